@@ -1,0 +1,1 @@
+"""High Performance Linpack in its own words: input, sizes, BLAS libraries, building, output."""

@@ -1,0 +1,89 @@
+"""What is known of a BLAS library: frozen values that the registry finds and the build links."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from ..errors import HplError
+
+
+class BlasError(HplError):
+    """A BLAS library is missing, does not load or cannot be used; the message says which and what to do."""
+
+
+class Threading(StrEnum):
+    """How a library runs one call on several cores."""
+
+    SERIAL = "serial"
+    PTHREADS = "pthreads"
+    OPENMP = "openmp"
+    AT_RUN_TIME = "at run time"
+    """The library decides by a variable when it starts (MKL's single dynamic library)."""
+
+    @property
+    def threaded(self) -> bool:
+        """Whether one call may use more than one core."""
+        return self is not Threading.SERIAL
+
+
+@dataclass(frozen=True)
+class BlasLibrary:
+    """One shared library that exports `dgemm_`, possibly behind a prefix.
+
+    Attributes:
+        blas: catalogue name it belongs to ("openblas", or the user's own).
+        family: who made it: "openblas", "blis", "atlas", "reference", "mkl" or "other".
+        version: as the library, its package or its file name says, or "" where nothing does.
+        path: the real file, every link followed.
+        threading: how it uses several cores.
+        symbol_prefix: what stands before every Fortran symbol ("scipy_" or "").
+        origin: one phrase saying where it was found ("/usr/lib/x86_64-linux-gnu", "private prefix", "--blas").
+        kernel_ids: numbers by which the library wants its kernels named, where it has such (BLIS).
+    """
+
+    blas: str
+    family: str
+    version: str
+    path: Path
+    threading: Threading
+    symbol_prefix: str
+    origin: str
+    kernel_ids: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Blas:
+    """One BLAS as a user chooses it: a name and the builds of it that are there (serial, threaded)."""
+
+    name: str
+    family: str
+    libraries: tuple[BlasLibrary, ...]
+
+    @property
+    def threaded(self) -> bool:
+        """Whether any build of it can use more than one thread."""
+        return any(library.threading.threaded for library in self.libraries)
+
+    def library(self, threads: int) -> BlasLibrary:
+        """Choose the build for a number of threads per rank.
+
+        One thread takes the serial build where there is one, because a threaded build told to use one thread
+        still pays for its locks; more threads take a threaded build.
+
+        Args:
+            threads: threads per rank, at least 1.
+
+        Raises:
+            BlasError: no build of this BLAS runs that many threads.
+        """
+        serial = [library for library in self.libraries if not library.threading.threaded]
+        threaded = [library for library in self.libraries if library.threading.threaded]
+        fitting = serial + threaded if threads == 1 else threaded
+        if not fitting:
+            found = ", ".join(str(library.path) for library in self.libraries) or "nothing"
+            message = (
+                f"BLAS {self.name} has no build for {threads} threads per rank (found: {found}): "
+                "install its threaded build with `hpltune setup`, or use a layout with 1 thread per rank."
+            )
+            raise BlasError(message)
+        return fitting[0]

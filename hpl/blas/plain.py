@@ -1,0 +1,38 @@
+"""Libraries without a choice of kernels: ATLAS, the reference BLAS, and whatever else the user names."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..search import SearchPaths
+from .catalogue import BlasLibrary
+from .family import thread_variables
+from .places import Found, look
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A maker whose libraries decide everything when they are built; `files` are where they usually lie."""
+
+    name: str
+    files: tuple[str, ...]
+
+    def candidates(self, search: SearchPaths) -> Sequence[Found]:
+        """The usual files."""
+        return look(search, self.name, self.files)
+
+    def kernels(self, flags: frozenset[str], library: BlasLibrary) -> Sequence[str]:  # noqa: ARG002
+        """None to choose from."""
+        return ()
+
+    def environment(self, kernel: str, threads: int, library: BlasLibrary | None) -> dict[str, str]:  # noqa: ARG002
+        """Threads only."""
+        return thread_variables(threads)
+
+    def asked_matches(self, kernel: str, reported: str) -> bool:  # noqa: ARG002
+        """Only "auto" can be asked."""
+        return kernel == "auto"
+
+
+ATLAS = Plain("atlas", ("atlas/libblas.so.3", "libsatlas.so.3", "libtatlas.so.3"))
+REFERENCE = Plain("reference", ("blas/libblas.so.3",))
+OTHER = Plain("other", ())

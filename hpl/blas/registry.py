@@ -1,0 +1,103 @@
+"""The BLAS libraries of this machine. A new maker is one file and one line here."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ..search import SearchPaths
+from .blis import Blis
+from .catalogue import Blas, BlasError, BlasLibrary, Threading
+from .family import BlasFamily
+from .mkl import Mkl
+from .openblas import OpenBlas
+from .places import Found
+from .plain import ATLAS, OTHER, REFERENCE
+from .probe import ask
+
+FAMILIES: dict[str, BlasFamily] = {
+    "openblas": OpenBlas(),
+    "blis": Blis(),
+    "mkl": Mkl(),
+    "atlas": ATLAS,
+    "reference": REFERENCE,
+    "other": OTHER,
+}
+
+
+def family(name: str) -> BlasFamily:
+    """The maker of that name.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return FAMILIES[name]
+
+
+def discover(search: SearchPaths, extra: Mapping[str, Path]) -> tuple[Blas, ...]:
+    """Find the BLAS libraries of this machine.
+
+    Found libraries that do not load are passed over; one the user named must load.
+
+    Args:
+        extra: libraries the user named, by the name he gave.
+
+    Raises:
+        BlasError: a named library is missing, does not load, or is no BLAS that HPL can use.
+    """
+    libraries: list[BlasLibrary] = []
+    for name, path in extra.items():
+        if not path.is_file():
+            raise BlasError(f"--blas {name}={path}: there is no such file")
+        libraries.append(describe(Found(name, path.resolve(), "--blas"), search, maker=None))
+    for maker in FAMILIES.values():
+        for found in maker.candidates(search):
+            try:
+                libraries.append(describe(found, search, maker=maker.name))
+            except BlasError:
+                continue
+    return grouped(libraries)
+
+
+def describe(found: Found, search: SearchPaths, maker: str | None) -> BlasLibrary:
+    """Ask a file what it is.
+
+    Args:
+        maker: whose it is by the place where it was found; None takes what its symbols tell.
+
+    Raises:
+        BlasError: it does not load or is no BLAS that HPL can use.
+    """
+    first = FAMILIES[maker or "other"].environment("auto", 1, None)
+    if maker == "mkl" or found.path.name.startswith("libmkl"):
+        first |= FAMILIES["mkl"].environment("auto", 1, _unknown(found))
+    answer = ask(found.path, first, search, seconds=0.0)
+    told = str(answer["family"])
+    return BlasLibrary(
+        blas=found.blas,
+        family=told if maker is None or told != "other" else maker,
+        version=str(answer["version"]) or _version_in_name(found.path),
+        path=found.path,
+        threading=Threading(answer["threading"]),
+        symbol_prefix=str(answer["symbol_prefix"]),
+        origin=found.origin,
+        kernel_ids=tuple(sorted(answer.get("kernel_ids", {}).items())),
+    )
+
+
+def grouped(libraries: Iterable[BlasLibrary]) -> tuple[Blas, ...]:
+    """Builds of one name and version as one BLAS; of several versions of a name the one found first."""
+    groups: dict[str, list[BlasLibrary]] = {}
+    for library in libraries:
+        group = groups.setdefault(library.blas, [])
+        if not group or group[0].version == library.version:
+            group.append(library)
+    return tuple(Blas(name, group[0].family, tuple(group)) for name, group in groups.items())
+
+
+def _unknown(found: Found) -> BlasLibrary:
+    return BlasLibrary(found.blas, "mkl", "", found.path, Threading.AT_RUN_TIME, "", found.origin)
+
+
+def _version_in_name(path: Path) -> str:
+    """As "3.10.3" of libblas.so.3.10.3; "" where the name has no more than a major version."""
+    version = path.name.partition(".so.")[2]
+    return version if version.count(".") >= 1 else ""

@@ -1,0 +1,185 @@
+"""Reads HPL.dat: what a person meant by it, every mistake with its line, and where HPL would read something else."""
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from .dat import MAX_LINE, MAX_VALUES, HplDat
+from .errors import HplError
+from .params import LARGEST_INT, Bcast, Fact, Form, Pmap, Swap, Word
+
+T = TypeVar("T")
+W = TypeVar("W", bound=Word)
+LINES = 31
+SECOND_VALUE_BLANKS = re.compile(r"^\S+( {2,}|\t)\s*[-+]?\d")
+
+
+class HplDatError(HplError):
+    """An HPL.dat that HPL would reject or misread.
+
+    Attributes:
+        problems: line numbers, counted from 1, each with its sentence.
+    """
+
+    def __init__(self, name: str, problems: list[tuple[int, str]]) -> None:
+        super().__init__("\n".join(f"{name}, line {line}: {sentence}" for line, sentence in problems))
+        self.problems = tuple(problems)
+
+
+@dataclass
+class _Reader:
+    """Takes one line after the other and collects every problem instead of stopping at the first."""
+
+    lines: list[str]
+    at: int = 0
+    problems: list[tuple[int, str]] = field(default_factory=list)
+    cautions: list[str] = field(default_factory=list)
+
+    def text(self) -> str:
+        """The next line, or an empty one behind the end."""
+        self.at += 1
+        if self.at > len(self.lines):
+            return ""
+        line = self.lines[self.at - 1]
+        if len(line) > MAX_LINE:
+            self.cautions.append(f"line {self.at} has {len(line)} characters; HPL reads those behind 253 as a line")
+        return line
+
+    def problem(self, sentence: str) -> None:
+        """Note what is wrong with the line read last."""
+        self.problems.append((self.at, sentence))
+
+    def values(self, count: int, name: str, convert: Callable[[str], T]) -> list[T]:
+        """The first `count` values of the next line."""
+        line = self.text()
+        words = line.split()
+        if count > 1 and SECOND_VALUE_BLANKS.match(line[: _end_of(line, count)]):
+            self.cautions.append(f"line {self.at}: HPL reads 0 where values are separated by more than one blank")
+        if line[:1] in {" ", "\t"} and words:
+            self.cautions.append(f"line {self.at}: HPL may misread values that do not start in the first column")
+        found: list[T] = []
+        for word in words[:count]:
+            try:
+                found.append(convert(word))
+            except ValueError as error:
+                self.problem(f"{name}: {error}")
+                return found
+        if len(found) < count:
+            self.problem(f"{name}: {count} values are announced, but only {len(found)} are there")
+        return found
+
+    def one(self, name: str, convert: Callable[[str], T], fallback: T) -> T:
+        """The single value of the next line."""
+        found = self.values(1, name, convert)
+        return found[0] if found else fallback
+
+    def listed(self, name: str, convert: Callable[[str], T]) -> tuple[T, ...]:
+        """A line with a count and a line with that many values."""
+        count = self.one(f"number of {name}", whole(1, MAX_VALUES), 1)
+        return tuple(self.values(count, name, convert))
+
+
+def _end_of(line: str, count: int) -> int:
+    """Where the `count`-th word of a line ends."""
+    ends = [match.end() for match in re.finditer(r"\S+", line)]
+    return ends[count - 1] if len(ends) >= count else len(line)
+
+
+def whole(least: int, most: int = LARGEST_INT) -> Callable[[str], int]:
+    """A converter to whole numbers of a range; its ValueError is the sentence."""
+
+    def convert(word: str) -> int:
+        expected = f"at least {least}" if most == LARGEST_INT else f"between {least} and {most}"
+        if not re.fullmatch(r"[-+]?\d+", word):
+            raise ValueError(f"{word} is not a whole number")
+        if not least <= int(word) <= most:
+            raise ValueError(f"{word} is out of range: expected a number {expected}")
+        return int(word)
+
+    return convert
+
+
+def digit(kind: type[W], refused: str = "") -> Callable[[str], W]:
+    """A converter to one of HPL's enumerations."""
+
+    def convert(word: str) -> W:
+        legal = {str(int(member)): member for member in kind}
+        if word not in legal:
+            choices = ", ".join(f"{number} = {member.word}" for number, member in legal.items())
+            raise ValueError(f"{word} is none of {choices}{refused}")
+        return legal[word]
+
+    return convert
+
+
+def _number(word: str) -> float:
+    try:
+        value = float(word)
+    except ValueError:
+        raise ValueError(f"{word} is not a number") from None
+    if not math.isfinite(value):
+        raise ValueError(f"{word} is not a finite number")
+    return value
+
+
+VENDOR_BCAST = "; Intel's 6 and 7 are not in netlib's HPL"
+
+
+def parse(text: str, name: str = "HPL.dat") -> HplDat:
+    """Read the text of a file, with LF or CRLF ends; what later versions and forks append is ignored.
+
+    Args:
+        text: the whole file.
+        name: how the file is called in messages.
+
+    Raises:
+        HplDatError: HPL would reject it or silently run something else; every problem is named with its line.
+    """
+    reader = _Reader(text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n").split("\n"))
+    if len(reader.lines) < LINES:
+        reader.problems.append((len(reader.lines), f"the file ends after {len(reader.lines)} lines; HPL reads {LINES}"))
+        raise HplDatError(name, reader.problems)
+    title = (reader.text(), reader.text())
+    output_file = (reader.text().split() or ["HPL.out"])[0]
+    dat = HplDat(
+        title=title,
+        output_file=output_file,
+        device=reader.one("device", whole(0), 6),
+        Ns=reader.listed("Ns", whole(0)),
+        NBs=reader.listed("NBs", whole(1)),
+        PMAP=reader.one("PMAP", digit(Pmap), Pmap.ROW),
+        grids=_grids(reader),
+        threshold=_threshold(reader),
+        PFACTs=reader.listed("PFACTs", digit(Fact)),
+        NBMINs=reader.listed("NBMINs", whole(1)),
+        NDIVs=reader.listed("NDIVs", whole(2)),
+        RFACTs=reader.listed("RFACTs", digit(Fact)),
+        BCASTs=reader.listed("BCASTs", digit(Bcast, VENDOR_BCAST)),
+        DEPTHs=reader.listed("DEPTHs", whole(0)),
+        SWAP=reader.one("SWAP", digit(Swap), Swap.MIX),
+        swap_threshold=reader.one("swapping threshold", whole(0), 0),
+        L1=reader.one("L1", digit(Form), Form.TRANSPOSED),
+        U=reader.one("U", digit(Form), Form.TRANSPOSED),
+        EQUIL=bool(reader.one("equilibration", whole(0, 1), 1)),
+        alignment=reader.one("memory alignment", whole(1), 8),
+        cautions=tuple(reader.cautions),
+    )
+    if reader.problems:
+        raise HplDatError(name, reader.problems)
+    return dat
+
+
+def _grids(reader: _Reader) -> tuple[tuple[int, int], ...]:
+    count = reader.one("number of process grids", whole(1, MAX_VALUES), 1)
+    rows = reader.values(count, "Ps", whole(1))
+    columns = reader.values(count, "Qs", whole(1))
+    return tuple(zip(rows, columns, strict=False))
+
+
+def _threshold(reader: _Reader) -> float:
+    threshold = reader.one("threshold", _number, 16.0)
+    if threshold <= 0:
+        reader.cautions.append(f"line {reader.at}: with a threshold of {threshold:g} HPL does not check its results")
+    return threshold

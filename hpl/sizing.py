@@ -1,0 +1,105 @@
+"""How large N may be, what a run takes in memory, and which process grids a number of ranks has."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .errors import HplError
+from .params import HplParams
+
+DOUBLE = 8
+SINGULAR_ABOVE = 2**15
+"""Before 2.0 HPL's 32-bit generator repeated itself for N = 2^k above this: a singular matrix (HPL's HISTORY)."""
+ACCEPTED_LOSS = 0.01
+"""Rounding N to whole rows of blocks may cost this part of N, not more."""
+
+
+class SizingError(HplError):
+    """No N fits what was asked."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node's share of a run: bytes of memory it can give, and how many of the ranks run there."""
+
+    memory_bytes: int
+    ranks: int
+
+
+def numroc(n: int, nb: int, coordinate: int, count: int) -> int:
+    """Rows or columns of a block-cyclic distribution that one grid coordinate holds (ScaLAPACK's NUMROC from 0)."""
+    blocks, rest = divmod(n, nb)
+    mine = (blocks // count) * nb
+    extra = blocks % count
+    if coordinate < extra:
+        return mine + nb
+    return mine + rest if coordinate == extra else mine
+
+
+def memory_bytes(params: HplParams) -> int:
+    """Bytes HPL allocates on its fullest rank: the matrix and the panels of the look-ahead.
+
+    `HPL_pdtest.c`: lda (nq + 1) doubles; `HPL_pdpanel_init.c`: per panel NB ml2 doubles where Q > 1, NB^2 + NB + 1, and
+    NB nq where P > 1; DEPTH + 1 panels.
+    """
+    N, NB = params.N, params.NB
+    mp, nq = numroc(N, NB, 0, params.P), numroc(N + 1, NB, 0, params.Q)
+    lda = math.ceil(max(mp, 1) / params.alignment) * params.alignment + params.alignment
+    panel = NB * NB + NB + 1 + (NB * mp if params.Q > 1 else 0) + (NB * nq if params.P > 1 else 0)
+    return DOUBLE * (lda * (nq + 1) + params.alignment + (params.DEPTH + 1) * panel)
+
+
+def n_for_memory(nodes: Sequence[Node], *, fraction: float, NB: int, P: int = 1, Q: int = 1) -> int:
+    """The largest N whose matrix takes at most `fraction` of each node's memory.
+
+    HPL spreads the matrix evenly over ranks, so a node holds 8 N^2 ranks_here / ranks_all bytes, and the node with the
+    least memory for each of its ranks decides. N is a multiple of NB, and of NB lcm(P, Q) where that costs at most 1 %.
+
+    Args:
+        nodes: at least one with ranks.
+        fraction: above 0, at most 1; HPL's FAQ advises 0.8.
+
+    Raises:
+        SizingError: not even one block of NB fits.
+        ValueError: the fraction or the nodes make no sense.
+    """
+    ranks = sum(node.ranks for node in nodes)
+    if not 0 < fraction <= 1 or ranks < 1:
+        raise ValueError(f"fraction {fraction} and {ranks} ranks: expected 0 < fraction <= 1 and at least one rank")
+    matrix_bytes = min(node.memory_bytes / node.ranks for node in nodes if node.ranks) * ranks * fraction
+    largest = math.isqrt(int(matrix_bytes / DOUBLE))
+    N = largest // NB * NB
+    if N == 0:
+        raise SizingError(f"not even N = NB = {NB} fits {fraction:.0%} of the memory: take a smaller NB")
+    step = NB * math.lcm(P, Q)
+    whole = largest // step * step
+    return whole if whole >= (1 - ACCEPTED_LOSS) * N else N
+
+
+def process_grids(ranks: int) -> tuple[tuple[int, int], ...]:
+    """All P x Q of a number of ranks: first those with P <= Q, squarest first, then the others.
+
+    Raises:
+        ValueError: fewer than one rank.
+    """
+    if ranks < 1:
+        raise ValueError(f"{ranks} ranks: expected at least 1")
+    flat = [(P, ranks // P) for P in range(math.isqrt(ranks), 0, -1) if ranks % P == 0]
+    return (*flat, *((Q, P) for P, Q in flat if P != Q))
+
+
+def cautions(params: HplParams) -> tuple[str, ...]:
+    """Sentences about a legal configuration that is probably not what one wants."""
+    found = []
+    N = params.N
+    if N > SINGULAR_ABOVE and N & (N - 1) == 0:
+        found.append(
+            f"N={N} is a power of two above 2^15: HPL before 2.0 makes a singular matrix of it; take N={N - 1}"
+        )
+    if params.threshold <= 0:
+        found.append(f"threshold {params.threshold:g}: HPL will not check the result, so it will not count")
+    if params.P > params.Q:
+        found.append(f"grid {params.P}x{params.Q} has more rows than columns; {params.Q}x{params.P} is usually faster")
+    if params.NB > N > 0:
+        found.append(f"NB={params.NB} is larger than N={N}: only one rank works")
+    return tuple(found)

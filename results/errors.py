@@ -1,0 +1,9 @@
+"""Errors of the store and of what reads it."""
+
+
+class ResultsError(Exception):
+    """What went wrong with stored results, as one sentence for the user."""
+
+
+class StudyBusyError(ResultsError):
+    """Another living process works on the study."""

@@ -1,0 +1,59 @@
+"""Who works on a study: a process named so that it can be told from a dead one, also after a reboot."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+
+
+def _boot_id() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return "unknown"
+
+
+def _started(pid: int) -> str | None:
+    """Start time of a process in clock ticks since boot; None when there is no such process."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return stat.rpartition(")")[2].split()[19]
+
+
+@dataclass(frozen=True)
+class Lease:
+    """One process on one boot of one host. Process numbers are reused, start times are not."""
+
+    host: str
+    boot_id: str
+    pid: int
+    started: str
+
+    @classmethod
+    def mine(cls) -> Lease:
+        """The lease of this process."""
+        return cls(platform.node(), _boot_id(), os.getpid(), _started(os.getpid()) or "")
+
+    @classmethod
+    def parse(cls, text: str) -> Lease | None:
+        """The lease written by `str`; None for anything else."""
+        parts = text.split("|")
+        if len(parts) != 4 or not parts[2].isdecimal():
+            return None
+        return cls(parts[0], parts[1], int(parts[2]), parts[3])
+
+    def __str__(self) -> str:
+        return f"{self.host}|{self.boot_id}|{self.pid}|{self.started}"
+
+    @property
+    def alive(self) -> bool:
+        """Whether another process than this one holds it and still runs; processes of other hosts count as living."""
+        if self == Lease.mine():
+            return False
+        if self.host != platform.node():
+            return True
+        return self.boot_id == _boot_id() and _started(self.pid) == self.started

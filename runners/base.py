@@ -1,0 +1,53 @@
+"""The contract of a runner: every place a job can run at fulfils it, and `tests/contracts` checks that."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping
+from types import TracebackType
+from typing import NewType, Self
+
+from .job import Job
+from .status import JobStatus
+
+JobId = NewType("JobId", str)
+
+
+class Runner(ABC):
+    """Starts jobs, says where they are, and ends them."""
+
+    @abstractmethod
+    def submit(self, job: Job) -> JobId:
+        """Start a job, or queue it.
+
+        After success the job's folder holds `command`, and `stdout` and `stderr` grow there. After an error nothing
+        of the job runs.
+
+        Raises:
+            InvalidJobError: this runner will never take such a job.
+            SubmitError: it could not be started now.
+        """
+
+    @abstractmethod
+    def poll(self, ids: Collection[JobId]) -> Mapping[JobId, JobStatus]:
+        """Where these jobs are; one call serves many. A job past its walltime is ended by this call.
+
+        When a status is final, no process of the job is left and its output is complete.
+
+        Raises:
+            KeyError: an id that this runner did not give.
+        """
+
+    @abstractmethod
+    def cancel(self, ids: Collection[JobId]) -> None:
+        """End jobs. Returns when nothing of them runs any more; one that has ended stays as it ended."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End everything that still runs. The runner takes no further job."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,60 @@
+"""What to start: an MPI program, on how much of the machine, for how long."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .errors import InvalidJobError
+
+BINDINGS = ("core", "l3cache", "numa", "socket", "none")
+"""What a rank may be bound to; with "core" it gets one core for each of its threads."""
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One launch of an MPI program.
+
+    Attributes:
+        program: absolute path and arguments.
+        environment: variables of the ranks, in addition to those of this process.
+        directory: working folder of all ranks; also receives `stdout`, `stderr` and `command`.
+        walltime_s: seconds after which the whole process tree is ended.
+        binding: one of BINDINGS.
+        mpi_parameters: parameters of the MPI library by name.
+        launcher_environment: variables that the launcher itself needs.
+        oversubscribe: more ranks than cores are wanted.
+
+    Raises:
+        InvalidJobError: a value that no launcher could take.
+    """
+
+    program: tuple[str, ...]
+    ranks: int
+    directory: Path
+    threads_per_rank: int = 1
+    environment: Mapping[str, str] = field(default_factory=dict)
+    walltime_s: float = 86400.0
+    binding: str = "core"
+    mpi_parameters: Mapping[str, str] = field(default_factory=dict)
+    launcher_environment: Mapping[str, str] = field(default_factory=dict)
+    oversubscribe: bool = False
+
+    def __post_init__(self) -> None:
+        self._require(bool(self.program) and Path(self.program[0]).is_absolute(), "program", "an absolute path")
+        self._require(self.ranks >= 1, "ranks", "at least 1")
+        self._require(self.threads_per_rank >= 1, "threads_per_rank", "at least 1")
+        self._require(self.walltime_s > 0, "walltime_s", "above zero")
+        self._require(self.binding in BINDINGS, "binding", f"one of {', '.join(BINDINGS)}")
+        for name, value in self.environment.items():
+            if not _VARIABLE.fullmatch(name) or "\0" in value or "\n" in value:
+                raise InvalidJobError(f"environment variable {name!r}={value!r}: not a name and one line of text")
+        for name, value in self.mpi_parameters.items():
+            if not _PARAMETER.fullmatch(name) or not value or any(sign in value for sign in "\0\n"):
+                raise InvalidJobError(f"MPI parameter {name!r}={value!r}: not a name and one line of text")
+
+    def _require(self, holds: bool, name: str, expected: str) -> None:  # noqa: FBT001 - reads as an assertion
+        if not holds:
+            raise InvalidJobError(f"job: {name} = {getattr(self, name)!r}, expected {expected}")

@@ -1,0 +1,113 @@
+"""Runs jobs on this machine."""
+
+import os
+import shutil
+import subprocess
+import time
+import uuid
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from .base import JobId, Runner
+from .errors import InvalidJobError, SubmitError
+from .job import Job
+from .launchers.base import Launcher
+from .paths import RunPaths
+from .process_tree import MARK, end, sweep
+from .status import JobState, JobStatus
+
+
+@dataclass
+class _Running:
+    job: Job
+    process: subprocess.Popen[bytes]
+    deadline_s: float
+    status: JobStatus
+
+
+class LocalRunner(Runner):
+    """Starts each job at once, in a session of its own, with its output going straight to files.
+
+    When this process dies, even by SIGKILL, the kernel tells the launcher to end (PR_SET_PDEATHSIG through setpriv), and
+    the launcher ends its ranks. Jobs must be submitted from the main thread: the kernel's signal follows the thread.
+    """
+
+    def __init__(self, launcher: Launcher) -> None:
+        self._launcher = launcher
+        self._jobs: dict[JobId, _Running] = {}
+
+    def submit(self, job: Job) -> JobId:
+        """Start a job."""
+        program = Path(job.program[0])
+        if not program.is_file() or not os.access(program, os.X_OK):
+            raise InvalidJobError(f"{program} is not an executable file")
+        job_id = JobId(uuid.uuid4().hex)
+        argv = self._launcher.command(job)
+        paths = RunPaths(job.directory)
+        try:
+            paths.write_command(argv)
+            with paths.stdout.open("wb") as stdout, paths.stderr.open("wb") as stderr:
+                process = subprocess.Popen(
+                    [*_die_with_me(), *argv],
+                    stdin=subprocess.DEVNULL,
+                    stdout=stdout,
+                    stderr=stderr,
+                    cwd=job.directory,
+                    env={**os.environ, **job.launcher_environment, MARK: job_id},
+                    start_new_session=True,
+                )
+        except FileNotFoundError as error:
+            raise SubmitError(f"{argv[0]} is missing: `hpltune setup` installs MPI", transient=False) from error
+        except OSError as error:
+            raise SubmitError(f"cannot start {argv[0]} in {job.directory}: {error.strerror}", transient=True) from error
+        status = JobStatus(JobState.RUNNING, started_at=datetime.now(UTC))
+        self._jobs[job_id] = _Running(job, process, time.monotonic() + job.walltime_s, status)
+        return job_id
+
+    def poll(self, ids: Collection[JobId]) -> Mapping[JobId, JobStatus]:
+        """Look at jobs."""
+        return {job_id: self._look(job_id) for job_id in ids}
+
+    def cancel(self, ids: Collection[JobId]) -> None:
+        """End jobs."""
+        for job_id in ids:
+            if not self._look(job_id).state.final:
+                self._end(job_id, JobState.CANCELLED, "the run was cancelled")
+
+    def close(self) -> None:
+        """End all jobs."""
+        self.cancel(list(self._jobs))
+
+    def _look(self, job_id: JobId) -> JobStatus:
+        running = self._jobs[job_id]
+        if running.status.state.final:
+            return running.status
+        exit_code = running.process.poll()
+        if exit_code is not None:
+            sweep(job_id)
+            running.status = self._ended(running, exit_code)
+        elif time.monotonic() > running.deadline_s:
+            self._end(job_id, JobState.TIMEOUT, f"stopped at its time limit of {running.job.walltime_s:.0f} s")
+        return running.status
+
+    def _end(self, job_id: JobId, state: JobState, message: str) -> None:
+        running = self._jobs[job_id]
+        end(job_id, running.process.pid)
+        exit_code = running.process.wait()
+        running.status = replace(
+            running.status, state=state, exit_code=exit_code, message=message, ended_at=datetime.now(UTC)
+        )
+
+    def _ended(self, running: _Running, exit_code: int) -> JobStatus:
+        state = JobState.COMPLETED if exit_code == 0 else JobState.FAILED
+        stderr = RunPaths(running.job.directory).read_stderr()
+        message = "" if exit_code == 0 else self._launcher.explain(exit_code, stderr)
+        return replace(running.status, state=state, exit_code=exit_code, message=message, ended_at=datetime.now(UTC))
+
+
+def _die_with_me() -> list[str]:
+    """The prefix that has the kernel send TERM to a program when this process dies; empty without util-linux."""
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "TERM", "--"] if setpriv else []

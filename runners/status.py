@@ -1,0 +1,40 @@
+"""Where a job is.
+
+QUEUED -> RUNNING -> COMPLETED | FAILED | TIMEOUT | CANCELLED; a job never goes back, and a final state never changes.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum
+
+
+class JobState(IntEnum):
+    """The states in the order a job passes them; TIMEOUT is not FAILED, because a longer walltime might have helped."""
+
+    QUEUED = 0
+    RUNNING = 1
+    COMPLETED = 2
+    FAILED = 3
+    TIMEOUT = 4
+    CANCELLED = 5
+
+    @property
+    def final(self) -> bool:
+        """Whether the job has ended and nothing of it is left."""
+        return self >= JobState.COMPLETED
+
+
+@dataclass(frozen=True)
+class JobStatus:
+    """One look at a job.
+
+    Attributes:
+        exit_code: of the launcher; negative for a signal, None while it runs.
+        message: why it ended otherwise than by itself with code 0, as one sentence; "" while it runs or is COMPLETED.
+    """
+
+    state: JobState
+    exit_code: int | None = None
+    message: str = ""
+    started_at: datetime | None = None
+    ended_at: datetime | None = None

@@ -1,0 +1,86 @@
+"""How much a study may spend, and how much it has spent."""
+
+from dataclasses import dataclass, field
+
+from .clock import Clock
+from .units import duration
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits of a study; None means no limit of that kind.
+
+    Attributes:
+        trials: search trials that may be asked.
+        wall_s: seconds by the clock on the wall, everything included.
+        run_s: seconds during which HPL was really running.
+    """
+
+    trials: int | None = None
+    wall_s: float | None = None
+    run_s: float | None = None
+
+    def __str__(self) -> str:
+        parts = []
+        if self.trials is not None:
+            parts.append(f"{self.trials} trials")
+        if self.wall_s is not None:
+            parts.append(f"{duration(self.wall_s)} of wall time")
+        if self.run_s is not None:
+            parts.append(f"{duration(self.run_s)} of HPL runs")
+        return ", ".join(parts) or "no limit"
+
+
+@dataclass
+class Meter:
+    """Adds up what is spent against a budget.
+
+    Args:
+        budget: the limits.
+        clock: real or simulated.
+        spent_wall_s: wall seconds spent by earlier sessions of the same study.
+    """
+
+    budget: Budget
+    clock: Clock
+    spent_wall_s: float = 0.0
+    trials: int = 0
+    run_s: float = 0.0
+    _started_s: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._started_s = self.clock.now_s()
+
+    def charge(self, cost_s: float, *, trial: bool) -> None:
+        """Count one run of `cost_s` seconds; `trial` says whether it was a search trial."""
+        self.run_s += cost_s
+        self.trials += trial
+
+    @property
+    def wall_s(self) -> float:
+        """Wall seconds spent so far, earlier sessions included."""
+        return self.spent_wall_s + self.clock.now_s() - self._started_s
+
+    def remaining_s(self) -> float | None:
+        """Seconds left by the tightest limit in time; None where time is not limited."""
+        left = []
+        if self.budget.wall_s is not None:
+            left.append(self.budget.wall_s - self.wall_s)
+        if self.budget.run_s is not None:
+            left.append(self.budget.run_s - self.run_s)
+        return min(left) if left else None
+
+    def used_up(self, next_run_s: float = 0.0) -> str | None:
+        """The sentence why no further trial may start, or None.
+
+        Args:
+            next_run_s: seconds that the next trial and all that must still follow it will take.
+        """
+        if self.budget.trials is not None and self.trials >= self.budget.trials:
+            return f"all {self.budget.trials} trials are done"
+        remaining_s = self.remaining_s()
+        if remaining_s is not None and remaining_s < next_run_s:
+            return f"the budget ({self.budget}) has no room for another run of about {duration(next_run_s)}"
+        if remaining_s is not None and remaining_s <= 0:
+            return f"the budget ({self.budget}) is used up"
+        return None

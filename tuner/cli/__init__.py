@@ -1,0 +1,82 @@
+"""The command line. One command a file; heavy imports stay inside the commands, so that help answers at once."""
+
+import os
+import sys
+from typing import Annotated, NoReturn
+
+import typer
+
+from .best import best
+from .build import build
+from .clean import clean
+from .dat import dat
+from .doctor import doctor
+from .export import export
+from .run import run
+from .setup import setup
+from .show import show
+from .spaces import spaces
+from .tune import tune
+
+app = typer.Typer(
+    name="hpltune",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Finds the fastest way to run High Performance Linpack on a machine, and proves it.",
+    epilog="Start with [bold]hpltune tune[/bold]: five minutes, and you have the best HPL.dat it could find.",
+)
+
+for _command in (tune, show, best, export, run, dat, spaces, doctor, build, setup, clean):
+    app.command()(_command)
+
+
+def _version(asked: bool) -> None:  # noqa: FBT001 - the signature of a Typer callback
+    if asked:
+        from importlib.metadata import version
+
+        typer.echo(f"hpltune {version('hpltune')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _show: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Finds the fastest way to run High Performance Linpack on a machine, and proves it."""
+
+
+def _fail(sentence: str) -> NoReturn:
+    red, plain = ("\033[31m", "\033[0m") if sys.stderr.isatty() and "NO_COLOR" not in os.environ else ("", "")
+    print(f"{red}hpltune: {sentence}{plain}", file=sys.stderr)
+    sys.exit(1)
+
+
+def main() -> None:
+    """Entry point of the console script. Exit codes: 0 done, 1 a sentence on stderr says why not, 2 usage, 130 Ctrl-C."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        print("hpltune: stopped by Ctrl-C", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except Exception as error:
+        if not _is_ours(error):
+            raise
+        _fail(str(error))
+
+
+def _is_ours(error: Exception) -> bool:
+    from hpl.errors import HplError
+    from results.errors import ResultsError
+    from runners.errors import RunnerError
+    from search_spaces.errors import SpaceError
+
+    from ..errors import TunerError
+
+    return isinstance(error, HplError | ResultsError | RunnerError | SpaceError | TunerError)

@@ -1,0 +1,27 @@
+"""`hpltune best`: the best configurations of a study."""
+
+from typing import Annotated
+
+import typer
+
+from .common import Db, Json, StudyName, console, open_store
+
+
+def best(
+    study: StudyName = None,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many.")] = 5,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    """Show the best configurations by the median of their runs, with spread, % of peak, $/GFLOPS and MFLOPS/W.
+
+    Examples:
+
+        hpltune best
+
+        hpltune best --study default-1 -n 10 --json
+    """
+    from ..best_report import show_best
+
+    with open_store(db, create=False) as store:
+        show_best(console(), store, study, count, as_json=as_json)

@@ -1,0 +1,102 @@
+"""Options that several commands share, and the few lines that open what they name."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hpl.search import SearchPaths
+    from results.store import Store
+
+    from ..places import Places
+
+
+def complete_study(incomplete: str) -> list[str]:
+    """Names of stored studies, for tab completion; silent where there is no database."""
+    try:
+        with open_store(None, create=False) as store:
+            return [study.name for study in store.studies() if study.name.startswith(incomplete)]
+    except Exception:  # noqa: BLE001 - completion must never print an error into the user's line
+        return []
+
+
+def complete_space(incomplete: str) -> list[str]:
+    """Names of shipped spaces, for tab completion."""
+    from search_spaces.load import shipped
+
+    return [name for name in shipped() if name.startswith(incomplete)]
+
+
+Db = Annotated[
+    Path | None,
+    typer.Option("--db", metavar="FILE", help="Database; by default hpltune.db in hpltune's data directory."),
+]
+StudyName = Annotated[
+    str | None,
+    typer.Option("--study", metavar="NAME", autocompletion=complete_study, help="Study; by default the newest."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+BlasFiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--blas",
+        metavar="NAME[=FILE]",
+        help="Use only this BLAS of the catalogue, or your own library: --blas mine=/opt/lib/libblas.so. Repeatable.",
+    ),
+]
+Xhpl = Annotated[
+    Path | None, typer.Option("--xhpl", metavar="FILE", help="Run this xhpl instead of building one.")
+]
+Source = Annotated[
+    Path | None,
+    typer.Option("--hpl-source", metavar="PATH", help="HPL's source: a folder or a tarball of HPL or HPCC."),
+]
+Rpeak = Annotated[
+    float | None, typer.Option("--rpeak", metavar="GFLOPS", min=0.001, help="Theoretical peak, instead of the detected.")
+]
+Price = Annotated[
+    float | None, typer.Option("--price", metavar="USD", min=0.01, help="Price of the machine, for $/GFLOPS.")
+]
+Power = Annotated[
+    float | None, typer.Option("--power", metavar="WATT", min=0.1, help="Power under load, for MFLOPS/W.")
+]
+
+
+def places() -> "Places":
+    """Where hpltune keeps its things for this user."""
+    from ..places import Places
+
+    return Places.of_user()
+
+
+def search_paths() -> "SearchPaths":
+    """The private prefix and the cache, as `hpl` wants them."""
+    from hpl.search import SearchPaths
+
+    where = places()
+    return SearchPaths(prefix=where.prefix, cache=where.cache)
+
+
+def open_store(db: Path | None, *, create: bool) -> "Store":
+    """The store at `db`, or the user's own."""
+    from results.store import Store
+
+    return Store.open(db or places().data / "hpltune.db", create=create)
+
+
+def console() -> "Console":
+    """Standard output as Rich sees it: colours only on a terminal."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def errors() -> "Console":
+    """Standard error, for progress beside a result that a script reads."""
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())

@@ -1,0 +1,31 @@
+"""`hpltune dat`: a sensible HPL.dat without searching."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .common import BlasFiles
+
+
+def dat(
+    out: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Where to; by default the terminal.")] = None,
+    memory_fraction: Annotated[float, typer.Option(min=0.01, max=0.95, help="Part of the free memory to fill.")] = 0.8,
+    n: Annotated[int | None, typer.Option("--N", "--n", min=1, help="N, instead of one sized for the memory.")] = None,
+    nb: Annotated[int | None, typer.Option("--NB", "--nb", min=1, help="NB, instead of the one natural for the BLAS.")] = None,
+    ranks: Annotated[int | None, typer.Option(min=1, help="Ranks, instead of one per core.")] = None,
+    blas: BlasFiles = None,
+) -> None:
+    """Write a sensible HPL.dat for this machine without searching, and say why each value was taken.
+
+    Examples:
+
+        hpltune dat > HPL.dat
+
+        hpltune dat HPL.dat --memory-fraction 0.5 --ranks 4
+    """
+    from ..dat_command import DatRequest, write_dat
+    from ..options import parse_blas
+
+    names, files = parse_blas(blas or [])
+    write_dat(DatRequest(out, memory_fraction, n, nb, ranks, names, files))

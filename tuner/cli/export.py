@@ -1,0 +1,48 @@
+"""`hpltune export`: a study for other programs."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .common import Db, StudyName, open_store
+
+
+class Format(StrEnum):
+    """What a study can be written as."""
+
+    CSV = "csv"
+    JSONL = "jsonl"
+    DAT = "dat"
+    MARKDOWN = "md"
+
+
+def export(
+    format_: Annotated[Format, typer.Argument(metavar="FORMAT", help="csv, jsonl, md (Markdown) or dat (HPL.dat).")],
+    study: StudyName = None,
+    trial: Annotated[int | None, typer.Option(min=1, help="With dat: which trial; by default the best.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="A file instead of the terminal.")] = None,
+    db: Db = None,
+) -> None:
+    """Write a study as CSV, JSON lines or Markdown, or a trial's HPL.dat.
+
+    Examples:
+
+        hpltune export csv -o study.csv
+
+        hpltune export dat > HPL.dat
+
+        hpltune export md --study default-1
+    """
+    from ..export_command import export_text
+
+    with open_store(db, create=False) as store:
+        text = export_text(store, study, str(format_), trial)
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    from ..files import write_text
+
+    write_text(out, text)
+    typer.echo(f"wrote {out}")

@@ -1,0 +1,57 @@
+"""`hpltune run`: measure an HPL.dat that is already there."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .common import BlasFiles, Db, Json, Rpeak, Source, Xhpl, complete_study
+
+
+def run(
+    file: Annotated[Path, typer.Argument(metavar="HPL.dat", help="The file to measure; it is not changed.")],
+    like: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STUDY[#TRIAL]",
+            autocompletion=complete_study,
+            help="BLAS, kernel, threads and binding of that trial, or of the study's best.",
+        ),
+    ] = None,
+    layout: Annotated[
+        str | None, typer.Option(metavar="RANKSxTHREADS", help="By default the file's ranks, threads filling the cores.")
+    ] = None,
+    kernel: Annotated[str | None, typer.Option(metavar="KERNEL", help="Kernel of the BLAS, as doctor lists them.")] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="How often.")] = 1,
+    walltime: Annotated[str | None, typer.Option(metavar="TIME", help="End the run after this time; default 24h.")] = None,
+    blas: BlasFiles = None,
+    xhpl: Xhpl = None,
+    hpl_source: Source = None,
+    rpeak: Rpeak = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    """Measure an existing HPL.dat with the same care as a trial: memory, binding, residual, the BLAS that really ran.
+
+    Examples:
+
+        hpltune run HPL.dat
+
+        hpltune run best/HPL-full.dat --like default-1
+
+        hpltune run HPL.dat --blas openblas --kernel SkylakeX --repeats 3
+    """
+    from ..options import TuneOptions, parse_blas, user_program
+    from ..run_command import RunRequest, run_file
+    from ..units import parse_duration_s
+
+    names, files = parse_blas(blas or [])
+    options = TuneOptions(
+        blas_only=names,
+        blas_files=files,
+        xhpl=user_program(xhpl),
+        hpl_source=hpl_source,
+        rpeak_gflops=rpeak,
+    )
+    walltime_s = parse_duration_s(walltime, "--walltime") if walltime else 86400.0
+    raise typer.Exit(run_file(RunRequest(file, options, like, layout, kernel, repeats, walltime_s, db, as_json)))

@@ -1,0 +1,38 @@
+"""`hpltune show`: what is in the database."""
+
+from typing import Annotated
+
+import typer
+
+from .common import Db, Json, complete_study, console, open_store
+
+
+def show(
+    study: Annotated[
+        str | None, typer.Argument(metavar="[STUDY]", autocompletion=complete_study, help="A study; none lists all.")
+    ] = None,
+    trial: Annotated[int | None, typer.Argument(metavar="[TRIAL]", min=1, help="One trial of it, in full.")] = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Only trials that did not count, with the reason.")] = False,
+    output: Annotated[bool, typer.Option("--output", help="With a trial: HPL's own output.")] = False,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    """List the studies, the trials of one, or one trial in full.
+
+    Examples:
+
+        hpltune show
+
+        hpltune show default-1 --failed
+
+        hpltune show default-1 12 --output
+    """
+    from ..show_report import show_studies, show_trial, show_trials
+
+    with open_store(db, create=False) as store:
+        if study is None:
+            show_studies(console(), store, as_json=as_json)
+        elif trial is None:
+            show_trials(console(), store, study, failed=failed, as_json=as_json)
+        else:
+            show_trial(console(), store, study, trial, output=output, as_json=as_json)

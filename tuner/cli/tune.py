@@ -1,0 +1,108 @@
+"""`hpltune tune`: the main job."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .common import BlasFiles, Db, Json, Power, Price, Rpeak, Source, Xhpl, complete_space, complete_study
+
+
+def complete_engine(incomplete: str) -> list[str]:
+    """Names of engines, for tab completion."""
+    from ..engines.registry import descriptions
+
+    return [name for name in descriptions() if name.startswith(incomplete)]
+
+
+def tune(
+    space: Annotated[
+        str, typer.Option(metavar="SPACE", autocompletion=complete_space, help="A shipped space or a TOML file.")
+    ] = "default",
+    engine: Annotated[
+        str, typer.Option(metavar="ENGINE", autocompletion=complete_engine, help="grid, one-at-a-time, random or bayes.")
+    ] = "bayes",
+    budget: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Wall time for all of it: 90s, 5m, 1h30m. Default 5m.")
+    ] = None,
+    trials: Annotated[int | None, typer.Option(min=1, help="At most so many search trials.")] = None,
+    run_time: Annotated[
+        str | None, typer.Option(metavar="TIME", help="At most so much time in HPL runs themselves.")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Measure at the N that fills the memory.")] = False,
+    memory_fraction: Annotated[float, typer.Option(min=0.01, max=0.95, help="What filling the memory means.")] = 0.8,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=V[,V]", help="Overrule a parameter's values: --set NB=128,192. Repeatable."),
+    ] = None,
+    points: Annotated[int | None, typer.Option(min=1, help="Size of a coarse grid (engine grid).")] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Runs of each configuration during the search.")] = 1,
+    confirm: Annotated[int, typer.Option(min=0, help="Further runs of each of the three best.")] = 2,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the engine.")] = 0,
+    blas: BlasFiles = None,
+    xhpl: Xhpl = None,
+    hpl_source: Source = None,
+    rpeak: Rpeak = None,
+    price: Price = None,
+    power: Power = None,
+    study: Annotated[
+        str | None, typer.Option(metavar="NAME", autocompletion=complete_study, help="Name of the study.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a study that was stopped or killed, with its own options.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where the winner's HPL.dat and command line are written.")
+    ] = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    """Find the fastest configuration of HPL on this machine and write its HPL.dat.
+
+    Without options: the default space, about five minutes. N is chosen so that a run takes a small part of the budget;
+    a second HPL.dat sized for the whole memory is written beside the measured one.
+
+    Ctrl-C stops after the running trial, twice at once; `--resume` goes on.
+
+    Examples:
+
+        hpltune tune
+
+        hpltune tune --budget 1h --space full --price 2490
+
+        hpltune tune --engine grid --space grid-classic --set NB=128,192,256 --set N=8000
+
+        hpltune tune --blas openblas --blas mine=/opt/blis/lib/libblis.so
+
+        hpltune tune --resume
+    """
+    from ..budget import Budget
+    from ..options import DEFAULT_FULL_TRIALS, DEFAULT_WALL_S, TuneOptions, parse_blas, parse_overrides, user_program
+    from ..tune_command import Request, run_tune
+    from ..units import parse_duration_s
+
+    names, files = parse_blas(blas or [])
+    wall_s = parse_duration_s(budget, "--budget") if budget else None
+    run_s = parse_duration_s(run_time, "--run-time") if run_time else None
+    if wall_s is None and run_s is None and trials is None:
+        wall_s, trials = (None, DEFAULT_FULL_TRIALS) if full else (DEFAULT_WALL_S, None)
+    options = TuneOptions(
+        space=space,
+        engine=engine,
+        seed=seed,
+        budget=Budget(trials=trials, wall_s=wall_s, run_s=run_s),
+        points=points,
+        repeats=repeats,
+        confirm=confirm,
+        full=full,
+        memory_fraction=memory_fraction,
+        overrides=parse_overrides(set_ or []),
+        blas_only=names,
+        blas_files=files,
+        xhpl=user_program(xhpl),
+        hpl_source=hpl_source,
+        rpeak_gflops=rpeak,
+        price_usd=price,
+        power_w=power,
+    )
+    raise typer.Exit(run_tune(Request(options, study, resume, out, db, as_json)))

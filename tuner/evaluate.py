@@ -1,0 +1,163 @@
+"""One trial: build, write, check the memory, run, judge."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hpl.build import BuildError, Recipe, Xhpl, build, witness_library
+from hpl.search import SearchPaths
+from hpl.source import HplSource
+from hpl.witness import Panel, parse_panels
+from results.record import Invalidity
+from runners.base import Runner
+from runners.host_facts import memory_available_bytes
+from runners.job import Job
+from runners.paths import RunPaths
+from runners.status import JobState, JobStatus
+from runners.tail import Tail
+
+from .judge import Fault, Verdict, judge
+from .plan import TrialPlan
+from .site import Site
+from .stopping import StopRequest
+from .units import gibibytes
+
+POLL_S = 0.05
+"""Pause between two looks at a running job: short against any run worth measuring, and under 1 % of a core."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What came of one launch.
+
+    Attributes:
+        command: the exact command line, "" where nothing was started.
+        output: HPL's own standard output; `errors_text` everything the ranks and the launcher said on stderr.
+        cost_s: wall seconds from launch to the end of the process tree.
+    """
+
+    verdict: Verdict
+    command: str
+    output: str
+    errors_text: str
+    started_at: datetime
+    ended_at: datetime
+    cost_s: float
+    xhpl_key: str
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """Runs plans on one site, one at a time."""
+
+    site: Site
+    search: SearchPaths
+    source: HplSource | None
+    runner: Runner
+
+    def evaluate(
+        self,
+        plan: TrialPlan,
+        directory: Path,
+        walltime_s: float,
+        on_panel: Callable[[Panel], None],
+        stop: StopRequest,
+    ) -> Measured:
+        """Run a plan and judge it. Everything that can go wrong with the run itself becomes a fault, not an error.
+
+        Args:
+            directory: made here; holds HPL.dat, the command line and both outputs afterwards.
+            walltime_s: seconds after which the whole process tree is ended.
+            on_panel: told about each panel rank 0 has begun.
+            stop: looked at all the time; `at_once` ends the run.
+
+        Raises:
+            OSError: the directory cannot be written.
+        """
+        started_at = datetime.now(UTC)
+        try:
+            xhpl = self._program(plan)
+        except BuildError as error:
+            return self._not_started(plan, Fault(Invalidity.COMPILE, str(error)), started_at)
+        shortage = memory_shortage(plan)
+        if shortage:
+            return self._not_started(plan, Fault(Invalidity.CONSTRAINTS, shortage), started_at)
+        paths = RunPaths(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        paths.hpl_dat.write_text(plan.hpl_dat, encoding="ascii")
+        began = time.monotonic()
+        status = self._run(self._job(plan, xhpl, directory, walltime_s), paths, on_panel, stop)
+        cost_s = time.monotonic() - began
+        stdout, stderr = paths.read_stdout(), paths.read_stderr()
+        return Measured(
+            verdict=judge(plan, status, stdout, stderr),
+            command=paths.read_command(),
+            output=stdout,
+            errors_text=stderr,
+            started_at=started_at,
+            ended_at=datetime.now(UTC),
+            cost_s=cost_s,
+            xhpl_key=xhpl.key if xhpl else "",
+        )
+
+    def ensure_built(self, plan: TrialPlan, on_step: Callable[[str, int, int], None]) -> Xhpl | None:
+        """Build the plan's xhpl if it is not there yet; None for the user's own program."""
+        if plan.library is None or self.source is None:
+            return None
+        return build(Recipe(source=self.source, mpi=self.site.mpi, library=plan.library), self.search, on_step=on_step)
+
+    def _program(self, plan: TrialPlan) -> Xhpl | None:
+        return self.ensure_built(plan, lambda *_: None)
+
+    def _job(self, plan: TrialPlan, xhpl: Xhpl | None, directory: Path, walltime_s: float) -> Job:
+        environment = dict(plan.environment)
+        if xhpl is None:
+            witness = witness_library(self.site.mpi, self.search)
+            if witness is not None:
+                environment["LD_PRELOAD"] = str(witness)
+        program = xhpl.path if xhpl else self.site.xhpl
+        return Job(
+            program=(str(program),),
+            ranks=plan.ranks,
+            threads_per_rank=plan.threads,
+            environment=environment,
+            directory=directory,
+            walltime_s=walltime_s,
+            binding=plan.binding,
+            mpi_parameters=plan.mpi_parameters,
+            launcher_environment=dict(self.site.mpi.environment),
+        )
+
+    def _run(
+        self, job: Job, paths: RunPaths, on_panel: Callable[[Panel], None], stop: StopRequest
+    ) -> JobStatus:
+        job_id = self.runner.submit(job)
+        tail = Tail(paths.stderr)
+        while True:
+            status = self.runner.poll([job_id])[job_id]
+            for panel in parse_panels("\n".join(tail.lines())):
+                on_panel(panel)
+            if status.state.final:
+                return status
+            if stop.at_once:
+                self.runner.cancel([job_id])
+            time.sleep(POLL_S)
+
+    def _not_started(self, plan: TrialPlan, fault: Fault, started_at: datetime) -> Measured:
+        verdict = Verdict(results=(), faults=tuple(fault for _ in plan.runs), observed=None, cancelled=False)
+        now = datetime.now(UTC)
+        return Measured(verdict, "", "", "", started_at, now, (now - started_at).total_seconds(), "")
+
+
+def memory_shortage(plan: TrialPlan) -> str | None:
+    """The sentence why this plan would make the machine swap or kill the run, or None where it fits."""
+    free = memory_available_bytes()
+    if plan.memory_bytes <= free:
+        return None
+    N = max(run.N for run in plan.runs)
+    return (
+        f"N={N} needs {gibibytes(plan.memory_bytes)}, but only {gibibytes(free)} of memory are free now: "
+        "choose a smaller N or end other programs"
+    )

@@ -1,0 +1,75 @@
+"""What the loop tells the display. Events flow one way: nothing a display does changes a study."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from results.record import TrialRecord
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A sentence the user should read."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class PhaseStarted:
+    """A part of the study begins.
+
+    Attributes:
+        name: "pilot", "search", "confirmation" or "extrapolation".
+        runs: runs planned in it, or None where the budget decides.
+    """
+
+    name: str
+    runs: int | None
+
+
+@dataclass(frozen=True)
+class TrialStarted:
+    """A run of HPL is about to start.
+
+    Attributes:
+        label: the configuration in one line.
+        expected_s: seconds it will probably take, or None.
+    """
+
+    number: int
+    kind: str
+    label: str
+    expected_s: float | None
+
+
+@dataclass(frozen=True)
+class TrialProgress:
+    """How far the running trial is.
+
+    Attributes:
+        fraction: part of its floating-point operations done, 0 to 1.
+        elapsed_s: seconds since it was started.
+    """
+
+    number: int
+    fraction: float
+    elapsed_s: float
+
+
+@dataclass(frozen=True)
+class TrialEnded:
+    """A trial is committed to the store.
+
+    Attributes:
+        best_gflops: best valid result of the study's search so far, or None.
+        spent_s: wall seconds spent so far.
+        remaining_s: seconds left in the budget, or None where time is not limited.
+    """
+
+    record: TrialRecord
+    best_gflops: float | None
+    spent_s: float
+    remaining_s: float | None
+
+
+Event = Notice | PhaseStarted | TrialStarted | TrialProgress | TrialEnded
+Listener = Callable[[Event], None]

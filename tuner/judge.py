@@ -1,0 +1,128 @@
+"""What a finished run is worth: the rules by which a GFLOPS counts, or why it does not. Pure functions over texts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hpl import output, variant
+from hpl.blas.registry import family
+from hpl.output import HplOutput, HplResult
+from hpl.params import HplParams
+from hpl.witness import RankReport, parse_panels, parse_reports
+from results.record import Invalidity, Observed
+from runners.status import JobState, JobStatus
+
+from .plan import TrialPlan
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why a run does not count: the stage that failed and the sentence for the user."""
+
+    invalidity: Invalidity
+    reason: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one run of HPL showed.
+
+    Attributes:
+        results: the result lines HPL printed, in its order, whatever became of the run afterwards.
+        faults: one per run the plan asked for: None where its result counts.
+        observed: the BLAS that really ran, or None where the ranks did not say.
+        cancelled: the run was ended on request and says nothing about the configuration.
+    """
+
+    results: tuple[HplResult, ...]
+    faults: tuple[Fault | None, ...]
+    observed: Observed | None
+    cancelled: bool
+
+
+def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdict:
+    """Hold a run's outcome against what was asked.
+
+    A result counts when HPL printed it for the configuration that was asked, the residual PASSED, GFLOPS and time
+    agree with the flop count, and the ranks really ran the BLAS, kernel and threads of the plan.
+    """
+    found = output.parse(stdout)
+    reports = parse_reports(stderr)
+    observed = observe(reports)
+    mismatch = _mismatch(plan, reports)
+    ended = _end(plan, status, found, stderr)
+    faults = tuple(
+        mismatch or _fault(asked, found.results[i] if i < len(found.results) else None, ended)
+        for i, asked in enumerate(plan.runs)
+    )
+    return Verdict(found.results, faults, observed, status.state is JobState.CANCELLED)
+
+
+def observe(reports: Sequence[RankReport]) -> Observed | None:
+    """The BLAS of rank 0 and the hosts of all ranks; None where no rank reported."""
+    if not reports:
+        return None
+    first = min(reports, key=lambda report: report.rank)
+    return Observed(
+        library=str(first.library),
+        version=first.version,
+        kernel=first.kernel,
+        threads=first.threads,
+        hosts=tuple(sorted({report.host for report in reports})),
+    )
+
+
+def _mismatch(plan: TrialPlan, reports: Sequence[RankReport]) -> Fault | None:
+    for report in reports:
+        sentence = _report_mismatch(plan, report)
+        if sentence:
+            return Fault(Invalidity.RUNTIME, f"rank {report.rank} on {report.host}: {sentence}")
+    if not reports and plan.library is not None:
+        return Fault(Invalidity.RUNTIME, "no rank said which BLAS it mapped, so the result cannot be attributed")
+    return None
+
+
+def _report_mismatch(plan: TrialPlan, report: RankReport) -> str | None:
+    if plan.library is None:
+        return None
+    if report.library != plan.library.path:
+        return f"{plan.blas} was asked ({plan.library.path}), but {report.library or 'no BLAS'} was mapped"
+    if not family(plan.library.family).asked_matches(plan.kernel, report.kernel):
+        return f"kernel {plan.kernel} was asked of {plan.blas}, but it runs {report.kernel}"
+    if report.threads is not None and report.threads != plan.threads:
+        return f"{plan.threads} threads per rank were asked, but {plan.blas} uses {report.threads}"
+    return None
+
+
+def _end(plan: TrialPlan, status: JobStatus, found: HplOutput, stderr: str) -> Fault | None:
+    """Why results may be missing; None when HPL ran to its end."""
+    if found.finished and len(found.results) >= len(plan.runs):
+        return None
+    if status.state is JobState.TIMEOUT:
+        return Fault(Invalidity.TIMEOUT, f"{status.message}{_reached(stderr)}")
+    if found.errors:
+        return Fault(Invalidity.RUNTIME, f"HPL says: {found.errors[0]}")
+    return Fault(Invalidity.RUNTIME, status.message or f"HPL printed {len(found.results)} of {len(plan.runs)} results")
+
+
+def _reached(stderr: str) -> str:
+    panels = parse_panels(stderr)
+    if not panels:
+        return ""
+    return f" after {panels[-1].fraction:.0%} of its operations"
+
+
+def _fault(asked: HplParams, result: HplResult | None, ended: Fault | None) -> Fault | None:
+    if result is None:
+        return ended or Fault(Invalidity.RUNTIME, "HPL printed no result for it")
+    if (result.N, result.NB, result.P, result.Q) != (asked.N, asked.NB, asked.P, asked.Q) or (
+        result.code != variant.encode(asked)
+    ):
+        ran = f"{result.code} N={result.N} NB={result.NB} {result.P}x{result.Q}"
+        return Fault(Invalidity.RUNTIME, f"HPL ran another configuration than was asked: {ran}")
+    if result.passed is None:
+        return Fault(Invalidity.CORRECTNESS, "the residual was not checked (threshold 0 or less, or the run was cut off)")
+    if not result.passed:
+        return Fault(Invalidity.CORRECTNESS, f"the residual check FAILED ({result.residual})")
+    if not result.consistent:
+        return Fault(Invalidity.CORRECTNESS, f"{result.gflops} GFLOPS do not fit {result.time_s} s at N={result.N}")
+    return None

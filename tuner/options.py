@@ -1,0 +1,117 @@
+"""What the user asked of a study, checked once; nothing re-reads the command line afterwards."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from .budget import Budget
+from .errors import TunerError
+
+DEFAULT_WALL_S = 300.0
+DEFAULT_FULL_TRIALS = 24
+
+
+@dataclass(frozen=True)
+class TuneOptions:
+    """A study as it was asked for; stored with it, so that `--resume` needs no options.
+
+    Attributes:
+        space: shipped name or file; `overrides` are `--set` values by parameter name.
+        points: size of a coarse grid, or None for all legal points (engine grid only).
+        repeats: runs of each configuration during the search; `confirm` further runs of each finalist.
+        full: measure at the N of the whole memory instead of one chosen from the budget.
+        memory_fraction: part of the free memory that "whole memory" means.
+        blas_only: BLAS names to keep; `blas_files` libraries the user named.
+    """
+
+    space: str = "default"
+    engine: str = "bayes"
+    seed: int = 0
+    budget: Budget = Budget(wall_s=DEFAULT_WALL_S)
+    points: int | None = None
+    repeats: int = 1
+    confirm: int = 2
+    full: bool = False
+    memory_fraction: float = 0.8
+    overrides: Mapping[str, Sequence[str]] | None = None
+    blas_only: tuple[str, ...] = ()
+    blas_files: Mapping[str, Path] | None = None
+    xhpl: Path | None = None
+    hpl_source: Path | None = None
+    rpeak_gflops: float | None = None
+    price_usd: float | None = None
+    power_w: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """A mapping that JSON can hold."""
+        data = asdict(self)
+        data["blas_files"] = {name: str(path) for name, path in (self.blas_files or {}).items()}
+        for name in ("xhpl", "hpl_source"):
+            data[name] = None if data[name] is None else str(data[name])
+        return data
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "TuneOptions":
+        """The options of a stored study; unknown keys of later versions are ignored."""
+        known = {field.name: data[field.name] for field in fields(cls) if field.name in data}
+        known["budget"] = Budget(**known["budget"])
+        known["blas_only"] = tuple(known["blas_only"])
+        known["blas_files"] = {name: Path(path) for name, path in known["blas_files"].items()}
+        for name in ("xhpl", "hpl_source"):
+            known[name] = None if known[name] is None else Path(known[name])
+        return cls(**known)
+
+
+def parse_blas(values: Sequence[str]) -> tuple[tuple[str, ...], dict[str, Path]]:
+    """Split `--blas` values into catalogue names and NAME=FILE libraries of the user's.
+
+    Raises:
+        TunerError: an empty name, or a file that is not there.
+    """
+    names: list[str] = []
+    files: dict[str, Path] = {}
+    for value in values:
+        name, equals, file = value.partition("=")
+        if not name or (equals and not file):
+            raise TunerError(f"--blas {value}: write a name like openblas, or NAME=/path/to/library.so")
+        if equals:
+            path = Path(file).expanduser().absolute()
+            if not path.is_file():
+                raise TunerError(f"--blas {value}: there is no file {path}")
+            files[name] = path
+        names.append(name)
+    return tuple(names), files
+
+
+def parse_overrides(values: Sequence[str]) -> dict[str, list[str]]:
+    """Split `--set NAME=V[,V]` values.
+
+    Raises:
+        TunerError: no "=" or no value.
+    """
+    overrides: dict[str, list[str]] = {}
+    for value in values:
+        name, equals, given = value.partition("=")
+        choices = [choice.strip() for choice in given.split(",") if choice.strip()]
+        if not name.strip() or not equals or not choices:
+            raise TunerError(f"--set {value}: write NAME=VALUE[,VALUE], for example --set NB=128,192")
+        overrides.setdefault(name.strip(), []).extend(choices)
+    return overrides
+
+
+def user_program(path: Path | None) -> Path | None:
+    """The absolute path of `--xhpl`, checked to be an executable file.
+
+    Raises:
+        TunerError: it is missing or cannot be executed.
+    """
+    if path is None:
+        return None
+    absolute = path.expanduser().absolute()
+    if not absolute.is_file():
+        raise TunerError(f"--xhpl {path}: there is no such file")
+    if not os.access(absolute, os.X_OK):
+        raise TunerError(f"--xhpl {path}: the file is not executable; try chmod +x {path}")
+    return absolute

@@ -1,0 +1,87 @@
+"""The first runs of a study: how fast HPL is here, and so which N the budget can pay for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hpl.params import HplParams
+from results.record import Kind, TrialRecord
+
+from .budget import Budget
+from .errors import TunerError
+from .loop import Loop
+from .options import DEFAULT_WALL_S
+from .problem_size import LARGEST_SHARE, RUNS_IN_BUDGET, SMALLEST_N, STEP, Sample, affordable_n
+from .site import Site
+from .textbook import first_choice, full_memory_n, natural_nb, textbook
+
+FIRST_RUN_S = 1.0
+"""What the first pilot run should take; HPL reaches about half of dgemm's rate at such a size."""
+
+
+@dataclass(frozen=True)
+class RunTime:
+    """Seconds a run of the study should take (`target_s`) and after which it is ended (`limit_s`)."""
+
+    target_s: float
+    limit_s: float
+
+
+def run_time(budget: Budget) -> RunTime:
+    """A thirtieth of the time budget per run, and at most a tenth; without a limit in time as for five minutes."""
+    times = [limit for limit in (budget.wall_s, budget.run_s) if limit is not None]
+    whole_s = min(times) if times else DEFAULT_WALL_S
+    return RunTime(whole_s / RUNS_IN_BUDGET, whole_s * LARGEST_SHARE)
+
+
+def pilot(loop: Loop, site: Site, target_s: float, earlier: Sequence[TrialRecord]) -> list[Sample]:
+    """Run the textbook configuration twice, small and a little larger, unless an earlier session did.
+
+    Args:
+        target_s: what a run of the study may take.
+        earlier: pilot records already in the store.
+
+    Returns:
+        One sample per valid pilot run, smallest N first.
+
+    Raises:
+        TunerError: the textbook configuration does not run at all, with the reason of the first failure.
+    """
+    samples = samples_of(earlier)
+    largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores)
+    while len(samples) < 2 and not loop.stop.requested:
+        N = affordable_n(samples, target_s / 4, largest_n) if samples else _first_n(site, largest_n)
+        record = loop.trial(pilot_point(site, N), Kind.PILOT)
+        if not record.ranked:
+            raise TunerError(f"the first run of HPL failed, so nothing can be tuned: {record.reason}")
+        samples = [*samples, *samples_of([record])]
+    return samples
+
+
+def samples_of(records: Sequence[TrialRecord]) -> list[Sample]:
+    """The valid runs among records, smallest N first."""
+    found = [
+        Sample(record.hpl.N, record.time_s, record.cost_s)
+        for record in records
+        if record.ranked and record.hpl and record.time_s and record.cost_s
+    ]
+    return sorted(found, key=lambda sample: sample.N)
+
+
+def pilot_point(site: Site, N: int) -> dict[str, str | int | float | bool]:
+    """The textbook configuration with the fastest BLAS, one rank per core."""
+    choice = first_choice(site)
+    blas, kernel = str(choice["blas"]), str(choice["kernel"])
+    NB = min(natural_nb(site, blas), max(32, N // 16))
+    return textbook(site, N=N, NB=NB, blas=blas, kernel=kernel, ranks=site.host.physical_cores, threads=1)
+
+
+def _first_n(site: Site, largest_n: int) -> int:
+    probe = site.best_probe(str(first_choice(site)["blas"]))
+    rate = 0.5 * site.host.physical_cores * (probe.gflops if probe else 1.0)
+    cubed = 1.5 * rate * 1e9 * FIRST_RUN_S
+    return max(SMALLEST_N, min(largest_n, int(cubed ** (1 / 3)) // STEP * STEP))
+
+
+def pilot_hpl(site: Site, N: int) -> HplParams:
+    """The HPL parameters of `pilot_point`."""
+    return HplParams.from_words(pilot_point(site, N))

@@ -1,0 +1,138 @@
+"""From a point of the search space to something that can be run: the one place where names get their meaning."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hpl.blas.catalogue import BlasLibrary
+from hpl.dat import HplDat, render
+from hpl.params import HplParams
+from hpl.sizing import memory_bytes
+
+from .errors import TunerError
+from .site import Site
+
+Scalar = str | int | float | bool
+
+MPI_BYTES_PER_RANK = 64 * 2**20
+"""Open MPI's own buffers and shared-memory segments; about 40 MiB a rank measured with 4.1 on one node."""
+BLAS_BYTES_PER_THREAD = 32 * 2**20
+"""Packing buffer of one OpenBLAS thread (BUFFER_SIZE of the x86-64 kernels); BLIS and MKL take less."""
+
+
+class PlanError(TunerError):
+    """A point that cannot be run here, with the sentence why."""
+
+
+@dataclass(frozen=True)
+class TrialPlan:
+    """Everything that decides what a run measures.
+
+    Attributes:
+        runs: what HPL.dat asks for, in HPL's own order; one for a search trial, several for a user's file.
+        hpl_dat: the file's text, exactly as it will be written.
+        blas: name in the BLAS catalogue, or "xhpl" for a program the user brought.
+        library: the file xhpl is linked with; None for the user's program.
+        kernel: "auto" or the kernel asked of the BLAS.
+        environment: variables of the ranks: kernel and threads.
+        binding: what each rank is bound to.
+        mpi_parameters: MCA parameters of Open MPI.
+    """
+
+    runs: tuple[HplParams, ...]
+    hpl_dat: str
+    blas: str
+    library: BlasLibrary | None
+    kernel: str
+    ranks: int
+    threads: int
+    environment: Mapping[str, str]
+    binding: str
+    mpi_parameters: Mapping[str, str]
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that all ranks together need on one node: matrix and panels, MPI and BLAS buffers."""
+        own = MPI_BYTES_PER_RANK + self.threads * BLAS_BYTES_PER_THREAD
+        return self.ranks * own + max(run.ranks * memory_bytes(run) for run in self.runs)
+
+
+def plan(params: Mapping[str, Scalar], site: Site) -> TrialPlan:
+    """Give the names of a complete legal point their meaning. Pure: nothing is looked up or written.
+
+    Args:
+        params: every HPL parameter, `blas`, `kernel`, `layout`, `binding` and `mpi.*`, in the words of the space.
+        site: the machine's BLAS libraries.
+
+    Raises:
+        PlanError: when the point asks for something this machine or this version cannot do.
+        hpl.errors.HplError: when a value is out of HPL's range or the BLAS has no build for the threads.
+    """
+    ranks, threads = parse_layout(str(params["layout"]))
+    hpl_params = HplParams.from_words(params)
+    if hpl_params.ranks != ranks:
+        raise PlanError(
+            f"the grid {hpl_params.P}x{hpl_params.Q} needs {hpl_params.ranks} ranks, the layout starts {ranks}"
+        )
+    unapplied = [name for name in params if name.startswith("net.")]
+    if unapplied:
+        raise PlanError(f"{', '.join(unapplied)}: network settings cannot be applied on this backend yet")
+    dat = HplDat.of(hpl_params)
+    return placed(
+        site,
+        runs=(hpl_params,),
+        hpl_dat=render(dat),
+        blas=str(params["blas"]),
+        kernel=str(params.get("kernel", "auto")),
+        ranks=ranks,
+        threads=threads,
+        binding=str(params.get("binding", "core")),
+        mpi_parameters={name[4:]: str(value) for name, value in params.items() if name.startswith("mpi.")},
+    )
+
+
+def placed(
+    site: Site,
+    *,
+    runs: tuple[HplParams, ...],
+    hpl_dat: str,
+    blas: str,
+    kernel: str,
+    ranks: int,
+    threads: int,
+    binding: str = "core",
+    mpi_parameters: Mapping[str, str] | None = None,
+) -> TrialPlan:
+    """A plan for an HPL.dat that is given, with the library and the environment its BLAS needs."""
+    library = site.library(blas, threads)
+    return TrialPlan(
+        runs=runs,
+        hpl_dat=hpl_dat,
+        blas=blas,
+        library=library,
+        kernel=kernel,
+        ranks=ranks,
+        threads=threads,
+        environment=site.environment(blas, kernel, threads),
+        binding=binding,
+        mpi_parameters=dict(mpi_parameters or {}),
+    )
+
+
+def parse_layout(layout: str) -> tuple[int, int]:
+    """Ranks and threads per rank of "RANKSxTHREADS".
+
+    Raises:
+        PlanError: when it is not of that form.
+    """
+    ranks, cross, threads = layout.partition("x")
+    if not cross or not ranks.isdecimal() or not threads.isdecimal() or "0" in (ranks, threads):
+        raise PlanError(f"layout {layout!r}: expected ranks x threads, for example 4x2")
+    return int(ranks), int(threads)
+
+
+def label(plan: TrialPlan) -> str:
+    """A configuration in one line, as tables and progress show it."""
+    run = plan.runs[0]
+    kernel = "" if plan.kernel == "auto" else f"/{plan.kernel}"
+    more = f" (+{len(plan.runs) - 1} more)" if len(plan.runs) > 1 else ""
+    return f"{plan.blas}{kernel} {plan.ranks}x{plan.threads} {run.P}x{run.Q} N={run.N} NB={run.NB}{more}"

@@ -1,0 +1,132 @@
+"""Shows a running study: a live display on a terminal, one plain line per event elsewhere."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+from results.record import TrialRecord, TrialState
+
+from .events import Event, Listener, Notice, PhaseStarted, TrialEnded, TrialProgress, TrialStarted
+from .units import duration
+
+PHASES = {
+    "pilot": "Pilot runs: how fast is this machine?",
+    "search": "Search",
+    "confirmation": "Confirmation: the best again, interleaved",
+    "extrapolation": "Smaller runs of the winner, to predict the full-memory run",
+}
+
+
+def outcome(record: TrialRecord) -> str:
+    """A trial's result in a few words: GFLOPS, or the stage that failed with its reason."""
+    if record.ranked and record.gflops is not None:
+        return f"{record.gflops:8.2f} GFLOPS"
+    if record.state is TrialState.CANCELLED:
+        return "cancelled"
+    return f"{record.invalidity}: {record.reason}"
+
+
+class PlainLines:
+    """One line per event that matters, for logs and pipes."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._label = ""
+
+    def __call__(self, event: Event) -> None:
+        """Print the event, if it is worth a line."""
+        match event:
+            case Notice(text):
+                self._print(text)
+            case PhaseStarted(name, runs):
+                self._print(f"{PHASES[name]}{f' ({runs} runs)' if runs else ''}")
+            case TrialStarted(label=label):
+                self._label = label
+            case TrialEnded():
+                self._print(line(event, self._label))
+            case TrialProgress():
+                pass
+
+    def _print(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def line(event: TrialEnded, label: str) -> str:
+    """A finished trial on one line, with what is left of the budget."""
+    left = "" if event.remaining_s is None else f"  {duration(max(event.remaining_s, 0.0))} left"
+    best = "" if event.best_gflops is None else f"  best {event.best_gflops:.2f}"
+    return f"#{event.record.number:<4d} {outcome(event.record)}  {label}{best}{left}"
+
+
+class LiveDisplay:
+    """Finished trials scroll by; below them the running trial's own progress and the budget's."""
+
+    def __init__(self, console: Console) -> None:
+        self._lines = PlainLines(console)
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.percentage:3.0f}%"),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[note]}"),
+            console=console,
+            transient=True,
+        )
+        self._trial: TaskID | None = None
+        self._budget = self._progress.add_task("study", total=None, note="", visible=False)
+
+    def start(self) -> None:
+        """Take the lower lines of the terminal."""
+        self._progress.start()
+
+    def stop(self) -> None:
+        """Give them back."""
+        self._progress.stop()
+
+    def __call__(self, event: Event) -> None:
+        """Update the display."""
+        self._lines(event)
+        match event:
+            case TrialStarted(number=number, label=label, expected_s=expected_s):
+                note = "" if expected_s is None else f"about {duration(expected_s)}"
+                self._trial = self._progress.add_task(f"#{number} {label}", total=1.0, note=note)
+            case TrialProgress(fraction=fraction, elapsed_s=elapsed_s) if self._trial is not None:
+                left_s = elapsed_s * (1 / fraction - 1) if fraction > 0.02 else None
+                note = "" if left_s is None else f"{duration(left_s)} left"
+                self._progress.update(self._trial, completed=fraction, note=note)
+            case TrialEnded():
+                self._end_trial(event)
+            case _:
+                pass
+
+    def _end_trial(self, event: TrialEnded) -> None:
+        if self._trial is not None:
+            self._progress.remove_task(self._trial)
+            self._trial = None
+        if event.remaining_s is not None:
+            left_s = max(event.remaining_s, 0.0)
+            best = "" if event.best_gflops is None else f", best {event.best_gflops:.2f} GFLOPS"
+            self._progress.update(
+                self._budget,
+                total=event.spent_s + left_s,
+                completed=event.spent_s,
+                visible=True,
+                note=f"{duration(left_s)} left{best}",
+            )
+
+
+@contextmanager
+def display(console: Console) -> Iterator[Listener]:
+    """A listener that suits where the output goes."""
+    if not console.is_terminal:
+        yield PlainLines(console)
+        return
+    live = LiveDisplay(console)
+    live.start()
+    try:
+        yield live
+    finally:
+        live.stop()

@@ -1,0 +1,160 @@
+"""The machine a study runs on: what was found there, which is all that plans and spaces may know of it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hpl.blas.catalogue import Blas, BlasLibrary
+from hpl.blas.probe import Probe
+from hpl.blas.registry import discover, family
+from hpl.blas.survey import kernel_survey
+from hpl.rpeak import Rpeak, cpu_flags, detect
+from hpl.search import SearchPaths
+from hpl.toolchain import Mpi, find_mpis
+from runners.host_facts import HostFacts, host_facts
+from search_spaces.machine import BlasFacts, Machine
+
+from .errors import TunerError
+
+FOREIGN = "xhpl"
+"""Name under which a program the user brought (`--xhpl`) stands where a BLAS would."""
+SLOW_BLAS = 0.5
+"""A BLAS whose best dgemm is below this part of the best library's is not worth a search run: HPL spends about
+96 % of its time in dgemm on one node (Cornebize's thesis), so no other setting can make up a factor of two."""
+SLOW_KERNEL = 0.7
+"""A kernel below this part of the best kernel of the same library is left out of a search by the same reasoning."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """What a study may use.
+
+    Attributes:
+        probes: per BLAS the dgemm rate of each kernel choice, fastest first; empty where probing was not wanted.
+        xhpl: a program the user brought; then no BLAS of the catalogue is used.
+    """
+
+    host: HostFacts
+    rpeak: Rpeak
+    mpi: Mpi
+    blas: tuple[Blas, ...]
+    probes: Mapping[str, tuple[Probe, ...]]
+    xhpl: Path | None = None
+
+    def library(self, blas: str, threads: int) -> BlasLibrary | None:
+        """The build of a BLAS for that many threads; None for the user's own program.
+
+        Raises:
+            TunerError: this machine has no BLAS of that name.
+        """
+        if self.xhpl is not None:
+            return None
+        return self.named(blas).library(threads)
+
+    def named(self, blas: str) -> Blas:
+        """The catalogue entry of that name.
+
+        Raises:
+            TunerError: this machine has none.
+        """
+        for entry in self.blas:
+            if entry.name == blas:
+                return entry
+        found = ", ".join(entry.name for entry in self.blas) or "none"
+        raise TunerError(f"BLAS {blas} is not on this machine (found: {found}): `hpltune setup` installs more")
+
+    def environment(self, blas: str, kernel: str, threads: int) -> dict[str, str]:
+        """Kernel and thread variables of the ranks."""
+        library = self.library(blas, threads)
+        if library is None:
+            return family("other").environment("auto", threads, None)
+        return family(library.family).environment(kernel, threads, library)
+
+    def best_probe(self, blas: str) -> Probe | None:
+        """The fastest kernel choice of a BLAS, or None where it was not probed."""
+        return next(iter(self.probes.get(blas, ())), None)
+
+    def ranked_blas(self) -> tuple[Blas, ...]:
+        """The BLAS libraries, fastest dgemm first."""
+        return tuple(sorted(self.blas, key=lambda entry: -self._rate(entry.name)))
+
+    def promising(self) -> tuple[Blas, ...]:
+        """The libraries worth a search run, fastest first (see SLOW_BLAS)."""
+        ranked = self.ranked_blas()
+        best = max((self._rate(entry.name) for entry in ranked), default=0.0)
+        return tuple(entry for entry in ranked if self._rate(entry.name) >= SLOW_BLAS * best)
+
+    def kernels(self, blas: str) -> tuple[str, ...]:
+        """Kernel choices worth a search run, fastest first; ("auto",) where nothing is known."""
+        probes = self.probes.get(blas, ())
+        distinct: dict[str, Probe] = {}
+        for probe in probes:
+            distinct.setdefault(probe.kernel_used.lower(), probe)
+        best = probes[0].gflops if probes else 0.0
+        return tuple(p.kernel for p in distinct.values() if p.gflops >= SLOW_KERNEL * best) or ("auto",)
+
+    def machine(self, *, all_blas: bool, N: int | None) -> Machine:
+        """The facts a search space needs.
+
+        Args:
+            all_blas: also the libraries and kernels too slow to win.
+            N: order of the matrix chosen from the budget, or None.
+        """
+        if self.xhpl is not None:
+            facts = {FOREIGN: BlasFacts(kernels=("auto",), threaded=True)}
+        else:
+            chosen = self.ranked_blas() if all_blas else self.promising()
+            facts = {
+                entry.name: BlasFacts(
+                    kernels=tuple(p.kernel for p in self.probes[entry.name]) if all_blas else self.kernels(entry.name),
+                    threaded=entry.threaded,
+                )
+                for entry in chosen
+            }
+        return Machine(
+            cores=self.host.physical_cores, memory_bytes=self.host.memory_available_bytes, blas=facts, N=N
+        )
+
+    def _rate(self, blas: str) -> float:
+        probe = self.best_probe(blas)
+        return probe.gflops if probe else 0.0
+
+
+def survey(
+    search: SearchPaths,
+    *,
+    extra_blas: Mapping[str, Path],
+    only: tuple[str, ...],
+    xhpl: Path | None,
+    rpeak_gflops: float | None,
+    on_probe: Callable[[str], None],
+) -> Site:
+    """Look at this machine: host, Rpeak, MPI, BLAS libraries and how fast each kernel of them is.
+
+    Args:
+        extra_blas: libraries the user named, by the name given.
+        only: BLAS names to keep; empty keeps all.
+        rpeak_gflops: overrules the detected peak.
+        on_probe: told the name of each BLAS before its kernels are timed.
+
+    Raises:
+        hpl.errors.HplError: MPI or a named library is missing or does not load.
+        TunerError: a name in `only` is not on this machine, or no BLAS is.
+    """
+    rpeak = detect()
+    if rpeak_gflops is not None:
+        rpeak = rpeak.overruled(rpeak_gflops)
+    mpi = find_mpis(search)[0]
+    site = Site(host_facts(), rpeak, mpi, (), {}, xhpl)
+    if xhpl is not None:
+        return site
+    site = replace(site, blas=discover(search, extra_blas))
+    if only:
+        site = replace(site, blas=tuple(site.named(name) for name in only))
+    if not site.blas:
+        raise TunerError("no BLAS library was found: run `hpltune setup`, or name one with --blas NAME=/path/lib.so")
+    probes = {}
+    for entry in site.blas:
+        on_probe(entry.name)
+        probes[entry.name] = kernel_survey(entry, cpu_flags(), search)
+    return replace(site, probes=probes)

@@ -1,0 +1,209 @@
+"""`hpltune tune` from end to end: build, pilot, search, confirm, predict. `tune` reads as the order of things."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from results.record import Kind, Study, TrialRecord
+from results.statistics import Ranked
+from results.store import Store
+from search_spaces.load import load, space_text
+from search_spaces.space import SearchSpace
+
+from .budget import Meter
+from .clock import RealClock
+from .engines.base import Engine
+from .engines.registry import make_engine
+from .errors import TunerError
+from .events import Listener, Notice, PhaseStarted
+from .loop import FINALISTS, Loop, retell
+from .options import TuneOptions
+from .pilot import pilot, run_time, samples_of
+from .plan import parse_layout
+from .problem_size import SMALLEST_N, STEP, Extrapolation, Sample, affordable_n, extrapolate
+from .site import Site
+from .stopping import StopRequest
+from .textbook import full_memory_n
+from .units import duration
+from .versions import versions
+from .workshop import OnStep, Workshop
+
+SMALLER_SIZES = (0.5, 0.25)
+"""Parts of the study's N at which the winner is run once more: with N itself they fix the three terms of T(N)."""
+SMALLER_RUNS = 0.3
+"""What those smaller runs cost in runs at N, start-up included."""
+PATIENCE = 5.0
+"""A run whose N was given, not chosen, is ended after this many times what it should take, plus a minute."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a study found.
+
+    Attributes:
+        ranking: configurations, best median first; empty where no run was valid.
+        full: predicted run of the winner at the whole memory, or None where it was measured or cannot be told.
+        ended: the sentence why the search stopped.
+        interrupted: the user stopped it; `hpltune tune --resume` goes on.
+    """
+
+    study: str
+    ranking: Sequence[Ranked]
+    full: Extrapolation | None
+    ended: str
+    interrupted: bool
+
+
+def tune(
+    options: TuneOptions,
+    name: str,
+    store: Store,
+    workshop: Workshop,
+    listener: Listener,
+    stop: StopRequest,
+    on_step: OnStep,
+) -> Outcome:
+    """Run a study, or go on with a stored one of that name.
+
+    Args:
+        on_step: told about each step of a build.
+
+    Raises:
+        TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
+    """
+    earlier = _begin(store, name, options, workshop.site)
+    site = workshop.site
+    space = load_space(options, site, _study_n(earlier) or SMALLEST_N)
+    workshop.build(*_programs(space, site), on_step)
+    loop = Loop(
+        store=store,
+        study=name,
+        space=space,
+        evaluator=workshop.evaluator,
+        meter=Meter(options.budget, RealClock(), spent_wall_s=sum(record.cost_s or 0.0 for record in earlier)),
+        listener=listener,
+        stop=stop,
+        runs=workshop.places.data / "runs",
+        walltime_s=max(60.0, run_time(options.budget).limit_s),
+    )
+    _size(loop, options, site, earlier)
+    engine = _engine(options, loop, earlier)
+    ended = loop.search(
+        engine, repeats=options.repeats, reserved_runs=FINALISTS * options.confirm + SMALLER_RUNS
+    )
+    listener(Notice(f"Search ended: {ended}."))
+    ranking = loop.confirm(options.confirm)
+    full = None if options.full else _predict_full(loop, site, ranking, options)
+    store.end_study(name, "interrupted" if stop.requested else "complete")
+    return Outcome(name, ranking, full, ended, interrupted=stop.requested)
+
+
+def load_space(options: TuneOptions, site: Site, N: int) -> SearchSpace:
+    """The space of the options on this machine, with N where the space leaves it to the budget."""
+    machine = site.machine(all_blas=options.space == "blas" or bool(options.blas_only), N=N)
+    return load(options.space, machine, options.overrides)
+
+
+def _begin(store: Store, name: str, options: TuneOptions, site: Site) -> Sequence[TrialRecord]:
+    if name in {study.name for study in store.studies()}:
+        store.abandon_running(name, "hpltune was killed while this trial ran")
+        return store.records(name)
+    store.create_study(
+        Study(
+            name=name,
+            created_at=datetime.now(UTC),
+            space_name=options.space,
+            space_text=space_text(options.space),
+            engine=options.engine,
+            options=options.to_json(),
+            host=site.host.to_dict(),
+            rpeak_gflops=site.rpeak.gflops,
+            price_usd=options.price_usd,
+            power_w=options.power_w,
+            versions=versions(site),
+        )
+    )
+    return ()
+
+
+def _programs(space: SearchSpace, site: Site) -> tuple[Sequence[str], Sequence[int]]:
+    values = {axis.name: axis.values for axis in space.axes()}
+    fixed = space.complete(space.point(0))
+    names = [str(value) for value in values.get("blas", (fixed["blas"],))]
+    layouts = [str(value) for value in values.get("layout", (fixed["layout"],))]
+    threads = sorted({parse_layout(layout)[1] for layout in layouts} | {1})
+    return ([] if site.xhpl else names), threads
+
+
+def _study_n(earlier: Sequence[TrialRecord]) -> int | None:
+    """The N an interrupted study was already being searched at."""
+    sizes = [record.hpl.N for record in earlier if record.kind is Kind.SEARCH and record.hpl]
+    return max(sizes, default=None)
+
+
+def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialRecord]) -> None:
+    """Run the pilots and give the loop its N, its time limit and what a run should take."""
+    times = run_time(options.budget)
+    loop.listener(PhaseStarted("pilot", 2))
+    samples = pilot(loop, site, times.target_s, [record for record in earlier if record.kind is Kind.PILOT])
+    if not samples:
+        return
+    largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores, fraction=options.memory_fraction)
+    chosen = largest_n if options.full else affordable_n(samples, times.target_s, largest_n)
+    N = _study_n(earlier) or chosen
+    loop.space = load_space(options, site, N)
+    largest_asked = int(loop.space.complete(loop.space.point(0))["N"])
+    last = samples[-1]
+    loop.expected_s = last.cost_s * max(1.0, largest_asked / last.N) ** 3
+    if largest_asked == N and not options.full:
+        loop.walltime_s = times.limit_s
+        loop.listener(Notice(_why_n(N, largest_n, loop.expected_s, times.limit_s, loop.meter.budget.wall_s)))
+        return
+    loop.walltime_s = PATIENCE * loop.expected_s + 60.0
+    loop.listener(Notice(f"N={largest_asked}: a run should take about {duration(loop.expected_s)}."))
+    refused = loop.meter.used_up(loop.expected_s)
+    if refused:
+        raise TunerError(f"{refused}: raise --budget or choose a smaller N with --set N=…")
+
+
+def _why_n(N: int, largest_n: int, expected_s: float, limit_s: float, wall_s: float | None) -> str:
+    if N >= largest_n:
+        return f"N={N}: the whole memory fits into the budget, about {duration(expected_s)} a run."
+    budget = "" if wall_s is None else f" of {duration(wall_s)}"
+    return (
+        f"N={N} was chosen from the budget{budget}: a run takes about {duration(expected_s)} and is ended after "
+        f"{duration(limit_s)}. The whole memory would hold N={largest_n}: `--full` measures there."
+    )
+
+
+def _engine(options: TuneOptions, loop: Loop, earlier: Sequence[TrialRecord]) -> Engine:
+    engine = make_engine(options.engine, loop.space, options.seed, {"points": options.points})
+    searched = [record for record in earlier if record.kind is Kind.SEARCH]
+    retell(engine, searched)
+    for record in searched:
+        loop.meter.charge(record.cost_s or 0.0, trial=True)
+    loop.best_gflops = max((record.gflops or 0.0 for record in searched if record.ranked), default=None)
+    return engine
+
+
+def _predict_full(
+    loop: Loop, site: Site, ranking: Sequence[Ranked], options: TuneOptions
+) -> Extrapolation | None:
+    """Run the winner at two smaller N and predict its time at the whole memory; None where that is no larger."""
+    if not ranking or loop.stop.requested:
+        return None
+    winner = ranking[0]
+    best = loop.store.get(loop.study, winner.best_record_number)
+    if best.hpl is None:
+        return None
+    N = full_memory_n(site, NB=best.hpl.NB, P=best.hpl.P, Q=best.hpl.Q, fraction=options.memory_fraction)
+    if N <= best.hpl.N:
+        return None
+    loop.listener(PhaseStarted("extrapolation", len(SMALLER_SIZES)))
+    samples: list[Sample] = samples_of([best])
+    for part in SMALLER_SIZES:
+        if loop.stop.requested:
+            break
+        smaller = max(SMALLEST_N, int(best.hpl.N * part) // STEP * STEP)
+        samples += samples_of([loop.trial({**winner.params, "N": smaller}, Kind.PILOT)])
+    return replace(extrapolate(samples, N), N=N)

@@ -1,0 +1,46 @@
+"""Durations as people write and read them."""
+
+import re
+
+from .errors import TunerError
+
+_UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(?:\d+(?:\.\d+)?[smhd]\s*)+")
+
+
+def parse_duration_s(text: str, option: str) -> float:
+    """Seconds meant by `text`: "90", "90s", "5m", "1h30m", "2d".
+
+    Args:
+        text: what the user wrote.
+        option: the option it was given to, for the message.
+
+    Raises:
+        TunerError: when it is not a duration above zero.
+    """
+    cleaned = text.strip().lower()
+    if re.fullmatch(r"\d+(\.\d+)?", cleaned):
+        seconds = float(cleaned)
+    elif _DURATION.fullmatch(cleaned):
+        seconds = sum(float(n) * _UNITS_S[u] for n, u in re.findall(r"(\d+(?:\.\d+)?)([smhd])", cleaned))
+    else:
+        raise TunerError(f"{option} {text}: not a duration; write for example 90s, 5m or 1h30m")
+    if seconds <= 0:
+        raise TunerError(f"{option} {text}: a duration must be above zero")
+    return seconds
+
+
+def duration(seconds: float) -> str:
+    """A short reading of `seconds`: "8.4 s", "5 min 10 s", "2 h 05 min"."""
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest_s = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest_s:02d} s" if rest_s else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min"
+
+
+def gibibytes(count: int) -> str:
+    """Bytes in GiB with one decimal, as `free -h` shows memory."""
+    return f"{count / 2**30:.1f} GiB"

@@ -1,0 +1,66 @@
+"""What every command that runs HPL needs: the machine, HPL's source, a runner, and built programs."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hpl.build import Recipe, build
+from hpl.search import SearchPaths
+from hpl.source import HplSource, obtain
+from runners.registry import local_runner
+
+from .evaluate import Evaluator
+from .events import Listener, Notice
+from .options import TuneOptions
+from .places import Places
+from .site import Site, survey
+
+OnStep = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """The machine as found, and the evaluator that runs plans on it."""
+
+    places: Places
+    site: Site
+    evaluator: Evaluator
+
+    @classmethod
+    def open(cls, options: TuneOptions, places: Places, listener: Listener) -> "Workshop":
+        """Look at the machine and get HPL's source.
+
+        Raises:
+            hpl.errors.HplError: MPI, a BLAS or the source is missing; the sentence says what to do.
+            TunerError: a BLAS that was asked for is not on this machine.
+        """
+        search = SearchPaths(prefix=places.prefix, cache=places.cache)
+        site = survey(
+            search,
+            extra_blas=options.blas_files or {},
+            only=options.blas_only,
+            xhpl=options.xhpl,
+            rpeak_gflops=options.rpeak_gflops,
+            on_probe=lambda name: listener(Notice(f"Timing {name}: dgemm with each kernel this CPU can run")),
+        )
+        source: HplSource | None = None if options.xhpl else obtain(search, options.hpl_source)
+        return cls(places, site, Evaluator(site, search, source, local_runner(site.mpi.name, site.mpi.mpirun, site.mpi.version)))
+
+    def build(self, names: Sequence[str], threads: Sequence[int], on_step: OnStep) -> None:
+        """Build an xhpl for each BLAS, in its builds for these numbers of threads; cached ones cost nothing.
+
+        Raises:
+            hpl.build.BuildError: with the compiler's first message.
+        """
+        source = self.evaluator.source
+        if source is None:
+            return
+        entries = [self.site.named(name) for name in names]
+        libraries = {
+            entry.library(count).path: entry.library(count)
+            for entry in entries
+            for count in threads
+            if count == 1 or entry.threaded
+        }
+        for library in libraries.values():
+            recipe = Recipe(source=source, mpi=self.site.mpi, library=library)
+            build(recipe, self.evaluator.search, on_step=on_step)
