@@ -30,8 +30,8 @@ class _Running:
 class LocalRunner(Runner):
     """Starts each job at once, in a session of its own, with its output going straight to files.
 
-    When this process dies, even by SIGKILL, the kernel tells the launcher to end (PR_SET_PDEATHSIG through setpriv), and
-    the launcher ends its ranks. Jobs must be submitted from the main thread: the kernel's signal follows the thread.
+    When this process dies, even by SIGKILL, the kernel tells the launcher to end (PR_SET_PDEATHSIG through setpriv),
+    and the launcher ends its ranks. Jobs must be submitted from the main thread: the signal follows the thread.
     """
 
     def __init__(self, launcher: Launcher) -> None:

@@ -1,7 +1,7 @@
 """Ends everything a job has started, wherever its processes have moved to.
 
-Open MPI gives each rank a process group of its own, and a rank whose launcher died is adopted by another process: neither
-groups nor parents find them all. A variable in the environment of every descendant does.
+Open MPI gives each rank a process group of its own, and a rank whose launcher died is adopted by another process:
+neither groups nor parents find them all. A variable in the environment of every descendant does.
 """
 
 import contextlib

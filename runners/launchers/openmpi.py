@@ -11,7 +11,7 @@ _OBJECTS = {"l3cache": "l3cache", "numa": "numa", "socket": "package"}
 
 _SAYINGS: tuple[tuple[str, str], ...] = (
     (r"not enough slots available", "mpirun sees fewer cores than ranks: choose a layout with fewer ranks"),
-    (r"More processes requested than allocated resources|overload-allowed", "mpirun cannot give each rank its own cores"),
+    (r"More processes requested than allocated|overload-allowed", "mpirun cannot give each rank cores of its own"),
     (r"unable to find the specified executable file|Unable to find|could not find anything to do",
      "mpirun cannot find the program: it is missing or not executable"),
     (r"Exec format error", "the program is not one this machine can execute"),

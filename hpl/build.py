@@ -1,0 +1,208 @@
+"""Builds xhpl: HPL's objects once for each source, MPI and compiler, one program for each BLAS."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock
+
+from .blas.catalogue import BlasLibrary
+from .errors import HplError
+from .link import link_arguments
+from .search import SearchPaths
+from .source import HplSource
+from .toolchain import Mpi, compiler_version, wrapper_line
+
+NATIVE = Path(__file__).with_name("native")
+FLAGS = ("-O3", "-w", "-DAdd_", "-DF77_INTEGER=int", "-DStringSunStyle")
+"""Fortran names with one underscore, int integers, string lengths at the end: what gfortran-compatible BLAS want."""
+OWN_FLAGS = ("-O2", "-Wall", "-Wextra")
+ROUTINES = ("dgemm", "dtrsm", "dgemv", "dger", "dtrsv", "daxpy", "dcopy", "dscal", "dswap", "idamax")
+"""The BLAS routines HPL calls; only the files of src/blas do."""
+OnStep = Callable[[str, int, int], None]
+
+
+class BuildError(HplError):
+    """The compiler or the linker failed; the message is its first, with the place of the whole log."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything a program depends on."""
+
+    source: HplSource
+    mpi: Mpi
+    library: BlasLibrary
+    flags: tuple[str, ...] = FLAGS
+
+
+@dataclass(frozen=True)
+class Xhpl:
+    """A built program; `key` is the identity of all it was made of, `log` what the compiler said."""
+
+    path: Path
+    key: str
+    log: Path
+
+
+def build(recipe: Recipe, search: SearchPaths, on_step: OnStep | None = None) -> Xhpl:
+    """The program of a recipe, from the cache where it was built before. Safe with several builders at a time.
+
+    Args:
+        on_step: told what is being done, and how many of how many steps are.
+
+    Raises:
+        BuildError: compiling or linking failed, or the cache cannot be written.
+        ToolchainError: mpicc does not run.
+    """
+    common = _common_key(recipe)
+    key = _hash([common, *_library_identity(recipe.library)])
+    folder = search.cache / "builds" / common / key
+    xhpl = Xhpl(folder / "xhpl", key, folder / "build.log")
+    if xhpl.path.is_file():
+        return xhpl
+    step = on_step or (lambda *_: None)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder.parent / "lock"):
+            if not xhpl.path.is_file():
+                objects = _objects(recipe, folder.parent, step)
+                step(f"linking xhpl with {recipe.library.path.name}", 1, 1)
+                _link(recipe, objects, folder)
+    except OSError as error:
+        raise BuildError(f"cannot build in {folder}: {error.strerror or error}") from error
+    return xhpl
+
+
+def witness_library(mpi: Mpi, search: SearchPaths) -> Path | None:
+    """The witness as a library to be preloaded into a program we did not build; None where it cannot be compiled."""
+    source = NATIVE / "witness.c"
+    try:
+        key = _hash([source.read_text(encoding="utf-8"), compiler_version(mpi)])
+        path = search.cache / "builds" / f"witness-{key}.so"
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            draft = path.with_suffix(f".{os.getpid()}")
+            _compile(
+                mpi, [*OWN_FLAGS, "-shared", "-fPIC", str(source), "-o", str(draft), "-ldl"], path.with_suffix(".log")
+            )
+            draft.replace(path)
+    except (HplError, OSError):
+        return None
+    return path
+
+
+def _objects(recipe: Recipe, folder: Path, step: OnStep) -> list[Path]:
+    """HPL's objects, compiled at most once into `folder`; those of src/blas once for each prefix of BLAS symbols."""
+    prefix = recipe.library.symbol_prefix
+    renames = [f"-D{name}_={prefix}{name}_" for name in ROUTINES] if prefix else []
+    root = recipe.source.root
+    blas = sorted((root / "src/blas").glob("*.c"))
+    rest = sorted(path for part in ("src", "testing") for path in (root / part).rglob("*.c") if path not in blas)
+    own = [NATIVE / "progress.c", NATIVE / "witness.c"]
+    if recipe.source.kind == "hpcc":
+        own.append(NATIVE / "hpcc_main.c")
+    jobs = [(path, "hpl", recipe.flags) for path in rest]
+    jobs += [(path, f"blas-{prefix or 'plain'}", (*recipe.flags, *renames)) for path in blas]
+    jobs += [(path, "own", OWN_FLAGS) for path in own]
+    headers = ["-I", str(root / "include"), "-include", str(NATIVE / "mpi1_compat.h")]
+    if recipe.source.include is not None:
+        headers += ["-I", str(recipe.source.include)]
+    plan = [(path, folder / kind / f"{path.stem}.o", flags) for path, kind, flags in jobs]
+    missing = [job for job in plan if not job[1].is_file()]
+
+    def compile_one(job: tuple[Path, Path, Sequence[str]]) -> None:
+        path, target, flags = job
+        target.parent.mkdir(exist_ok=True)
+        draft = target.with_suffix(".tmp")
+        _compile(recipe.mpi, [*flags, *headers, "-c", str(path), "-o", str(draft)], folder / "build.log")
+        draft.replace(target)
+
+    with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
+        for done, (job, _) in enumerate(zip(missing, pool.map(compile_one, missing), strict=True), start=1):
+            step(f"compiling {job[0].name}", done, len(missing))
+    return [target for _, target, _ in plan]
+
+
+def _link(recipe: Recipe, objects: Iterable[Path], folder: Path) -> None:
+    """Link into a draft folder and move it into place: a folder that exists holds a whole program."""
+    wraps = ["-Wl,--wrap=HPL_binit"] + (["-Wl,--wrap=fopen"] if recipe.source.kind == "hpcc" else [])
+    draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".linking-"))
+    try:
+        arguments = link_arguments(recipe.library, draft, folder)
+        program = ["-o", str(draft / "xhpl"), *map(str, objects)]
+        _compile(recipe.mpi, [*program, *wraps, *arguments, "-ldl", "-lm"], draft / "build.log")
+        facts = {
+            "source": f"{recipe.source.kind} {recipe.source.version} ({recipe.source.origin})",
+            "mpi": f"{recipe.mpi.name} {recipe.mpi.version} ({recipe.mpi.origin})",
+            "compiler": compiler_version(recipe.mpi),
+            "blas": f"{recipe.library.family} {recipe.library.version} {recipe.library.path}",
+            "flags": list(recipe.flags),
+        }
+        (draft / "recipe.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
+        shutil.rmtree(folder, ignore_errors=True)
+        draft.chmod(0o755)
+        draft.replace(folder)
+    except BuildError:
+        shutil.copy(draft / "build.log", folder.parent / "link.log")
+        raise
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _compile(mpi: Mpi, arguments: Sequence[str], log: Path) -> None:
+    """Run mpicc and keep what it says.
+
+    Raises:
+        BuildError: it failed.
+    """
+    argv = [str(mpi.mpicc), *arguments]
+    done = subprocess.run(
+        argv, env=mpi.variables(), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+    )
+    with log.open("a", encoding="utf-8") as file:
+        file.write(f"$ {' '.join(argv)}\n{done.stdout}{done.stderr}")
+    if done.returncode != 0:
+        raise BuildError(f"building xhpl failed: {_first_error(done.stderr)} (log: {_kept(log)})")
+
+
+def _kept(log: Path) -> Path:
+    """Where a log will be found afterwards; that of a failed link is copied out of its draft folder."""
+    return log.parent.parent / "link.log" if log.parent.name.startswith(".linking-") else log
+
+
+def _first_error(stderr: str) -> str:
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    telling = [
+        line for line in lines if "error" in line.lower() or "undefined reference" in line or "cannot find" in line
+    ]
+    return (telling or lines or ["the compiler said nothing"])[0]
+
+
+def _common_key(recipe: Recipe) -> str:
+    natives = [file.read_text(encoding="utf-8") for file in sorted(NATIVE.iterdir())]
+    mpi = recipe.mpi
+    identity = [recipe.source.kind, recipe.source.digest, mpi.name, mpi.version, str(mpi.mpicc), wrapper_line(mpi)]
+    return _hash([*identity, compiler_version(mpi), *recipe.flags, *OWN_FLAGS, *natives])
+
+
+def _library_identity(library: BlasLibrary) -> list[str]:
+    try:
+        stat = library.path.stat()
+    except OSError as error:
+        raise BuildError(f"the BLAS library {library.path} is gone: {error.strerror}") from error
+    return [str(library.path), str(stat.st_size), str(stat.st_mtime_ns), library.symbol_prefix]
+
+
+def _hash(parts: Iterable[str]) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part.encode() + b"\0")
+    return digest.hexdigest()[:16]

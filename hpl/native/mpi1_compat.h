@@ -1,0 +1,12 @@
+/* HPL 2.0 uses two functions that MPI-3 removed. Open MPI 4 keeps the names as macros that stop the compiler. */
+#ifndef HPLTUNE_MPI1_COMPAT_H
+#define HPLTUNE_MPI1_COMPAT_H
+
+#include <mpi.h>
+
+#undef MPI_Address
+#undef MPI_Type_struct
+#define MPI_Address MPI_Get_address
+#define MPI_Type_struct MPI_Type_create_struct
+
+#endif

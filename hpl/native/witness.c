@@ -1,0 +1,172 @@
+/* Each rank says once, on standard error, which BLAS it really runs, with which kernel, on which cores.
+ *
+ * Linked into the xhpl that hpltune builds, or preloaded into one the user brings; it therefore needs no MPI header. It
+ * also ties the rank's life to its launcher's, so that no rank is left behind when the launcher is killed. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+typedef void dgemm_t(const char *, const char *, const int *, const int *, const int *, const double *, const double *,
+                     const int *, const double *, const int *, const double *, double *, const int *);
+
+static void *symbol(const char *prefix, const char *name)
+{
+    char full[96];
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    return dlsym(RTLD_DEFAULT, full);
+}
+
+static const char *rank_of_launcher(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (getenv(names[i]))
+            return getenv(names[i]);
+    return NULL;
+}
+
+/* Some libraries choose their kernel, or load it, only at the first call. */
+static void call_once(void *function)
+{
+    double a = 1.0, b = 1.0, c = 0.0;
+    int n = 1;
+    dgemm_t *dgemm;
+    memcpy(&dgemm, &function, sizeof dgemm);
+    dgemm("N", "N", &n, &n, &n, &a, &a, &n, &b, &n, &b, &c, &n);
+}
+
+static void say_cpus(char *out, size_t size)
+{
+    cpu_set_t set;
+    size_t used = 0;
+    out[0] = '\0';
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return;
+    for (int first = 0; first < CPU_SETSIZE && used + 16 < size; first++) {
+        int last = first;
+        if (!CPU_ISSET(first, &set))
+            continue;
+        while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &set))
+            last++;
+        used += (size_t)snprintf(out + used, size - used, first == last ? "%s%d" : "%s%d-%d", used ? "," : "", first, last);
+        first = last;
+    }
+}
+
+struct blas {
+    const char *version, *kernel;
+    char text[256];
+    int threads; /* -1: the library does not tell */
+};
+
+static const char *text_of(void *function)
+{
+    const char *(*get)(void);
+    memcpy(&get, &function, sizeof get);
+    return function ? get() : "";
+}
+
+static int number_of(void *function)
+{
+    int (*get)(void);
+    memcpy(&get, &function, sizeof get);
+    return function ? get() : -1;
+}
+
+static int ask_openblas(const char *prefix, struct blas *blas)
+{
+    void *config = symbol(prefix, "openblas_get_config");
+    if (!config)
+        return 0;
+    snprintf(blas->text, sizeof blas->text, "%s", text_of(config));
+    blas->version = blas->text;
+    blas->kernel = text_of(symbol(prefix, "openblas_get_corename"));
+    blas->threads = number_of(symbol(prefix, "openblas_get_num_threads"));
+    return 1;
+}
+
+static int ask_blis(struct blas *blas)
+{
+    void *version = symbol("", "bli_info_get_version_str"), *name = symbol("", "bli_arch_string");
+    const char *(*arch_string)(int);
+    if (!version)
+        return 0;
+    memcpy(&arch_string, &name, sizeof arch_string);
+    blas->version = text_of(version);
+    blas->kernel = name ? arch_string(number_of(symbol("", "bli_arch_query_id"))) : "";
+    blas->threads = number_of(symbol("", "bli_info_get_enable_threading")) == 0
+                        ? 1
+                        : number_of(symbol("", "bli_thread_get_num_threads"));
+    return 1;
+}
+
+static int ask_mkl(struct blas *blas)
+{
+    void *version = symbol("", "MKL_Get_Version_String");
+    void (*get)(char *, int);
+    if (!version)
+        return 0;
+    memcpy(&get, &version, sizeof get);
+    get(blas->text, (int)sizeof blas->text - 1);
+    blas->version = blas->text;
+    blas->threads = number_of(symbol("", "MKL_Get_Max_Threads"));
+    return 1;
+}
+
+/* JSON forbids bare quotes, backslashes and control characters. */
+static void quote(char *out, size_t size, const char *text)
+{
+    size_t used = 0;
+    for (; text && *text && used + 2 < size; text++) {
+        if (*text == '"' || *text == '\\')
+            out[used++] = '\\';
+        out[used++] = (unsigned char)*text < ' ' ? ' ' : *text;
+    }
+    while (used && out[used - 1] == ' ')
+        used--;
+    out[used] = '\0';
+}
+
+__attribute__((constructor)) static void hpltune_witness(void)
+{
+    const char *rank = rank_of_launcher(), *prefix = "";
+    struct blas blas = {"", "", "", -1};
+    char line[2048], cpus[256], file[512] = "", version[320], kernel[96], host[65] = "";
+    Dl_info where;
+    void *dgemm;
+    int length;
+
+    if (!rank)
+        return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dgemm = symbol("", "dgemm_");
+    if (!dgemm) {
+        prefix = "scipy_";
+        dgemm = symbol(prefix, "dgemm_");
+    }
+    if (!dgemm)
+        return; /* mpirun itself under LD_PRELOAD, or a statically linked BLAS */
+    call_once(dgemm);
+    if (dladdr(dgemm, &where) && where.dli_fname) {
+        char real[4096];
+        quote(file, sizeof file, realpath(where.dli_fname, real) ? real : where.dli_fname);
+    }
+    if (!ask_openblas(prefix, &blas) && !ask_blis(&blas))
+        ask_mkl(&blas);
+    gethostname(host, sizeof host - 1);
+    say_cpus(cpus, sizeof cpus);
+    quote(version, sizeof version, blas.version);
+    quote(kernel, sizeof kernel, blas.kernel);
+    length = snprintf(line, sizeof line,
+                      "hpltune-rank {\"rank\": %d, \"host\": \"%s\", \"pid\": %d, \"cpus\": \"%s\", \"library\": \"%s\", "
+                      "\"version\": \"%s\", \"kernel\": \"%s\", \"threads\": %d}\n",
+                      atoi(rank), host, (int)getpid(), cpus, file, version, kernel, blas.threads);
+    if (write(STDERR_FILENO, line, (size_t)length) < 0)
+        return;
+}

