@@ -1,25 +1,68 @@
 """Figures of merit. Pure functions; a value that makes no sense is a ValueError that shows it."""
 
+import math
+from dataclasses import dataclass
+
 
 def _positive(**values: float) -> None:
     for name, value in values.items():
-        if not value > 0:
-            raise ValueError(f"{name} = {value}: expected a value above zero")
+        if not (math.isfinite(value) and value > 0):
+            raise ValueError(f"{name} = {value}: expected a finite value above zero")
 
 
 def percent_of_peak(gflops: float, rpeak_gflops: float) -> float:
-    """Rmax in percent of Rpeak."""
+    """Rmax in percent of Rpeak; above 100 where the clock ran faster than the one Rpeak was counted with.
+
+    Raises:
+        ValueError: a value is not finite or not above zero.
+    """
     _positive(gflops=gflops, rpeak_gflops=rpeak_gflops)
     return 100.0 * gflops / rpeak_gflops
 
 
 def usd_per_gflops(price_usd: float, gflops: float) -> float:
-    """Price of the machine for each GFLOPS it reached."""
+    """Price of the machine in US dollars for each GFLOPS it reached.
+
+    Raises:
+        ValueError: a value is not finite or not above zero.
+    """
     _positive(price_usd=price_usd, gflops=gflops)
     return price_usd / gflops
 
 
 def mflops_per_watt(gflops: float, power_w: float) -> float:
-    """Rate for each watt under load, in the unit of the Green500."""
+    """Rate in MFLOPS for each watt under load, in the unit of the Green500.
+
+    Raises:
+        ValueError: a value is not finite or not above zero.
+    """
     _positive(gflops=gflops, power_w=power_w)
     return 1000.0 * gflops / power_w
+
+
+@dataclass(frozen=True)
+class Merit:
+    """What a rate is worth on its machine; None where the machine's peak, price or power is not known."""
+
+    percent_of_peak: float | None
+    usd_per_gflops: float | None
+    mflops_per_watt: float | None
+
+
+def merit(
+    gflops: float,
+    *,
+    rpeak_gflops: float | None = None,
+    price_usd: float | None = None,
+    power_w: float | None = None,
+) -> Merit:
+    """All figures of merit that can be told of a rate.
+
+    Raises:
+        ValueError: a value that was given is not finite or not above zero.
+    """
+    return Merit(
+        None if rpeak_gflops is None else percent_of_peak(gflops, rpeak_gflops),
+        None if price_usd is None else usd_per_gflops(price_usd, gflops),
+        None if power_w is None else mflops_per_watt(gflops, power_w),
+    )

@@ -1,13 +1,15 @@
 """The record of a study and of a trial: plain frozen values, units in their names."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 
-from hpl.params import HplParams
+from hpl.params import HplParams, Scalar
 
-Scalar = str | int | float | bool
+StudyState = Literal["running", "complete", "interrupted"]
 
 
 class TrialState(StrEnum):
@@ -30,13 +32,18 @@ class Invalidity(StrEnum):
 
 
 class Kind(StrEnum):
-    """Why a trial was run; only search and confirmation trials are ranked against one another."""
+    """Why a trial was run.
+
+    SEARCH: an engine asked for it. PILOT: a small run that tells how long runs take. CONFIRMATION: a finalist once more.
+    EXTRAPOLATION: the winner at a smaller N. RUN: the user's own HPL.dat. BASELINE: a configuration to compare with.
+    """
 
     SEARCH = "search"
     PILOT = "pilot"
     CONFIRMATION = "confirmation"
     EXTRAPOLATION = "extrapolation"
     RUN = "run"
+    BASELINE = "baseline"
 
 
 @dataclass(frozen=True)
@@ -44,12 +51,17 @@ class Study:
     """A set of trials over one space, and all that is needed to go on with it or to repeat it.
 
     Attributes:
+        name: unique within a store.
+        created_at: with its time zone.
+        space_name: a shipped space, or the file it was read from.
         space_text: the TOML as it was used.
-        options: what the user asked for, as JSON can hold it.
+        engine: name of the search engine.
+        options: what the user asked for (seed, budget, repeats, overrides …), as JSON can hold it.
         host: facts of the machine by name, units in the names.
-        rpeak_gflops, price_usd, power_w: of the whole machine; None where not known.
+        rpeak_gflops: theoretical peak of the whole machine in GFLOPS, above 0; None where not known.
+        price_usd: price of the whole machine in US dollars, above 0; None where not given.
+        power_w: power of the whole machine under load in watts, above 0; None where not given.
         versions: of hpltune, HPL, MPI, the compiler, Python and each BLAS.
-        state: "running", "complete" or "interrupted".
     """
 
     name: str
@@ -63,7 +75,7 @@ class Study:
     price_usd: float | None = None
     power_w: float | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
-    state: str = "running"
+    state: StudyState = "running"
 
 
 @dataclass(frozen=True)
@@ -71,8 +83,10 @@ class Observed:
     """The BLAS that really ran, as the ranks themselves said.
 
     Attributes:
-        library: the file that was mapped.
-        threads: per rank; None where the library does not tell.
+        library: path of the file that was mapped.
+        version: as the library tells it; "" where it does not.
+        kernel: the set of kernels it chose; "" where it does not tell.
+        threads: per rank, at least 1; None where the library does not tell.
         hosts: names of the hosts that had ranks.
     """
 
@@ -88,17 +102,28 @@ class TrialRecord:
     """One evaluation of one configuration. Repeats are further records with the same key.
 
     Attributes:
-        number: counts from 1 within the study.
-        reason: the sentence why it does not count; "" where it does.
+        study: name of the study it belongs to.
+        number: counts from 1 within the study; 0 before the store gave it one.
         params: the configuration in the words of the space, complete.
         key: identity of the configuration; points HPL cannot tell apart share it.
+        started_at, ended_at: with their time zone; the end is None while it runs, or where it was never seen.
+        invalidity: the stage that failed; None unless the state is FAILED.
+        reason: the sentence why it does not count; "" where it does.
         hpl: what HPL was asked; None where the point never got that far.
-        time_s: HPL's own time of the solve.
-        gflops: HPL's own rate; also kept where the residual FAILED, but never ranked then.
-        residual, passed: of HPL's check; None where it was not reached.
-        output, errors_text: standard output of HPL and standard error of all; "" unless they were asked for.
+        blas, kernel: the BLAS and the kernel that were asked for; `observed` says what ran.
+        ranks: MPI ranks, at least 1.
+        threads: per rank, at least 1.
+        time_s: HPL's own time of the solve in seconds.
+        gflops: HPL's own rate in GFLOPS; also kept where the residual FAILED, but never ranked then.
+        residual, passed: HPL's check, the residual without a unit; None where it was not reached.
+        command: the command line as a shell would need it.
+        directory: where the run's files are.
+        hpl_dat, output, errors_text: the file HPL read, standard output of HPL, standard error of all; "" unless asked for.
         cost_s: wall seconds from launch to the end of the process tree.
         xhpl_key: identity of the program that ran.
+        versions: of what was used where it differs from what the study says.
+
+    `time_s`, `gflops`, `residual` and `cost_s` are stored as missing (None) where they are infinite or not a number.
     """
 
     study: str
@@ -128,8 +153,11 @@ class TrialRecord:
     ended_at: datetime | None = None
     cost_s: float | None = None
     xhpl_key: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ranked(self) -> bool:
         """Whether its GFLOPS count: a full run whose residual PASSED."""
-        return self.state is TrialState.COMPLETE and self.passed is True and self.gflops is not None
+        if self.state is not TrialState.COMPLETE or self.passed is not True:
+            return False
+        return self.gflops is not None and math.isfinite(self.gflops) and self.gflops > 0

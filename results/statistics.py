@@ -5,7 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .record import Scalar, TrialRecord
+from .record import Scalar, TrialRecord, TrialState
+
+MAD_TO_SD = 1.4826
+"""Median absolute deviation to standard deviation of normal data: 1 / Phi^-1(3/4) (Rousseeuw and Croux, 1993)."""
 
 
 @dataclass(frozen=True)
@@ -13,14 +16,18 @@ class Ranked:
     """One configuration and what its valid runs gave.
 
     Attributes:
-        gflops: every valid run, in the order they were made.
+        key: identity of the configuration.
+        params: the configuration in the words of the space.
+        gflops: every valid run, at least one, in the order they were made.
         best_record_number: the run nearest to the median: the one whose files represent the configuration.
+        failed_runs: its runs that did not count: crashed, timed out, or with a residual that FAILED.
     """
 
     key: str
     params: Mapping[str, Scalar]
     gflops: tuple[float, ...]
     best_record_number: int
+    failed_runs: int = 0
 
     @property
     def runs(self) -> int:
@@ -29,41 +36,70 @@ class Ranked:
 
     @property
     def median_gflops(self) -> float:
-        """Median rate."""
+        """Median rate in GFLOPS."""
         return statistics.median(self.gflops)
+
+    @property
+    def range_gflops(self) -> tuple[float, float]:
+        """Slowest and fastest run in GFLOPS."""
+        return min(self.gflops), max(self.gflops)
+
+    @property
+    def spread_gflops(self) -> float | None:
+        """Robust standard deviation in GFLOPS, see `spread`; None with a single run."""
+        return spread(self.gflops)
 
     @property
     def spread_percent(self) -> float | None:
         """Half the range of the runs in percent of the median; None with a single run."""
         if self.runs < 2:
             return None
-        return 50.0 * (max(self.gflops) - min(self.gflops)) / self.median_gflops
+        low, high = self.range_gflops
+        return 50.0 * (high - low) / self.median_gflops
+
+
+def spread(values: Sequence[float]) -> float | None:
+    """Standard deviation estimated from the median absolute deviation, which one outlier cannot spoil.
+
+    Returns:
+        A figure in the unit of the values; None with fewer than two.
+    """
+    if len(values) < 2:
+        return None
+    middle = statistics.median(values)
+    return MAD_TO_SD * statistics.median(abs(value - middle) for value in values)
 
 
 def rank(records: Iterable[TrialRecord]) -> Sequence[Ranked]:
     """Configurations by the median of their valid runs, best first.
 
-    A configuration seen once may owe its place to a lucky run, so all that were confirmed stand before all that were
-    not, as soon as any was confirmed more often than the rest.
+    A configuration seen once may owe its place to a lucky run, so as soon as any was run more than once, all that were
+    stand before all that were not. A run that is not `ranked` never counts; a configuration without one that is does
+    not appear.
     """
     groups: dict[str, list[TrialRecord]] = defaultdict(list)
+    failures: dict[str, int] = defaultdict(int)
     for record in records:
         if record.ranked:
             groups[record.key].append(record)
-    ranked = [_summary(key, group) for key, group in groups.items()]
-    confirmed_runs = max((entry.runs for entry in ranked), default=0)
-    return sorted(ranked, key=lambda entry: (entry.runs < min(2, confirmed_runs), -entry.median_gflops))
+        failures[record.key] += record.state is TrialState.FAILED
+    ranked = [_summary(key, group, failures[key]) for key, group in groups.items()]
+    return sorted(ranked, key=lambda entry: (entry.runs < 2, -entry.median_gflops))
 
 
-def _summary(key: str, group: Sequence[TrialRecord]) -> Ranked:
+def _summary(key: str, group: Sequence[TrialRecord], failed_runs: int) -> Ranked:
     rates = tuple(record.gflops for record in group if record.gflops is not None)
     median = statistics.median(rates)
     nearest = min(group, key=lambda record: abs((record.gflops or 0.0) - median))
-    return Ranked(key, nearest.params, rates, nearest.number)
+    return Ranked(key, nearest.params, rates, nearest.number, failed_runs)
 
 
 def relative_sd(entries: Iterable[Ranked]) -> float | None:
-    """Pooled relative standard deviation of repeated runs, as a part of 1; None where nothing was repeated."""
+    """Pooled relative standard deviation of repeated runs, as a part of 1; None where nothing was repeated.
+
+    Each configuration gives the squared deviations of its runs from its own mean, relative to that mean, and one degree
+    of freedom less than it has runs.
+    """
     squares, freedom = 0.0, 0
     for entry in entries:
         if entry.runs > 1:

@@ -1,0 +1,133 @@
+"""The parameters a space may have, with the values each may take and what it is when a space leaves it out."""
+
+import difflib
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from hpl.params import Bcast, Fact, Form, HplParamsError, Pmap, Swap, Word, parse_grid
+from hpl.sizing import process_grids
+
+from .errors import SpaceError
+from .machine import Machine
+
+Scalar = str | int | float | bool
+Point = Mapping[str, Scalar]
+
+BINDINGS = ("core", "l3cache", "numa", "socket", "none")
+_LAYOUT = re.compile(r"([1-9]\d*)x([1-9]\d*)")
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One known parameter.
+
+    Attributes:
+        expected: legal values in words.
+        accepts: whether a value is legal on its own.
+        default: the value when a space does not name it, from what is known so far; None leaves it out.
+    """
+
+    expected: str
+    accepts: Callable[[Scalar], bool]
+    default: Callable[[Point, Machine], Scalar | None]
+
+
+def _whole(least: int, default: int | None) -> Dimension:
+    return Dimension(
+        f"a whole number of at least {least}",
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least,
+        lambda _point, _machine: default,
+    )
+
+
+def _word(kind: type[Word], default: str) -> Dimension:
+    words = [member.word for member in kind]
+    return _choice(words, default)
+
+
+def _choice(words: list[str], default: str) -> Dimension:
+    return Dimension("one of " + ", ".join(words), lambda value: value in words, lambda _point, _machine: default)
+
+
+def _is_grid(value: Scalar) -> bool:
+    try:
+        P, Q = parse_grid(str(value))
+    except HplParamsError:
+        return False
+    return P >= 1 and Q >= 1
+
+
+def ranks_and_threads(layout: Scalar) -> tuple[int, int]:
+    """Ranks and threads of "RANKSxTHREADS".
+
+    Raises:
+        SpaceError: it is not of that form.
+    """
+    match = _LAYOUT.fullmatch(str(layout))
+    if match is None:
+        raise SpaceError(f"layout = {layout}: expected ranks x threads as 4x2")
+    return int(match[1]), int(match[2])
+
+
+def _squarest(point: Point, _machine: Machine) -> str:
+    P, Q = process_grids(ranks_and_threads(point["layout"])[0])[0]
+    return f"{P}x{Q}"
+
+
+def _text(expected: str, pattern: str, default: Callable[[Point, Machine], Scalar | None]) -> Dimension:
+    return Dimension(expected, lambda value: re.fullmatch(pattern, str(value)) is not None, default)
+
+
+DIMENSIONS: dict[str, Dimension] = {
+    "N": _whole(1, None),
+    "memory_fraction": Dimension(
+        "a number above 0, at most 1",
+        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1,
+        lambda _point, _machine: None,
+    ),
+    "layout": _text("ranks x threads as 4x2", _LAYOUT.pattern, lambda _point, machine: f"{machine.cores}x1"),
+    "blas": _text("a BLAS name", r"[\w.+-]+", lambda _point, machine: next(iter(machine.blas), "openblas")),
+    "kernel": _text("a kernel name or auto", r"[\w.+-]+", lambda _point, _machine: "auto"),
+    "NB": _whole(1, 192),
+    "grid": Dimension("P x Q as 2x4", _is_grid, _squarest),
+    "BCAST": _word(Bcast, "1rM"),
+    "DEPTH": _whole(0, 1),
+    "SWAP": _word(Swap, "mix"),
+    "swap_threshold": _whole(0, 64),
+    "PFACT": _word(Fact, "right"),
+    "RFACT": _word(Fact, "crout"),
+    "NBMIN": _whole(1, 4),
+    "NDIV": _whole(2, 2),
+    "PMAP": _word(Pmap, "row"),
+    "L1": _word(Form, "transposed"),
+    "U": _word(Form, "transposed"),
+    "EQUIL": _choice(["yes", "no"], "yes"),
+    "alignment": _whole(1, 8),
+    "threshold": Dimension(
+        "a number above 0, or HPL would not check its result",
+        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and value > 0,
+        lambda _point, _machine: 16.0,
+    ),
+    "binding": _choice(list(BINDINGS), "core"),
+}
+"""In the order in which a point is completed: a default may look at what stands before it."""
+
+_FREE = Dimension(
+    "a text or a number", lambda value: str(value) != "" and "\n" not in str(value), lambda _point, _machine: None
+)
+
+
+def dimension(name: str) -> Dimension:
+    """The parameter of that name; every `mpi.NAME` and `net.NAME` is one.
+
+    Raises:
+        SpaceError: there is none; the message suggests the nearest.
+    """
+    if re.fullmatch(r"(mpi|net)\.[A-Za-z][\w.-]*", name):
+        return _FREE
+    if name in DIMENSIONS:
+        return DIMENSIONS[name]
+    near = difflib.get_close_matches(name, DIMENSIONS, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(DIMENSIONS)}, mpi.NAME and net.NAME"
+    raise SpaceError(f"unknown parameter {name}: {hint}")

@@ -1,0 +1,29 @@
+"""The facts of a machine that a space needs to know."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class BlasFacts:
+    """One BLAS: the kernels worth trying, best guess first, and whether a build of it can use several threads."""
+
+    kernels: tuple[str, ...] = ("auto",)
+    threaded: bool = True
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What "auto" and "budget" mean here.
+
+    Attributes:
+        cores: physical cores.
+        memory_bytes: what HPL may take.
+        blas: libraries by name, best guess first.
+        N: order of the matrix chosen from the budget, or None where nothing was chosen.
+    """
+
+    cores: int
+    memory_bytes: int
+    blas: Mapping[str, BlasFacts]
+    N: int | None = None

@@ -1,0 +1,64 @@
+"""A parameter of one space: the values it may take, possibly depending on another parameter."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .dimension import Point, Scalar, dimension
+from .errors import SpaceError
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A name with its values in the order they are tried.
+
+    Attributes:
+        values: the legal values; where `by` is set, those of every case.
+        by: the parameter whose value decides, or None.
+        cases: with `by`: the legal values for each value of it; where none is listed the parameter is absent.
+
+    Raises:
+        SpaceError: no value, a repeated one, or one that the dimension does not accept.
+    """
+
+    name: str
+    values: tuple[Scalar, ...]
+    by: str | None = None
+    cases: Mapping[Scalar, tuple[Scalar, ...]] | None = None
+
+    def __post_init__(self) -> None:
+        known = dimension(self.name)
+        if not self.values:
+            raise SpaceError(f"{self.name} has no value: expected {known.expected}")
+        for value in self.values:
+            if not known.accepts(value):
+                raise SpaceError(f"{self.name} = {value}: expected {known.expected}")
+        if len(set(self.values)) < len(self.values):
+            raise SpaceError(f"{self.name} names a value twice")
+
+    @classmethod
+    def depending(cls, name: str, by: str, cases: Mapping[Scalar, tuple[Scalar, ...]]) -> "Parameter":
+        """A parameter whose values depend on another's."""
+        values = tuple(dict.fromkeys(value for case in cases.values() for value in case))
+        return cls(name, values, by, dict(cases))
+
+    def values_in(self, point: Point) -> tuple[Scalar, ...]:
+        """The legal values beside the others of a point; empty where the parameter is absent there."""
+        if self.by is None or self.cases is None:
+            return self.values
+        return self.cases.get(point[self.by], ())
+
+
+def integers(low: int, high: int, step: int = 1, *, log: bool = False) -> tuple[int, ...]:
+    """Whole numbers of a range, both ends included; with `log` each is twice the one before.
+
+    Raises:
+        SpaceError: an empty range or a step below 1.
+    """
+    if low > high or step < 1 or (log and low < 1):
+        raise SpaceError(f"the range from {low} to {high} in steps of {step} is empty")
+    if not log:
+        return tuple(range(low, high + 1, step))
+    found = [low]
+    while found[-1] * 2 <= high:
+        found.append(found[-1] * 2)
+    return tuple(found)

@@ -1,0 +1,123 @@
+"""Rules between parameters. Each has a name, and a sentence with the numbers that break it.
+
+A new rule is one function and one line in RESTRICTIONS.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from hpl.params import HplParams, parse_grid
+from hpl.sizing import memory_bytes
+
+from .dimension import Point, Scalar, ranks_and_threads
+from .machine import Machine
+
+Check = Callable[[Point, Machine], str | None]
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """One rule.
+
+    Attributes:
+        needs: the parameters it looks at.
+        check: the sentence why a complete point breaks it, or None.
+    """
+
+    name: str
+    needs: tuple[str, ...]
+    check: Check
+
+
+def grid_uses_all_ranks(point: Point, _machine: Machine) -> str | None:
+    """P x Q = ranks: surplus ranks would wait, missing ones stop HPL."""
+    P, Q = parse_grid(str(point["grid"]))
+    ranks, _ = ranks_and_threads(point["layout"])
+    if ranks == P * Q:
+        return None
+    return f"the grid {point['grid']} needs {P * Q} ranks, but the layout {point['layout']} starts {ranks}"
+
+
+def layout_fits_cores(point: Point, machine: Machine) -> str | None:
+    """Ranks x threads <= cores: more of them measure the scheduler, not HPL."""
+    ranks, threads = ranks_and_threads(point["layout"])
+    if ranks * threads <= machine.cores:
+        return None
+    return f"the layout {point['layout']} needs {ranks * threads} cores, but there are {machine.cores}"
+
+
+def threads_need_threaded_blas(point: Point, machine: Machine) -> str | None:
+    """More than one thread a rank only with a BLAS that has a threaded build."""
+    _, threads = ranks_and_threads(point["layout"])
+    facts = machine.blas.get(str(point["blas"]))
+    if threads == 1 or facts is None or facts.threaded:
+        return None
+    return f"the layout {point['layout']} wants {threads} threads a rank, but {point['blas']} has no threaded build"
+
+
+def nbmin_at_most_nb(point: Point, _machine: Machine) -> str | None:
+    """NBMIN <= NB: the recursion cannot stop at more columns than a panel has."""
+    if int(point["NBMIN"]) <= int(point["NB"]):
+        return None
+    return f"NBMIN = {point['NBMIN']} is larger than NB = {point['NB']}"
+
+
+def fits_memory(point: Point, machine: Machine) -> str | None:
+    """All ranks' matrices and panels fit the memory."""
+    params = HplParams.from_words(point)
+    needed = params.ranks * memory_bytes(params)
+    if needed <= machine.memory_bytes:
+        return None
+    free = f"{machine.memory_bytes / 2**30:.1f} GiB"
+    return f"N = {params.N} with NB = {params.NB} needs {needed / 2**30:.1f} GiB, but only {free} may be used"
+
+
+def n_at_least_nb(point: Point, _machine: Machine) -> str | None:
+    """N >= NB x Q: every process column has a panel."""
+    _, Q = parse_grid(str(point["grid"]))
+    if int(point["N"]) >= int(point["NB"]) * Q:
+        return None
+    return f"N = {point['N']} leaves some of {Q} process columns without a panel of NB = {point['NB']}"
+
+
+def grid_near_square(point: Point, _machine: Machine) -> str | None:
+    """P <= 2 Q and Q <= 8 P: beyond that no published grid has won."""
+    P, Q = parse_grid(str(point["grid"]))
+    return None if P <= 2 * Q and Q <= 8 * P else f"the grid {point['grid']} is too far from square"
+
+
+def grid_flat(point: Point, _machine: Machine) -> str | None:
+    """P <= Q, as HPL's FAQ and every vendor advise."""
+    P, Q = parse_grid(str(point["grid"]))
+    return None if P <= Q else f"the grid {point['grid']} has more rows than columns"
+
+
+_MEMORY = ("N", "memory_fraction", "NB", "grid", "layout", "DEPTH", "alignment")
+
+ALWAYS: tuple[Restriction, ...] = (
+    Restriction("layout_fits_cores", ("layout",), layout_fits_cores),
+    Restriction("grid_uses_all_ranks", ("grid", "layout"), grid_uses_all_ranks),
+    Restriction("threads_need_threaded_blas", ("layout", "blas"), threads_need_threaded_blas),
+    Restriction("nbmin_at_most_nb", ("NBMIN", "NB"), nbmin_at_most_nb),
+    Restriction("n_at_least_nb", ("N", "memory_fraction", "NB", "grid", "layout"), n_at_least_nb),
+    Restriction("fits_memory", _MEMORY, fits_memory),
+)
+"""Hold in every space: a point that breaks one cannot be run."""
+
+RESTRICTIONS: Mapping[str, Restriction] = {
+    restriction.name: restriction
+    for restriction in (
+        Restriction("grid_near_square", ("grid", "layout"), grid_near_square),
+        Restriction("grid_flat", ("grid", "layout"), grid_flat),
+    )
+}
+"""A space may ask for these by name."""
+
+
+def forbidden(number: int, when: Mapping[str, tuple[Scalar, ...]], because: str) -> Restriction:
+    """The rule of a `[[forbid]]` table: points in which every named parameter has one of its listed values."""
+
+    def check(point: Point, _machine: Machine) -> str | None:
+        return because if all(point.get(name) in values for name, values in when.items()) else None
+
+    return Restriction(f"forbid {number}", tuple(when), check)

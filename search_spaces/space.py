@@ -1,0 +1,283 @@
+"""A search space: the legal points, counted, numbered and explained.
+
+Parameters that share a restriction or depend on one another form a block. Only blocks are enumerated; the space is
+their product, so millions of points cost no more than the largest block, and any of them is found by its number.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from itertools import count
+from math import prod
+
+from hpl.canonical import canonical
+from hpl.params import HplParams
+from hpl.sizing import Node as MemoryNode
+from hpl.sizing import SizingError, n_for_memory
+
+from .dimension import DIMENSIONS, Point, Scalar, ranks_and_threads
+from .errors import SpaceError
+from .machine import Machine
+from .parameter import Parameter
+from .restriction import Restriction
+
+NOT_HPL = ("blas", "kernel", "layout", "binding")
+"""What tells configurations apart beside HPL's own parameters, `mpi.*` and `net.*`."""
+
+
+class SearchSpace:
+    """The legal points over some parameters on one machine.
+
+    Args:
+        name: how the space is called.
+        machine: what "fits" means.
+        parameters: with their values in the order they are tried.
+        restrictions: every rule a legal point keeps.
+        starts: points that engines should try first, as far as they are legal; they may name some parameters only.
+
+    Raises:
+        SpaceError: a parameter depends on one that is not there, or no point is legal.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        machine: Machine,
+        parameters: Sequence[Parameter],
+        restrictions: Sequence[Restriction],
+        starts: Sequence[Point] = (),
+    ) -> None:
+        self.name = name
+        self.machine = machine
+        self.parameters = {parameter.name: parameter for parameter in parameters}
+        self.restrictions = tuple(restrictions)
+        for parameter in parameters:
+            if parameter.by is not None and parameter.by not in self.parameters:
+                raise SpaceError(f"{name}: {parameter.name} depends on {parameter.by}, which the space does not have")
+        self._blocks = [self._enumerate(block) for block in self._components()]
+        self._starts = tuple(starts)
+
+    def __len__(self) -> int:
+        """Legal points."""
+        return prod(len(block) for block in self._blocks)
+
+    def __iter__(self) -> Iterator[Point]:
+        """All legal points, in the order of their numbers."""
+        return (self.point(number) for number in range(len(self)))
+
+    def point(self, number: int) -> dict[str, Scalar]:
+        """The legal point of a number from 0; the last block varies fastest.
+
+        Raises:
+            IndexError: there are not that many.
+        """
+        if not 0 <= number < len(self):
+            raise IndexError(f"point {number} of {len(self)}")
+        found: dict[str, Scalar] = {}
+        for block in reversed(self._blocks):
+            number, place = divmod(number, len(block))
+            found.update(block[place])
+        return {name: found[name] for name in self.parameters if name in found}
+
+    def complete(self, params: Point) -> dict[str, Scalar]:
+        """A point with every parameter that HPL and its launch need: defaults, and N from `memory_fraction`.
+
+        Raises:
+            SpaceError: N is neither given nor can be derived.
+        """
+        full = dict(params)
+        for name, dimension in DIMENSIONS.items():
+            if name not in full:
+                value = dimension.default(full, self.machine)
+                if value is not None:
+                    full[name] = value
+        if "N" not in full:
+            full["N"] = self._n(full)
+        return full
+
+    def why_not(self, params: Point) -> str | None:
+        """The sentence why a point is illegal in this space, or None."""
+        for name in params:
+            if name not in self.parameters and not (name in DIMENSIONS and params[name] == self._default(name, params)):
+                known = ", ".join(self.parameters)
+                return f"{name} = {params[name]} is not a value of the space {self.name}, which searches over {known}"
+        for name, parameter in self.parameters.items():
+            sentence = self._value_sentence(parameter, params)
+            if sentence:
+                return f"{name}: {sentence}"
+        return self._broken(params, self.restrictions)
+
+    def key(self, params: Point) -> str:
+        """The identity of a configuration: points that HPL cannot tell apart have the same."""
+        full = self.complete(params)
+        words: dict[str, Scalar] = canonical(HplParams.from_words(full)).words()
+        others = {name: value for name, value in full.items() if name in NOT_HPL or name[:4] in {"mpi.", "net."}}
+        return " ".join(f"{name}={value}" for name, value in sorted({**words, **others}.items()))
+
+    @property
+    def varying(self) -> Mapping[str, Parameter]:
+        """The parameters that have more than one value."""
+        return {name: parameter for name, parameter in self.parameters.items() if len(parameter.values) > 1}
+
+    @cached_property
+    def starts(self) -> tuple[dict[str, Scalar], ...]:
+        """The legal start points, with the first legal value for what they leave out."""
+        found = []
+        for start in self._starts:
+            point = self.nearest(start)
+            if all(point.get(name) == value for name, value in start.items()):
+                found.append(point)
+        return tuple(found)
+
+    def nearest(self, wish: Point) -> dict[str, Scalar]:
+        """The legal point that keeps most of a wished one's values, in each block the first of the best."""
+        found: dict[str, Scalar] = {}
+        for block in self._blocks:
+            found.update(max(block, key=partial(_agreement, wish)))
+        return {name: found[name] for name in self.parameters if name in found}
+
+    def neighbours(self, params: Point) -> Iterator[dict[str, Scalar]]:
+        """Legal points that differ in one parameter, and in what must change with it; nearest values first."""
+        for name, parameter in self.varying.items():
+            if name not in params:
+                continue
+            values = parameter.values_in(params)
+            place = values.index(params[name]) if params[name] in values else 0
+            for value in sorted(values, key=lambda candidate: abs(values.index(candidate) - place)):
+                if value == params[name]:
+                    continue
+                point = self.nearest({**params, name: value})
+                if point.get(name) == value:
+                    yield point
+
+    def spread(self) -> Iterator[dict[str, Scalar]]:
+        """Points without end that cover every block evenly: a Halton sequence, one prime base a block."""
+        for number in count(1):
+            found: dict[str, Scalar] = {}
+            for block, base in zip(self._blocks, _primes(), strict=False):
+                found.update(block[int(_radical_inverse(number, base) * len(block))])
+            yield {name: found[name] for name in self.parameters if name in found}
+
+    def distinct(self, limit: int) -> int | None:
+        """Points that HPL can tell apart; None where the space has more than `limit` points to look through."""
+        if len(self) > limit:
+            return None
+        return len({self.key(point) for point in self})
+
+    def _components(self) -> list[list[str]]:
+        """Names of the parameters of each block, in the order of the parameters."""
+        group = {name: {name} for name in self.parameters}
+        links = [(parameter.name, parameter.by) for parameter in self.parameters.values() if parameter.by]
+        links += [(needs[0], name) for needs in map(self._present, self.restrictions) for name in needs[1:]]
+        for one, other in links:
+            merged = group[one] | group[other]
+            for name in merged:
+                group[name] = merged
+        blocks = {id(members): members for members in group.values()}
+        return [[name for name in self.parameters if name in members] for members in blocks.values()]
+
+    def _present(self, restriction: Restriction) -> list[str]:
+        return [name for name in restriction.needs if name in self.parameters]
+
+    def _enumerate(self, names: Sequence[str]) -> list[dict[str, Scalar]]:
+        """The legal partial points of a block: one parameter is added after the other, what breaks a rule dropped."""
+        ordered = self._dependants_last(names)
+        parts: list[dict[str, Scalar]] = [{}]
+        known: set[str] = set()
+        rules = [rule for rule in self.restrictions if any(name in names for name in self._present(rule))]
+        rules += [rule for rule in self.restrictions if not self._present(rule)]
+        for name in ordered:
+            known.add(name)
+            ready = [rule for rule in rules if set(self._present(rule)) <= known]
+            rules = [rule for rule in rules if rule not in ready]
+            grown = [
+                {**part, **({name: value} if value is not None else {})}
+                for part in parts
+                for value in self.parameters[name].values_in(part) or (None,)
+            ]
+            parts = [part for part in grown if self._broken(part, ready) is None]
+            if not parts:
+                raise SpaceError(
+                    f"the space {self.name} has no legal point: {self._broken(grown[0], ready) or 'no value is left'}"
+                )
+        return sorted(parts, key=lambda part: self._order(part, names))
+
+    def _order(self, part: Point, names: Sequence[str]) -> list[int]:
+        return [self.parameters[name].values.index(part[name]) if name in part else -1 for name in names]
+
+    def _dependants_last(self, names: Sequence[str]) -> list[str]:
+        """Names with those that decide before those that depend on them."""
+        done: list[str] = []
+        left = list(names)
+        while left:
+            free = [name for name in left if self.parameters[name].by not in left]
+            if not free:
+                raise SpaceError(f"the space {self.name}: {', '.join(left)} depend on one another in a circle")
+            done += free
+            left = [name for name in left if name not in free]
+        return done
+
+    def _broken(self, params: Point, rules: Sequence[Restriction]) -> str | None:
+        if not rules:
+            return None
+        try:
+            full = self.complete(params)
+        except SpaceError as error:
+            return str(error)
+        return next((sentence for rule in rules if (sentence := rule.check(full, self.machine))), None)
+
+    def _value_sentence(self, parameter: Parameter, params: Point) -> str | None:
+        """What is wrong with a point's value of a parameter; nothing where it is absent and may be."""
+        if parameter.by is not None and parameter.by not in params:
+            return f"it depends on {parameter.by}, which the point does not give"
+        legal = parameter.values_in(params)
+        shown = ", ".join(map(str, legal))
+        if parameter.name not in params:
+            return f"the point gives no value; legal are {shown}" if legal else None
+        if params[parameter.name] in legal:
+            return None
+        if parameter.by is not None:
+            return (
+                f"{params[parameter.name]} does not go with {parameter.by} = {params[parameter.by]} ({shown or 'none'})"
+            )
+        return f"{params[parameter.name]} is not among {shown}"
+
+    def _default(self, name: str, params: Point) -> Scalar | None:
+        others = {other: value for other, value in params.items() if other != name}
+        return self.complete(others).get(name)
+
+    def _n(self, full: Point) -> int:
+        if "memory_fraction" not in full:
+            if self.machine.N is None:
+                raise SpaceError(f"the space {self.name} leaves N to the budget, but none was chosen: give --set N=…")
+            return self.machine.N
+        ranks, _ = ranks_and_threads(full["layout"])
+        P, _, Q = str(full["grid"]).partition("x")
+        node = MemoryNode(self.machine.memory_bytes, ranks)
+        try:
+            return n_for_memory([node], fraction=float(full["memory_fraction"]), NB=int(full["NB"]), P=int(P), Q=int(Q))
+        except SizingError as error:
+            raise SpaceError(str(error)) from error
+
+
+def _agreement(wish: Point, part: Point) -> int:
+    """How many values of a partial point are as wished."""
+    return sum(wish.get(name) == value for name, value in part.items())
+
+
+def _primes() -> Iterator[int]:
+    """All primes, from 2 on."""
+    found: list[int] = []
+    for number in count(2):
+        if all(number % prime for prime in found):
+            found.append(number)
+            yield number
+
+
+def _radical_inverse(number: int, base: int) -> float:
+    """The digits of a number in a base, mirrored at the point: between 0 and 1 (van der Corput)."""
+    value, weight = 0.0, 1.0
+    while number:
+        weight /= base
+        number, digit = divmod(number, base)
+        value += digit * weight
+    return value

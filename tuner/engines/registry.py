@@ -1,0 +1,48 @@
+"""Engines by name. A new one is one file and one line here; its imports happen only when it is chosen."""
+
+import difflib
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from search_spaces.space import SearchSpace
+
+from ..errors import TunerError
+from .base import Engine
+
+ENGINES: Mapping[str, tuple[str, str, str]] = {
+    "bayes": ("bayes", "Bayes", "Optuna's TPE, multivariate, started from points that experience suggests"),
+    "grid": ("grid", "Grid", "every legal point, or an even subset of --points"),
+    "one-at-a-time": ("one_at_a_time", "OneAtATime", "one parameter after the other, as the Kronos authors worked"),
+    "random": ("random_search", "RandomSearch", "legal points by chance, none twice"),
+}
+"""Name: module, class, and what it does in a phrase."""
+
+
+def descriptions() -> dict[str, str]:
+    """What each engine does, by its name."""
+    return {name: entry[2] for name, entry in ENGINES.items()}
+
+
+def check_engine(name: str) -> None:
+    """Refuse a name no engine has.
+
+    Raises:
+        TunerError: with the nearest name.
+    """
+    if name not in ENGINES:
+        near = difflib.get_close_matches(name, ENGINES, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(ENGINES)}"
+        raise TunerError(f"--engine {name}: there is no such engine; {hint}")
+
+
+def make_engine(name: str, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> Engine:
+    """An engine that knows nothing yet.
+
+    Raises:
+        TunerError: no engine has the name, or its options make no sense.
+    """
+    check_engine(name)
+    module, kind, _ = ENGINES[name]
+    engine: Engine = getattr(import_module(f".{module}", __package__), kind)(space, seed, options)
+    return engine
