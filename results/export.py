@@ -1,65 +1,63 @@
-"""A study as text for other programs: CSV, JSON lines, Markdown."""
+"""A study as text for people and other programs: CSV, JSON lines, Markdown, HPL.dat."""
 
 import csv
 import io
-import json
 from collections.abc import Iterable, Sequence
 
-from .record import TrialRecord
+from hpl.dat import HplDat, render
+
+from .errors import ResultsError
+from .flat import COLUMNS, flat
+from .json_lines import to_json_lines
+from .metrics import merit
+from .plain import unicode_text
+from .record import Study, TrialRecord
 from .statistics import Ranked
 
-COLUMNS = (
-    "study", "number", "kind", "state", "invalidity", "reason", "blas", "kernel", "ranks", "threads",
-    "N", "NB", "grid", "PMAP", "PFACT", "NBMIN", "NDIV", "RFACT", "BCAST", "DEPTH", "SWAP", "swap_threshold",
-    "L1", "U", "EQUIL", "alignment", "threshold", "gflops", "time_s", "residual", "passed", "cost_s",
-    "started_at", "ended_at", "library", "library_version", "library_kernel", "library_threads", "key", "command",
-)  # fmt: skip
-"""The columns of the flat form, in their order; later versions only append."""
+__all__ = ["flat", "to_csv", "to_hpl_dat", "to_json_lines", "to_markdown", "varying"]
 
-Cell = str | int | float | bool | None
-
-
-def flat(record: TrialRecord) -> dict[str, Cell]:
-    """A trial as one row of plain values."""
-    row: dict[str, Cell] = dict.fromkeys(COLUMNS)
-    row.update(
-        {name: value for name, value in vars(record).items() if name in row and isinstance(value, str | int | float)}
-    )
-    if record.hpl is not None:
-        row.update(record.hpl.words())
-    if record.observed is not None:
-        row["library"], row["library_version"] = record.observed.library, record.observed.version
-        row["library_kernel"], row["library_threads"] = record.observed.kernel, record.observed.threads
-    row["started_at"] = record.started_at.isoformat()
-    row["ended_at"] = record.ended_at.isoformat() if record.ended_at else None
-    return row
+_FIRST = ("blas", "kernel", "layout", "grid")
 
 
 def to_csv(records: Iterable[TrialRecord]) -> str:
-    """Comma-separated values with a header line; missing figures are empty."""
+    """Comma-separated values with a header line; what is missing is empty."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(text, tuple(COLUMNS), lineterminator="\n")
     writer.writeheader()
     writer.writerows(flat(record) for record in records)
-    return text.getvalue()
+    return unicode_text(text.getvalue())
 
 
-def to_json_lines(records: Iterable[TrialRecord]) -> str:
-    """One JSON object a line: the flat row, and `params` with everything the point set, MPI parameters included."""
-    rows = ({**flat(record), "params": dict(record.params)} for record in records)
-    return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
+def to_hpl_dat(record: TrialRecord) -> str:
+    """The HPL.dat of a trial: the file it ran where that was stored, else one that asks for the same.
+
+    Raises:
+        ResultsError: the trial never got as far as an HPL.dat.
+    """
+    if record.hpl_dat:
+        return record.hpl_dat
+    if record.hpl is None:
+        raise ResultsError(
+            f"trial {record.number} of study {record.study} has no HPL.dat: {record.reason or 'it was never planned'}"
+        )
+    return render(HplDat.of(record.hpl))
 
 
-def to_markdown(ranking: Sequence[Ranked]) -> str:
-    """The configurations as a Markdown table, best first; only the parameters that differ have a column."""
+def to_markdown(ranking: Sequence[Ranked], study: Study | None = None) -> str:
+    """The configurations as a Markdown table, best first; only the parameters that differ have a column.
+
+    Args:
+        ranking: as `statistics.rank` gives it.
+        study: adds the figures of merit that its peak, price and power allow.
+    """
     names = varying(ranking)
-    head = ["rank", "GFLOPS (median)", "spread %", "runs", *names]
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    for place, entry in enumerate(ranking, start=1):
+    merits = [_merits(entry, study) for entry in ranking]
+    head = ["rank", "GFLOPS (median)", "spread %", "runs", *(merits[0] if merits else ()), *names]
+    lines = [_line(head), "|" + "---|" * len(head)]
+    for place, (entry, figures) in enumerate(zip(ranking, merits, strict=True), start=1):
         spread = "" if entry.spread_percent is None else f"{entry.spread_percent:.1f}"
-        cells = [str(place), f"{entry.median_gflops:.2f}", spread, str(entry.runs)]
-        cells += [str(entry.params.get(name, "")) for name in names]
-        lines.append("| " + " | ".join(cells) + " |")
+        cells = [str(place), f"{entry.median_gflops:.2f}", spread, str(entry.runs), *figures.values()]
+        lines.append(_line([*cells, *(str(entry.params.get(name, "")) for name in names)]))
     return "\n".join(lines) + "\n"
 
 
@@ -67,5 +65,23 @@ def varying(ranking: Sequence[Ranked]) -> list[str]:
     """Names of the parameters that are not the same in all entries, in the order of the flat columns."""
     names = {name for entry in ranking for name in entry.params}
     differing = [name for name in names if len({entry.params.get(name) for entry in ranking}) > 1]
-    order = {name: place for place, name in enumerate(("blas", "kernel", "layout", "grid", *COLUMNS))}
+    order = {name: place for place, name in enumerate(dict.fromkeys((*_FIRST, *COLUMNS)))}
     return sorted(differing, key=lambda name: (order.get(name, len(order)), name))
+
+
+def _merits(entry: Ranked, study: Study | None) -> dict[str, str]:
+    if study is None:
+        return {}
+    worth = merit(
+        entry.median_gflops, rpeak_gflops=study.rpeak_gflops, price_usd=study.price_usd, power_w=study.power_w
+    )
+    figures = {
+        "% of peak": worth.percent_of_peak,
+        "USD/GFLOPS": worth.usd_per_gflops,
+        "MFLOPS/W": worth.mflops_per_watt,
+    }
+    return {name: f"{figure:.2f}" for name, figure in figures.items() if figure is not None}
+
+
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

@@ -1,19 +1,28 @@
 """Trials as a pandas data frame; the only module that imports pandas."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import pandas as pd
+from pandas.api.extensions import ExtensionDtype
 
-from .export import COLUMNS, flat
+from .flat import COLUMNS, flat
 from .record import TrialRecord
 
+_PANDAS: dict[type, ExtensionDtype] = {
+    str: pd.StringDtype(), int: pd.Int64Dtype(), float: pd.Float64Dtype(), bool: pd.BooleanDtype(),
+}  # fmt: skip
+_TIMES = ("started_at", "ended_at")
 
-def frame(records: Sequence[TrialRecord]) -> pd.DataFrame:
-    """One row a trial, in the columns of the CSV export, with the types pandas finds fitting.
 
-    Missing figures are missing values, never zeros; times are time-zone aware.
+def frame(records: Iterable[TrialRecord]) -> pd.DataFrame:
+    """One row a trial, in the columns of the CSV export; the types are the same however many rows there are.
+
+    What is missing is missing (`pd.NA`), never zero and never an empty number; times are in UTC.
     """
-    table = pd.DataFrame([flat(record) for record in records], columns=list(COLUMNS)).convert_dtypes()
-    for name in ("started_at", "ended_at"):
-        table[name] = pd.to_datetime(table[name], utc=True, format="ISO8601")
+    table = pd.DataFrame([flat(record) for record in records], columns=list(COLUMNS))
+    for name, kind in COLUMNS.items():
+        if name in _TIMES:
+            table[name] = pd.to_datetime(table[name], utc=True, format="ISO8601")
+        else:
+            table[name] = table[name].astype(_PANDAS[kind])
     return table

@@ -16,12 +16,13 @@ def _boot_id() -> str:
 
 
 def _started(pid: int) -> str | None:
-    """Start time of a process in clock ticks since boot; None when there is no such process."""
+    """Start time of a process in clock ticks since boot; None when there is no such process, or only its remains."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-    return stat.rpartition(")")[2].split()[19]
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in "ZX" else fields[19]
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,12 @@ class Lease:
     @classmethod
     def mine(cls) -> Lease:
         """The lease of this process."""
-        return cls(platform.node(), _boot_id(), os.getpid(), _started(os.getpid()) or "")
+        return cls.of(os.getpid())
+
+    @classmethod
+    def of(cls, pid: int) -> Lease:
+        """The lease of a process of this host."""
+        return cls(platform.node(), _boot_id(), pid, _started(pid) or "")
 
     @classmethod
     def parse(cls, text: str) -> Lease | None:

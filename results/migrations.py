@@ -7,19 +7,21 @@ A released migration is never changed; what it made is kept as a database file i
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from sqlalchemy import Connection, Engine, inspect, text
+from sqlalchemy import Connection, Engine, LargeBinary, inspect, text
 
 from .errors import ResultsError
 
 MARKER = "hpltune_migrations"
+"""The bookkeeping table; a database without it is not ours."""
 
 
 def m001_studies_trials_outputs(connection: Connection) -> None:
     """The first schema."""
+    blob = LargeBinary().compile(dialect=connection.dialect)
     connection.execute(
         text("""
         CREATE TABLE studies (
-            name TEXT PRIMARY KEY, created_at TEXT NOT NULL, state TEXT NOT NULL, space_name TEXT NOT NULL,
+            name TEXT NOT NULL PRIMARY KEY, created_at TEXT NOT NULL, state TEXT NOT NULL, space_name TEXT NOT NULL,
             space_text TEXT NOT NULL, engine TEXT NOT NULL, rpeak_gflops FLOAT, price_usd FLOAT, power_w FLOAT,
             options TEXT NOT NULL, host TEXT NOT NULL, versions TEXT NOT NULL, owner TEXT)
         """)
@@ -27,25 +29,27 @@ def m001_studies_trials_outputs(connection: Connection) -> None:
     connection.execute(
         text("""
         CREATE TABLE trials (
-            study TEXT NOT NULL REFERENCES studies (name) ON DELETE CASCADE, number INTEGER NOT NULL,
+            study TEXT NOT NULL, number INTEGER NOT NULL,
             kind TEXT NOT NULL, state TEXT NOT NULL, invalidity TEXT, reason TEXT NOT NULL, key TEXT NOT NULL,
-            "N" INTEGER, "NB" INTEGER, "P" INTEGER, "Q" INTEGER, "PMAP" INTEGER, threshold FLOAT, "PFACT" INTEGER,
-            "NBMIN" INTEGER, "NDIV" INTEGER, "RFACT" INTEGER, "BCAST" INTEGER, "DEPTH" INTEGER, "SWAP" INTEGER,
-            swap_threshold INTEGER, "L1" INTEGER, "U" INTEGER, "EQUIL" BOOLEAN, alignment INTEGER,
+            "N" INTEGER, "NB" INTEGER, "P" INTEGER, "Q" INTEGER, "PMAP" TEXT, threshold FLOAT, "PFACT" TEXT,
+            "NBMIN" INTEGER, "NDIV" INTEGER, "RFACT" TEXT, "BCAST" TEXT, "DEPTH" INTEGER, "SWAP" TEXT,
+            swap_threshold INTEGER, "L1" TEXT, "U" TEXT, "EQUIL" TEXT, alignment INTEGER,
             blas TEXT NOT NULL, kernel TEXT NOT NULL, ranks INTEGER, threads INTEGER,
             time_s FLOAT, gflops FLOAT, residual FLOAT, passed BOOLEAN, cost_s FLOAT,
             started_at TEXT NOT NULL, ended_at TEXT,
             library TEXT, library_version TEXT, library_kernel TEXT, library_threads INTEGER, hosts TEXT,
-            command TEXT NOT NULL, directory TEXT NOT NULL, xhpl_key TEXT NOT NULL, params TEXT NOT NULL,
-            PRIMARY KEY (study, number))
+            command TEXT NOT NULL, directory TEXT NOT NULL, xhpl_key TEXT NOT NULL,
+            params TEXT NOT NULL, versions TEXT NOT NULL,
+            PRIMARY KEY (study, number), FOREIGN KEY (study) REFERENCES studies (name) ON DELETE CASCADE)
         """)
     )
     connection.execute(text("CREATE INDEX trials_by_key ON trials (study, key)"))
     connection.execute(
-        text("""
+        text(f"""
         CREATE TABLE outputs (
-            study TEXT NOT NULL, number INTEGER NOT NULL, hpl_dat TEXT NOT NULL,
-            stdout_zlib BLOB NOT NULL, stderr_zlib BLOB NOT NULL, PRIMARY KEY (study, number),
+            study TEXT NOT NULL, number INTEGER NOT NULL,
+            hpl_dat_zlib {blob} NOT NULL, stdout_zlib {blob} NOT NULL, stderr_zlib {blob} NOT NULL,
+            PRIMARY KEY (study, number),
             FOREIGN KEY (study, number) REFERENCES trials (study, number) ON DELETE CASCADE)
         """)
     )
@@ -54,44 +58,54 @@ def m001_studies_trials_outputs(connection: Connection) -> None:
 MIGRATIONS: Sequence[Callable[[Connection], None]] = (m001_studies_trials_outputs,)
 
 
-def applied(engine: Engine) -> list[str]:
-    """Names of the migrations a database has had; reads only.
+def applied(connection: Connection) -> list[str]:
+    """Names of the migrations a database has had, oldest first; reads only.
 
     Raises:
-        ResultsError: the database belongs to another program.
+        ResultsError: the database belongs to another program, or was written by a newer hpltune.
     """
-    tables = set(inspect(engine).get_table_names())
+    tables = set(inspect(connection).get_table_names())
+    database = connection.engine.url.database
     if MARKER not in tables:
         if tables:
             raise ResultsError(
-                f"{engine.url.database} is not a database of hpltune: it holds {', '.join(sorted(tables)[:3])}; "
+                f"{database} is not a database of hpltune: it holds {', '.join(sorted(tables)[:3])}; "
                 "give another file with --db"
             )
         return []
-    with engine.connect() as connection:
-        return list(connection.execute(text(f"SELECT name FROM {MARKER} ORDER BY number")).scalars())  # noqa: S608
+    names = list(connection.execute(text(f"SELECT name FROM {MARKER} ORDER BY number")).scalars())  # noqa: S608 - constant
+    known = [migration.__name__ for migration in MIGRATIONS]
+    if names != known[: len(names)]:
+        raise ResultsError(
+            f"{database} was written by a newer hpltune (its schema is {len(names)}, this hpltune knows up to "
+            f"{len(known)}): update hpltune, or give another file with --db"
+        )
+    return names
 
 
 def migrate(engine: Engine) -> None:
-    """Bring a database to the current schema, or leave it untouched.
+    """Bring a database to the current schema; each step is applied once, also with two processes at it.
+
+    Args:
+        engine: its transactions lock the database as soon as they begin, unless their option `reading` is set.
 
     Raises:
-        ResultsError: it belongs to another program, or was written by a newer hpltune.
+        ResultsError: as `applied`; the database is untouched then.
     """
-    names = applied(engine)
-    known = [migration.__name__ for migration in MIGRATIONS]
-    if names[: len(known)] != known[: len(names)] or len(names) > len(known):
-        raise ResultsError(
-            f"{engine.url.database} was written by a newer hpltune (schema {len(names)}, this one knows {len(known)}): "
-            "update hpltune, or give another file with --db"
-        )
-    for number, migration in enumerate(MIGRATIONS[len(names) :], start=len(names) + 1):
+    with engine.connect().execution_options(reading=True) as connection:
+        had = len(applied(connection))
+    for number, migration in enumerate(MIGRATIONS[had:], start=had + 1):
         with engine.begin() as connection:
-            if number == 1:
-                columns = "number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL"
-                connection.execute(text(f"CREATE TABLE {MARKER} ({columns})"))
-            migration(connection)
-            connection.execute(
-                text(f"INSERT INTO {MARKER} VALUES (:number, :name, :at)"),  # noqa: S608 - a constant name
-                {"number": number, "name": migration.__name__, "at": datetime.now(UTC).isoformat()},
-            )
+            if len(applied(connection)) < number:
+                _apply(connection, number, migration)
+
+
+def _apply(connection: Connection, number: int, migration: Callable[[Connection], None]) -> None:
+    if number == 1:
+        columns = "number INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL"
+        connection.execute(text(f"CREATE TABLE {MARKER} ({columns})"))
+    migration(connection)
+    connection.execute(
+        text(f"INSERT INTO {MARKER} VALUES (:number, :name, :at)"),  # noqa: S608 - a constant name
+        {"number": number, "name": migration.__name__, "at": datetime.now(UTC).isoformat(timespec="seconds")},
+    )

@@ -32,10 +32,10 @@ class Invalidity(StrEnum):
 
 
 class Kind(StrEnum):
-    """Why a trial was run.
+    """Why a trial was run; pilots and extrapolations are never ranked against the others.
 
-    SEARCH: an engine asked for it. PILOT: a small run that tells how long runs take. CONFIRMATION: a finalist once more.
-    EXTRAPOLATION: the winner at a smaller N. RUN: the user's own HPL.dat. BASELINE: a configuration to compare with.
+    SEARCH: an engine asked for it. PILOT: a small run that tells how long runs take. CONFIRMATION: a finalist once
+    more. EXTRAPOLATION: the winner at a smaller N. RUN: the user's own HPL.dat. BASELINE: what to compare it with.
     """
 
     SEARCH = "search"
@@ -118,7 +118,7 @@ class TrialRecord:
         residual, passed: HPL's check, the residual without a unit; None where it was not reached.
         command: the command line as a shell would need it.
         directory: where the run's files are.
-        hpl_dat, output, errors_text: the file HPL read, standard output of HPL, standard error of all; "" unless asked for.
+        hpl_dat, output, errors_text: what HPL read and printed, standard error of all; "" unless asked for.
         cost_s: wall seconds from launch to the end of the process tree.
         xhpl_key: identity of the program that ran.
         versions: of what was used where it differs from what the study says.

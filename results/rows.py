@@ -1,104 +1,84 @@
-"""Records to rows and back."""
+"""Records to rows and back.
+
+Two things are changed on the way in, so that no trial is lost to them: a figure that is infinite or not a number is
+missing, and what is no Unicode text (a lone surrogate from an odd file name) is written as its escape.
+"""
 
 import json
 import zlib
 from dataclasses import fields
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import RowMapping
 
-from hpl.params import Bcast, Fact, Form, HplParams, Pmap, Swap
+from hpl.params import HplParams
 
+from .plain import finite, unicode_text
 from .record import Invalidity, Kind, Observed, Study, TrialRecord, TrialState
+from .schema import HPL_COLUMNS
 
-_WORDS = {"PMAP": Pmap, "PFACT": Fact, "RFACT": Fact, "BCAST": Bcast, "SWAP": Swap, "L1": Form, "U": Form}
-_HPL_NAMES = tuple(field.name for field in fields(HplParams))
-_PLAIN = (
-    "study", "number", "reason", "key", "blas", "kernel", "ranks", "threads", "time_s", "gflops", "residual", "passed",
-    "cost_s", "command", "directory", "xhpl_key",
-)  # fmt: skip
+_TEXTS = ("study", "reason", "key", "blas", "kernel", "command", "directory", "xhpl_key")
+_FIGURES = ("time_s", "gflops", "residual", "cost_s")
+_PLAIN = ("number", "ranks", "threads", "passed")
+_HPL_NAMES = tuple(column.name for column in HPL_COLUMNS)
+_STUDY_JSON = ("options", "host", "versions")
 
 
 def study_row(study: Study) -> dict[str, Any]:
-    """The row of a study."""
-    return {
-        "name": study.name,
-        "created_at": study.created_at.isoformat(),
-        "state": study.state,
-        "space_name": study.space_name,
-        "space_text": study.space_text,
-        "engine": study.engine,
-        "rpeak_gflops": study.rpeak_gflops,
-        "price_usd": study.price_usd,
-        "power_w": study.power_w,
-        "options": json.dumps(study.options),
-        "host": json.dumps(study.host),
-        "versions": json.dumps(study.versions),
-    }
+    """The row of a study, without its owner."""
+    row = {field.name: getattr(study, field.name) for field in fields(Study)}
+    row.update({name: _json(dict(row[name])) for name in _STUDY_JSON})
+    return {**row, "created_at": _time_text(study.created_at)}
 
 
 def study_of(row: RowMapping) -> Study:
     """The study of a row."""
-    loaded = {name: json.loads(row[name]) for name in ("options", "host", "versions")}
-    plain = {name: row[name] for name in study_names() if name not in loaded and name != "created_at"}
-    return Study(**plain, **loaded, created_at=datetime.fromisoformat(row["created_at"]))
-
-
-def study_names() -> tuple[str, ...]:
-    """Fields of a study."""
-    return tuple(field.name for field in fields(Study))
+    values = {field.name: row[field.name] for field in fields(Study)}
+    values.update({name: json.loads(row[name]) for name in _STUDY_JSON})
+    return Study(**{**values, "created_at": datetime.fromisoformat(row["created_at"])})
 
 
 def trial_row(record: TrialRecord) -> dict[str, Any]:
-    """The row of a trial, without its outputs."""
-    row: dict[str, Any] = {name: getattr(record, name) for name in _PLAIN}
-    hpl = {name: getattr(record.hpl, name) if record.hpl else None for name in _HPL_NAMES}
+    """The row of a trial, without what it printed."""
     observed = record.observed
     return {
-        **row,
-        **{name: int(value) if name in _WORDS and value is not None else value for name, value in hpl.items()},
+        **{name: getattr(record, name) for name in _PLAIN},
+        **{name: unicode_text(getattr(record, name)) for name in _TEXTS},
+        **{name: finite(getattr(record, name)) for name in _FIGURES},
+        **_hpl_columns(record.hpl),
         "kind": record.kind.value,
         "state": record.state.value,
         "invalidity": record.invalidity.value if record.invalidity else None,
-        "started_at": record.started_at.isoformat(),
-        "ended_at": record.ended_at.isoformat() if record.ended_at else None,
-        "library": observed.library if observed else None,
-        "library_version": observed.version if observed else None,
-        "library_kernel": observed.kernel if observed else None,
+        "started_at": _time_text(record.started_at),
+        "ended_at": _time_text(record.ended_at) if record.ended_at else None,
+        "library": unicode_text(observed.library) if observed else None,
+        "library_version": unicode_text(observed.version) if observed else None,
+        "library_kernel": unicode_text(observed.kernel) if observed else None,
         "library_threads": observed.threads if observed else None,
-        "hosts": json.dumps(observed.hosts) if observed else None,
-        "params": json.dumps(dict(record.params)),
-    }
-
-
-def output_row(record: TrialRecord) -> dict[str, Any]:
-    """What a trial printed, compressed."""
-    return {
-        "study": record.study,
-        "number": record.number,
-        "hpl_dat": record.hpl_dat,
-        "stdout_zlib": zlib.compress(record.output.encode()),
-        "stderr_zlib": zlib.compress(record.errors_text.encode()),
+        "hosts": _json(observed.hosts) if observed else None,
+        "params": _json(dict(record.params)),
+        "versions": _json(dict(record.versions)),
     }
 
 
 def trial_of(row: RowMapping, output: RowMapping | None = None) -> TrialRecord:
-    """The record of a row, with its outputs where they were read too."""
+    """The record of a row, with what it printed where that was read too."""
     printed: dict[str, Any] = {}
     if output is not None:
         printed = {
-            "hpl_dat": output["hpl_dat"],
-            "output": zlib.decompress(output["stdout_zlib"]).decode(),
-            "errors_text": zlib.decompress(output["stderr_zlib"]).decode(),
+            "hpl_dat": _unpacked(output["hpl_dat_zlib"]),
+            "output": _unpacked(output["stdout_zlib"]),
+            "errors_text": _unpacked(output["stderr_zlib"]),
         }
     return TrialRecord(
-        **{name: row[name] for name in _PLAIN},
+        **{name: row[name] for name in (*_PLAIN, *_TEXTS, *_FIGURES)},
         **printed,
         kind=Kind(row["kind"]),
         state=TrialState(row["state"]),
         invalidity=Invalidity(row["invalidity"]) if row["invalidity"] else None,
         params=json.loads(row["params"]),
+        versions=json.loads(row["versions"]),
         hpl=_hpl_of(row),
         observed=_observed_of(row),
         started_at=datetime.fromisoformat(row["started_at"]),
@@ -106,20 +86,54 @@ def trial_of(row: RowMapping, output: RowMapping | None = None) -> TrialRecord:
     )
 
 
+def output_row(record: TrialRecord) -> dict[str, Any]:
+    """What a trial read and printed, compressed."""
+    return {
+        "study": record.study,
+        "number": record.number,
+        "hpl_dat_zlib": _packed(record.hpl_dat),
+        "stdout_zlib": _packed(record.output),
+        "stderr_zlib": _packed(record.errors_text),
+    }
+
+
+def _hpl_columns(hpl: HplParams | None) -> dict[str, Any]:
+    if hpl is None:
+        return dict.fromkeys(_HPL_NAMES)
+    words = {**hpl.words(), "P": hpl.P, "Q": hpl.Q}
+    return {name: words[name] for name in _HPL_NAMES}
+
+
 def _hpl_of(row: RowMapping) -> HplParams | None:
     if row["N"] is None:
         return None
-    values = {name: row[name] for name in _HPL_NAMES}
-    return HplParams(**{**values, **{name: kind.from_digit(values[name]) for name, kind in _WORDS.items()}})
+    return HplParams.from_words({**{name: row[name] for name in _HPL_NAMES}, "grid": f"{row['P']}x{row['Q']}"})
 
 
 def _observed_of(row: RowMapping) -> Observed | None:
     if row["library"] is None:
         return None
     return Observed(
-        row["library"],
-        row["library_version"],
-        row["library_kernel"],
-        row["library_threads"],
-        tuple(json.loads(row["hosts"])),
+        library=row["library"],
+        version=row["library_version"],
+        kernel=row["library_kernel"],
+        threads=row["library_threads"],
+        hosts=tuple(json.loads(row["hosts"])),
     )
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, allow_nan=False)
+
+
+def _time_text(moment: datetime) -> str:
+    """UTC in a fixed width, so that text sorts as time does."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _packed(text: str) -> bytes:
+    return zlib.compress(text.encode("utf-8", "surrogatepass"))
+
+
+def _unpacked(blob: bytes) -> str:
+    return zlib.decompress(blob).decode("utf-8", "surrogatepass")

@@ -1,6 +1,18 @@
 """The tables as the current version reads and writes them; `migrations.py` is what makes them."""
 
-from sqlalchemy import Boolean, Column, Float, ForeignKey, Integer, LargeBinary, MetaData, Table, Text
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+)
 
 METADATA = MetaData()
 
@@ -27,21 +39,22 @@ HPL_COLUMNS = (
     Column("NB", Integer),
     Column("P", Integer),
     Column("Q", Integer),
-    Column("PMAP", Integer),
+    Column("PMAP", Text),
     Column("threshold", Float),
-    Column("PFACT", Integer),
+    Column("PFACT", Text),
     Column("NBMIN", Integer),
     Column("NDIV", Integer),
-    Column("RFACT", Integer),
-    Column("BCAST", Integer),
+    Column("RFACT", Text),
+    Column("BCAST", Text),
     Column("DEPTH", Integer),
-    Column("SWAP", Integer),
+    Column("SWAP", Text),
     Column("swap_threshold", Integer),
-    Column("L1", Integer),
-    Column("U", Integer),
-    Column("EQUIL", Boolean),
+    Column("L1", Text),
+    Column("U", Text),
+    Column("EQUIL", Text),
     Column("alignment", Integer),
 )
+"""What HPL was asked, in the words of the record; all empty where the point never got that far."""
 
 TRIALS = Table(
     "trials",
@@ -74,6 +87,8 @@ TRIALS = Table(
     Column("directory", Text, nullable=False),
     Column("xhpl_key", Text, nullable=False),
     Column("params", Text, nullable=False),
+    Column("versions", Text, nullable=False),
+    Index("trials_by_key", "study", "key"),
 )
 
 OUTPUTS = Table(
@@ -81,7 +96,8 @@ OUTPUTS = Table(
     METADATA,
     Column("study", Text, primary_key=True),
     Column("number", Integer, primary_key=True),
-    Column("hpl_dat", Text, nullable=False),
+    Column("hpl_dat_zlib", LargeBinary, nullable=False),
     Column("stdout_zlib", LargeBinary, nullable=False),
     Column("stderr_zlib", LargeBinary, nullable=False),
+    ForeignKeyConstraint(("study", "number"), ("trials.study", "trials.number"), ondelete="CASCADE"),
 )

@@ -5,10 +5,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .record import Scalar, TrialRecord, TrialState
+from hpl.params import Scalar
+
+from .record import Kind, TrialRecord, TrialState
 
 MAD_TO_SD = 1.4826
 """Median absolute deviation to standard deviation of normal data: 1 / Phi^-1(3/4) (Rousseeuw and Croux, 1993)."""
+
+
+SMALLER_RUNS = frozenset({Kind.PILOT, Kind.EXTRAPOLATION})
+"""Kinds that run at another N on purpose: their GFLOPS do not compare with the rest."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +80,14 @@ def rank(records: Iterable[TrialRecord]) -> Sequence[Ranked]:
     """Configurations by the median of their valid runs, best first.
 
     A configuration seen once may owe its place to a lucky run, so as soon as any was run more than once, all that were
-    stand before all that were not. A run that is not `ranked` never counts; a configuration without one that is does
-    not appear.
+    stand before all that were not. A run that is not `ranked` never counts, nor do pilots and extrapolations; a
+    configuration without a run that counts does not appear.
     """
     groups: dict[str, list[TrialRecord]] = defaultdict(list)
     failures: dict[str, int] = defaultdict(int)
     for record in records:
+        if record.kind in SMALLER_RUNS:
+            continue
         if record.ranked:
             groups[record.key].append(record)
         failures[record.key] += record.state is TrialState.FAILED

@@ -1,35 +1,34 @@
-"""The store: one SQLite database in WAL mode, and the only truth about what was measured."""
+"""The store: one database, and the only truth about what was measured."""
 
 from __future__ import annotations
 
-import os
-import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
-from sqlalchemy import Connection, Engine, create_engine, delete, event, func, insert, select, update
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy import Connection, Engine, RowMapping, delete, func, insert, select, update
 
 from .errors import ResultsError, StudyBusyError
 from .lease import Lease
-from .migrations import applied, migrate
-from .record import Kind, Study, TrialRecord, TrialState
+from .migrations import migrate
+from .record import Invalidity, Kind, Study, StudyState, TrialRecord, TrialState
 from .rows import output_row, study_of, study_row, trial_of, trial_row
 from .schema import OUTPUTS, STUDIES, TRIALS
+from .sqlite import check_place, in_sentences, sqlite_engine, use_write_ahead_log
 
 BUSY_S = 10.0
-"""How long a write waits for another process to finish its own."""
+"""Seconds a write waits for another program to finish its own."""
 
 
 class Store:
     """Studies and trials in one database.
 
-    Each write is one transaction that is on disk when the method returns. Several processes may use one database;
-    one study belongs to one process at a time.
+    Each write is one transaction that is on disk when the method returns; where it raises, nothing of it is. Several
+    processes may use one database; one study is written by one process at a time, which holds its lease. Every method
+    raises ResultsError with a sentence where the database is locked, full, read-only or damaged.
     """
 
     def __init__(self, engine: Engine, path: Path) -> None:
@@ -37,27 +36,28 @@ class Store:
         self.path = path
 
     @classmethod
-    def open(cls, path: Path, *, create: bool = True) -> Self:
-        """Open a database and bring it to the current schema.
+    def open(cls, path: Path, *, create: bool = True, busy_s: float = BUSY_S) -> Self:
+        """Open a SQLite database and bring it to the current schema.
 
         Args:
+            path: the file.
             create: make it, with its folder, where it is missing.
+            busy_s: seconds a write waits for another program to finish its own.
 
         Raises:
-            ResultsError: it is missing, not ours, newer than this program, or cannot be read or written.
+            ResultsError: it is missing, not ours, newer than this program, or cannot be read or written; an existing
+                file is unchanged then.
         """
-        if not create and not path.exists():
-            raise ResultsError(f"there is no database {path}: `hpltune tune` makes one, or name another with --db")
-        if path.is_dir():
-            raise ResultsError(f"{path} is a folder, not a database: give a file with --db")
+        check_place(path, create=create)
+        engine = sqlite_engine(path, busy_s)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ResultsError(f"cannot make {path.parent} for the database: {error.strerror}") from error
-        store = cls(_sqlite(path), path)
-        with store._speaking():
-            migrate(store._engine)
-        return store
+            with in_sentences(path):
+                migrate(engine)
+                use_write_ahead_log(engine, busy_s)
+        except ResultsError:
+            engine.dispose()
+            raise
+        return cls(engine, path)
 
     def __enter__(self) -> Self:
         return self
@@ -68,7 +68,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Give the database back."""
+        """Give the database back; what is stored stays."""
         self._engine.dispose()
 
     def create_study(self, study: Study) -> None:
@@ -83,26 +83,38 @@ class Store:
             connection.execute(insert(STUDIES).values(**study_row(study), owner=str(Lease.mine())))
 
     def take(self, name: str) -> Study:
-        """Make this process the one that works on a study.
+        """Make this process the one that works on a study, and its state "running".
 
         Raises:
             StudyBusyError: another living process does.
             ResultsError: there is no such study.
         """
-        study = self.study(name)
         with self._writing() as connection:
-            owner = connection.execute(select(STUDIES.c.owner).where(STUDIES.c.name == name)).scalar()
-            lease = Lease.parse(owner) if owner else None
-            if lease is not None and lease.alive:
-                raise StudyBusyError(f"study {name} is being run by process {lease.pid} on {lease.host}: end it first")
-            values = {"owner": str(Lease.mine()), "state": "running"}
-            connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(**values))
-        return study
+            self._take(connection, name)
+            connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(state="running"))
+        return self.study(name)
 
-    def end_study(self, name: str, state: str) -> None:
-        """Say how a study stands ("complete" or "interrupted") and give its lease back."""
+    def end_study(self, name: str, state: StudyState) -> None:
+        """Say how a study stands and give its lease back.
+
+        Raises:
+            StudyBusyError: another living process works on it.
+            ResultsError: there is no such study.
+        """
         with self._writing() as connection:
+            self._take(connection, name)
             connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(state=state, owner=None))
+
+    def delete_study(self, name: str) -> None:
+        """Remove a study with all its trials.
+
+        Raises:
+            StudyBusyError: another living process works on it.
+            ResultsError: there is no such study.
+        """
+        with self._writing() as connection:
+            self._take(connection, name)
+            connection.execute(delete(STUDIES).where(STUDIES.c.name == name))
 
     def study(self, name: str) -> Study:
         """One study.
@@ -110,11 +122,8 @@ class Store:
         Raises:
             ResultsError: there is none of that name; the message lists those there are.
         """
-        for study in self.studies():
-            if study.name == name:
-                return study
-        names = ", ".join(study.name for study in self.studies()) or "none"
-        raise ResultsError(f"there is no study {name} in {self.path} (there: {names})")
+        with self._reading() as connection:
+            return study_of(self._study_row(connection, name))
 
     def newest(self) -> Study:
         """The study created last.
@@ -130,23 +139,44 @@ class Store:
     def studies(self) -> Sequence[Study]:
         """All studies, oldest first."""
         with self._reading() as connection:
-            rows = connection.execute(select(STUDIES).order_by(STUDIES.c.created_at)).mappings()
+            rows = connection.execute(select(STUDIES).order_by(STUDIES.c.created_at, STUDIES.c.name)).mappings()
             return [study_of(row) for row in rows]
 
     def begin(self, record: TrialRecord) -> int:
-        """Commit a RUNNING trial before it is launched, and return the number it got."""
+        """Commit a RUNNING trial before it is launched, and return the number it got.
+
+        Args:
+            record: what is known before the launch; its number and state do not matter.
+
+        Raises:
+            StudyBusyError: another living process works on the study.
+            ResultsError: there is no such study.
+        """
         with self._writing() as connection:
+            self._take(connection, record.study)
             last = connection.execute(select(func.max(TRIALS.c.number)).where(TRIALS.c.study == record.study)).scalar()
-            number = (last or 0) + 1
-            connection.execute(insert(TRIALS).values(**trial_row(replace(record, number=number))))
-        return number
+            begun = replace(record, number=(last or 0) + 1, state=TrialState.RUNNING)
+            connection.execute(insert(TRIALS).values(**trial_row(begun)))
+        return begun.number
 
     def finish(self, record: TrialRecord) -> None:
-        """Commit the outcome of a trial that was begun, with what it printed."""
-        row = trial_row(record)
+        """Commit the outcome of a trial that was begun, with what it printed.
+
+        Where it raises for want of space the trial stays RUNNING, so the same record can be finished later.
+
+        Raises:
+            ResultsError: no such trial is RUNNING.
+            ValueError: the record itself still says RUNNING.
+        """
+        if record.state is TrialState.RUNNING:
+            raise ValueError(f"trial {record.number} of study {record.study} is finished with state {record.state}")
+        here = (TRIALS.c.study == record.study) & (TRIALS.c.number == record.number)
+        running = TRIALS.c.state == TrialState.RUNNING.value
         with self._writing() as connection:
-            here = (TRIALS.c.study == record.study) & (TRIALS.c.number == record.number)
-            connection.execute(update(TRIALS).where(here).values(**row))
+            if connection.execute(update(TRIALS).where(here & running).values(**trial_row(record))).rowcount != 1:
+                raise ResultsError(
+                    f"trial {record.number} of study {record.study} cannot be finished: it was not begun, or has ended"
+                )
             connection.execute(insert(OUTPUTS).values(**output_row(record)))
 
     def records(
@@ -160,29 +190,36 @@ class Store:
         """The trials of a study in the order they were begun.
 
         Args:
-            kinds, states: only these; None for all.
-            outputs: also what they printed.
+            study: its name.
+            kinds: only these; None for all.
+            states: only these; None for all.
+            outputs: also `hpl_dat`, `output` and `errors_text`, which are "" otherwise.
+
+        Raises:
+            ResultsError: there is no such study.
         """
         query = select(TRIALS).where(TRIALS.c.study == study).order_by(TRIALS.c.number)
         if kinds is not None:
             query = query.where(TRIALS.c.kind.in_([kind.value for kind in kinds]))
         if states is not None:
             query = query.where(TRIALS.c.state.in_([state.value for state in states]))
+        printed: dict[int, RowMapping] = {}
         with self._reading() as connection:
+            self._study_row(connection, study)
             rows = connection.execute(query).mappings().all()
-            if not outputs:
-                return [trial_of(row) for row in rows]
-            printed = connection.execute(select(OUTPUTS).where(OUTPUTS.c.study == study)).mappings()
-            by_number = {row["number"]: row for row in printed}
-        return [trial_of(row, by_number.get(row["number"])) for row in rows]
+            if outputs:
+                found = connection.execute(select(OUTPUTS).where(OUTPUTS.c.study == study)).mappings()
+                printed = {row["number"]: row for row in found}
+        return [trial_of(row, printed.get(row["number"])) for row in rows]
 
     def get(self, study: str, number: int) -> TrialRecord:
-        """One trial with what it printed.
+        """One trial with what it read and printed.
 
         Raises:
-            ResultsError: the study has no trial of that number.
+            ResultsError: there is no such study, or it has no trial of that number.
         """
         with self._reading() as connection:
+            self._study_row(connection, study)
             here = (TRIALS.c.study == study) & (TRIALS.c.number == number)
             row = connection.execute(select(TRIALS).where(here)).mappings().first()
             there = (OUTPUTS.c.study == study) & (OUTPUTS.c.number == number)
@@ -192,76 +229,54 @@ class Store:
         return trial_of(row, printed)
 
     def abandon_running(self, study: str, reason: str) -> int:
-        """Turn trials that a killed process left RUNNING into failures; returns how many there were."""
-        values: dict[str, Any] = {"state": "failed", "invalidity": "runtime", "reason": reason}
-        with self._writing() as connection:
-            here = (TRIALS.c.study == study) & (TRIALS.c.state == "running")
-            return connection.execute(update(TRIALS).where(here).values(**values)).rowcount
+        """Take a study's lease and turn the trials that a killed process left RUNNING into failures.
 
-    def delete_study(self, name: str) -> None:
-        """Remove a study with all its trials."""
+        Args:
+            study: its name.
+            reason: the sentence for those trials.
+
+        Returns:
+            How many there were.
+
+        Raises:
+            StudyBusyError: they are not left behind: another living process works on the study.
+            ResultsError: there is no such study.
+        """
+        left = (TRIALS.c.study == study) & (TRIALS.c.state == TrialState.RUNNING.value)
+        values = {"state": TrialState.FAILED.value, "invalidity": Invalidity.RUNTIME.value, "reason": reason}
         with self._writing() as connection:
-            connection.execute(delete(STUDIES).where(STUDIES.c.name == name))
+            self._take(connection, study)
+            connection.execute(update(STUDIES).where(STUDIES.c.name == study).values(state="running"))
+            return connection.execute(update(TRIALS).where(left).values(**values)).rowcount
+
+    def _study_row(self, connection: Connection, name: str, *, lock: bool = False) -> RowMapping:
+        query = select(STUDIES).where(STUDIES.c.name == name)
+        row = connection.execute(query.with_for_update() if lock else query).mappings().first()
+        if row is None:
+            names = connection.execute(select(STUDIES.c.name).order_by(STUDIES.c.created_at)).scalars()
+            raise ResultsError(f"there is no study {name} in {self.path} (there: {', '.join(names) or 'none'})")
+        return row
+
+    def _take(self, connection: Connection, name: str) -> None:
+        """Hold the lease of a study until it is ended; nobody else gets in between within the transaction."""
+        owner = self._study_row(connection, name, lock=True)["owner"]
+        mine = Lease.mine()
+        if owner == str(mine):
+            return
+        lease = Lease.parse(owner) if owner else None
+        if lease is not None and lease.alive:
+            raise StudyBusyError(
+                f"study {name} is being run by process {lease.pid} on {lease.host}: "
+                "wait for it or end it there, or choose another --study"
+            )
+        connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(owner=str(mine)))
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with self._speaking(), self._engine.connect() as connection:
-            yield connection
+        with in_sentences(self.path), self._engine.connect() as connection:
+            yield connection.execution_options(reading=True)
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        with self._speaking(), self._engine.execution_options(writing=True).begin() as connection:
+        with in_sentences(self.path), self._engine.begin() as connection:
             yield connection
-
-    @contextmanager
-    def _speaking(self) -> Iterator[None]:
-        """Turn what the database driver raises into one sentence."""
-        try:
-            yield
-        except DBAPIError as error:
-            raise ResultsError(_sentence(self.path, error)) from error
-
-
-def _sqlite(path: Path) -> Engine:
-    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": BUSY_S})
-
-    @event.listens_for(engine, "connect")
-    def _prepare(connection: sqlite3.Connection, _record: object) -> None:
-        connection.isolation_level = None
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        writing = connection.get_execution_options().get("writing", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
-
-    return engine
-
-
-def _sentence(path: Path, error: DBAPIError) -> str:
-    said = str(error.orig)
-    advice = {
-        "locked": "another program is writing to it; end that or try again",
-        "full": "the disk is full; make room, nothing that was finished is lost",
-        "readonly": "it cannot be written; check its permissions and those of its folder",
-        "unable to open": f"it cannot be opened; check that {path.parent} can be read and written",
-        "not a database": "the file is not a SQLite database; give another with --db",
-        "malformed": "the file is damaged; restore a copy, or give another with --db",
-        "disk I/O": "the disk failed or is full",
-    }
-    for sign, sentence in advice.items():
-        if sign in said:
-            return f"database {path}: {sentence}"
-    return f"database {path}: {said}"
-
-
-def is_ours(path: Path) -> bool:
-    """Whether a file is a database of hpltune; changes nothing."""
-    if not path.is_file() or not os.access(path, os.R_OK):
-        return False
-    try:
-        return bool(applied(create_engine(f"sqlite:///file:{path}?mode=ro&uri=true")))
-    except (DBAPIError, ResultsError):
-        return False

@@ -1,0 +1,13 @@
+"""What databases and text files agree on: finite figures and Unicode text."""
+
+import math
+
+
+def finite(figure: float | None) -> float | None:
+    """The figure, or None where it is infinite or not a number."""
+    return figure if figure is not None and math.isfinite(figure) else None
+
+
+def unicode_text(text: str) -> str:
+    r"""The text, with lone surrogates (from odd file names) written as their escape `\udc80`."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,0 +1,64 @@
+"""Studies and trials for tests: everything has a value, and a test names only what it is about."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from hpl.dat import HplDat, render
+from hpl.params import HplParams
+from results.record import Kind, Observed, Study, TrialRecord, TrialState
+
+START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+def a_study(name: str = "study", **changes: Any) -> Study:
+    facts: dict[str, Any] = {
+        "created_at": START,
+        "space_name": "default",
+        "space_text": '[NB]\nvalues = [128, 192]  # größer ist nicht "besser"\n',
+        "engine": "bayes",
+        "options": {"seed": 1, "budget": {"trials": 20, "wall_s": None}, "overrides": {"NB": [128, 192]}},
+        "host": {"cpu": "AMD EPYC", "cores": 2, "memory_bytes": 2**34},
+        "rpeak_gflops": 134.4,
+        "price_usd": 2490.0,
+        "power_w": 900.0,
+        "versions": {"hpl": "2.3", "openblas": "0.3.21"},
+    }
+    return Study(name, **{**facts, **changes})
+
+
+def begun(study: str = "study", key: str = "192|1x2", kind: Kind = Kind.SEARCH, **changes: Any) -> TrialRecord:
+    facts: dict[str, Any] = {
+        "number": 0,
+        "state": TrialState.RUNNING,
+        "params": {"NB": 192, "grid": "1x2", "blas": "openblas", "mpi.btl": "self,vader"},
+        "started_at": START,
+    }
+    return TrialRecord(study=study, kind=kind, key=key, **{**facts, **changes})
+
+
+def finished(number: int, gflops: float | None = 75.5, study: str = "study", **changes: Any) -> TrialRecord:
+    """A trial with a value in every field, whose residual PASSED unless `changes` say otherwise."""
+    hpl = HplParams(6000, 192, 1, 2)
+    facts: dict[str, Any] = {
+        "state": TrialState.COMPLETE,
+        "hpl": hpl,
+        "blas": "openblas",
+        "kernel": "SkylakeX",
+        "ranks": 2,
+        "threads": 1,
+        "time_s": 1.91,
+        "gflops": gflops,
+        "residual": 2.5e-3,
+        "passed": True,
+        "observed": Observed("/lib/libopenblas.so.0", "0.3.21", "SkylakeX", 1, ("node-1", "node-2")),
+        "command": "mpirun -np 2 xhpl",
+        "directory": f"/runs/{study}/{number:05d}",
+        "hpl_dat": render(HplDat.of(hpl)),
+        "output": "WR01C2R4        6000   192     1     2               1.91              7.5500e+01\n" * 20,
+        "errors_text": "hpltune-rank {}\n",
+        "ended_at": START + timedelta(seconds=3.25),
+        "cost_s": 3.25,
+        "xhpl_key": "3f2a",
+        "versions": {"openblas": "0.3.22"},
+    }
+    return begun(study, number=number, **{**facts, **changes})

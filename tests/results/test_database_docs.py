@@ -1,0 +1,46 @@
+"""`docs/database.md` says what the database really is."""
+
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from results.migrations import MARKER, MIGRATIONS
+from results.record import Invalidity, Kind, TrialState
+from results.schema import METADATA
+
+PAGE = (Path(__file__).parents[2] / "docs" / "database.md").read_text(encoding="utf-8")
+EXAMPLE = re.compile(r"```sql\n(.*?)```\n\n((?:\|[^\n]*\n?)+)", re.DOTALL)
+SCHEMA_1 = Path(__file__).parent / "data" / "schema-1.db"
+
+
+def section(table: str) -> str:
+    return PAGE.split(f"### `{table}`")[1].split("\n#")[0]
+
+
+@pytest.mark.parametrize("example", EXAMPLE.findall(PAGE), ids=range(PAGE.count("```sql")))
+def test_an_example_gives_what_the_page_shows(example: tuple[str, str]) -> None:
+    query, shown = example
+    with closing(sqlite3.connect(f"file:{SCHEMA_1}?immutable=1", uri=True)) as connection:
+        cursor = connection.execute(query)
+        names = [column[0] for column in cursor.description]
+        rows = ["| " + " | ".join(str(cell) for cell in row) + " |" for row in (names, *cursor)]
+    head, *answers = rows
+    assert shown.strip().splitlines() == [head, "|" + "---|" * len(names), *answers]
+
+
+@pytest.mark.parametrize("table", METADATA.tables)
+def test_every_column_is_described(table: str) -> None:
+    described = set(re.findall(r"`(\w+)`", section(table)))
+    assert {column.name for column in METADATA.tables[table].columns} <= described
+
+
+@pytest.mark.parametrize("word", [*Kind, *TrialState, *Invalidity])
+def test_every_word_of_an_enumeration_is_named(word: str) -> None:
+    assert f"`{word}`" in section("trials")
+
+
+def test_the_version_of_the_schema_is_the_current_one() -> None:
+    assert f"the schema's version, now {len(MIGRATIONS)}." in section(MARKER)

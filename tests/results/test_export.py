@@ -1,0 +1,91 @@
+import csv
+import io
+
+import pytest
+from record_builders import a_study, begun, finished
+
+from hpl.dat_parse import parse
+from results.errors import ResultsError
+from results.export import to_csv, to_hpl_dat, to_markdown, varying
+from results.flat import COLUMNS
+from results.record import Invalidity, TrialState
+from results.statistics import Ranked
+
+
+def read(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_csv_has_all_columns_in_their_order() -> None:
+    assert to_csv([]) == ",".join(COLUMNS) + "\n"
+    assert to_csv([]).startswith("study,number,kind,state,invalidity,reason,blas,kernel,ranks,threads,N,NB,grid,PMAP,")
+
+
+def test_csv_says_what_a_trial_was_in_words() -> None:
+    (row,) = read(to_csv([finished(3)]))
+    assert (row["number"], row["kind"], row["state"], row["passed"]) == ("3", "search", "complete", "True")
+    assert (row["N"], row["NB"], row["grid"], row["BCAST"], row["EQUIL"]) == ("6000", "192", "1x2", "1rM", "yes")
+    assert (row["gflops"], row["library_kernel"]) == ("75.5", "SkylakeX")
+    assert row["started_at"] == "2026-03-01T12:00:00+00:00"
+
+
+def test_in_csv_what_is_missing_or_not_finite_is_empty() -> None:
+    broken = finished(2, float("nan"), residual=float("inf"), passed=False)
+    for row in read(to_csv([begun(number=1), broken])):
+        assert row["gflops"] == row["residual"] == ""
+    text = to_csv([begun(number=1), broken]).lower()
+    assert "nan" not in text
+    assert "inf" not in text
+    assert "none" not in text
+
+
+def test_csv_keeps_commas_quotes_line_ends_and_umlauts() -> None:
+    reason = 'größer, "quoted"\nand on two lines'
+    assert read(to_csv([finished(1, reason=reason)]))[0]["reason"] == reason
+
+
+def test_csv_can_always_be_written_as_utf_8() -> None:
+    assert "caf\\udce9" in to_csv([finished(1, directory="caf\udce9")]).encode().decode()
+
+
+def test_the_hpl_dat_of_a_trial_is_the_file_it_ran() -> None:
+    assert to_hpl_dat(finished(1, hpl_dat="as it was")) == "as it was"
+
+
+def test_without_the_file_an_hpl_dat_asks_for_the_same() -> None:
+    record = finished(1, hpl_dat="")
+    assert list(parse(to_hpl_dat(record)).runs()) == [record.hpl]
+
+
+def test_a_trial_without_parameters_has_no_hpl_dat() -> None:
+    record = begun(
+        number=4, state=TrialState.FAILED, invalidity=Invalidity.CONSTRAINTS, reason="N = 9e9 is over memory"
+    )
+    with pytest.raises(ResultsError, match=r"trial 4 of study study has no HPL\.dat: N = 9e9 is over memory"):
+        to_hpl_dat(record)
+
+
+RANKING = [
+    Ranked("a", {"NB": 192, "grid": "1x2", "blas": "openblas", "N": 6000}, (80.0, 81.0, 82.0), 1),
+    Ranked("b", {"NB": 128, "grid": "1x2", "blas": "bl|is", "N": 6000}, (70.0,), 2),
+]
+
+
+def test_a_markdown_table_has_only_the_parameters_that_differ() -> None:
+    assert varying(RANKING) == ["blas", "NB"]
+    assert to_markdown(RANKING).splitlines() == [
+        "| rank | GFLOPS (median) | spread % | runs | blas | NB |",
+        "|---|---|---|---|---|---|",
+        "| 1 | 81.00 | 1.2 | 3 | openblas | 192 |",
+        "| 2 | 70.00 |  | 1 | bl\\|is | 128 |",
+    ]
+
+
+def test_a_markdown_table_of_a_study_has_the_figures_of_merit_that_are_known() -> None:
+    head, _, first, _ = to_markdown(RANKING, a_study(rpeak_gflops=162.0, power_w=None)).splitlines()
+    assert head == "| rank | GFLOPS (median) | spread % | runs | % of peak | USD/GFLOPS | blas | NB |"
+    assert first == "| 1 | 81.00 | 1.2 | 3 | 50.00 | 30.74 | openblas | 192 |"
+
+
+def test_a_markdown_table_of_nothing_is_a_head() -> None:
+    assert len(to_markdown([], a_study()).splitlines()) == 2

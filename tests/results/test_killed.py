@@ -1,0 +1,95 @@
+"""SIGKILL at any moment loses no trial that was reported as finished."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from record_builders import a_study
+
+from results.record import TrialState
+from results.store import Store
+
+ROOT = Path(__file__).parents[2]
+INSERTS = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from record_builders import begun, finished
+from results.store import Store
+
+with Store.open(Path(sys.argv[1])) as store:
+    store.abandon_running("study", "killed")
+    print("ready", flush=True)
+    while True:
+        number = store.begin(begun())
+        store.finish(finished(number))
+        print(number, flush=True)
+"""
+
+
+def inserting(path: Path) -> "subprocess.Popen[str]":
+    """A process that stores trials for ever and prints the number of each once it is finished."""
+    environment = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'contracts'}"}
+    child = subprocess.Popen(
+        [sys.executable, "-c", INSERTS, str(path)], stdout=subprocess.PIPE, text=True, env=environment
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    return child
+
+
+@pytest.mark.parametrize("after_s", [0.02, 0.11, 0.23])
+def test_sigkill_loses_no_finished_trial(tmp_path: Path, after_s: float) -> None:
+    path = tmp_path / "hpltune.db"
+    with Store.open(path) as store:
+        store.create_study(a_study())
+        store.end_study("study", "interrupted")
+    child = inserting(path)
+    time.sleep(after_s)
+    child.send_signal(signal.SIGKILL)
+    assert child.stdout is not None
+    reported = [int(line) for line in child.stdout.read().split()]
+    child.wait()
+    with Store.open(path, create=False) as store:
+        kept = [record.number for record in store.records("study", states=[TrialState.COMPLETE])]
+        assert kept[: len(reported)] == reported
+        assert len(kept) - len(reported) <= 1  # finished, but killed before it could say so
+        assert len(reported) > 0
+        left = store.abandon_running("study", "hpltune was killed while this trial ran")
+        assert left == len(store.records("study", states=[TrialState.FAILED])) <= 1
+        assert store.get("study", reported[-1]).output
+
+
+def test_a_study_of_a_living_process_is_not_taken(tmp_path: Path) -> None:
+    from results.errors import StudyBusyError
+
+    path = tmp_path / "hpltune.db"
+    with Store.open(path) as store:
+        store.create_study(a_study())
+        store.end_study("study", "interrupted")
+        child = inserting(path)
+        busy = rf"study study is being run by process {child.pid} on .*: wait for it or end it there, or choose another"
+        try:
+            for steal in (
+                lambda: store.abandon_running("study", "stolen"),
+                lambda: store.take("study"),
+                lambda: store.end_study("study", "complete"),
+                lambda: store.delete_study("study"),
+            ):
+                with pytest.raises(StudyBusyError, match=busy):
+                    steal()
+            assert store.records("study", states=[TrialState.FAILED]) == []
+        finally:
+            child.kill()
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:  # not reaped yet: a process that has ended does not hold a study
+            try:
+                store.take("study")
+                break
+            except StudyBusyError:
+                time.sleep(0.01)
+        assert store.take("study").name == "study"
+        child.communicate()

@@ -1,0 +1,38 @@
+"""Figures of merit, checked against those published for the Kronos cluster (Eadline and Layton, Table 2)."""
+
+import math
+
+import pytest
+
+from results.metrics import Merit, merit, mflops_per_watt, percent_of_peak, usd_per_gflops
+
+KRONOS_GFLOPS = 14.53
+
+
+def test_kronos_reached_52_percent_of_its_peak() -> None:
+    assert round(percent_of_peak(KRONOS_GFLOPS, rpeak_gflops=28.10)) == 52
+
+
+@pytest.mark.parametrize(("price_usd", "published"), [(2490, 171), (2063, 142)])
+def test_kronos_cost_171_and_later_142_usd_per_gflops(price_usd: float, published: int) -> None:
+    assert round(usd_per_gflops(price_usd, KRONOS_GFLOPS)) == published
+
+
+def test_kronos_gave_16_14_mflops_per_watt() -> None:
+    assert mflops_per_watt(KRONOS_GFLOPS, power_w=900) == pytest.approx(16.14, abs=0.005)
+
+
+@pytest.mark.parametrize("nonsense", [0.0, -1.0, math.nan, math.inf])
+def test_nonsense_is_an_error_that_shows_it(nonsense: float) -> None:
+    with pytest.raises(ValueError, match=f"rpeak_gflops = {nonsense}: expected a finite value above zero"):
+        percent_of_peak(1.0, nonsense)
+    with pytest.raises(ValueError, match=f"gflops = {nonsense}"):
+        usd_per_gflops(1.0, nonsense)
+    with pytest.raises(ValueError, match=f"power_w = {nonsense}"):
+        mflops_per_watt(1.0, nonsense)
+
+
+def test_what_is_not_known_of_a_machine_gives_no_figure() -> None:
+    assert merit(KRONOS_GFLOPS) == Merit(None, None, None)
+    known = merit(KRONOS_GFLOPS, rpeak_gflops=28.10, power_w=900)
+    assert known == Merit(percent_of_peak(14.53, 28.10), None, mflops_per_watt(14.53, 900))
