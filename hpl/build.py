@@ -75,7 +75,7 @@ def build(recipe: Recipe, search: SearchPaths, on_step: OnStep | None = None) ->
             if not xhpl.path.is_file():
                 objects = _objects(recipe, folder.parent, step)
                 step(f"linking xhpl with {recipe.library.path.name}", 1, 1)
-                _link(recipe, objects, folder)
+                _link(recipe, search, objects, folder)
     except OSError as error:
         raise BuildError(f"cannot build in {folder}: {error.strerror or error}") from error
     return xhpl
@@ -131,12 +131,12 @@ def _objects(recipe: Recipe, folder: Path, step: OnStep) -> list[Path]:
     return [target for _, target, _ in plan]
 
 
-def _link(recipe: Recipe, objects: Iterable[Path], folder: Path) -> None:
+def _link(recipe: Recipe, search: SearchPaths, objects: Iterable[Path], folder: Path) -> None:
     """Link into a draft folder and move it into place: a folder that exists holds a whole program."""
     wraps = ["-Wl,--wrap=HPL_binit"] + (["-Wl,--wrap=fopen"] if recipe.source.kind == "hpcc" else [])
     draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".linking-"))
     try:
-        arguments = link_arguments(recipe.library, draft, folder)
+        arguments = link_arguments(recipe.library, search, draft, folder)
         program = ["-o", str(draft / "xhpl"), *map(str, objects)]
         _compile(recipe.mpi, [*program, *wraps, *arguments, "-ldl", "-lm"], draft / "build.log")
         facts = {
@@ -160,12 +160,15 @@ def _link(recipe: Recipe, objects: Iterable[Path], folder: Path) -> None:
 def _compile(mpi: Mpi, arguments: Sequence[str], log: Path) -> None:
     """Run mpicc and keep what it says.
 
+    Open MPI 5 ends its link lines with --enable-new-dtags, which would undo ours: OMPI_LIBS comes last of all.
+
     Raises:
         BuildError: it failed.
     """
     argv = [str(mpi.mpicc), *arguments]
+    last = {"OMPI_LIBS": "-lmpi -Wl,--disable-new-dtags"} if mpi.name == "openmpi" else {}
     done = subprocess.run(
-        argv, env=mpi.variables(), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        argv, env={**mpi.variables(), **last}, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
     )
     with log.open("a", encoding="utf-8") as file:
         file.write(f"$ {' '.join(argv)}\n{done.stdout}{done.stderr}")

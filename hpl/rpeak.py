@@ -4,18 +4,23 @@ The clock is the advertised one, as the TOP500 counts; turbo can bring a run abo
 kernels could do.
 """
 
-import os
-import re
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-import archspec.cpu
+from .advertised_clock import Clock, advertised_clock
+from .cpuinfo import ROOT, CpuInfo, cpu_flags, read, text
+from .errors import HplError
+from .microarchitectures import CoreType, core_type
+from .usable_cores import usable_cores
 
-TABLE = Path(__file__).with_name("microarchitectures.toml")
-ROOT = Path("/")
+__all__ = ["Rpeak", "RpeakError", "cpu_flags", "detect"]
+
+PLACEHOLDER_GHZ = 1.0
+
+
+class RpeakError(HplError, ValueError):
+    """A peak that cannot be."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +28,8 @@ class Rpeak:
     """A theoretical peak.
 
     Attributes:
-        gflops: cores x clock_ghz x flop_per_cycle, or what the user said.
+        gflops: cores x clock_ghz x flop_per_cycle, added up over the kinds of cores; or what the user said.
+        clock_ghz: of the strongest kind of core, as flop_per_cycle and microarchitecture are.
         microarchitecture: name of the row of the table, or "" where none fitted.
         reasoning: one sentence for each factor, for the user to check.
     """
@@ -39,125 +45,93 @@ class Rpeak:
         """The same machine with the peak the user states.
 
         Raises:
-            ValueError: it is not above zero.
+            RpeakError: it is not above zero.
         """
-        if not gflops > 0:
-            raise ValueError(f"Rpeak = {gflops} GFLOPS: expected a value above zero")
+        if not 0 < gflops < float("inf"):
+            raise RpeakError(f"Rpeak = {gflops} GFLOPS: expected a number above zero")
         sentence = f"{gflops:g} GFLOPS were given with --rpeak (detected: {self.gflops:.1f})."
         return replace(self, gflops=gflops, reasoning=(sentence,))
 
 
-def detect(root: Path = ROOT) -> Rpeak:
+@dataclass(frozen=True)
+class _Kind:
+    """Cores that are alike."""
+
+    type: CoreType
+    clock: Clock
+
+    @property
+    def ghz(self) -> float:
+        return self.clock.ghz or PLACEHOLDER_GHZ
+
+    @property
+    def gflops_per_core(self) -> float:
+        return self.ghz * self.type.flop_per_cycle
+
+
+def detect(root: Path = ROOT, *, usable: Collection[int] | None = None, archspec_name: str | None = None) -> Rpeak:
     """The peak of the cores this process may use.
 
     Args:
         root: where /proc and /sys are.
+        usable: logical CPUs to count; None takes those this process may run on.
+        archspec_name: what archspec calls the CPU; None asks it, for this machine only.
     """
-    cpuinfo = _text(root / "proc/cpuinfo")
-    fields = _fields(cpuinfo)
-    cores, why_cores = _cores(root)
-    clock_ghz, why_clock = _clock(fields, root)
-    rate, name, why_rate = _flop_per_cycle(fields, cpu_flags(root), root)
-    gflops = cores * clock_ghz * rate
-    total = f"Rpeak = {cores} x {clock_ghz:.3f} GHz x {rate} = {gflops:.1f} GFLOPS; overrule it with --rpeak."
-    return Rpeak(gflops, cores, clock_ghz, rate, name, (why_cores, why_clock, why_rate, total))
-
-
-def cpu_flags(root: Path = ROOT) -> frozenset[str]:
-    """Instruction sets of the CPU in the kernel's words ("avx512f", "asimd")."""
-    fields = _fields(_text(root / "proc/cpuinfo"))
-    listed = fields.get("flags") or fields.get("Features") or ""
-    return frozenset(listed.split()) | ({"altivec supported"} if "altivec" in fields.get("cpu", "") else set())
-
-
-def _cores(root: Path) -> tuple[int, str]:
-    cpus = sorted(os.sched_getaffinity(0)) if root == ROOT else _all_cpus(root)
-    topology = root / "sys/devices/system/cpu"
-    siblings = {_text(topology / f"cpu{cpu}/topology/thread_siblings_list").strip() or str(cpu) for cpu in cpus}
-    cores = max(1, len(siblings))
-    threads = "" if cores == len(cpus) else f", {len(cpus)} hardware threads counted as {cores} cores"
-    return cores, f"{cores} physical core{'s' if cores > 1 else ''} that this process may use{threads}."
-
-
-def _all_cpus(root: Path) -> list[int]:
-    found = [entry.name[3:] for entry in (root / "sys/devices/system/cpu").glob("cpu[0-9]*")]
-    return sorted(int(number) for number in found) or [0]
-
-
-def _clock(fields: Mapping[str, str], root: Path) -> tuple[float, str]:
-    """The advertised clock in GHz, from the source that is closest to what the maker advertises."""
-    model = fields.get("model name", "")
-    named = re.search(r"@\s*([\d.]+)\s*GHz", model)
-    if named:
-        return float(named[1]), f"{named[1]} GHz by the model name ({model})."
-    cpufreq = root / "sys/devices/system/cpu/cpu0/cpufreq"
-    for file, word in (("base_frequency", "base frequency"), ("cpuinfo_max_freq", "highest frequency")):
-        text = _text(cpufreq / file).strip()
-        if text.isdecimal():
-            return int(text) / 1e6, f"{int(text) / 1e6:g} GHz: the {word} that the kernel gives."
-    mhz = re.match(r"[\d.]+", fields.get("cpu MHz", ""))
-    if mhz:
-        sentence = (
-            f"{float(mhz[0]) / 1000:.3f} GHz by /proc/cpuinfo: in a virtual machine the host decides what it shows."
+    info = read(root)
+    cores = usable_cores(info, root, usable)
+    flags = cpu_flags(root)
+    named = (_archspec_host() if root == ROOT else "") if archspec_name is None else archspec_name
+    counts: dict[_Kind, int] = {}
+    small = _cpu_list(text(root / "sys/devices/cpu_atom/cpus"))
+    for cpu in cores.cpus:
+        kind = _Kind(
+            core_type(info, cpu, flags, named, efficiency=cpu in small and bool(_big(root))),
+            advertised_clock(info, cpu, root),
         )
-        return float(mhz[0]) / 1000, sentence
-    clock = re.match(r"[\d.]+", fields.get("clock", ""))
-    if clock:
-        return float(clock[0]) / 1000, f"{float(clock[0]) / 1000:.3f} GHz by /proc/cpuinfo."
-    return 1.0, "the clock is not known: 1 GHz is a placeholder, give the peak with --rpeak."
+        counts[kind] = counts.get(kind, 0) + 1
+    gflops = sum(count * kind.gflops_per_core for kind, count in counts.items())
+    best = max(counts, key=lambda kind: kind.gflops_per_core)
+    reasons = (cores.reasoning, *_reasons(counts, info), _total(counts, gflops))
+    return Rpeak(gflops, len(cores.cpus), best.ghz, best.type.flop_per_cycle, best.type.name, reasons)
 
 
-def _flop_per_cycle(fields: Mapping[str, str], flags: frozenset[str], root: Path) -> tuple[int, str, str]:
-    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
-    known = str(archspec.cpu.host().name) if root == ROOT else ""
-    for row in table["microarchitecture"]:
-        how = _matches(row, fields, known)
-        if how:
-            rate, note = _units(row, fields)
-            return rate, str(row["name"]), f"{rate} FLOP per cycle: {row['name']} {how}; {note}{row['source']}."
-    for row in table["by_flag"]:
-        if row["flag"] in flags:
-            guess = (
-                f"{row['flop_per_cycle']} FLOP per cycle, a guess: the CPU is not in the table but has {row['flag']}"
-            )
-            return int(row["flop_per_cycle"]), "", f"{guess} ({row['source']})."
-    return 2, "", "2 FLOP per cycle, a guess: nothing is known of this CPU; give the peak with --rpeak."
+def _reasons(counts: Mapping[_Kind, int], info: CpuInfo) -> Iterator[str]:
+    for kind, count in counts.items():
+        whose = f"{count} of the cores: " if len(counts) > 1 else ""
+        if kind.clock.ghz:
+            yield f"{whose}{_figure(kind.ghz)} GHz ({kind.clock.origin})."
+        else:
+            yield f"{whose}{kind.clock.origin}: {PLACEHOLDER_GHZ:g} GHz is a placeholder, give the peak with --rpeak."
+        yield f"{whose}{kind.type.flop_per_cycle} FLOP/cycle ({kind.type.reasoning})."
+    if any("hypervisor" in info.field(cpu, "flags").split() for cpu in info.processors):
+        yield (
+            "This is a virtual machine: the host decides which clock it shows, the real one may be higher (then more "
+            "than 100 % is possible), and a virtual CPU may be half a physical core."
+        )
 
 
-def _matches(row: Mapping[str, Any], fields: Mapping[str, str], known: str) -> str:
-    """How a row fits this CPU, as a phrase; "" where it does not."""
-    if known and known in row.get("archspec", ()):
-        return f"(archspec: {known})"
-    vendor, family, model = fields.get("vendor_id", ""), fields.get("cpu family", ""), fields.get("model", "")
-    for cpu in row.get("cpus", ()):
-        same = vendor == cpu["vendor"] and family == str(cpu["family"])
-        if same and model in (str(number) for number in cpu.get("models", (model,))):
-            return f"({vendor}, family {family}, model {model})"
-    part = f"{fields.get('CPU implementer', '')}/{fields.get('CPU part', '')}"
-    return f"(CPU part {part})" if part in row.get("parts", ()) else ""
+def _total(counts: Mapping[_Kind, int], gflops: float) -> str:
+    terms = " + ".join(
+        f"{count} x {_figure(kind.ghz)} GHz x {kind.type.flop_per_cycle}" for kind, count in counts.items()
+    )
+    return f"Rpeak = {terms} = {gflops:.1f} GFLOPS; overrule it with --rpeak."
 
 
-def _units(row: Mapping[str, Any], fields: Mapping[str, str]) -> tuple[int, str]:
-    """FLOP per cycle of the row, less where the model name tells of a part with one FMA unit."""
-    single = row.get("one_fma")
-    model = fields.get("model name", "")
-    if single and int(fields.get("model", "0")) in single["models"] and re.search(single["pattern"], model):
-        return int(single["flop_per_cycle"]), f"{model} is a part with one such unit; "
-    return int(row["flop_per_cycle"]), ""
+def _figure(ghz: float) -> str:
+    return f"{ghz:.3f}".rstrip("0").rstrip(".")
 
 
-def _fields(cpuinfo: str) -> dict[str, str]:
-    """The first value of each field of /proc/cpuinfo."""
-    fields: dict[str, str] = {}
-    for line in cpuinfo.splitlines():
-        name, colon, value = line.partition(":")
-        if colon:
-            fields.setdefault(name.strip(), value.strip())
-    return fields
+def _archspec_host() -> str:
+    import archspec.cpu  # noqa: PLC0415 - its database takes 50 ms to load
+
+    return str(archspec.cpu.host().name)
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
+def _big(root: Path) -> frozenset[int]:
+    return _cpu_list(text(root / "sys/devices/cpu_core/cpus"))
+
+
+def _cpu_list(listed: str) -> frozenset[int]:
+    """The kernel's lists, as "0-7,16"."""
+    spans = [span.split("-") for span in listed.split(",") if span.strip()]
+    return frozenset(cpu for span in spans for cpu in range(int(span[0]), int(span[-1]) + 1))

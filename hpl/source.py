@@ -12,8 +12,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from .debian_source import fetch_hpcc
 from .errors import HplError
+from .private_apt import private_apt
 from .search import SearchPaths
 
 NETLIB = "https://www.netlib.org/benchmark/hpl/hpl-2.3.tar.gz"
@@ -68,7 +68,7 @@ def obtain(search: SearchPaths, user_source: Path | None = None) -> HplSource:
             if (folder / name).is_dir():
                 return _recognised(folder / name, f"{origin} (cached)")
         tried = []
-        for name, fetch in (("netlib", _fetch_netlib), ("hpcc", fetch_hpcc)):
+        for name, fetch in (("netlib", _fetch_netlib), ("hpcc", _fetch_hpcc)):
             try:
                 return _kept(fetch(folder), folder / name)
             except (OSError, HplError) as error:
@@ -89,6 +89,12 @@ def _fetch_netlib(folder: Path) -> Path:
     archive = folder / "hpl-2.3.tar.gz"
     archive.write_bytes(data)
     return archive
+
+
+def _fetch_hpcc(folder: Path) -> Path:
+    """Download the archive of Debian's hpcc."""
+    with private_apt() as apt:
+        return Path(shutil.copy(apt.source("hpcc"), folder))
 
 
 def _of_user(search: SearchPaths, path: Path) -> HplSource:

@@ -16,36 +16,44 @@ FILES = (
     "libblis-mt.so",
 )
 NEEDS = {
-    "generic": set[str](),
-    "penryn": {"ssse3"},
-    "sandybridge": {"avx"},
-    "haswell": {"avx2", "fma"},
-    "zen": {"avx2", "fma"},
-    "zen2": {"avx2", "fma"},
+    "skx": {"avx512f", "avx512dq", "avx512bw", "avx512vl"},
+    "zen5": {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512_bf16"},
+    "zen4": {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512_bf16"},
     "zen3": {"avx2", "fma"},
-    "zen4": {"avx512f"},
-    "skx": {"avx512f", "avx512dq", "avx512vl"},
-    "cortexa53": {"asimd"},
-    "cortexa57": {"asimd"},
-    "thunderx2": {"asimd"},
-    "firestorm": {"asimd"},
-    "altra": {"asimd"},
-    "armsve": {"sve"},
+    "zen2": {"avx2", "fma"},
+    "zen": {"avx2", "fma"},
+    "haswell": {"avx2", "fma"},
+    "excavator": {"avx2", "fma4"},
+    "piledriver": {"avx", "fma4"},
+    "sandybridge": {"avx"},
+    "penryn": {"ssse3"},
     "a64fx": {"sve"},
-    "power9": {"altivec supported"},
+    "armsve": {"sve"},
+    "altramax": {"asimd", "asimddp"},
+    "altra": {"asimd", "asimddp"},
+    "firestorm": {"asimd"},
+    "thunderx2": {"asimd"},
+    "cortexa57": {"asimd"},
+    "cortexa53": {"asimd"},
     "power10": {"altivec supported"},
+    "power9": {"altivec supported"},
+    "generic": set[str](),
 }
-"""Sub-configurations of BLIS and the instruction sets each needs (config_registry)."""
+"""Sub-configurations of BLIS and the instruction sets each needs (config_registry), the widest first."""
 
 
 class Blis:
-    """BLIS chooses its kernels by BLIS_ARCH_TYPE; the numbers differ between versions and are asked of the library."""
+    """BLIS chooses its kernels by BLIS_ARCH_TYPE, whose numbers differ between versions and are asked of the library.
+
+    Names are not safe: BLIS 0.9.0 reads any word as the number 0, which is skx.
+    """
 
     name = "blis"
 
     def candidates(self, search: SearchPaths) -> Sequence[Found]:
         """Debian's serial, OpenMP and pthread builds, and the plain names of others."""
-        return look(search, "blis", FILES)
+        roots = ("BLIS_ROOT", "BLIS_HOME", "BLIS_DIR", "AOCL_ROOT", "EBROOTBLIS")
+        return look(search, "blis", FILES, roots=roots, module="blis")
 
     def kernels(self, flags: frozenset[str], library: BlasLibrary) -> Sequence[str]:
         """Sub-configurations the library knows; those it was built without abort, and probing leaves them out."""

@@ -1,11 +1,13 @@
 """What hpltune must know of a maker of BLAS libraries: where they lie, their kernels, their variables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ..search import SearchPaths
 from .catalogue import BlasLibrary
 from .places import Found
+
+PREFIXES = ("OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "OMP_", "GOMP_", "KMP_")
 
 
 class BlasFamily(Protocol):
@@ -37,7 +39,8 @@ def thread_variables(threads: int) -> dict[str, str]:
     """The variables by which any BLAS can be told its threads.
 
     All are set, because a library one did not expect may be behind the name. OMP_PROC_BIND stays unset: TRUE makes an
-    OpenMP build of OpenBLAS count one CPU (OpenBLAS #2238).
+    OpenMP build of OpenBLAS count one CPU (OpenBLAS #2238). MKL's single dynamic library also takes its threading layer
+    and the size of its integers from variables.
     """
     names = (
         "OMP_NUM_THREADS",
@@ -47,4 +50,22 @@ def thread_variables(threads: int) -> dict[str, str]:
         "MKL_NUM_THREADS",
         "VECLIB_MAXIMUM_THREADS",
     )
-    return {**dict.fromkeys(names, str(threads)), "MKL_DYNAMIC": "FALSE", "OMP_DYNAMIC": "FALSE"}
+    return {
+        **dict.fromkeys(names, str(threads)),
+        "MKL_DYNAMIC": "FALSE",
+        "OMP_DYNAMIC": "FALSE",
+        "MKL_THREADING_LAYER": "SEQUENTIAL" if threads == 1 else "GNU",
+        "MKL_INTERFACE_LAYER": "LP64",
+    }
+
+
+def inherited_choices(environment: Mapping[str, str]) -> dict[str, str]:
+    """Variables of an environment that choose kernel, blocking, threads or binding behind hpltune's back.
+
+    With OPENBLAS_CORETYPE=Haswell left over in a shell, the kernel "auto" is Haswell and not OpenBLAS' own choice.
+    """
+    return {
+        name: value
+        for name, value in environment.items()
+        if name.startswith(PREFIXES) and not name.endswith(("_ROOT", "_HOME", "_DIR"))
+    }

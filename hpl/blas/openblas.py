@@ -16,25 +16,33 @@ FILES = (
     "libopenblasp.so.0",
     "libopenblaso.so.0",
 )
+"""Debian's three builds in folders of their own; Fedora's as libopenblas, libopenblasp and libopenblaso."""
+AVX512 = {"avx512f", "avx512dq", "avx512bw", "avx512vl"}
 KERNELS = (
-    ("Prescott", {"pni"}),
-    ("Nehalem", {"sse4_2"}),
-    ("Sandybridge", {"avx"}),
-    ("Haswell", {"avx2", "fma"}),
+    ("SapphireRapids", AVX512 | {"avx512_bf16", "avx512_fp16"}),
+    ("Cooperlake", AVX512 | {"avx512_bf16"}),
+    ("SkylakeX", AVX512),
     ("Zen", {"avx2", "fma"}),
-    ("SkylakeX", {"avx512f", "avx512dq", "avx512vl"}),
-    ("Cooperlake", {"avx512f", "avx512_bf16"}),
-    ("SapphireRapids", {"avx512f", "avx512_bf16"}),
-    ("ARMV8", {"asimd"}),
-    ("CORTEXA57", {"asimd"}),
-    ("CORTEXA72", {"asimd"}),
-    ("CORTEXA76", {"asimd", "asimddp"}),
-    ("NEOVERSEN1", {"asimd", "asimddp"}),
+    ("Haswell", {"avx2", "fma"}),
+    ("Excavator", {"avx2", "fma4"}),
+    ("Piledriver", {"avx", "fma4"}),
+    ("Sandybridge", {"avx"}),
+    ("Nehalem", {"sse4_2"}),
+    ("Prescott", {"pni"}),
+    ("A64FX", {"sve"}),
     ("NEOVERSEV1", {"sve"}),
     ("NEOVERSEN2", {"sve2"}),
-    ("A64FX", {"sve"}),
-    ("POWER9", {"altivec supported"}),
+    ("ARMV8SVE", {"sve"}),
+    ("NEOVERSEN1", {"asimd", "asimddp"}),
+    ("CORTEXA76", {"asimd", "asimddp"}),
+    ("THUNDERX2T99", {"asimd", "atomics"}),
+    ("CORTEXA72", {"asimd"}),
+    ("CORTEXA57", {"asimd"}),
+    ("CORTEXA53", {"asimd"}),
+    ("ARMV8", {"asimd"}),
     ("POWER10", {"altivec supported"}),
+    ("POWER9", {"altivec supported"}),
+    ("POWER8", {"altivec supported"}),
 )
 """Names of OPENBLAS_CORETYPE (driver/others/dynamic*.c) and the instruction sets each needs."""
 
@@ -46,15 +54,14 @@ class OpenBlas:
 
     def candidates(self, search: SearchPaths) -> Sequence[Found]:
         """Debian's serial, pthread and OpenMP builds, others' plain names, PyPI's wheel."""
-        found = look(search, "openblas", FILES)
+        roots = ("OPENBLAS_ROOT", "OPENBLAS_HOME", "OPENBLAS_DIR", "EBROOTOPENBLAS")
+        found = look(search, "openblas", FILES, roots=roots, module="openblas")
         wheel = search.wheel("scipy-openblas32")
-        file = wheel / "scipy_openblas32/lib/libscipy_openblas.so" if wheel else None
-        if file is not None and file.is_file():
-            found.append(Found("openblas-pypi", file.resolve(), "PyPI wheel scipy-openblas32"))
-        return found
+        files = sorted(wheel.rglob("libscipy_openblas.so")) if wheel else []
+        return [*found, *(Found("openblas-pypi", file.resolve(), "PyPI wheel scipy-openblas32") for file in files)]
 
     def kernels(self, flags: frozenset[str], library: BlasLibrary) -> Sequence[str]:  # noqa: ARG002 - all builds alike
-        """Kernels of builds with DYNAMIC_ARCH; other builds know one, and probing leaves the rest out."""
+        """Kernels of builds with DYNAMIC_ARCH; a name a build does not know is replaced, and probing leaves it out."""
         return [kernel for kernel, needs in KERNELS if needs <= flags]
 
     def environment(self, kernel: str, threads: int, library: BlasLibrary | None) -> dict[str, str]:  # noqa: ARG002

@@ -1,12 +1,19 @@
 """Folders in which libraries lie."""
 
 import os
+import shutil
+import subprocess
 import sysconfig
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..search import SearchPaths
+
+TRIPLET = sysconfig.get_config_var("MULTIARCH") or f"{os.uname().machine}-linux-gnu"
+SYSTEM = ("usr/local/lib", "usr/local/lib64", f"usr/lib/{TRIPLET}", "usr/lib64", "usr/lib")
+BELOW_ROOT = ("lib", "lib64", "lib/intel64", "lib_LP64")
+"""Where libraries lie below a folder that a module names; the last is AOCL's."""
 
 
 @dataclass(frozen=True)
@@ -18,28 +25,58 @@ class Found:
     origin: str
 
 
-def folders(search: SearchPaths) -> Iterator[tuple[Path, str]]:
-    """Folders of libraries with a word for each: loaded modules first, then the system's, then the private prefix."""
+def look(
+    search: SearchPaths, blas: str, names: Sequence[str], *, roots: Sequence[str] = (), module: str = ""
+) -> list[Found]:
+    """The files of these names that exist, with every link followed; each real file once.
+
+    What the user set up himself comes first: variables of environment modules, the library path, pkg-config.
+
+    Args:
+        names: file names, or paths below a folder of libraries.
+        roots: variables by which modules name the folder the library is installed in.
+        module: the library's name for pkg-config.
+    """
+    found: dict[Path, Found] = {}
+    for folder, origin in (*_own(roots, module), *_system(search)):
+        for path in (folder / name for name in names):
+            if path.is_file():
+                found.setdefault(path.resolve(), Found(blas, path.resolve(), origin))
+    return list(found.values())
+
+
+def library_folders(search: SearchPaths) -> tuple[Path, ...]:
+    """Folders of the private prefix in which libraries of unpacked packages find each other."""
+    if search.debs is None:
+        return ()
+    return tuple(folder for folder in (search.debs / name for name in SYSTEM) if folder.is_dir())
+
+
+def _own(roots: Sequence[str], module: str) -> Iterator[tuple[Path, str]]:
+    for variable in roots:
+        if os.environ.get(variable):
+            for below in BELOW_ROOT:
+                yield Path(os.environ[variable]) / below, variable
     for variable in ("LD_LIBRARY_PATH", "LIBRARY_PATH"):
         for entry in os.environ.get(variable, "").split(":"):
             if entry:
                 yield Path(entry), variable
-    triplet = sysconfig.get_config_var("MULTIARCH") or f"{os.uname().machine}-linux-gnu"
-    usual = [f"usr/lib/{triplet}", "usr/lib64", "usr/lib", "usr/local/lib", "usr/local/lib64"]
-    for entry in usual:
+    folder = _pkg_config(module) if module else ""
+    if folder:
+        yield Path(folder), "pkg-config"
+
+
+def _system(search: SearchPaths) -> Iterator[tuple[Path, str]]:
+    for entry in SYSTEM:
         yield Path("/") / entry, f"/{entry}"
-    if search.debs is not None:
-        for entry in usual:
-            yield search.debs / entry, "private prefix"
+    for folder in library_folders(search):
+        yield folder, "private prefix"
 
 
-def look(search: SearchPaths, blas: str, names: Sequence[str]) -> list[Found]:
-    """The files of these names that exist, with every link followed; each real file once."""
-    found: dict[Path, Found] = {}
-    for folder, origin in folders(search):
-        for name in names:
-            path = folder / name
-            if path.is_file():
-                real = path.resolve()
-                found.setdefault(real, Found(blas, real, origin))
-    return list(found.values())
+def _pkg_config(module: str) -> str:
+    """Folder of a module's libraries; "" without pkg-config, or where it does not know the module."""
+    tool = shutil.which("pkg-config")
+    if tool is None:
+        return ""
+    done = subprocess.run([tool, "--variable=libdir", module], capture_output=True, text=True, check=False)
+    return done.stdout.strip()

@@ -33,6 +33,8 @@ class Plain:
         return kernel == "auto"
 
 
-ATLAS = Plain("atlas", ("atlas/libblas.so.3", "libsatlas.so.3", "libtatlas.so.3"))
+ATLAS = Plain(
+    "atlas", ("atlas/libblas.so.3", "atlas/libsatlas.so.3", "atlas/libtatlas.so.3", "libsatlas.so", "libtatlas.so")
+)
 REFERENCE = Plain("reference", ("blas/libblas.so.3",))
 OTHER = Plain("other", ())

@@ -3,8 +3,10 @@
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +14,14 @@ from typing import Any
 
 from ..search import SearchPaths
 from .catalogue import BlasError, BlasLibrary
+from .family import inherited_choices
+from .places import library_folders
 
 CHILD = Path(__file__).with_name("probe_child.py")
 TIMEOUT_S = 60.0
 TIMING_S = 0.25
 """Time for repeating one product of about 10 ms: enough for the clock to rise and for a best that repeats."""
-FORMAT = 2
+FORMAT = 3
 """Changed when cached answers of earlier versions cannot be used."""
 
 
@@ -40,18 +44,21 @@ class Probe:
 def ask(path: Path, environment: Mapping[str, str], search: SearchPaths, seconds: float) -> dict[str, Any]:
     """The child's answer; kept in the cache as long as library, CPU and environment are the same.
 
+    Failures are not kept: what a library was missing may be installed the next minute.
+
     Raises:
         BlasError: the library does not load, crashes, hangs, or is no BLAS HPL can use.
     """
-    cached = search.cache / "probes" / f"{_key(path, environment, seconds)}.json"
+    variables = {**environment, **_library_path(path, search)}
+    cached = search.cache / "probes" / f"{_key(path, variables, seconds)}.json"
     try:
-        answer = json.loads(cached.read_text(encoding="utf-8"))
+        return dict(json.loads(cached.read_text(encoding="utf-8")))
     except (OSError, ValueError):
-        answer = _run_child(path, environment, seconds)
-        _keep(cached, answer)
+        answer = _run_child(path, variables, seconds)
     if "error" in answer:
         raise BlasError(f"BLAS library {path} {answer['error']}")
-    return dict(answer)
+    _keep(cached, answer)
+    return answer
 
 
 def probe(library: BlasLibrary, kernel: str, environment: Mapping[str, str], search: SearchPaths) -> Probe:
@@ -67,14 +74,15 @@ def probe(library: BlasLibrary, kernel: str, environment: Mapping[str, str], sea
     return Probe(library, kernel, str(answer["kernel"]), float(answer["gflops"]))
 
 
-def _run_child(path: Path, environment: Mapping[str, str], seconds: float) -> dict[str, Any]:
+def _run_child(path: Path, variables: Mapping[str, str], seconds: float) -> dict[str, Any]:
     argument = json.dumps({"path": str(path), "seconds": seconds})
     try:
         done = subprocess.run(
-            [sys.executable, "-I", str(CHILD), argument],
-            env={**os.environ, **environment},
+            [sys.executable, "-I", "-S", str(CHILD), argument],
+            env={**os.environ, **variables},
             capture_output=True,
             text=True,
+            errors="replace",
             timeout=TIMEOUT_S,
             check=False,
         )
@@ -83,15 +91,35 @@ def _run_child(path: Path, environment: Mapping[str, str], seconds: float) -> di
     try:
         answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     except (ValueError, IndexError):
-        said = done.stderr.strip().splitlines()
-        reason = said[-1] if said else f"ended with {done.returncode}"
-        return {"error": f"crashed when it was loaded or called ({reason})"}
+        return {"error": f"crashed when it was loaded or called ({_end(done.returncode, done.stderr)})"}
     return answer
 
 
-def _key(path: Path, environment: Mapping[str, str], seconds: float) -> str:
-    stat = path.stat()
-    identity = [FORMAT, str(path), stat.st_size, stat.st_mtime_ns, sorted(environment.items()), seconds, _cpu()]
+def _end(returncode: int, stderr: str) -> str:
+    """How a child ended: the signal, or its last words."""
+    if -returncode == signal.SIGILL:
+        return "SIGILL: an instruction this CPU does not have"
+    if returncode < 0:
+        said = [line for line in stderr.splitlines() if line.strip()]
+        return ": ".join([signal.Signals(-returncode).name, *said[-2:-1], *said[-1:]])
+    return stderr.strip().splitlines()[-1] if stderr.strip() else f"exit code {returncode}"
+
+
+def _library_path(path: Path, search: SearchPaths) -> dict[str, str]:
+    """Unpacked packages find each other's libraries only when they are told where."""
+    if search.debs is None or not path.is_relative_to(search.debs.resolve()):
+        return {}
+    folders = [str(folder) for folder in library_folders(search)]
+    return {"LD_LIBRARY_PATH": ":".join([*folders, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])}
+
+
+def _key(path: Path, variables: Mapping[str, str], seconds: float) -> str:
+    try:
+        stat = path.stat()
+    except OSError as error:
+        raise BlasError(f"BLAS library {path} cannot be read: {error.strerror}") from error
+    chosen = sorted({**inherited_choices(os.environ), **variables}.items())
+    identity = [FORMAT, str(path), stat.st_size, stat.st_mtime_ns, chosen, seconds, _cpu()]
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]
 
 
@@ -108,7 +136,7 @@ def _keep(cached: Path, answer: Mapping[str, Any]) -> None:
     """Write the answer beside the cache and move it there; a cache that cannot be written only costs time."""
     try:
         cached.parent.mkdir(parents=True, exist_ok=True)
-        draft = cached.with_suffix(f".{os.getpid()}")
+        draft = cached.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
         draft.write_text(json.dumps(answer), encoding="utf-8")
         draft.replace(cached)
     except OSError:

@@ -4,14 +4,24 @@ A library may crash, hang or abort the process, so nothing else lives in it. It 
 `path`, and `seconds` for timing (0 for none). Errors are {"error": sentence}.
 """
 
+import array
 import ctypes
 import json
+import re
+import resource
 import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 ROWS, BLOCK = 1280, 192
 """HPL's update C (rows x rows) -= A (rows x block) B (block x rows)."""
+A, B = 0.5, 0.25
+"""Every element of A and of B, so that every element of A B is block x A x B without rounding."""
 PREFIXES = ("", "scipy_")
+WIDE = "uses 64-bit integers (ILP64); HPL needs a BLAS with 32-bit ones (LP64)"
+
+Said = dict[str, object]
 
 
 def _string(library: ctypes.CDLL, name: str) -> str:
@@ -31,28 +41,35 @@ def _number(library: ctypes.CDLL, name: str) -> int | None:
         return None
 
 
+def _integer(value: int, behind: int = 0x7FFF0000) -> ctypes.Array[ctypes.c_int]:
+    """A 32-bit integer with something behind it, which a library that reads 64 bits takes for one huge number."""
+    return (ctypes.c_int * 2)(value, behind)
+
+
 def _dgemm_gflops(library: ctypes.CDLL, prefix: str, seconds: float) -> float:
     """The best of as many products as fit the time; one tiny product where the time is 0."""
     rows, block = (ROWS, BLOCK) if seconds else (8, 8)
-    a = (ctypes.c_double * (rows * block))(*([0.5] * (rows * block)))
-    b = (ctypes.c_double * (rows * block))(*([0.25] * (rows * block)))
-    c = (ctypes.c_double * (rows * rows))()
-    m, k = ctypes.byref(ctypes.c_int(rows)), ctypes.byref(ctypes.c_int(block))
+    a, b, c = (
+        (ctypes.c_double * count).from_buffer(array.array("d", [value]) * count)
+        for value, count in ((A, rows * block), (B, rows * block), (0.0, rows * rows))
+    )
     minus, one = ctypes.byref(ctypes.c_double(-1.0)), ctypes.byref(ctypes.c_double(1.0))
+    m, k = _integer(rows), _integer(block)
+    lda, ldb = _integer(rows, behind=0), _integer(block, behind=0)  # so that huge sizes are an error to every BLAS
     dgemm = getattr(library, f"{prefix}dgemm_")
-    best, began = float("inf"), time.perf_counter()
-    while True:
+    best, began, calls = float("inf"), time.perf_counter(), 0
+    while not calls or time.perf_counter() - began < seconds:
         start = time.perf_counter()
-        dgemm(b"N", b"N", m, m, k, minus, a, m, b, k, one, c, m)
+        dgemm(b"N", b"N", m, m, k, minus, a, lda, b, ldb, one, c, lda)
         best = min(best, time.perf_counter() - start)
-        if time.perf_counter() - began >= seconds:
-            break
-    if abs(c[0]) == 0.0:
-        raise ValueError("dgemm computed nothing: does the library use 64-bit integers?")
+        calls += 1
+    expected = -calls * block * A * B
+    if any(abs(c[i] - expected) > 1e-9 * abs(expected) for i in (0, rows + 1, rows * rows - 1)):
+        raise ValueError(f"computes wrong products, or {WIDE}")
     return 2.0 * rows * rows * block / best / 1e9
 
 
-def _openblas(library: ctypes.CDLL, prefix: str) -> dict[str, object] | None:
+def _openblas(library: ctypes.CDLL, prefix: str) -> Said | None:
     config = _string(library, f"{prefix}openblas_get_config")
     if not config:
         return None
@@ -60,84 +77,106 @@ def _openblas(library: ctypes.CDLL, prefix: str) -> dict[str, object] | None:
     return {
         "family": "openblas",
         "version": next((word for word in config.split() if word[0].isdigit()), ""),
-        "threading": {0: "serial", 1: "pthreads", 2: "openmp"}.get(parallel or 0, "serial"),
+        "threading": {1: "pthreads", 2: "openmp"}.get(parallel or 0, "serial"),
         "kernel": _string(library, f"{prefix}openblas_get_corename"),
         "threads": _number(library, f"{prefix}openblas_get_num_threads"),
+        "wide": "USE64BITINT" in config,
     }
 
 
-def _blis(library: ctypes.CDLL) -> dict[str, object] | None:
+def _blis(library: ctypes.CDLL, prefix: str) -> Said | None:  # noqa: ARG001 - all makers are asked alike
     version = _string(library, "bli_info_get_version_str")
     if not version:
         return None
+    library.bli_init()
     openmp, pthreads = _number(library, "bli_info_get_enable_openmp"), _number(library, "bli_info_get_enable_pthreads")
-    name = library.bli_arch_string
-    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.c_int]
-    ids = {}
-    for number in range(64):
-        text = name(number)
-        if not text:
-            break
-        ids[text.decode()] = number
+    ids = _blis_names(library)
     return {
         "family": "blis",
-        "version": version,
+        "version": version.removeprefix("AOCL-BLIS").strip(),
         "threading": "openmp" if openmp else "pthreads" if pthreads else "serial",
-        "kernel": next((text for text, number in ids.items() if number == library.bli_arch_query_id()), ""),
+        "kernel": next((name for name, number in ids.items() if number == library.bli_arch_query_id()), ""),
         "threads": _number(library, "bli_thread_get_num_threads") if openmp or pthreads else 1,
         "kernel_ids": ids,
+        "wide": _number(library, "bli_info_get_blas_int_type_size") == 64,
     }
 
 
-def _mkl(library: ctypes.CDLL) -> dict[str, object] | None:
+def _blis_names(library: ctypes.CDLL) -> dict[str, int]:
+    """Numbers of the sub-configurations this version knows; "generic" is the last in every version."""
+    name_of = library.bli_arch_string
+    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.c_int]
+    ids: dict[str, int] = {}
+    for number in range(64):
+        name = name_of(number)
+        if not name:
+            break
+        ids[name.decode()] = number
+        if name == b"generic":
+            break
+    return ids
+
+
+def _mkl(library: ctypes.CDLL, prefix: str) -> Said | None:  # noqa: ARG001
     if not hasattr(library, "MKL_Get_Version_String"):
         return None
-    text = ctypes.create_string_buffer(256)
-    library.MKL_Get_Version_String(text, 256)
-    said = text.value.decode(errors="replace").strip()
-    words = said.split()
-    version = next((word for word in words if word[0].isdigit()), "")
+    said = ctypes.create_string_buffer(256)
+    library.MKL_Get_Version_String(said, 256)
+    version = re.search(r"Version (\d[\d.]*)", said.value.decode(errors="replace"))
+    loaded = re.search(r"/libmkl_(def|mc\d?|avx\w*)\.so", Path("/proc/self/maps").read_text(encoding="utf-8"))
     return {
         "family": "mkl",
-        "version": version,
+        "version": version[1] if version else "",
         "threading": "at run time",
-        "kernel": "",
+        "kernel": loaded[1] if loaded else "",
         "threads": _number(library, "MKL_Get_Max_Threads"),
     }
 
 
-def _atlas(library: ctypes.CDLL) -> dict[str, object] | None:
+def _atlas(library: ctypes.CDLL, prefix: str) -> Said | None:  # noqa: ARG001
     if not hasattr(library, "ATL_buildinfo") and not hasattr(library, "ATL_dgemm"):
         return None
-    return {"family": "atlas", "version": "", "threading": "serial", "kernel": "", "threads": 1}
+    threaded = any(hasattr(library, name) for name in ("ATL_thread_start", "ATL_tdgemm", "ATL_ptgemm"))
+    return {"family": "atlas", "threading": "pthreads" if threaded else "serial"}
 
 
-def examine(path: str, seconds: float) -> dict[str, object]:
-    """What the library at `path` is; timing comes first, because BLIS must be initialised before it is asked."""
+def _unknown(library: ctypes.CDLL, prefix: str) -> Said:  # noqa: ARG001
+    return {"family": "other"}
+
+
+MAKERS: tuple[Callable[[ctypes.CDLL, str], Said | None], ...] = (_openblas, _blis, _mkl, _atlas, _unknown)
+
+
+def examine(path: str, seconds: float) -> Said:
+    """What the library at `path` is; some choose or load their kernel only at the first product."""
     try:
         library = ctypes.CDLL(path)
     except OSError as error:
         return {"error": f"does not load: {error}"}
     prefix = next((prefix for prefix in PREFIXES if hasattr(library, f"{prefix}dgemm_")), None)
     if prefix is None:
-        wide = any(hasattr(library, name) for name in ("dgemm_64_", "scipy_dgemm_64_"))
-        return {"error": "has 64-bit integers (dgemm_64_); HPL needs 32-bit ones" if wide else "has no dgemm_"}
+        wide = any(hasattr(library, f"{prefix}dgemm_64_") for prefix in PREFIXES)
+        return {"error": WIDE if wide else "has no dgemm_: it is not a BLAS with Fortran names"}
+    if _asked(library, prefix).get("wide"):
+        return {"error": WIDE}
     gflops = _dgemm_gflops(library, prefix, seconds)
-    unknown: dict[str, object] = {
-        "family": "other",
-        "version": "",
-        "threading": "serial",
-        "kernel": "",
-        "threads": None,
-    }
-    found = _openblas(library, prefix) or _blis(library) or _mkl(library) or _atlas(library) or unknown
-    return {**found, "symbol_prefix": prefix, "gflops": gflops if seconds else None}
+    blank: Said = {"version": "", "threading": "serial", "kernel": "", "threads": None, "symbol_prefix": prefix}
+    return {**blank, **_asked(library, prefix), "gflops": gflops if seconds else None}
 
 
-if __name__ == "__main__":
-    asked = json.loads(sys.argv[1])
+def _asked(library: ctypes.CDLL, prefix: str) -> Said:
+    return next(said for maker in MAKERS if (said := maker(library, prefix)) is not None)
+
+
+def _main(argument: str) -> None:
+    asked = json.loads(argument)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
         answer = examine(asked["path"], float(asked["seconds"]))
     except Exception as error:  # noqa: BLE001 - the parent turns whatever it was into a sentence
         answer = {"error": str(error)}
     print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1])

@@ -6,7 +6,7 @@ from pathlib import Path
 from ..search import SearchPaths
 from .blis import Blis
 from .catalogue import Blas, BlasError, BlasLibrary, Threading
-from .family import BlasFamily
+from .family import BlasFamily, thread_variables
 from .mkl import Mkl
 from .openblas import OpenBlas
 from .places import Found
@@ -66,10 +66,7 @@ def describe(found: Found, search: SearchPaths, maker: str | None) -> BlasLibrar
     Raises:
         BlasError: it does not load or is no BLAS that HPL can use.
     """
-    first = FAMILIES[maker or "other"].environment("auto", 1, None)
-    if maker == "mkl" or found.path.name.startswith("libmkl"):
-        first |= FAMILIES["mkl"].environment("auto", 1, _unknown(found))
-    answer = ask(found.path, first, search, seconds=0.0)
+    answer = ask(found.path, thread_variables(1), search, seconds=0.0)
     told = str(answer["family"])
     return BlasLibrary(
         blas=found.blas,
@@ -91,10 +88,6 @@ def grouped(libraries: Iterable[BlasLibrary]) -> tuple[Blas, ...]:
         if not group or group[0].version == library.version:
             group.append(library)
     return tuple(Blas(name, group[0].family, tuple(group)) for name, group in groups.items())
-
-
-def _unknown(found: Found) -> BlasLibrary:
-    return BlasLibrary(found.blas, "mkl", "", found.path, Threading.AT_RUN_TIME, "", found.origin)
 
 
 def _version_in_name(path: Path) -> str:

@@ -1,0 +1,66 @@
+"""What /proc/cpuinfo and the files beside it say of the CPUs; every reading is of a root the caller names."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path("/")
+
+
+@dataclass(frozen=True)
+class CpuInfo:
+    """/proc/cpuinfo, taken apart.
+
+    Attributes:
+        processors: the fields of each logical CPU, by its number.
+        general: fields that belong to no CPU in particular (ARM's "Model", POWER's "platform").
+    """
+
+    processors: Mapping[int, Mapping[str, str]]
+    general: Mapping[str, str]
+
+    def field(self, cpu: int, name: str) -> str:
+        """A field of one CPU, or of the machine where the CPU has none; "" where nobody has."""
+        return self.processors.get(cpu, {}).get(name) or self.general.get(name, "")
+
+
+def read(root: Path = ROOT) -> CpuInfo:
+    """Take /proc/cpuinfo of `root` apart; a file that cannot be read has no CPUs."""
+    return parse(text(root / "proc/cpuinfo"))
+
+
+def parse(cpuinfo: str) -> CpuInfo:
+    """Take the text of /proc/cpuinfo apart: one block of "name : value" lines for each CPU."""
+    processors: dict[int, dict[str, str]] = {}
+    general: dict[str, str] = {}
+    block = general
+    for line in cpuinfo.splitlines():
+        name, colon, value = (part.strip() for part in line.partition(":"))
+        if name == "processor" and value.isdecimal():
+            block = processors.setdefault(int(value), {})
+        elif colon:
+            block.setdefault(name, value)
+        elif not line.strip():
+            block = general
+    return CpuInfo(processors, general)
+
+
+def cpu_flags(root: Path = ROOT) -> frozenset[str]:
+    """Instruction sets that every CPU has, in the kernel's words ("avx512f", "asimd", "altivec supported")."""
+    info = read(root)
+    listed = [_flags_of(info, cpu) for cpu in info.processors]
+    return frozenset.intersection(*listed) if listed else frozenset()
+
+
+def text(path: Path) -> str:
+    """The text of a small file of the kernel, stripped; "" where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _flags_of(info: CpuInfo, cpu: int) -> frozenset[str]:
+    words = (info.field(cpu, "flags") or info.field(cpu, "Features")).split()
+    power = ["altivec supported"] if "altivec" in info.field(cpu, "cpu") else []
+    return frozenset([*words, *power])
