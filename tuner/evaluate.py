@@ -15,7 +15,7 @@ from runners.base import Runner
 from runners.host_facts import memory_available_bytes
 from runners.job import Job
 from runners.paths import RunPaths
-from runners.status import JobState, JobStatus
+from runners.status import JobStatus
 from runners.tail import Tail
 
 from .judge import Fault, Verdict, judge
@@ -102,14 +102,11 @@ class Evaluator:
             xhpl_key=xhpl.key if xhpl else "",
         )
 
-    def ensure_built(self, plan: TrialPlan, on_step: Callable[[str, int, int], None]) -> Xhpl | None:
-        """Build the plan's xhpl if it is not there yet; None for the user's own program."""
+    def _program(self, plan: TrialPlan) -> Xhpl | None:
+        """The plan's xhpl, built if it is not there yet; None for the user's own program."""
         if plan.library is None or self.source is None:
             return None
-        return build(Recipe(source=self.source, mpi=self.site.mpi, library=plan.library), self.search, on_step=on_step)
-
-    def _program(self, plan: TrialPlan) -> Xhpl | None:
-        return self.ensure_built(plan, lambda *_: None)
+        return build(Recipe(source=self.source, mpi=self.site.mpi, library=plan.library), self.search)
 
     def _job(self, plan: TrialPlan, xhpl: Xhpl | None, directory: Path, walltime_s: float) -> Job:
         environment = dict(plan.environment)
@@ -130,9 +127,7 @@ class Evaluator:
             launcher_environment=dict(self.site.mpi.environment),
         )
 
-    def _run(
-        self, job: Job, paths: RunPaths, on_panel: Callable[[Panel], None], stop: StopRequest
-    ) -> JobStatus:
+    def _run(self, job: Job, paths: RunPaths, on_panel: Callable[[Panel], None], stop: StopRequest) -> JobStatus:
         job_id = self.runner.submit(job)
         tail = Tail(paths.stderr)
         while True:

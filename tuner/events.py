@@ -14,6 +14,15 @@ class Notice:
 
 
 @dataclass(frozen=True)
+class BuildStep:
+    """A program is being built: what is done now, and how many of how many steps are."""
+
+    text: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
 class PhaseStarted:
     """A part of the study begins.
 
@@ -71,5 +80,5 @@ class TrialEnded:
     remaining_s: float | None
 
 
-Event = Notice | PhaseStarted | TrialStarted | TrialProgress | TrialEnded
+Event = Notice | BuildStep | PhaseStarted | TrialStarted | TrialProgress | TrialEnded
 Listener = Callable[[Event], None]

@@ -120,7 +120,9 @@ def _fault(asked: HplParams, result: HplResult | None, ended: Fault | None) -> F
         ran = f"{result.code} N={result.N} NB={result.NB} {result.P}x{result.Q}"
         return Fault(Invalidity.RUNTIME, f"HPL ran another configuration than was asked: {ran}")
     if result.passed is None:
-        return Fault(Invalidity.CORRECTNESS, "the residual was not checked (threshold 0 or less, or the run was cut off)")
+        return Fault(
+            Invalidity.CORRECTNESS, "the residual was not checked (threshold 0 or less, or the run was cut off)"
+        )
     if not result.passed:
         return Fault(Invalidity.CORRECTNESS, f"the residual check FAILED ({result.residual})")
     if not result.consistent:

@@ -1,6 +1,5 @@
 """Ask, plan, evaluate, store, tell: a study from its first trial to its confirmed winner."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -98,7 +97,7 @@ class Loop:
         Raises:
             results.errors.ResultsError: the store cannot be written; then the run's directory still tells the result.
         """
-        begun = started(self.study, params, kind, self.space.key(params) if kind is not Kind.PILOT else "")
+        begun = started(self.study, params, kind, self.space.key(params))
         number = self.store.begin(begun)
         begun = replace(begun, number=number)
         try:
@@ -124,18 +123,17 @@ class Loop:
     def _commit(self, record: TrialRecord) -> TrialRecord:
         self.store.finish(record)
         self.meter.charge(record.cost_s or 0.0, trial=record.kind is Kind.SEARCH)
-        if record.ranked and record.kind is not Kind.PILOT:
+        if record.ranked and record.kind in {Kind.SEARCH, Kind.CONFIRMATION}:
             self.best_gflops = max(self.best_gflops or 0.0, record.gflops or 0.0)
-            self.expected_s = record.cost_s if self.expected_s is None else 0.5 * (self.expected_s + record.cost_s)
+            cost_s = record.cost_s or 0.0
+            self.expected_s = cost_s if self.expected_s is None else 0.5 * (self.expected_s + cost_s)
         self.listener(TrialEnded(record, self.best_gflops, self.meter.wall_s, self.meter.remaining_s()))
         return record
 
 
 def outcome_of(record: TrialRecord) -> Outcome:
     """What an engine learns of a record."""
-    return Outcome(
-        gflops=record.gflops if record.ranked else None, time_s=record.time_s, state=str(record.state)
-    )
+    return Outcome(gflops=record.gflops if record.ranked else None, time_s=record.time_s, state=str(record.state))
 
 
 def retell(engine: Engine, records: Sequence[TrialRecord]) -> None:
@@ -143,8 +141,3 @@ def retell(engine: Engine, records: Sequence[TrialRecord]) -> None:
     for record in records:
         if record.state is not TrialState.CANCELLED:
             engine.tell(record.params, outcome_of(record))
-
-
-def lease_owner() -> str:
-    """Who runs a study, for the store's lease."""
-    return f"{os.uname().nodename}:{os.getpid()}"

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ class TuneOptions:
     space: str = "default"
     engine: str = "bayes"
     seed: int = 0
-    budget: Budget = Budget(wall_s=DEFAULT_WALL_S)
+    budget: Budget = field(default_factory=lambda: Budget(wall_s=DEFAULT_WALL_S))
     points: int | None = None
     repeats: int = 1
     confirm: int = 2
@@ -55,7 +55,7 @@ class TuneOptions:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "TuneOptions":
         """The options of a stored study; unknown keys of later versions are ignored."""
-        known = {field.name: data[field.name] for field in fields(cls) if field.name in data}
+        known = {entry.name: data[entry.name] for entry in fields(cls) if entry.name in data}
         known["budget"] = Budget(**known["budget"])
         known["blas_only"] = tuple(known["blas_only"])
         known["blas_files"] = {name: Path(path) for name, path in known["blas_files"].items()}

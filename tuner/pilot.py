@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hpl.params import HplParams
+from hpl.flops import flop_count
 from results.record import Kind, TrialRecord
 
 from .budget import Budget
@@ -15,7 +15,7 @@ from .site import Site
 from .textbook import first_choice, full_memory_n, natural_nb, textbook
 
 FIRST_RUN_S = 1.0
-"""What the first pilot run should take; HPL reaches about half of dgemm's rate at such a size."""
+"""What the first pilot run should take at most; HPL reaches about half of dgemm's rate at such a size."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,9 @@ def pilot(loop: Loop, site: Site, target_s: float, earlier: Sequence[TrialRecord
     samples = samples_of(earlier)
     largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores)
     while len(samples) < 2 and not loop.stop.requested:
-        N = affordable_n(samples, target_s / 4, largest_n) if samples else _first_n(site, largest_n)
+        N = affordable_n(samples, target_s / 2, largest_n) if samples else _first_n(site, target_s, largest_n)
+        if samples and N <= samples[-1].N:
+            break
         record = loop.trial(pilot_point(site, N), Kind.PILOT)
         if not record.ranked:
             raise TunerError(f"the first run of HPL failed, so nothing can be tuned: {record.reason}")
@@ -60,9 +62,9 @@ def pilot(loop: Loop, site: Site, target_s: float, earlier: Sequence[TrialRecord
 def samples_of(records: Sequence[TrialRecord]) -> list[Sample]:
     """The valid runs among records, smallest N first."""
     found = [
-        Sample(record.hpl.N, record.time_s, record.cost_s)
+        Sample(record.hpl.N, flop_count(record.hpl.N) / record.gflops / 1e9, record.cost_s)
         for record in records
-        if record.ranked and record.hpl and record.time_s and record.cost_s
+        if record.ranked and record.hpl and record.gflops and record.cost_s
     ]
     return sorted(found, key=lambda sample: sample.N)
 
@@ -72,16 +74,11 @@ def pilot_point(site: Site, N: int) -> dict[str, str | int | float | bool]:
     choice = first_choice(site)
     blas, kernel = str(choice["blas"]), str(choice["kernel"])
     NB = min(natural_nb(site, blas), max(32, N // 16))
-    return textbook(site, N=N, NB=NB, blas=blas, kernel=kernel, ranks=site.host.physical_cores, threads=1)
+    return textbook(N=N, NB=NB, blas=blas, kernel=kernel, ranks=site.host.physical_cores, threads=1)
 
 
-def _first_n(site: Site, largest_n: int) -> int:
+def _first_n(site: Site, target_s: float, largest_n: int) -> int:
     probe = site.best_probe(str(first_choice(site)["blas"]))
     rate = 0.5 * site.host.physical_cores * (probe.gflops if probe else 1.0)
-    cubed = 1.5 * rate * 1e9 * FIRST_RUN_S
+    cubed = 1.5 * rate * 1e9 * min(FIRST_RUN_S, target_s / 8)
     return max(SMALLEST_N, min(largest_n, int(cubed ** (1 / 3)) // STEP * STEP))
-
-
-def pilot_hpl(site: Site, N: int) -> HplParams:
-    """The HPL parameters of `pilot_point`."""
-    return HplParams.from_words(pilot_point(site, N))

@@ -26,28 +26,34 @@ class Sample:
     cost_s: float
 
 
-def affordable_n(samples: Sequence[Sample], cost_s: float, largest_n: int) -> int:
-    """The N whose whole launch takes about `cost_s` seconds.
+def launch_s(samples: Sequence[Sample], N: int) -> float:
+    """Wall seconds that a launch at N will probably take, rather more than less.
 
-    The launch is HPL's solve, taken as N^3 work at the rate of the largest sample (a lower bound: the rate grows
-    with N), plus start, matrix generation and checking, taken to grow as N^2 from the same sample.
+    The solve is taken as N^3 work at the rate of the largest sample (a lower bound: the rate grows with N); start,
+    matrix generation and checking are taken to grow as N^2 from the same sample, and not to shrink below it.
 
     Args:
         samples: at least one run.
-        cost_s: wall seconds a launch may take.
+    """
+    last = max(samples, key=lambda sample: sample.N)
+    rest_s = max(last.cost_s - last.time_s, 0.0) * max(1.0, (N / last.N) ** 2)
+    return last.time_s * flop_count(N) / flop_count(last.N) + rest_s
+
+
+def affordable_n(samples: Sequence[Sample], cost_s: float, largest_n: int) -> int:
+    """The N whose whole launch takes about `cost_s` seconds by `launch_s`.
+
+    Args:
+        samples: at least one run.
         largest_n: what fits the memory.
 
     Returns:
         A multiple of 64 between 512 and `largest_n`.
     """
-    last = max(samples, key=lambda sample: sample.N)
-    rest_s = max(last.cost_s - last.time_s, 0.0)
     low, high = SMALLEST_N, max(SMALLEST_N, largest_n)
     while high - low >= STEP:
         middle = (low + high) // 2
-        scale = middle / last.N
-        predicted_s = last.time_s * flop_count(middle) / flop_count(last.N) + rest_s * max(scale**2, 1.0)
-        low, high = (middle, high) if predicted_s <= cost_s else (low, middle)
+        low, high = (middle, high) if launch_s(samples, middle) <= cost_s else (low, middle)
     return max(SMALLEST_N, low // STEP * STEP)
 
 

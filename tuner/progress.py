@@ -8,7 +8,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from results.record import TrialRecord, TrialState
 
-from .events import Event, Listener, Notice, PhaseStarted, TrialEnded, TrialProgress, TrialStarted
+from .events import BuildStep, Event, Listener, Notice, PhaseStarted, TrialEnded, TrialProgress, TrialStarted
 from .units import duration
 
 PHASES = {
@@ -46,7 +46,9 @@ class PlainLines:
                 self._label = label
             case TrialEnded():
                 self._print(line(event, self._label))
-            case TrialProgress():
+            case BuildStep(text, done, total) if text.startswith("linking") or done == total:
+                self._print(f"Building xhpl: {text}")
+            case _:
                 pass
 
     def _print(self, text: str) -> None:
@@ -76,6 +78,7 @@ class LiveDisplay:
             transient=True,
         )
         self._trial: TaskID | None = None
+        self._build = self._progress.add_task("", total=1, note="", visible=False)
         self._budget = self._progress.add_task("study", total=None, note="", visible=False)
 
     def start(self) -> None:
@@ -88,8 +91,13 @@ class LiveDisplay:
 
     def __call__(self, event: Event) -> None:
         """Update the display."""
-        self._lines(event)
+        if not isinstance(event, BuildStep):
+            self._lines(event)
         match event:
+            case BuildStep(text, done, total):
+                self._progress.update(
+                    self._build, description=text, completed=done, total=total, visible=not text.startswith("linking")
+                )
             case TrialStarted(number=number, label=label, expected_s=expected_s):
                 note = "" if expected_s is None else f"about {duration(expected_s)}"
                 self._trial = self._progress.add_task(f"#{number} {label}", total=1.0, note=note)

@@ -84,14 +84,19 @@ class Site:
         best = max((self._rate(entry.name) for entry in ranked), default=0.0)
         return tuple(entry for entry in ranked if self._rate(entry.name) >= SLOW_BLAS * best)
 
-    def kernels(self, blas: str) -> tuple[str, ...]:
-        """Kernel choices worth a search run, fastest first; ("auto",) where nothing is known."""
+    def kernels(self, blas: str, *, slow: bool) -> tuple[str, ...]:
+        """Kernel choices of a BLAS, fastest first, each real kernel once and by its name where it has one.
+
+        Args:
+            slow: also those too slow to win (see SLOW_KERNEL).
+        """
         probes = self.probes.get(blas, ())
         distinct: dict[str, Probe] = {}
-        for probe in probes:
+        for probe in sorted(probes, key=lambda probe: probe.kernel == "auto"):
             distinct.setdefault(probe.kernel_used.lower(), probe)
-        best = probes[0].gflops if probes else 0.0
-        return tuple(p.kernel for p in distinct.values() if p.gflops >= SLOW_KERNEL * best) or ("auto",)
+        least = 0.0 if slow else SLOW_KERNEL * max((probe.gflops for probe in probes), default=0.0)
+        ranked = sorted(distinct.values(), key=lambda probe: -probe.gflops)
+        return tuple(probe.kernel for probe in ranked if probe.gflops >= least) or ("auto",)
 
     def machine(self, *, all_blas: bool, N: int | None) -> Machine:
         """The facts a search space needs.
@@ -106,14 +111,12 @@ class Site:
             chosen = self.ranked_blas() if all_blas else self.promising()
             facts = {
                 entry.name: BlasFacts(
-                    kernels=tuple(p.kernel for p in self.probes[entry.name]) if all_blas else self.kernels(entry.name),
+                    kernels=self.kernels(entry.name, slow=all_blas),
                     threaded=entry.threaded,
                 )
                 for entry in chosen
             }
-        return Machine(
-            cores=self.host.physical_cores, memory_bytes=self.host.memory_available_bytes, blas=facts, N=N
-        )
+        return Machine(cores=self.host.physical_cores, memory_bytes=self.host.memory_available_bytes, blas=facts, N=N)
 
     def _rate(self, blas: str) -> float:
         probe = self.best_probe(blas)
@@ -127,7 +130,7 @@ def survey(
     only: tuple[str, ...],
     xhpl: Path | None,
     rpeak_gflops: float | None,
-    on_probe: Callable[[str], None],
+    on_probe: Callable[[str], None] | None,
 ) -> Site:
     """Look at this machine: host, Rpeak, MPI, BLAS libraries and how fast each kernel of them is.
 
@@ -135,7 +138,7 @@ def survey(
         extra_blas: libraries the user named, by the name given.
         only: BLAS names to keep; empty keeps all.
         rpeak_gflops: overrules the detected peak.
-        on_probe: told the name of each BLAS before its kernels are timed.
+        on_probe: told the name of each BLAS before its kernels are timed; None times nothing.
 
     Raises:
         hpl.errors.HplError: MPI or a named library is missing or does not load.
@@ -154,7 +157,8 @@ def survey(
     if not site.blas:
         raise TunerError("no BLAS library was found: run `hpltune setup`, or name one with --blas NAME=/path/lib.so")
     probes = {}
-    for entry in site.blas:
+    for entry in site.blas if on_probe else ():
+        assert on_probe is not None  # noqa: S101 - or the loop would be empty
         on_probe(entry.name)
         probes[entry.name] = kernel_survey(entry, cpu_flags(), search)
     return replace(site, probes=probes)

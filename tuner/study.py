@@ -1,13 +1,13 @@
 """`hpltune tune` from end to end: build, pilot, search, confirm, predict. `tune` reads as the order of things."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from results.record import Kind, Study, TrialRecord
 from results.statistics import Ranked
 from results.store import Store
-from search_spaces.load import load, space_text
+from search_spaces.load import load, space_text, wants_all_blas
 from search_spaces.space import SearchSpace
 
 from .budget import Meter
@@ -20,13 +20,13 @@ from .loop import FINALISTS, Loop, retell
 from .options import TuneOptions
 from .pilot import pilot, run_time, samples_of
 from .plan import parse_layout
-from .problem_size import SMALLEST_N, STEP, Extrapolation, Sample, affordable_n, extrapolate
+from .problem_size import SMALLEST_N, STEP, Extrapolation, Sample, affordable_n, extrapolate, launch_s
 from .site import Site
 from .stopping import StopRequest
 from .textbook import full_memory_n
 from .units import duration
 from .versions import versions
-from .workshop import OnStep, Workshop
+from .workshop import Workshop
 
 SMALLER_SIZES = (0.5, 0.25)
 """Parts of the study's N at which the winner is run once more: with N itself they fix the three terms of T(N)."""
@@ -61,20 +61,16 @@ def tune(
     workshop: Workshop,
     listener: Listener,
     stop: StopRequest,
-    on_step: OnStep,
 ) -> Outcome:
     """Run a study, or go on with a stored one of that name.
-
-    Args:
-        on_step: told about each step of a build.
 
     Raises:
         TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
     """
-    earlier = _begin(store, name, options, workshop.site)
     site = workshop.site
+    earlier = _begin(store, name, options, workshop)
     space = load_space(options, site, _study_n(earlier) or SMALLEST_N)
-    workshop.build(*_programs(space, site), on_step)
+    workshop.build(*_programs(space, site), listener)
     loop = Loop(
         store=store,
         study=name,
@@ -88,9 +84,7 @@ def tune(
     )
     _size(loop, options, site, earlier)
     engine = _engine(options, loop, earlier)
-    ended = loop.search(
-        engine, repeats=options.repeats, reserved_runs=FINALISTS * options.confirm + SMALLER_RUNS
-    )
+    ended = loop.search(engine, repeats=options.repeats, reserved_runs=FINALISTS * options.confirm + SMALLER_RUNS)
     listener(Notice(f"Search ended: {ended}."))
     ranking = loop.confirm(options.confirm)
     full = None if options.full else _predict_full(loop, site, ranking, options)
@@ -100,12 +94,14 @@ def tune(
 
 def load_space(options: TuneOptions, site: Site, N: int) -> SearchSpace:
     """The space of the options on this machine, with N where the space leaves it to the budget."""
-    machine = site.machine(all_blas=options.space == "blas" or bool(options.blas_only), N=N)
+    machine = site.machine(all_blas=wants_all_blas(options.space) or bool(options.blas_only), N=N)
     return load(options.space, machine, options.overrides)
 
 
-def _begin(store: Store, name: str, options: TuneOptions, site: Site) -> Sequence[TrialRecord]:
+def _begin(store: Store, name: str, options: TuneOptions, workshop: Workshop) -> Sequence[TrialRecord]:
+    site, source = workshop.site, workshop.evaluator.source
     if name in {study.name for study in store.studies()}:
+        store.take(name)
         store.abandon_running(name, "hpltune was killed while this trial ran")
         return store.records(name)
     store.create_study(
@@ -120,17 +116,18 @@ def _begin(store: Store, name: str, options: TuneOptions, site: Site) -> Sequenc
             rpeak_gflops=site.rpeak.gflops,
             price_usd=options.price_usd,
             power_w=options.power_w,
-            versions=versions(site),
+            versions=versions(site, source),
         )
     )
     return ()
 
 
 def _programs(space: SearchSpace, site: Site) -> tuple[Sequence[str], Sequence[int]]:
-    values = {axis.name: axis.values for axis in space.axes()}
-    fixed = space.complete(space.point(0))
-    names = [str(value) for value in values.get("blas", (fixed["blas"],))]
-    layouts = [str(value) for value in values.get("layout", (fixed["layout"],))]
+    first = space.complete(space.point(0))
+    names, layouts = (
+        [str(value) for value in (space.parameters[name].values if name in space.parameters else (first[name],))]
+        for name in ("blas", "layout")
+    )
     threads = sorted({parse_layout(layout)[1] for layout in layouts} | {1})
     return ([] if site.xhpl else names), threads
 
@@ -153,8 +150,7 @@ def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialR
     N = _study_n(earlier) or chosen
     loop.space = load_space(options, site, N)
     largest_asked = int(loop.space.complete(loop.space.point(0))["N"])
-    last = samples[-1]
-    loop.expected_s = last.cost_s * max(1.0, largest_asked / last.N) ** 3
+    loop.expected_s = launch_s(samples, largest_asked)
     if largest_asked == N and not options.full:
         loop.walltime_s = times.limit_s
         loop.listener(Notice(_why_n(N, largest_n, loop.expected_s, times.limit_s, loop.meter.budget.wall_s)))
@@ -167,7 +163,7 @@ def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialR
 
 
 def _why_n(N: int, largest_n: int, expected_s: float, limit_s: float, wall_s: float | None) -> str:
-    if N >= largest_n:
+    if largest_n <= N:
         return f"N={N}: the whole memory fits into the budget, about {duration(expected_s)} a run."
     budget = "" if wall_s is None else f" of {duration(wall_s)}"
     return (
@@ -186,9 +182,7 @@ def _engine(options: TuneOptions, loop: Loop, earlier: Sequence[TrialRecord]) ->
     return engine
 
 
-def _predict_full(
-    loop: Loop, site: Site, ranking: Sequence[Ranked], options: TuneOptions
-) -> Extrapolation | None:
+def _predict_full(loop: Loop, site: Site, ranking: Sequence[Ranked], options: TuneOptions) -> Extrapolation | None:
     """Run the winner at two smaller N and predict its time at the whole memory; None where that is no larger."""
     if not ranking or loop.stop.requested:
         return None
@@ -205,5 +199,5 @@ def _predict_full(
         if loop.stop.requested:
             break
         smaller = max(SMALLEST_N, int(best.hpl.N * part) // STEP * STEP)
-        samples += samples_of([loop.trial({**winner.params, "N": smaller}, Kind.PILOT)])
-    return replace(extrapolate(samples, N), N=N)
+        samples += samples_of([loop.trial({**winner.params, "N": smaller}, Kind.EXTRAPOLATION)])
+    return extrapolate(samples, N)

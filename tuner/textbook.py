@@ -1,4 +1,4 @@
-"""The configuration a careful person would write down without measuring: pilot runs, `hpltune dat`, and the baseline to beat."""
+"""The configuration a careful person would write down without measuring: for pilot runs and `hpltune dat`."""
 
 from collections.abc import Mapping
 
@@ -31,7 +31,7 @@ def natural_nb(site: Site, blas: str) -> int:
     return NB_BY_FAMILY.get(entry.family, NB_UNKNOWN)
 
 
-def textbook(site: Site, *, N: int, NB: int, blas: str, kernel: str, ranks: int, threads: int) -> dict[str, Scalar]:
+def textbook(*, N: int, NB: int, blas: str, kernel: str, ranks: int, threads: int) -> dict[str, Scalar]:
     """HPL's documented advice as a point: squarest grid with P <= Q, 1rM, look-ahead 1, mix swapping."""
     P, Q = process_grids(ranks)[0]
     words = HplParams(N=N, NB=NB, P=P, Q=Q).words()

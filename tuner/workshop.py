@@ -1,6 +1,6 @@
 """What every command that runs HPL needs: the machine, HPL's source, a runner, and built programs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hpl.build import Recipe, build
@@ -9,12 +9,10 @@ from hpl.source import HplSource, obtain
 from runners.registry import local_runner
 
 from .evaluate import Evaluator
-from .events import Listener, Notice
+from .events import BuildStep, Listener, Notice
 from .options import TuneOptions
 from .places import Places
 from .site import Site, survey
-
-OnStep = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -26,26 +24,23 @@ class Workshop:
     evaluator: Evaluator
 
     @classmethod
-    def open(cls, options: TuneOptions, places: Places, listener: Listener) -> "Workshop":
+    def open(cls, options: TuneOptions, places: Places, listener: Listener, *, probing: bool = True) -> "Workshop":
         """Look at the machine and get HPL's source.
+
+        Args:
+            probing: time the BLAS libraries, which plans without a given kernel need.
 
         Raises:
             hpl.errors.HplError: MPI, a BLAS or the source is missing; the sentence says what to do.
             TunerError: a BLAS that was asked for is not on this machine.
         """
         search = SearchPaths(prefix=places.prefix, cache=places.cache)
-        site = survey(
-            search,
-            extra_blas=options.blas_files or {},
-            only=options.blas_only,
-            xhpl=options.xhpl,
-            rpeak_gflops=options.rpeak_gflops,
-            on_probe=lambda name: listener(Notice(f"Timing {name}: dgemm with each kernel this CPU can run")),
-        )
+        site = look_around(options, places, listener, probing=probing)
         source: HplSource | None = None if options.xhpl else obtain(search, options.hpl_source)
-        return cls(places, site, Evaluator(site, search, source, local_runner(site.mpi.name, site.mpi.mpirun, site.mpi.version)))
+        runner = local_runner(site.mpi.name, site.mpi.mpirun, site.mpi.version)
+        return cls(places, site, Evaluator(site, search, source, runner))
 
-    def build(self, names: Sequence[str], threads: Sequence[int], on_step: OnStep) -> None:
+    def build(self, names: Sequence[str], threads: Sequence[int], listener: Listener) -> None:
         """Build an xhpl for each BLAS, in its builds for these numbers of threads; cached ones cost nothing.
 
         Raises:
@@ -63,4 +58,25 @@ class Workshop:
         }
         for library in libraries.values():
             recipe = Recipe(source=source, mpi=self.site.mpi, library=library)
-            build(recipe, self.evaluator.search, on_step=on_step)
+            build(recipe, self.evaluator.search, on_step=lambda *step: listener(BuildStep(*step)))
+
+
+def look_around(options: TuneOptions, places: Places, listener: Listener, *, probing: bool = True) -> Site:
+    """The machine as the options want it seen.
+
+    Raises:
+        hpl.errors.HplError: MPI or a BLAS is missing; the sentence says what to do.
+        TunerError: a BLAS that was asked for is not on this machine.
+    """
+
+    def on_probe(name: str) -> None:
+        listener(Notice(f"Timing {name}: dgemm with each kernel this CPU can run"))
+
+    return survey(
+        SearchPaths(prefix=places.prefix, cache=places.cache),
+        extra_blas=options.blas_files or {},
+        only=options.blas_only,
+        xhpl=options.xhpl,
+        rpeak_gflops=options.rpeak_gflops,
+        on_probe=on_probe if probing else None,
+    )

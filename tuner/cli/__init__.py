@@ -32,7 +32,7 @@ for _command in (tune, show, best, export, run, dat, spaces, doctor, build, setu
     app.command()(_command)
 
 
-def _version(asked: bool) -> None:  # noqa: FBT001 - the signature of a Typer callback
+def _version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
 
@@ -56,8 +56,9 @@ def _fail(sentence: str) -> NoReturn:
 
 
 def main() -> None:
-    """Entry point of the console script. Exit codes: 0 done, 1 a sentence on stderr says why not, 2 usage, 130 Ctrl-C."""
+    """Entry point. Exit codes: 0 done, 1 a sentence on stderr says why not, 2 wrong usage, 130 Ctrl-C."""
     try:
+        _forget_inherited_choices()
         app()
     except KeyboardInterrupt:
         print("hpltune: stopped by Ctrl-C", file=sys.stderr)
@@ -69,6 +70,17 @@ def main() -> None:
         if not _is_ours(error):
             raise
         _fail(str(error))
+
+
+def _forget_inherited_choices() -> None:
+    """Drop variables of the shell that would choose kernels or threads behind our back (OPENBLAS_CORETYPE, …)."""
+    from hpl.blas.family import inherited_choices
+
+    inherited = inherited_choices(os.environ)
+    for name in inherited:
+        del os.environ[name]
+    if inherited and sys.stderr.isatty():
+        print(f"hpltune: your shell's {', '.join(inherited)} are not used; --set kernel=… chooses one", file=sys.stderr)
 
 
 def _is_ours(error: Exception) -> bool:

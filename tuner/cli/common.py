@@ -48,15 +48,14 @@ BlasFiles = Annotated[
         help="Use only this BLAS of the catalogue, or your own library: --blas mine=/opt/lib/libblas.so. Repeatable.",
     ),
 ]
-Xhpl = Annotated[
-    Path | None, typer.Option("--xhpl", metavar="FILE", help="Run this xhpl instead of building one.")
-]
+Xhpl = Annotated[Path | None, typer.Option("--xhpl", metavar="FILE", help="Run this xhpl instead of building one.")]
 Source = Annotated[
     Path | None,
     typer.Option("--hpl-source", metavar="PATH", help="HPL's source: a folder or a tarball of HPL or HPCC."),
 ]
 Rpeak = Annotated[
-    float | None, typer.Option("--rpeak", metavar="GFLOPS", min=0.001, help="Theoretical peak, instead of the detected.")
+    float | None,
+    typer.Option("--rpeak", metavar="GFLOPS", min=0.001, help="Theoretical peak, instead of the detected."),
 ]
 Price = Annotated[
     float | None, typer.Option("--price", metavar="USD", min=0.01, help="Price of the machine, for $/GFLOPS.")
@@ -85,7 +84,7 @@ def open_store(db: Path | None, *, create: bool) -> "Store":
     """The store at `db`, or the user's own."""
     from results.store import Store
 
-    return Store.open(db or places().data / "hpltune.db", create=create)
+    return Store.open(db or places().database, create=create)
 
 
 def console() -> "Console":

@@ -22,7 +22,9 @@ def export(
     format_: Annotated[Format, typer.Argument(metavar="FORMAT", help="csv, jsonl, md (Markdown) or dat (HPL.dat).")],
     study: StudyName = None,
     trial: Annotated[int | None, typer.Option(min=1, help="With dat: which trial; by default the best.")] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="A file instead of the terminal.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="A file instead of the terminal.")
+    ] = None,
     db: Db = None,
 ) -> None:
     """Write a study as CSV, JSON lines or Markdown, or a trial's HPL.dat.

@@ -19,11 +19,16 @@ def run(
         ),
     ] = None,
     layout: Annotated[
-        str | None, typer.Option(metavar="RANKSxTHREADS", help="By default the file's ranks, threads filling the cores.")
+        str | None,
+        typer.Option(metavar="RANKSxTHREADS", help="By default the file's ranks, threads filling the cores."),
     ] = None,
-    kernel: Annotated[str | None, typer.Option(metavar="KERNEL", help="Kernel of the BLAS, as doctor lists them.")] = None,
+    kernel: Annotated[
+        str | None, typer.Option(metavar="KERNEL", help="Kernel of the BLAS, as doctor lists them.")
+    ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="How often.")] = 1,
-    walltime: Annotated[str | None, typer.Option(metavar="TIME", help="End the run after this time; default 24h.")] = None,
+    walltime: Annotated[
+        str | None, typer.Option(metavar="TIME", help="End the run after this time; default 24h.")
+    ] = None,
     blas: BlasFiles = None,
     xhpl: Xhpl = None,
     hpl_source: Source = None,

@@ -16,7 +16,9 @@ def spaces(
     ] = None,
     explain: Annotated[
         str | None,
-        typer.Option("--explain", metavar="POINT", help='Say why a point is illegal, e.g. "NB=128,grid=2x1,layout=2x1".'),
+        typer.Option(
+            "--explain", metavar="POINT", help='Say why a point is illegal, e.g. "NB=128,grid=2x1,layout=2x1".'
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=V[,V]", help="Overrule a parameter's values. Repeatable.")

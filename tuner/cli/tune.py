@@ -20,7 +20,8 @@ def tune(
         str, typer.Option(metavar="SPACE", autocompletion=complete_space, help="A shipped space or a TOML file.")
     ] = "default",
     engine: Annotated[
-        str, typer.Option(metavar="ENGINE", autocompletion=complete_engine, help="grid, one-at-a-time, random or bayes.")
+        str,
+        typer.Option(metavar="ENGINE", autocompletion=complete_engine, help="grid, one-at-a-time, random or bayes."),
     ] = "bayes",
     budget: Annotated[
         str | None, typer.Option(metavar="TIME", help="Wall time for all of it: 90s, 5m, 1h30m. Default 5m.")
@@ -33,7 +34,9 @@ def tune(
     memory_fraction: Annotated[float, typer.Option(min=0.01, max=0.95, help="What filling the memory means.")] = 0.8,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=V[,V]", help="Overrule a parameter's values: --set NB=128,192. Repeatable."),
+        typer.Option(
+            "--set", metavar="NAME=V[,V]", help="Overrule a parameter's values: --set NB=128,192. Repeatable."
+        ),
     ] = None,
     points: Annotated[int | None, typer.Option(min=1, help="Size of a coarse grid (engine grid).")] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Runs of each configuration during the search.")] = 1,

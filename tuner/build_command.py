@@ -1,0 +1,38 @@
+"""`hpltune build`."""
+
+import json
+
+from rich.console import Console
+
+from hpl.build import Recipe, build
+
+from .options import TuneOptions
+from .places import Places
+from .progress import display
+from .workshop import Workshop
+
+
+def build_programs(options: TuneOptions, *, as_json: bool) -> None:
+    """Build an xhpl for every BLAS and print where each is.
+
+    Raises:
+        hpl.errors.HplError: something is missing, or a build failed.
+    """
+    console = Console(highlight=False, stderr=as_json)
+    with display(console) as listener:
+        workshop = Workshop.open(options, Places.of_user(), listener, probing=False)
+        names = [entry.name for entry in workshop.site.blas]
+        workshop.build(names, (1, 2), listener)
+    source = workshop.evaluator.source
+    rows = []
+    for entry in workshop.site.blas:
+        for library in entry.libraries:
+            if source is not None:
+                program = build(Recipe(source, workshop.site.mpi, library), workshop.evaluator.search)
+                row = {"blas": entry.name, "library": str(library.path), "threading": str(library.threading)}
+                rows.append({**row, "xhpl": str(program.path)})
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return
+    for row in rows:
+        console.print(f"{row['blas']:14s} {row['threading']:9s} {row['xhpl']}", markup=False)

@@ -1,0 +1,155 @@
+"""`hpltune doctor`: what was found on this machine, what is missing, and which kernels the BLAS libraries pick."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from hpl.blas.probe import Probe
+from hpl.blas.registry import discover
+from hpl.blas.survey import kernel_survey
+from hpl.errors import HplError
+from hpl.rpeak import Rpeak, cpu_flags, detect
+from hpl.search import SearchPaths
+from hpl.source import obtain
+from hpl.toolchain import compiler_version, find_mpis
+from runners.host_facts import HostFacts, busy_sentence, host_facts
+
+from .places import Places
+from .units import gibibytes
+
+OURS = ("tuner", "hpl", "search_spaces", "runners", "results")
+BETTER = 1.1
+"""A kernel is called better when its dgemm is this many times as fast as that of the library's own choice."""
+
+
+@dataclass
+class Findings:
+    """What the doctor saw; `missing` are sentences about what `tune` needs and is not there."""
+
+    host: HostFacts
+    rpeak: Rpeak
+    facts: dict[str, str] = field(default_factory=dict)
+    probes: dict[str, tuple[Probe, ...]] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+    advice: list[str] = field(default_factory=list)
+
+
+def examine(places: Places, blas_files: Mapping[str, Path], rpeak_gflops: float | None) -> Findings:
+    """Look at everything a study needs."""
+    rpeak = detect()
+    found = Findings(host_facts(), rpeak.overruled(rpeak_gflops) if rpeak_gflops else rpeak)
+    search = SearchPaths(places.prefix, places.cache)
+    _toolchain(found, search)
+    _blas(found, search, blas_files)
+    try:
+        source = obtain(search)
+        found.facts["HPL"] = f"{source.version} from {source.origin}"
+    except HplError as error:
+        found.missing.append(str(error))
+    busy = busy_sentence(found.host.physical_cores)
+    found.advice += [busy] if busy else []
+    if found.host.governor not in {None, "performance"}:
+        found.advice.append(f"the frequency governor is {found.host.governor}: performance gives steadier results")
+    found.advice += _collisions()
+    return found
+
+
+def _toolchain(found: Findings, search: SearchPaths) -> None:
+    try:
+        for mpi in find_mpis(search):
+            found.facts[f"MPI {mpi.name}"] = f"{mpi.version}, {mpi.mpirun} ({mpi.origin})"
+            found.facts.setdefault("compiler", compiler_version(mpi))
+    except HplError as error:
+        found.missing.append(str(error))
+
+
+def _blas(found: Findings, search: SearchPaths, files: Mapping[str, Path]) -> None:
+    for entry in discover(search, files):
+        for library in entry.libraries:
+            found.facts[f"BLAS {entry.name}, {library.threading}"] = (
+                f"{library.family} {library.version} {library.path}"
+            )
+        found.probes[entry.name] = kernel_survey(entry, cpu_flags(), search)
+        sentence = kernel_sentence(entry.name, found.probes[entry.name])
+        found.advice += [sentence] if sentence else []
+    if not found.probes:
+        found.missing.append("no BLAS library was found: `hpltune setup` installs some")
+
+
+def kernel_sentence(name: str, probes: tuple[Probe, ...]) -> str | None:
+    """What a BLAS picks by itself and what would be faster; None where its own choice is good."""
+    own = next(probe for probe in probes if probe.kernel == "auto")
+    best = probes[0]
+    if best.gflops < BETTER * own.gflops:
+        return None
+    picked = own.kernel_used or "a kernel it does not name"
+    return (
+        f"{name} picks {picked} by itself ({own.gflops:.0f} GFLOPS on one core); "
+        f"{best.kernel} gives {best.gflops:.0f}: `tune` searches over both"
+    )
+
+
+def _collisions() -> list[str]:
+    """Our packages have plain names; another distribution with the same ones would overwrite them silently."""
+    owners = packages_distributions()
+    return [
+        f"the package {name} belongs to {', '.join(owners[name])}: install hpltune in an environment of its own"
+        for name in OURS
+        if set(owners.get(name, ["hpltune"])) != {"hpltune"}
+    ]
+
+
+def render(console: Console, found: Findings, *, as_json: bool) -> None:
+    """Show the findings."""
+    if as_json:
+        print(json.dumps(_as_json(found), indent=1))
+        return
+    host = found.host
+    table = Table(show_header=False, title=f"{host.hostname}: {host.cpu_model}", title_justify="left")
+    table.add_row("cores", f"{host.physical_cores} physical, {host.logical_cpus} logical")
+    table.add_row("memory", f"{gibibytes(host.memory_available_bytes)} free of {gibibytes(host.memory_total_bytes)}")
+    table.add_row("system", f"{host.os_release}, Linux {host.kernel}{', virtual machine' if host.hypervisor else ''}")
+    table.add_row("Rpeak", "\n".join(found.rpeak.reasoning))
+    for name, value in found.facts.items():
+        table.add_row(name, value)
+    console.print(table)
+    if found.probes:
+        console.print(_kernel_table(found))
+    for sentence in found.advice:
+        console.print(f"Advice: {sentence}.", markup=False)
+    for sentence in found.missing:
+        console.print(f"Missing: {sentence}", style="red", markup=False)
+    if not found.missing:
+        console.print("Everything that `hpltune tune` needs is here.", style="green", markup=False)
+
+
+def _kernel_table(found: Findings) -> Table:
+    table = Table(title="dgemm on one core at HPL's shape, GFLOPS by kernel", title_justify="left")
+    table.add_column("BLAS")
+    table.add_column("its own choice")
+    table.add_column("kernels, fastest first")
+    for name, probes in found.probes.items():
+        own = next(probe for probe in probes if probe.kernel == "auto")
+        others = ", ".join(f"{probe.kernel} {probe.gflops:.0f}" for probe in probes if probe.kernel != "auto")
+        table.add_row(name, f"{own.kernel_used or '?'} {own.gflops:.0f}", others or "no choice")
+    return table
+
+
+def _as_json(found: Findings) -> dict[str, object]:
+    return {
+        "host": found.host.to_dict(),
+        "rpeak_gflops": found.rpeak.gflops,
+        "rpeak_reasoning": list(found.rpeak.reasoning),
+        "found": found.facts,
+        "kernels": {
+            name: [{"kernel": p.kernel, "used": p.kernel_used, "gflops": round(p.gflops, 2)} for p in probes]
+            for name, probes in found.probes.items()
+        },
+        "advice": found.advice,
+        "missing": found.missing,
+    }

@@ -1,0 +1,33 @@
+"""`hpltune export`."""
+
+from results.errors import ResultsError
+from results.export import to_csv, to_json_lines, to_markdown
+from results.statistics import rank
+from results.store import Store
+
+
+def export_text(store: Store, name: str | None, kind: str, trial: int | None) -> str:
+    """A study as text.
+
+    Args:
+        kind: "csv", "jsonl", "md" or "dat".
+        trial: with "dat", which; None takes the best.
+
+    Raises:
+        ResultsError: there is no such study or trial, or no valid run to choose the best from.
+    """
+    study = store.study(name) if name else store.newest()
+    records = store.records(study.name)
+    if kind == "csv":
+        return to_csv(records)
+    if kind == "jsonl":
+        return to_json_lines(records)
+    ranking = rank(records)
+    if not ranking and trial is None:
+        raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name} --failed` says why")
+    if kind == "md":
+        return to_markdown(ranking)
+    record = store.get(study.name, trial or ranking[0].best_record_number)
+    if not record.hpl_dat:
+        raise ResultsError(f"trial {record.number} of study {study.name} never got an HPL.dat: {record.reason}")
+    return record.hpl_dat

@@ -1,0 +1,73 @@
+"""A study's ranking as a table for people and as JSON for scripts."""
+
+from collections.abc import Mapping, Sequence
+
+from rich.table import Table
+
+from results.export import varying
+from results.metrics import mflops_per_watt, percent_of_peak, usd_per_gflops
+from results.record import Study
+from results.statistics import Ranked, relative_sd
+
+
+def figures(study: Study, gflops: float) -> dict[str, float]:
+    """The figures of merit that the study's facts allow, by name with their unit."""
+    found: dict[str, float] = {}
+    if study.rpeak_gflops:
+        found["percent_of_peak"] = percent_of_peak(gflops, study.rpeak_gflops)
+    if study.price_usd:
+        found["usd_per_gflops"] = usd_per_gflops(study.price_usd, gflops)
+    if study.power_w:
+        found["mflops_per_watt"] = mflops_per_watt(gflops, study.power_w)
+    return found
+
+
+HEADS = {
+    "percent_of_peak": ("% of peak", "{:.1f}"),
+    "usd_per_gflops": ("$/GFLOPS", "{:.2f}"),
+    "mflops_per_watt": ("MFLOPS/W", "{:.1f}"),
+}
+
+
+def ranking_table(study: Study, ranking: Sequence[Ranked], count: int) -> Table:
+    """The best configurations; only the parameters in which they differ have a column, the others stand below."""
+    shown = ranking[:count]
+    names = varying(shown)
+    noise = relative_sd(ranking)
+    same = {name: value for name, value in (shown[0].params.items() if shown else ()) if name not in names}
+    caption = "  ".join(f"{name}={value}" for name, value in same.items() if name != "threshold")
+    if noise is not None:
+        caption += f"\nrepeated runs differ by {noise:.1%} (pooled standard deviation)"
+    table = Table(title=f"Best of study {study.name}", caption=caption, title_justify="left", caption_justify="left")
+    merits = figures(study, shown[0].median_gflops) if shown else {}
+    for head in ("", "GFLOPS", "±%", "runs"):
+        table.add_column(head, justify="right")
+    for name in merits:
+        table.add_column(HEADS[name][0], justify="right")
+    for name in names:
+        table.add_column(name, justify="right" if name in {"N", "NB", "NBMIN", "DEPTH"} else "left")
+    for place, entry in enumerate(shown, start=1):
+        spread = "" if entry.spread_percent is None else f"{entry.spread_percent:.1f}"
+        cells = [str(place), f"{entry.median_gflops:.2f}", spread, str(entry.runs)]
+        own = figures(study, entry.median_gflops)
+        cells += [HEADS[name][1].format(own[name]) for name in merits]
+        table.add_row(*cells, *(str(entry.params.get(name, "")) for name in names), style="bold" if place == 1 else "")
+    return table
+
+
+def ranking_json(
+    study: Study, ranking: Sequence[Ranked], written: Mapping[str, object] | None = None
+) -> dict[str, object]:
+    """The ranking with figures of merit, as JSON can hold it."""
+    entries = [
+        {
+            "median_gflops": entry.median_gflops,
+            "gflops": list(entry.gflops),
+            "spread_percent": entry.spread_percent,
+            **figures(study, entry.median_gflops),
+            "trial": entry.best_record_number,
+            "params": dict(entry.params),
+        }
+        for entry in ranking
+    ]
+    return {"study": study.name, "rpeak_gflops": study.rpeak_gflops, "ranking": entries, **dict(written or {})}

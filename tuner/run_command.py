@@ -1,0 +1,233 @@
+"""`hpltune run`: measure an HPL.dat that is already there."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from hpl.dat import HplDat
+from hpl.dat_parse import parse
+from results.metrics import percent_of_peak
+from results.record import Kind, Study, TrialRecord
+from results.statistics import rank
+from results.store import Store
+
+from .errors import TunerError
+from .evaluate import Measured
+from .events import Listener, Notice, TrialEnded, TrialProgress, TrialStarted
+from .options import TuneOptions
+from .places import Places
+from .plan import TrialPlan, label, parse_layout, placed
+from .progress import display, outcome
+from .site import FOREIGN
+from .stopping import StopRequest, listening
+from .textbook import first_choice
+from .trials import finished, started
+from .tune_command import INTERRUPTED, told
+from .versions import versions
+from .workshop import Workshop
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """The options of `hpltune run`."""
+
+    file: Path
+    options: TuneOptions
+    like: str | None
+    layout: str | None
+    kernel: str | None
+    repeats: int
+    walltime_s: float
+    db: Path | None
+    as_json: bool
+
+
+def run_file(request: RunRequest) -> int:
+    """Measure a file; every result line it gives becomes a record of the study "run-NAME-K".
+
+    Returns:
+        0 when every run counted, 1 when one did not, 130 when the user stopped it.
+    """
+    console = Console(highlight=False, stderr=request.as_json)
+    dat, text = read_dat(request.file)
+    places = Places.of_user()
+    with Store.open(request.db or places.database) as store, listening(told) as stop, display(console) as listener:
+        for caution in dat.cautions:
+            listener(Notice(f"Caution: {request.file}: {caution}."))
+        workshop = Workshop.open(request.options, places, listener)
+        plan = plan_of(request, dat, text, workshop, store)
+        study = _new_study(request, workshop, store)
+        records: list[TrialRecord] = []
+        for _ in range(request.repeats):
+            if not stop.requested:
+                records += _measure(request, study, plan, workshop, store, listener, stop)
+        store.end_study(study, "interrupted" if stop.requested else "complete")
+    _report(console, request, study, workshop, records)
+    if stop.requested:
+        return INTERRUPTED
+    return 0 if all(record.ranked for record in records) else 1
+
+
+def read_dat(file: Path) -> tuple[HplDat, str]:
+    """A file's meaning and its text.
+
+    Raises:
+        TunerError: it cannot be read.
+        hpl.dat_parse.HplDatError: HPL would reject or misread it; every problem with its line.
+    """
+    try:
+        text = file.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise TunerError(f"{file} cannot be read: {error.strerror}") from error
+    return parse(text, str(file)), text
+
+
+def plan_of(request: RunRequest, dat: HplDat, text: str, workshop: Workshop, store: Store) -> TrialPlan:
+    """How to launch a file: as the trial it shall be like, as asked, or with the fastest BLAS filling the cores."""
+    site = workshop.site
+    cores = site.host.physical_cores
+    model = _like(request.like, store) if request.like else None
+    choice = first_choice(site)
+    if request.layout:
+        ranks, threads = parse_layout(request.layout)
+    else:
+        ranks = dat.ranks
+        threads = model.threads if model and model.threads else max(1, cores // ranks)
+    if ranks < dat.ranks:
+        raise TunerError(f"{request.file} needs {dat.ranks} ranks, but --layout {request.layout} starts {ranks}")
+    if ranks * threads > cores:
+        raise TunerError(
+            f"{request.file} needs {ranks} ranks with {threads} threads, but there are {cores} cores: more would "
+            "measure the scheduler, not HPL; change its Ps and Qs, or run it on a larger machine"
+        )
+    named = request.options.blas_only[0] if request.options.blas_only else None
+    blas = FOREIGN if site.xhpl else named or (model.blas if model else str(choice["blas"]))
+    kernel = request.kernel or (model.kernel if model and blas == model.blas else None)
+    if kernel is None:
+        probe = site.best_probe(blas)
+        kernel = probe.kernel if probe else "auto"
+    return placed(
+        site,
+        runs=tuple(dat.runs()),
+        hpl_dat=text,
+        blas=blas,
+        kernel=kernel,
+        ranks=ranks,
+        threads=threads,
+        binding=str(model.params.get("binding", "core")) if model else "core",
+    )
+
+
+def _like(name: str, store: Store) -> TrialRecord:
+    """The trial STUDY#TRIAL, or the best of STUDY."""
+    study, mark, number = name.partition("#")
+    if mark:
+        if not number.isdecimal():
+            raise TunerError(f"--like {name}: write STUDY or STUDY#TRIAL, for example default-1#12")
+        return store.get(study, int(number))
+    ranking = rank(store.records(store.study(study).name))
+    if not ranking:
+        raise TunerError(f"--like {name}: that study has no valid run")
+    return store.get(study, ranking[0].best_record_number)
+
+
+def _new_study(request: RunRequest, workshop: Workshop, store: Store) -> str:
+    taken = {study.name for study in store.studies()}
+    base = f"run-{request.file.stem}"
+    name = next(f"{base}-{k}" for k in range(1, len(taken) + 2) if f"{base}-{k}" not in taken)
+    store.create_study(
+        Study(
+            name=name,
+            created_at=datetime.now(UTC),
+            space_name=str(request.file),
+            space_text="",
+            engine="run",
+            options=request.options.to_json(),
+            host=workshop.site.host.to_dict(),
+            rpeak_gflops=workshop.site.rpeak.gflops,
+            versions=versions(workshop.site, workshop.evaluator.source),
+        )
+    )
+    return name
+
+
+def _measure(
+    request: RunRequest,
+    study: str,
+    plan: TrialPlan,
+    workshop: Workshop,
+    store: Store,
+    listener: Listener,
+    stop: StopRequest,
+) -> list[TrialRecord]:
+    """Launch the file once and commit one record for each configuration in it."""
+    layout = {
+        "blas": plan.blas,
+        "kernel": plan.kernel,
+        "layout": f"{plan.ranks}x{plan.threads}",
+        "binding": plan.binding,
+    }
+    begun = started(study, {**plan.runs[0].words(), **layout}, Kind.RUN, "")
+    begun = replace(begun, number=store.begin(begun))
+    listener(TrialStarted(begun.number, str(Kind.RUN), label(plan), None))
+    directory = workshop.places.data / "runs" / study / f"{begun.number:05d}"
+    clock_s = datetime.now(UTC)
+
+    def elapsed() -> float:
+        return (datetime.now(UTC) - clock_s).total_seconds()
+
+    measured: Measured = workshop.evaluator.evaluate(
+        plan,
+        directory,
+        request.walltime_s,
+        lambda panel: listener(TrialProgress(begun.number, panel.fraction, elapsed())),
+        stop,
+    )
+    records = []
+    for index, run in enumerate(plan.runs):
+        params = {**run.words(), **layout}
+        trial = replace(begun, params=params, key=" ".join(f"{name}={value}" for name, value in params.items()))
+        if index:
+            trial = replace(trial, number=store.begin(trial))
+        record = finished(trial, plan, measured, directory, index)
+        store.finish(record)
+        records.append(record)
+        listener(TrialEnded(record, None, elapsed(), None))
+    return records
+
+
+def _report(
+    console: Console, request: RunRequest, study: str, workshop: Workshop, records: Sequence[TrialRecord]
+) -> None:
+    peak = workshop.site.rpeak.gflops
+    if request.as_json:
+        rows = [
+            {
+                "trial": record.number,
+                "counts": record.ranked,
+                "gflops": record.gflops,
+                "time_s": record.time_s,
+                "residual": record.residual,
+                "reason": record.reason,
+                "params": dict(record.params),
+            }
+            for record in records
+        ]
+        print(json.dumps({"study": study, "rpeak_gflops": peak, "runs": rows}, indent=1))
+        return
+    for entry in rank([replace(record, kind=Kind.SEARCH) for record in records])[:3]:
+        spread = "" if entry.spread_percent is None else f" ± {entry.spread_percent:.1f} %"
+        percent = percent_of_peak(entry.median_gflops, peak)
+        console.print(
+            f"{entry.median_gflops:.2f} GFLOPS{spread} ({percent:.1f} % of Rpeak), {entry.runs} runs: "
+            f"N={entry.params['N']} NB={entry.params['NB']} {entry.params['grid']} with {entry.params['blas']}",
+            markup=False,
+        )
+    for record in records:
+        if not record.ranked:
+            console.print(f"Trial {record.number} does not count: {outcome(record).strip()}", markup=False)
+    console.print(f"Stored as study {study}.", markup=False)

@@ -1,0 +1,115 @@
+"""`hpltune show`: studies, their trials, and one trial in full."""
+
+import json
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from results.export import flat
+from results.record import Study, TrialRecord, TrialState
+from results.statistics import rank
+from results.store import Store
+
+from .progress import outcome
+from .ranking_report import figures
+from .units import duration
+
+
+def show_studies(console: Console, store: Store, *, as_json: bool) -> None:
+    """All studies, oldest first, with their best."""
+    rows = [(study, store.records(study.name)) for study in store.studies()]
+    if as_json:
+        print(json.dumps([_study_json(study, records) for study, records in rows], indent=1))
+        return
+    if not rows:
+        console.print(f"{store.path} holds no study yet: `hpltune tune` makes one.", markup=False)
+        return
+    table = Table()
+    for head in ("study", "when", "state", "engine", "trials", "failed", "best GFLOPS"):
+        table.add_column(head, justify="right" if head in {"trials", "failed", "best GFLOPS"} else "left")
+    for study, records in rows:
+        ranking = rank(records)
+        failed = sum(record.state is TrialState.FAILED for record in records)
+        best = f"{ranking[0].median_gflops:.2f}" if ranking else ""
+        when = study.created_at.astimezone().strftime("%Y-%m-%d %H:%M")
+        table.add_row(study.name, when, study.state, study.engine, str(len(records)), str(failed), best)
+    console.print(table)
+
+
+def _study_json(study: Study, records: Sequence[TrialRecord]) -> dict[str, object]:
+    ranking = rank(records)
+    return {
+        "study": study.name,
+        "created_at": study.created_at.isoformat(),
+        "state": study.state,
+        "space": study.space_name,
+        "engine": study.engine,
+        "trials": len(records),
+        "failed": sum(record.state is TrialState.FAILED for record in records),
+        "best_gflops": ranking[0].median_gflops if ranking else None,
+    }
+
+
+def show_trials(console: Console, store: Store, name: str, *, failed: bool, as_json: bool) -> None:
+    """The trials of a study in the order they were run; with `failed` only those that did not count."""
+    study = store.study(name)
+    records = [record for record in store.records(name) if not failed or not record.ranked]
+    if as_json:
+        print(json.dumps([{**flat(record), "params": dict(record.params)} for record in records], indent=1))
+        return
+    table = Table(title=f"Study {study.name} ({study.state}), space {study.space_name}, engine {study.engine}")
+    table.title_justify = "left"
+    for head in ("#", "kind", "result", "time", "configuration"):
+        table.add_column(head, justify="right" if head in {"#", "time"} else "left")
+    for record in records:
+        time = "" if record.time_s is None else duration(record.time_s)
+        table.add_row(str(record.number), str(record.kind), outcome(record).strip(), time, configuration(record))
+    console.print(table)
+
+
+def configuration(record: TrialRecord) -> str:
+    """The parameters of a trial on one line, what matters most first."""
+    first = ("blas", "kernel", "layout", "grid", "N", "NB", "BCAST", "DEPTH", "SWAP", "RFACT", "NBMIN")
+    return " ".join(f"{name}={record.params[name]}" for name in first if name in record.params)
+
+
+def show_trial(console: Console, store: Store, study: str, number: int, *, output: bool, as_json: bool) -> None:
+    """One trial: its configuration, its figures, what really ran, and where its files are."""
+    record = store.get(study, number)
+    if output:
+        print(record.output or record.errors_text, end="")
+        return
+    if as_json:
+        print(json.dumps({**flat(record), "params": dict(record.params), "hpl_dat": record.hpl_dat}, indent=1))
+        return
+    table = Table(
+        show_header=False, title=f"Study {study}, trial {number}: {outcome(record).strip()}", title_justify="left"
+    )
+    for name, value in _facts(store.study(study), record).items():
+        table.add_row(name, value)
+    console.print(table)
+
+
+def _facts(study: Study, record: TrialRecord) -> dict[str, str]:
+    facts = {"kind": str(record.kind), "state": str(record.state)}
+    if record.reason:
+        facts["reason"] = record.reason
+    if record.gflops is not None:
+        merits = figures(study, record.gflops) if record.ranked else {}
+        facts["GFLOPS"] = " ".join([f"{record.gflops:.2f}", *(f"{name}={value:.2f}" for name, value in merits.items())])
+        facts["residual"] = f"{record.residual} ({'PASSED' if record.passed else 'not passed'})"
+    if record.time_s is not None:
+        facts["time"] = f"{duration(record.time_s)} (whole launch {duration(record.cost_s or 0.0)})"
+    facts["configuration"] = " ".join(f"{name}={value}" for name, value in record.params.items())
+    if record.observed:
+        seen = record.observed
+        threads = "?" if seen.threads is None else str(seen.threads)
+        facts["really ran"] = (
+            f"{seen.library} ({seen.version}), kernel {seen.kernel or 'unknown'}, {threads} threads a rank"
+        )
+    facts["started"] = record.started_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    if record.command:
+        facts["command"] = record.command
+        facts["folder"] = record.directory
+    return facts

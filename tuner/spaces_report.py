@@ -1,0 +1,121 @@
+"""`hpltune spaces`: what there is, how large it is on this machine, and why a point is illegal."""
+
+import json
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from hpl.errors import HplError
+from search_spaces.dimension import Scalar
+from search_spaces.errors import SpaceError
+from search_spaces.load import describe, load, shipped
+from search_spaces.machine import BlasFacts, Machine
+from search_spaces.space import SearchSpace
+
+from .errors import TunerError
+from .options import TuneOptions, parse_overrides
+from .places import Places
+from .workshop import look_around
+
+DISTINCT_LIMIT = 50_000
+"""Spaces up to this size are looked through for points that HPL cannot tell apart."""
+EXAMPLE_N = 10_000
+"""Stands for the N that a budget would choose, where a space leaves it to the budget."""
+
+
+def this_machine(cores: int | None) -> Machine:
+    """The machine as spaces see it, without timing anything; `cores` imagines another number of them."""
+    options = TuneOptions()
+    try:
+        site = look_around(options, Places.of_user(), lambda _: None, probing=False)
+        machine = site.machine(all_blas=True, N=EXAMPLE_N)
+    except HplError:
+        machine = Machine(1, 2**34, {"openblas": BlasFacts()}, EXAMPLE_N)
+    return Machine(cores or machine.cores, machine.memory_bytes, machine.blas, machine.N)
+
+
+def list_spaces(console: Console, *, cores: int | None, as_json: bool) -> None:
+    """The shipped spaces with their size on this machine."""
+    machine = this_machine(cores)
+    rows = []
+    for name in shipped():
+        try:
+            size, problem = len(load(name, machine)), None
+        except SpaceError as error:
+            size, problem = 0, str(error)
+        rows.append({"space": name, "points": size, "problem": problem, "description": describe(name)})
+    if as_json:
+        print(json.dumps(rows, indent=1))
+        return
+    table = Table(caption=f"legal points with {machine.cores} cores and every BLAS found", caption_justify="left")
+    table.add_column("space")
+    table.add_column("legal points", justify="right")
+    table.add_column("what it is for")
+    for row in rows:
+        points = f"{row['points']:,}" if row["points"] else "none"
+        table.add_row(str(row["space"]), points, str(row["problem"] or row["description"]))
+    console.print(table)
+
+
+def show_space(console: Console, name: str, overrides: Sequence[str], *, cores: int | None, as_json: bool) -> None:
+    """One space: its parameters and their values, its size, and how many points HPL can tell apart.
+
+    Raises:
+        SpaceError: the space is not in order; the message names file and key.
+    """
+    space = load(name, this_machine(cores), parse_overrides(overrides))
+    distinct = space.distinct(DISTINCT_LIMIT)
+    values = {name: list(parameter.values) for name, parameter in space.parameters.items()}
+    if as_json:
+        print(
+            json.dumps(
+                {"space": space.name, "points": len(space), "distinct": distinct, "parameters": values}, indent=1
+            )
+        )
+        return
+    table = Table(title=f"Space {space.name}", title_justify="left")
+    for head in ("parameter", "values"):
+        table.add_column(head)
+    for parameter, listed in values.items():
+        by = space.parameters[parameter].by
+        table.add_row(parameter, ", ".join(map(str, listed)) + (f"  (by {by})" if by else ""))
+    console.print(table)
+    same = "" if distinct is None else f", {distinct:,} of which HPL can tell apart"
+    console.print(f"{len(space):,} legal points{same}.")
+
+
+def explain_point(
+    console: Console, name: str, text: str, overrides: Sequence[str], *, cores: int | None, as_json: bool
+) -> int:
+    """Say why a point is illegal, or that it is legal.
+
+    Args:
+        text: NAME=VALUE pairs separated by commas; what is left out takes the space's first value.
+
+    Returns:
+        0 for a legal point, 1 for an illegal one.
+    """
+    space = load(name, this_machine(cores), parse_overrides(overrides))
+    given = _point(space, text)
+    sentence = space.why_not({**space.point(0), **given})
+    if as_json:
+        print(json.dumps({"legal": sentence is None, "why": sentence}))
+    else:
+        console.print("legal" if sentence is None else f"illegal: {sentence}", markup=False)
+    return 0 if sentence is None else 1
+
+
+def _point(space: SearchSpace, text: str) -> dict[str, Scalar]:
+    point: dict[str, Scalar] = {}
+    for pair in text.split(","):
+        name, equals, value = pair.strip().partition("=")
+        if not equals or not name or not value:
+            raise TunerError(f"--explain {text}: write NAME=VALUE,NAME=VALUE")
+        known = space.parameters[name].values if name in space.parameters else ()
+        point[name] = next((choice for choice in known if str(choice) == value), _number(value))
+    return point
+
+
+def _number(text: str) -> Scalar:
+    return int(text) if text.isdecimal() else text

@@ -1,0 +1,131 @@
+"""What `hpltune tune` does once its options are understood: prepare, run the study, write and show what was found."""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from hpl.rpeak import Rpeak
+from results.store import Store
+from runners.host_facts import busy_sentence
+from search_spaces.load import space_text
+
+from .engines.registry import check_engine
+from .errors import TunerError
+from .events import Listener, Notice
+from .options import TuneOptions
+from .places import Places
+from .progress import display
+from .provision.setup import provision_if_needed
+from .ranking_report import ranking_json, ranking_table
+from .stopping import StopRequest, listening
+from .study import Outcome, tune
+from .units import duration
+from .winner import Written, write_winner
+from .workshop import Workshop
+
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of one call of `tune`.
+
+    Attributes:
+        study: name to give or, with `resume`, to go on with; None takes a new one or the newest.
+        out: folder for the winner's files; None takes one in the data directory.
+    """
+
+    options: TuneOptions
+    study: str | None
+    resume: bool
+    out: Path | None
+    db: Path | None
+    as_json: bool
+
+
+def run_tune(request: Request) -> int:
+    """Run or resume a study.
+
+    Returns:
+        The exit code: 0, 130 when the user stopped it, 1 when no run was valid.
+    """
+    console = Console(highlight=False, stderr=request.as_json)
+    check_engine(request.options.engine)
+    places = Places.of_user()
+    with Store.open(request.db or places.database) as store, listening(told) as stop:
+        name, options = _which(request, store)
+        space_text(options.space)
+        provision_if_needed(places, console, options.blas_files, program=options.xhpl is not None)
+        with display(console) as listener:
+            workshop = Workshop.open(options, places, listener)
+            _introduce(name, options, workshop.site.rpeak, listener, workshop.site.host.physical_cores)
+            outcome = tune(options, name, store, workshop, listener, stop)
+        return _finish(request, options, outcome, workshop, store, console)
+
+
+def _which(request: Request, store: Store) -> tuple[str, TuneOptions]:
+    """The study's name, and its options: those given, or those stored with a study that is resumed."""
+    if request.resume:
+        study = store.study(request.study) if request.study else store.newest()
+        return study.name, TuneOptions.from_json(study.options)
+    taken = {study.name for study in store.studies()}
+    if request.study is not None:
+        if request.study in taken:
+            raise TunerError(f"study {request.study} exists already: add --resume to go on, or choose another --study")
+        return request.study, request.options
+    base = Path(request.options.space).stem
+    number = next(number for number in range(1, len(taken) + 2) if f"{base}-{number}" not in taken)
+    return f"{base}-{number}", request.options
+
+
+def _introduce(name: str, options: TuneOptions, rpeak: Rpeak, listener: Listener, cores: int) -> None:
+    listener(Notice(f"Study {name}: space {options.space}, engine {options.engine}, {options.budget}"))
+    listener(Notice(" ".join(rpeak.reasoning)))
+    busy = busy_sentence(cores)
+    if busy:
+        listener(Notice(f"Caution: {busy}."))
+
+
+def told(stop: StopRequest) -> None:
+    """Say on standard error what a Ctrl-C will do."""
+    sentence = (
+        "Stopping at once."
+        if stop.at_once
+        else "Stopping after the running trial; press Ctrl-C again to stop it at once."
+    )
+    print(f"\n{sentence}", file=sys.stderr, flush=True)
+
+
+def _finish(
+    request: Request, options: TuneOptions, outcome: Outcome, workshop: Workshop, store: Store, console: Console
+) -> int:
+    study = store.study(outcome.study)
+    if not outcome.ranking:
+        failed = [record for record in store.records(outcome.study) if record.reason]
+        last = f"; the last one: {failed[-1].reason}" if failed else ""
+        raise TunerError(f"no run was valid, so there is no best configuration{last}")
+    out = request.out or workshop.places.data / "best" / outcome.study
+    written = write_winner(out, outcome, store, request.db)
+    if request.as_json:
+        print(json.dumps(ranking_json(study, outcome.ranking, written.to_json()), indent=1))
+    else:
+        console.print(ranking_table(study, outcome.ranking, count=5))
+        _tell_written(console, written, outcome, options)
+    return INTERRUPTED if outcome.interrupted else 0
+
+
+def _tell_written(console: Console, written: Written, outcome: Outcome, options: TuneOptions) -> None:
+    for sentence in written.sentences:
+        console.print(sentence, markup=False)
+    if outcome.full is not None and written.confirm is not None:
+        console.print(
+            f"The whole memory ({options.memory_fraction:.0%}) holds N={outcome.full.N}: expect about "
+            f"{duration(outcome.full.time_s)} and {outcome.full.gflops:.1f} GFLOPS, predicted from runs at smaller N. "
+            f"Confirm it with\n  {written.confirm}",
+            markup=False,
+        )
+    if outcome.interrupted:
+        console.print(f"Stopped before its budget was used: `hpltune tune --resume --study {outcome.study}` goes on.")

@@ -1,0 +1,63 @@
+"""Writes what a study found: the winner's HPL.dat, one for the whole memory, and the command line that ran it."""
+
+import shlex
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from hpl.dat import HplDat, render
+from results.store import Store
+
+from .files import write_text
+from .study import Outcome
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written where.
+
+    Attributes:
+        full_dat: HPL.dat for the whole memory, or None where the study measured there.
+        confirm: the command that measures it, or None.
+        sentences: all of it for the user.
+    """
+
+    hpl_dat: str
+    command: str
+    full_dat: str | None
+    confirm: str | None
+    sentences: tuple[str, ...]
+
+    def to_json(self) -> dict[str, object]:
+        """The paths and commands by name."""
+        return {name: value for name, value in asdict(self).items() if name != "sentences"}
+
+
+def write_winner(folder: Path, outcome: Outcome, store: Store, db: Path | None) -> Written:
+    """Write the files of a study's best configuration.
+
+    Args:
+        folder: made where it is missing; files of an earlier writing are replaced.
+        db: the database where it is not the user's own, for the command.
+
+    Raises:
+        TunerError: a file cannot be written.
+    """
+    folder = folder.absolute()
+    winner = outcome.ranking[0]
+    best = store.get(outcome.study, winner.best_record_number)
+    dat, command = folder / "HPL.dat", folder / "command.sh"
+    write_text(dat, best.hpl_dat)
+    ran_in = shlex.quote(best.directory)
+    line = best.command.replace(ran_in, '"$PWD"') if ran_in else best.command
+    text = f'#!/bin/sh\n# Best of study {outcome.study}, trial {best.number}.\ncd "$(dirname "$0")" && exec {line}\n'
+    write_text(command, text, executable=True)
+    sentences = [f"HPL.dat of the best: {dat}", f"Its exact command line: {command}"]
+    full_dat = confirm = None
+    if outcome.full is not None and best.hpl is not None:
+        full = folder / "HPL-full.dat"
+        write_text(full, render(HplDat.of(replace(best.hpl, N=outcome.full.N))))
+        database = f" --db {shlex.quote(str(db))}" if db else ""
+        confirm = f"hpltune run {shlex.quote(str(full))} --like {outcome.study}#{best.number}{database}"
+        full_dat = str(full)
+        sentences.append(f"HPL.dat for the whole memory: {full}")
+    return Written(str(dat), str(command), full_dat, confirm, tuple(sentences))
