@@ -4,6 +4,7 @@ Debian's libopenblas.so.0 and libblas.so.3 go through update-alternatives, and m
 that only names a library may get any. DT_RPATH comes before both.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
@@ -37,18 +38,41 @@ def link_arguments(library: BlasLibrary, search: SearchPaths, folder: Path, fina
         (folder / LIBRARIES / name).symlink_to(library.path)
         home = final / LIBRARIES
     private = search.prefix is not None and search.prefix in library.path.parents
-    companions = library_folders(search) if private else ()
-    paths = dict.fromkeys([home, library.path.parent, *companions])
-    rpath = [f"-Wl,-rpath,{path}" for path in paths]
-    return ["-L", str(library.path.parent), str(library.path), "-Wl,--disable-new-dtags", *rpath]
+    folders = library_folders(search) if private else ()
+    rpath = [f"-Wl,-rpath,{path}" for path in dict.fromkeys([home, library.path.parent, *folders])]
+    beneath = [str(path) for path in _companions(library.path, folders)]
+    needed = ["-Wl,--no-as-needed", *beneath] if beneath else []
+    return ["-L", str(library.path.parent), str(library.path), *needed, "-Wl,--disable-new-dtags", *rpath]
+
+
+def _companions(path: Path, folders: Sequence[Path]) -> list[Path]:
+    """What a library needs, directly or not, and lies in these folders.
+
+    The program names them itself, because some linkers (LLVM's, in PyPI's ziglang) write a DT_RUNPATH, which the loader
+    does not look into for what a library needs.
+    """
+    found: list[Path] = []
+    waiting = [path]
+    while waiting:
+        for name in _dynamic(waiting.pop(), "DT_NEEDED", "needed"):
+            companion = next((folder / name for folder in folders if (folder / name).exists()), None)
+            if companion is not None and companion not in found:
+                found.append(companion)
+                waiting.append(companion)
+    return found
 
 
 def soname(path: Path) -> str | None:
-    """The name a library wants to be asked for; None where it has none or nothing here can read it."""
+    """The name a library wants to be asked for; None where it has none or is no ELF file."""
+    return next(iter(_dynamic(path, "DT_SONAME", "soname")), None)
+
+
+def _dynamic(path: Path, tag: str, attribute: str) -> list[str]:
+    """The values of one kind of tag in a library's dynamic section; none for what is no ELF file."""
     try:
         with path.open("rb") as file:
             dynamic = ELFFile(file).get_section_by_name(".dynamic")
-            tags = dynamic.iter_tags("DT_SONAME") if isinstance(dynamic, DynamicSection) else ()
-            return next((str(tag.soname) for tag in tags), None)  # type: ignore[attr-defined]  # set when it is read
+            tags = dynamic.iter_tags(tag) if isinstance(dynamic, DynamicSection) else ()
+            return [str(getattr(entry, attribute)) for entry in tags]
     except (OSError, ELFError):
-        return None
+        return []

@@ -78,6 +78,10 @@ class Meter:
         """
         if self.budget.trials is not None and self.trials >= self.budget.trials:
             return f"all {self.budget.trials} trials are done"
+        return self.out_of_time(next_run_s)
+
+    def out_of_time(self, next_run_s: float) -> str | None:
+        """The sentence why a run of so many seconds does not fit any more, or None; trials are not looked at."""
         remaining_s = self.remaining_s()
         if remaining_s is not None and remaining_s < next_run_s:
             return f"the budget ({self.budget}) has no room for another run of about {duration(next_run_s)}"

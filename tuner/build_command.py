@@ -2,13 +2,11 @@
 
 import json
 
-from rich.console import Console
-
 from hpl.build import Recipe, build
 
 from .options import TuneOptions
 from .places import Places
-from .progress import display
+from .progress import display, output
 from .workshop import Workshop
 
 
@@ -18,7 +16,7 @@ def build_programs(options: TuneOptions, *, as_json: bool) -> None:
     Raises:
         hpl.errors.HplError: something is missing, or a build failed.
     """
-    console = Console(highlight=False, stderr=as_json)
+    console = output(stderr=as_json)
     with display(console) as listener:
         workshop = Workshop.open(options, Places.of_user(), listener, probing=False)
         names = [entry.name for entry in workshop.site.blas]

@@ -1,7 +1,7 @@
 """`hpltune export`."""
 
 from results.errors import ResultsError
-from results.export import to_csv, to_json_lines, to_markdown
+from results.export import to_csv, to_hpl_dat, to_json_lines, to_markdown
 from results.statistics import rank
 from results.store import Store
 
@@ -26,8 +26,5 @@ def export_text(store: Store, name: str | None, kind: str, trial: int | None) ->
     if not ranking and trial is None:
         raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name} --failed` says why")
     if kind == "md":
-        return to_markdown(ranking)
-    record = store.get(study.name, trial or ranking[0].best_record_number)
-    if not record.hpl_dat:
-        raise ResultsError(f"trial {record.number} of study {study.name} never got an HPL.dat: {record.reason}")
-    return record.hpl_dat
+        return to_markdown(ranking, study)
+    return to_hpl_dat(store.get(study.name, trial or ranking[0].best_record_number))

@@ -48,8 +48,8 @@ def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdi
     found = output.parse(stdout)
     reports = parse_reports(stderr)
     observed = observe(reports)
-    mismatch = _mismatch(plan, reports)
     ended = _end(plan, status, found, stderr)
+    mismatch = None if ended and not reports else _mismatch(plan, reports)
     faults = tuple(
         mismatch or _fault(asked, found.results[i] if i < len(found.results) else None, ended)
         for i, asked in enumerate(plan.runs)

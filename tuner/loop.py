@@ -82,7 +82,7 @@ class Loop:
         if runs:
             self.listener(PhaseStarted("confirmation", len(runs)))
         for params in runs:
-            if self.stop.requested or self.meter.used_up(self.expected_s or 0.0):
+            if self.stop.requested or self.meter.out_of_time(self.expected_s or 0.0):
                 break
             self.trial(params, Kind.CONFIRMATION)
         return self.ranking()

@@ -13,6 +13,8 @@ STEP = 64
 SMALLEST_N = 512
 RUNS_IN_BUDGET = 30
 """Runs a study should have room for: enough for a few points per dimension and the confirmation of three."""
+ROUGH_BELOW = 0.3
+"""Predictions from runs below this part of N were 2 to 10 % off in the Dahu data."""
 LARGEST_SHARE = 0.1
 """A single run is ended when it has taken this part of the budget."""
 
@@ -64,12 +66,19 @@ class Extrapolation:
     Attributes:
         coefficients: a, b, c of T = a N^3 + b N^2 + c N, all at least zero.
         time_s, gflops: predicted for `N`.
+        largest_n: N of the largest run it is made from.
     """
 
     N: int
     coefficients: tuple[float, float, float]
     time_s: float
     gflops: float
+    largest_n: int
+
+    @property
+    def rough(self) -> bool:
+        """Whether the runs were so small against N that the prediction may be off by more than a few percent."""
+        return self.largest_n < ROUGH_BELOW * self.N
 
 
 def extrapolate(samples: Sequence[Sample], N: int) -> Extrapolation:
@@ -93,4 +102,4 @@ def extrapolate(samples: Sequence[Sample], N: int) -> Extrapolation:
     solution, _ = nnls(terms / scale, np.ones(len(samples)))
     a, b, c = (float(value) for value in solution / scale)
     time_s = a * N**3 + b * N**2 + c * N
-    return Extrapolation(N, (a, b, c), time_s, flop_count(N) / time_s / 1e9)
+    return Extrapolation(N, (a, b, c), time_s, flop_count(N) / time_s / 1e9, max(sample.N for sample in samples))

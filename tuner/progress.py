@@ -1,5 +1,6 @@
 """Shows a running study: a live display on a terminal, one plain line per event elsewhere."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -17,6 +18,16 @@ PHASES = {
     "confirmation": "Confirmation: the best again, interleaved",
     "extrapolation": "Smaller runs of the winner, to predict the full-memory run",
 }
+
+
+PIPE_WIDTH = 160
+"""Columns where the output is no terminal: wide enough for tables, and for `less -S`."""
+
+
+def output(*, stderr: bool = False) -> Console:
+    """Where people read: colours and the terminal's width only on a terminal."""
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else PIPE_WIDTH)
 
 
 def outcome(record: TrialRecord) -> str:

@@ -1,25 +1,20 @@
 """A study's ranking as a table for people and as JSON for scripts."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 from rich.table import Table
 
 from results.export import varying
-from results.metrics import mflops_per_watt, percent_of_peak, usd_per_gflops
+from results.metrics import merit
 from results.record import Study
 from results.statistics import Ranked, relative_sd
 
 
 def figures(study: Study, gflops: float) -> dict[str, float]:
     """The figures of merit that the study's facts allow, by name with their unit."""
-    found: dict[str, float] = {}
-    if study.rpeak_gflops:
-        found["percent_of_peak"] = percent_of_peak(gflops, study.rpeak_gflops)
-    if study.price_usd:
-        found["usd_per_gflops"] = usd_per_gflops(study.price_usd, gflops)
-    if study.power_w:
-        found["mflops_per_watt"] = mflops_per_watt(gflops, study.power_w)
-    return found
+    merits = merit(gflops, rpeak_gflops=study.rpeak_gflops, price_usd=study.price_usd, power_w=study.power_w)
+    return {name: value for name, value in asdict(merits).items() if value is not None}
 
 
 HEADS = {

@@ -21,7 +21,7 @@ from .events import Listener, Notice, TrialEnded, TrialProgress, TrialStarted
 from .options import TuneOptions
 from .places import Places
 from .plan import TrialPlan, label, parse_layout, placed
-from .progress import display, outcome
+from .progress import display, outcome, output
 from .site import FOREIGN
 from .stopping import StopRequest, listening
 from .textbook import first_choice
@@ -52,7 +52,7 @@ def run_file(request: RunRequest) -> int:
     Returns:
         0 when every run counted, 1 when one did not, 130 when the user stopped it.
     """
-    console = Console(highlight=False, stderr=request.as_json)
+    console = output(stderr=request.as_json)
     dat, text = read_dat(request.file)
     places = Places.of_user()
     with Store.open(request.db or places.database) as store, listening(told) as stop, display(console) as listener:
@@ -110,6 +110,8 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, workshop: Workshop, sto
     if kernel is None:
         probe = site.best_probe(blas)
         kernel = probe.kernel if probe else "auto"
+    elif kernel not in (known := ("auto", *site.kernels(blas, slow=True))):
+        raise TunerError(f"--kernel {kernel}: {blas} has {', '.join(known)} on this CPU")
     return placed(
         site,
         runs=tuple(dat.runs()),
@@ -219,7 +221,7 @@ def _report(
         ]
         print(json.dumps({"study": study, "rpeak_gflops": peak, "runs": rows}, indent=1))
         return
-    for entry in rank([replace(record, kind=Kind.SEARCH) for record in records])[:3]:
+    for entry in rank(records)[:3]:
         spread = "" if entry.spread_percent is None else f" ± {entry.spread_percent:.1f} %"
         percent = percent_of_peak(entry.median_gflops, peak)
         console.print(

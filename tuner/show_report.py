@@ -27,7 +27,7 @@ def show_studies(console: Console, store: Store, *, as_json: bool) -> None:
         return
     table = Table()
     for head in ("study", "when", "state", "engine", "trials", "failed", "best GFLOPS"):
-        table.add_column(head, justify="right" if head in {"trials", "failed", "best GFLOPS"} else "left")
+        table.add_column(head, justify="right" if head in {"trials", "failed", "best GFLOPS"} else "left", no_wrap=True)
     for study, records in rows:
         ranking = rank(records)
         failed = sum(record.state is TrialState.FAILED for record in records)

@@ -101,7 +101,6 @@ def load_space(options: TuneOptions, site: Site, N: int) -> SearchSpace:
 def _begin(store: Store, name: str, options: TuneOptions, workshop: Workshop) -> Sequence[TrialRecord]:
     site, source = workshop.site, workshop.evaluator.source
     if name in {study.name for study in store.studies()}:
-        store.take(name)
         store.abandon_running(name, "hpltune was killed while this trial ran")
         return store.records(name)
     store.create_study(
@@ -157,7 +156,7 @@ def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialR
         return
     loop.walltime_s = PATIENCE * loop.expected_s + 60.0
     loop.listener(Notice(f"N={largest_asked}: a run should take about {duration(loop.expected_s)}."))
-    refused = loop.meter.used_up(loop.expected_s)
+    refused = loop.meter.out_of_time(loop.expected_s)
     if refused:
         raise TunerError(f"{refused}: raise --budget or choose a smaller N with --set N=…")
 

@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from .errors import TunerError
 from .events import Listener, Notice
 from .options import TuneOptions
 from .places import Places
-from .progress import display
+from .progress import display, output
 from .provision.setup import provision_if_needed
 from .ranking_report import ranking_json, ranking_table
 from .stopping import StopRequest, listening
@@ -52,7 +54,7 @@ def run_tune(request: Request) -> int:
     Returns:
         The exit code: 0, 130 when the user stopped it, 1 when no run was valid.
     """
-    console = Console(highlight=False, stderr=request.as_json)
+    console = output(stderr=request.as_json)
     check_engine(request.options.engine)
     places = Places.of_user()
     with Store.open(request.db or places.database) as store, listening(told) as stop:
@@ -62,7 +64,8 @@ def run_tune(request: Request) -> int:
         with display(console) as listener:
             workshop = Workshop.open(options, places, listener)
             _introduce(name, options, workshop.site.rpeak, listener, workshop.site.host.physical_cores)
-            outcome = tune(options, name, store, workshop, listener, stop)
+            with closing_study(name, store):
+                outcome = tune(options, name, store, workshop, listener, stop)
         return _finish(request, options, outcome, workshop, store, console)
 
 
@@ -83,10 +86,24 @@ def _which(request: Request, store: Store) -> tuple[str, TuneOptions]:
 
 def _introduce(name: str, options: TuneOptions, rpeak: Rpeak, listener: Listener, cores: int) -> None:
     listener(Notice(f"Study {name}: space {options.space}, engine {options.engine}, {options.budget}"))
-    listener(Notice(" ".join(rpeak.reasoning)))
+    listener(Notice(f"{rpeak.reasoning[-1]} `hpltune doctor` tells why."))
     busy = busy_sentence(cores)
     if busy:
         listener(Notice(f"Caution: {busy}."))
+
+
+@contextmanager
+def closing_study(name: str, store: Store) -> Iterator[None]:
+    """Leave no study behind that looks as if it were running: an error before its first trial removes it."""
+    try:
+        yield
+    except BaseException:
+        if name in {study.name for study in store.studies()}:
+            if store.records(name):
+                store.end_study(name, "interrupted")
+            else:
+                store.delete_study(name)
+        raise
 
 
 def told(stop: StopRequest) -> None:
@@ -123,7 +140,8 @@ def _tell_written(console: Console, written: Written, outcome: Outcome, options:
     if outcome.full is not None and written.confirm is not None:
         console.print(
             f"The whole memory ({options.memory_fraction:.0%}) holds N={outcome.full.N}: expect about "
-            f"{duration(outcome.full.time_s)} and {outcome.full.gflops:.1f} GFLOPS, predicted from runs at smaller N. "
+            f"{duration(outcome.full.time_s)} and {outcome.full.gflops:.0f} GFLOPS, predicted from runs up to "
+            f"N={outcome.full.largest_n}{', which is rough' if outcome.full.rough else ''}. "
             f"Confirm it with\n  {written.confirm}",
             markup=False,
         )

@@ -32,7 +32,7 @@ static const char *rank_of_launcher(void)
 }
 
 /* Some libraries choose their kernel, or load it, only at the first call. */
-static void call_once(void *function)
+static void multiply_once(void *function)
 {
     double a = 1.0, b = 1.0, c = 0.0;
     int n = 1;
@@ -152,7 +152,7 @@ __attribute__((constructor)) static void hpltune_witness(void)
     }
     if (!dgemm)
         return; /* mpirun itself under LD_PRELOAD, or a statically linked BLAS */
-    call_once(dgemm);
+    multiply_once(dgemm);
     if (dladdr(dgemm, &where) && where.dli_fname) {
         char real[4096];
         quote(file, sizeof file, realpath(where.dli_fname, real) ? real : where.dli_fname);

@@ -1,6 +1,5 @@
 """Options that several commands share, and the few lines that open what they name."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -88,14 +87,14 @@ def open_store(db: Path | None, *, create: bool) -> "Store":
 
 
 def console() -> "Console":
-    """Standard output as Rich sees it: colours only on a terminal."""
-    from rich.console import Console
+    """Standard output for people."""
+    from ..progress import output
 
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    return output()
 
 
 def errors() -> "Console":
-    """Standard error, for progress beside a result that a script reads."""
-    from rich.console import Console
+    """Standard error for people, beside a result that a script reads."""
+    from ..progress import output
 
-    return Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+    return output(stderr=True)
