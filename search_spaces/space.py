@@ -197,7 +197,7 @@ class SearchSpace:
             parts = [part for part in grown if self._broken(part, ready) is None]
             if not parts:
                 raise SpaceError(
-                    f"the space {self.name} has no legal point: {self._broken(grown[0], ready) or 'no value is left'}"
+                    f"no legal point: {self._broken(grown[0], ready) or 'no value is left'}"
                 )
         return sorted(parts, key=lambda part: self._order(part, names))
 

@@ -99,8 +99,9 @@ def _end(plan: TrialPlan, status: JobStatus, found: HplOutput, stderr: str) -> F
         return None
     if status.state is JobState.TIMEOUT:
         return Fault(Invalidity.TIMEOUT, f"{status.message}{_reached(stderr)}")
-    if found.errors:
-        return Fault(Invalidity.RUNTIME, f"HPL says: {found.errors[0]}")
+    errors = found.errors or output.parse(stderr).errors
+    if errors:
+        return Fault(Invalidity.RUNTIME, f"HPL says: {errors[0]}")
     return Fault(Invalidity.RUNTIME, status.message or f"HPL printed {len(found.results)} of {len(plan.runs)} results")
 
 

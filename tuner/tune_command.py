@@ -120,6 +120,9 @@ def _finish(
     request: Request, options: TuneOptions, outcome: Outcome, workshop: Workshop, store: Store, console: Console
 ) -> int:
     study = store.study(outcome.study)
+    if not outcome.ranking and outcome.interrupted:
+        console.print(f"Stopped before its first result: `hpltune tune --resume --study {outcome.study}` goes on.")
+        return INTERRUPTED
     if not outcome.ranking:
         failed = [record for record in store.records(outcome.study) if record.reason]
         last = f"; the last one: {failed[-1].reason}" if failed else ""

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,10 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
     (r"No space left on device", "the disk is full"),
 )  # fmt: skip
 """What Open MPI prints, and what it means; the first that matches counts."""
+
+
+FIRST_SIGNAL = 128
+"""What shells and mpirun add to the number of a signal to make an exit code."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +65,13 @@ class OpenMpi:
         return [*argv, *job.program]
 
     def explain(self, exit_code: int, stderr: str) -> str:
-        """What Open MPI said, in one sentence."""
+        """What Open MPI said, in one sentence; a code above 128 is the signal that ended a rank."""
+        said = stderr
+        if FIRST_SIGNAL < exit_code < FIRST_SIGNAL + signal.NSIG:
+            number = exit_code - FIRST_SIGNAL
+            said += f"\nexited on signal {number} ({signal.strsignal(number)})"
         for pattern, sentence in _SAYINGS:
-            match = re.search(pattern, stderr)
+            match = re.search(pattern, said)
             if match:
                 return match.expand(sentence) if "\\" in sentence else sentence
         last = [line.strip() for line in stderr.splitlines() if line.strip(" -") and not line.startswith("hpltune-")]

@@ -1,8 +1,9 @@
 """The contract of an engine; `tests/contracts/engine_contract.py` checks it for every one of them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from search_spaces.dimension import Point, Scalar
@@ -29,9 +30,9 @@ class Outcome:
 class Engine(ABC):
     """Says what to try next, and learns what came of it.
 
-    It never asks an illegal point, nor one whose key (`SearchSpace.key`) it asked before or was told of: repeats are the
-    loop's business. It may be asked several times before it is told. Everything it knows it was told, so an
-    engine that is told the records of a stored study goes on from there.
+    It never asks an illegal point, nor one whose key (`SearchSpace.key`) it asked before or was told of: repeats are
+    the loop's business. It may be asked several times before it is told. Everything it knows it was told, so an engine
+    that is told the records of a stored study goes on from there.
 
     Args:
         space: the legal points.
@@ -44,7 +45,7 @@ class Engine(ABC):
         self.seed = seed
         self.options = options
         self.told: dict[str, list[Outcome]] = {}
-        self._asked: set[str] = set()
+        self._pending: set[str] = set()
         self._keys: dict[tuple[tuple[str, Scalar], ...], str] = {}
 
     def ask(self) -> dict[str, Scalar] | None:
@@ -52,21 +53,47 @@ class Engine(ABC):
         point = self._propose()
         if point is None:
             return None
-        self._asked.add(self.key(point))
+        self._pending.add(self.key(point))
         return point
 
     def tell(self, params: Point, outcome: Outcome) -> None:
-        """Learn what came of a point, asked or not. Points of other spaces are passed over."""
-        point = {name: params[name] for name in self.space.parameters if name in params}
-        if self.space.why_not(point) is not None:
+        """Learn what came of a point, asked or not; it may be complete. What is not of this space is passed over."""
+        point = self._own(params)
+        if self.space.why_not(point) is not None or not self._same_configuration(params, point):
             return
-        self.told.setdefault(self.key(point), []).append(outcome)
+        key = self.key(point)
+        self._pending.discard(key)
+        self.told.setdefault(key, []).append(outcome)
         self._learn(point, outcome)
+
+    def rate(self, point: Point) -> float | None:
+        """The median of the GFLOPS a point was told, or None where it never counted or was not told yet."""
+        rates = [outcome.gflops for outcome in self.told.get(self.key(point), ()) if outcome.gflops is not None]
+        return median(rates) if rates else None
+
+    def moved(self, point: Point, name: str, value: Scalar) -> dict[str, Scalar] | None:
+        """The legal point with one value changed, and what must change with it; None where there is none."""
+        wish = {**point, name: value}
+        if self.space.why_not(wish) is None:
+            return wish
+        nearest = self.space.nearest(wish)
+        return nearest if nearest.get(name) == value else None
+
+    def neighbours(self, point: Point) -> Iterator[dict[str, Scalar]]:
+        """Legal points that differ in one value, and in what must change with it; nearest values first."""
+        for name, parameter in self.space.varying.items():
+            if name in point:
+                values = parameter.values_in(point)
+                place = values.index(point[name])
+                for value in sorted(values, key=lambda other: abs(values.index(other) - place))[1:]:
+                    moved = self.moved(point, name, value)
+                    if moved is not None:
+                        yield moved
 
     def seen(self, point: Point) -> bool:
         """Whether the point, or one that HPL cannot tell from it, was asked or told."""
         key = self.key(point)
-        return key in self._asked or key in self.told
+        return key in self._pending or key in self.told
 
     def key(self, point: Point) -> str:
         """`SearchSpace.key`, remembered."""
@@ -82,6 +109,21 @@ class Engine(ABC):
     @abstractmethod
     def _propose(self) -> dict[str, Scalar] | None:
         """A legal point that was not seen, or None."""
+
+    def _own(self, params: Point) -> dict[str, Scalar]:
+        """A complete point without what the space leaves to defaults or has no values of in this case."""
+        own = {}
+        for name, parameter in self.space.parameters.items():
+            absent = parameter.by is not None and parameter.by in params and not parameter.values_in(params)
+            if name in params and not absent:
+                own[name] = params[name]
+        return own
+
+    def _same_configuration(self, params: Point, point: Point) -> bool:
+        """Whether a told point is what the space would run; N may differ where it follows from the free memory."""
+        full = self.space.complete(point)
+        derived = {"N"} if "memory_fraction" in point else set()
+        return all(name in derived or (name in full and full[name] == params[name]) for name in params)
 
     def _learn(self, point: Point, outcome: Outcome) -> None:  # noqa: B027 - most engines look at `told` when asked
         """Take in one outcome of a legal point."""

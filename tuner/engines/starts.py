@@ -2,30 +2,52 @@
 
 from collections.abc import Iterator
 
-from search_spaces.dimension import Point, Scalar
+from hpl.sizing import process_grids
+from search_spaces.dimension import Point, Scalar, ranks_and_threads
 from search_spaces.space import SearchSpace
 
+from ..textbook import NB_BY_FAMILY, NB_BY_KERNEL, NB_UNKNOWN
+
 ADVICE: tuple[dict[str, Scalar], ...] = (
-    {"NB": 192, "DEPTH": 1, "BCAST": "1rM", "SWAP": "mix", "RFACT": "crout", "PFACT": "right", "NBMIN": 4, "NDIV": 2},
-    {"NB": 256, "DEPTH": 0, "BCAST": "2rM", "SWAP": "long", "RFACT": "right", "PFACT": "crout", "NBMIN": 8, "NDIV": 2},
+    {"DEPTH": 1, "BCAST": "1rM", "SWAP": "mix", "RFACT": "crout", "PFACT": "right", "NBMIN": 4, "NDIV": 2},
+    {"DEPTH": 0, "BCAST": "2rM", "SWAP": "long", "RFACT": "right", "PFACT": "crout", "NBMIN": 8, "NDIV": 2},
 )
-"""HPL's own advice (TUNING), and the settings of published runs that differ most from it."""
-BEFORE_ANYTHING = ("layout", "blas")
-"""What changes the rate most; each of their values is started from once, with the first kernel of the BLAS."""
+"""HPL's own advice (TUNING), and the settings of published runs that differ most from it. NB and grid are computed."""
 
 
 def starts(space: SearchSpace) -> Iterator[Point]:
-    """The space's own start points and the general advice, each for every layout and BLAS, likeliest first."""
-    advice = [*space.starts, *(space.nearest(advised) for advised in ADVICE)]
-    varied: list[Point] = [{}]
-    for name in BEFORE_ANYTHING:
-        if name in space.varying:
-            varied = [{**point, name: value} for point in varied for value in space.parameters[name].values]
-    for advised in advice:
-        for variation in varied:
-            wish = {name: value for name, value in advised.items() if name != "kernel" or "blas" not in variation}
-            wish |= variation
-            kernel = space.parameters.get("kernel")
-            if kernel is not None and kernel.by in wish and kernel.values_in(wish):
-                wish["kernel"] = kernel.values_in(wish)[0]
-            yield space.nearest(wish)
+    """The general advice, the space's own start points, then the advice once for each other BLAS.
+
+    A space lists its BLAS libraries, their kernels and its layouts best guess first. NB is the K-blocking of the BLAS,
+    the grid the squarest with P <= Q. The same point may come twice. There are few on purpose: on synthetic machines
+    with five layouts a start for each of them cost more trials than it saved.
+    """
+    for advice in ADVICE:
+        yield _start(space, advice)
+    yield from space.starts
+    if "blas" in space.varying:
+        for blas in space.parameters["blas"].values:
+            yield _start(space, {**ADVICE[0], "blas": blas})
+
+
+def _start(space: SearchSpace, wish: Point) -> dict[str, Scalar]:
+    """The legal point nearest to a wish, with what follows from the wish filled in."""
+    full = dict(wish)
+    for name in ("layout", "blas", "kernel"):
+        if name not in full and name in space.parameters:
+            values = space.parameters[name].values_in(full)
+            full.update({name: values[0]} if values else {})
+    complete = space.complete(full)
+    ranks, _ = ranks_and_threads(complete["layout"])
+    P, Q = process_grids(ranks)[0]
+    full["grid"] = f"{P}x{Q}"
+    full["NB"] = _natural_nb(str(complete["blas"]), str(complete.get("kernel", "auto")))
+    for name in ("NB", "NBMIN"):
+        if name in space.parameters:
+            values = space.parameters[name].values
+            full[name] = min(values, key=lambda value: abs(float(value) - float(full[name])))
+    return space.nearest(full)
+
+
+def _natural_nb(blas: str, kernel: str) -> int:
+    return NB_BY_KERNEL.get(kernel.lower(), NB_BY_FAMILY.get(blas, NB_UNKNOWN))

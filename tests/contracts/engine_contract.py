@@ -1,0 +1,203 @@
+"""What every engine must do. A test class inherits it and gives a fixture `make_engine(space, seed)`."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from landscape import Landscape
+
+from search_spaces.dimension import Point
+from search_spaces.load import load
+from search_spaces.machine import BlasFacts, Machine
+from search_spaces.space import SearchSpace
+from tuner.engines.base import Engine, Outcome
+
+MakeEngine = Callable[[SearchSpace, int], Engine]
+FAILED = Outcome(gflops=None, state="failed")
+
+ONE_POINT = "parameters = { NB = 128, DEPTH = 0 }"
+SMALL = """
+[parameters]
+grid = "auto"
+NB = [64, 128, 192]
+BCAST = ["1rg", "1rM", "LnM"]
+DEPTH = [0, 1]
+"""
+CONDITIONAL = """
+[parameters]
+layout = "auto"
+blas = "auto"
+kernel = "auto"
+NB = [64, 128, 192, 256]
+grid = "auto"
+DEPTH = [0, 1]
+SWAP = ["bin", "mix"]
+swap_threshold = { by = "SWAP", mix = [32, 64, 128] }
+"""
+
+
+def space_of(text: str, cores: int = 4) -> SearchSpace:
+    """A space on a machine with two libraries that have kernels of their own and one without threads."""
+    libraries = {
+        "openblas": BlasFacts(("Haswell", "Zen"), threaded=True),
+        "blis": BlasFacts(("haswell", "zen", "zen2"), threaded=True),
+        "reference": BlasFacts(("auto",), threaded=False),
+    }
+    return load("made for a test", Machine(cores=cores, memory_bytes=2**34, blas=libraries, N=4000), text=text)
+
+
+def drive(engine: Engine, landscape: Landscape, trials: int) -> list[Point]:
+    """Ask and tell; the points that were asked."""
+    asked: list[Point] = []
+    for _ in range(trials):
+        point = engine.ask()
+        if point is None:
+            break
+        asked.append(point)
+        engine.tell(point, Outcome(landscape.rate(point)))
+    return asked
+
+
+def assert_new_and_legal(space: SearchSpace, points: Sequence[Point], before: Sequence[Point] = ()) -> None:
+    """Every point is legal, and HPL can tell each from all others and from those before."""
+    assert [space.why_not(point) for point in points] == [None] * len(points)
+    keys = [space.key(point) for point in (*before, *points)]
+    assert len(set(keys)) == len({space.key(point) for point in before}) + len(points)
+
+
+class EngineContract:
+    asks_every_point = True
+    """Whether it goes on until nothing is left, or may stop when it expects nothing more."""
+
+    @pytest.fixture
+    def small(self) -> SearchSpace:
+        return space_of(SMALL)
+
+    @pytest.fixture
+    def conditional(self) -> SearchSpace:
+        return space_of(CONDITIONAL)
+
+    # what it asks
+
+    def test_asks_each_distinct_point_of_a_small_space_once_and_then_none(
+        self, make_engine: MakeEngine, small: SearchSpace
+    ) -> None:
+        engine = make_engine(small, 0)
+        asked = drive(engine, Landscape(small, 0), len(small) + 1)
+        assert_new_and_legal(small, asked)
+        assert engine.ask() is None
+        assert engine.ask() is None
+        if self.asks_every_point:
+            assert {small.key(point) for point in asked} == {small.key(point) for point in small}
+
+    def test_asks_only_new_and_legal_points_where_parameters_depend_on_others(
+        self, make_engine: MakeEngine, conditional: SearchSpace
+    ) -> None:
+        asked = drive(make_engine(conditional, 1), Landscape(conditional, 1), 60)
+        assert_new_and_legal(conditional, asked)
+        assert len(asked) > 10
+
+    def test_asks_the_only_point_of_a_space_once(self, make_engine: MakeEngine) -> None:
+        space = space_of(ONE_POINT)
+        engine = make_engine(space, 0)
+        assert engine.ask() == {"NB": 128, "DEPTH": 0}
+        assert engine.ask() is None
+
+    @pytest.mark.parametrize("space_name", ["default", "full", "quick"])
+    def test_copes_with_shipped_spaces_on_one_core(self, make_engine: MakeEngine, space_name: str) -> None:
+        machine = Machine(cores=1, memory_bytes=2**34, blas={"openblas": BlasFacts()}, N=4000)
+        space = load(space_name, machine)
+        assert_new_and_legal(space, drive(make_engine(space, 0), Landscape(space, 0), 15))
+
+    # repeatable
+
+    def test_the_same_seed_and_outcomes_lead_to_the_same_questions(
+        self, make_engine: MakeEngine, conditional: SearchSpace
+    ) -> None:
+        first, second = (drive(make_engine(conditional, 5), Landscape(conditional, 5), 30) for _ in range(2))
+        assert first == second
+
+    def test_goes_on_after_a_restart_as_if_there_had_been_none(
+        self, make_engine: MakeEngine, conditional: SearchSpace
+    ) -> None:
+        landscape = Landscape(conditional, 2)
+        whole = drive(make_engine(conditional, 2), landscape, 40)
+        resumed = make_engine(conditional, 2)
+        for point in whole[:17]:
+            resumed.tell(conditional.complete(point), Outcome(landscape.rate(point)))
+        assert whole[:17] + drive(resumed, landscape, 23) == whole
+
+    def test_can_be_rebuilt_from_records_in_any_order(self, make_engine: MakeEngine, conditional: SearchSpace) -> None:
+        landscape = Landscape(conditional, 3)
+        before = drive(make_engine(conditional, 3), landscape, 25)
+        engine = make_engine(conditional, 3)
+        for point in reversed(before):
+            engine.tell(point, Outcome(landscape.rate(point)))
+        assert_new_and_legal(conditional, drive(engine, landscape, 10), before)
+
+    # what it is told
+
+    def test_never_asks_a_point_that_the_user_measured_already(
+        self, make_engine: MakeEngine, small: SearchSpace
+    ) -> None:
+        engine = make_engine(small, 0)
+        known = [small.point(number) for number in (0, 7, 20)]
+        for point in known:
+            engine.tell(small.complete(point), Outcome(10.0))
+        assert_new_and_legal(small, drive(engine, Landscape(small, 0), len(small)), known)
+
+    @pytest.mark.parametrize(
+        "foreign",
+        [
+            {},
+            {"NB": 77, "grid": "2x2", "BCAST": "1rg", "DEPTH": 0},
+            {"NB": 64, "grid": "2x3", "BCAST": "1rg", "DEPTH": 0},
+            {"NB": 64, "grid": "2x2", "BCAST": "1rg", "DEPTH": 0, "N": 1000},
+            {"NB": 64, "grid": "2x2", "BCAST": "1rg", "DEPTH": 0, "kernel": "Zen"},
+            {"NB": 64, "grid": "2x2", "BCAST": "1rg", "DEPTH": 0, "mpi.btl": "tcp"},
+            {"NB": "many", "colour": "green"},
+        ],
+    )
+    def test_passes_over_what_is_not_of_its_space(
+        self, make_engine: MakeEngine, small: SearchSpace, foreign: Point
+    ) -> None:
+        engine, untold = make_engine(small, 0), make_engine(small, 0)
+        engine.tell(foreign, Outcome(1e6))
+        engine.tell(foreign, FAILED)
+        landscape = Landscape(small, 0)
+        assert drive(engine, landscape, 12) == drive(untold, landscape, 12)
+
+    def test_takes_repeats_of_a_point_it_asked(self, make_engine: MakeEngine, small: SearchSpace) -> None:
+        engine = make_engine(small, 0)
+        asked = []
+        for _ in range(6):
+            point = engine.ask()
+            assert point is not None
+            asked.append(point)
+            for gflops in (10.0, 11.0, 10.5):
+                engine.tell(point, Outcome(gflops))
+        assert_new_and_legal(small, asked)
+
+    def test_goes_on_when_every_trial_fails(self, make_engine: MakeEngine, conditional: SearchSpace) -> None:
+        engine = make_engine(conditional, 0)
+        asked = []
+        for _ in range(40):
+            point = engine.ask()
+            if point is None:
+                break
+            asked.append(point)
+            engine.tell(point, FAILED)
+        assert_new_and_legal(conditional, asked)
+        assert len(asked) > 10
+
+    def test_may_be_asked_several_times_before_it_is_told(
+        self, make_engine: MakeEngine, conditional: SearchSpace
+    ) -> None:
+        engine, landscape = make_engine(conditional, 4), Landscape(conditional, 4)
+        asked: list[Point] = []
+        for _ in range(6):
+            pending = [point for point in (engine.ask() for _ in range(4)) if point is not None]
+            asked += pending
+            for point in reversed(pending):
+                engine.tell(point, Outcome(landscape.rate(point)))
+        assert_new_and_legal(conditional, asked)
+        assert len(asked) > 10

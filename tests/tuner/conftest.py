@@ -1,0 +1,52 @@
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from as_user import HPLTUNE, Run
+
+
+@pytest.fixture(scope="session")
+def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache for all tests, so that HPL is compiled once; the user's own source is used where there is one."""
+    cache = tmp_path_factory.mktemp("cache")
+    own = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hpltune/source"
+    if own.is_dir():
+        shutil.copytree(own, cache / "source")
+    return cache
+
+
+@pytest.fixture
+def home(tmp_path: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user of his own: an empty data folder, and the shared cache."""
+    monkeypatch.setenv("HPLTUNE_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("HPLTUNE_CACHE", str(shared_cache))
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def hpltune(home: Path) -> Run:
+    """Runs the installed program as a user would."""
+
+    def run(*arguments: str, timeout_s: float = 240) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(HPLTUNE), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            cwd=home,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def real_hpl() -> None:
+    """Skips where real HPL cannot run."""
+    if shutil.which("mpicc") is None or shutil.which("mpirun") is None:
+        pytest.skip("needs mpicc and mpirun: `hpltune setup` installs them")

@@ -1,0 +1,91 @@
+"""A user's mistake ends in one clear sentence, a non-zero exit code and no traceback."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+from as_user import Run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("tune", "--space", "defualt"), "did you mean default?"),
+        (("tune", "--space", "missing.toml"), "missing.toml cannot be read"),
+        (("tune", "--engine", "baies"), "did you mean bayes?"),
+        (("tune", "--budget", "soon"), "--budget soon: not a duration"),
+        (("tune", "--set", "NB"), "--set NB: write NAME=VALUE"),
+        (("tune", "--blas", "mine=/there/is/none.so"), "there is no file /there/is/none.so"),
+        (("tune", "--xhpl", "/there/is/none"), "there is no such file"),
+        (("tune", "--resume", "--study", "none"), "there is no study none"),
+        (("run", "missing.dat"), "missing.dat cannot be read"),
+        (("show", "none"), "there is no"),
+        (("best",), "there is no"),
+        (("export", "csv"), "there is no"),
+        (("spaces", "none"), "there is no space none"),
+        (("spaces", "quick", "--explain", "NB"), "write NAME=VALUE"),
+        (("setup", "--with", "cray"), "--with cray: expected one of"),
+    ],
+)
+def test_a_mistake_is_one_sentence(hpltune: Run, arguments: tuple[str, ...], words: str) -> None:
+    done = hpltune(*arguments)
+    assert done.returncode == 1, done.stdout
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_option_is_a_usage_error(hpltune: Run) -> None:
+    assert hpltune("tune", "--quickly").returncode == 2
+
+
+def test_every_problem_of_an_input_file_is_named_with_its_line(hpltune: Run, home: Path) -> None:
+    hpltune("dat", "HPL.dat", "--N", "1000")
+    lines = (home / "HPL.dat").read_text().splitlines()
+    lines[5], lines[21] = "-5           Ns", "9            BCASTs"
+    lines[22] = "9            BCASTs"
+    (home / "HPL.dat").write_text("\n".join(lines) + "\n")
+    done = hpltune("run", "HPL.dat")
+    assert done.returncode == 1
+    assert "HPL.dat, line 6:" in done.stderr
+    assert "HPL.dat, line 22:" in done.stderr
+
+
+def test_a_library_that_does_not_load_is_named(hpltune: Run, home: Path) -> None:
+    (home / "broken.so").write_text("no library")
+    done = hpltune("tune", "--blas", "mine=broken.so")
+    assert done.returncode == 1
+    assert "broken.so does not load" in done.stderr
+
+
+def test_a_foreign_database_is_refused_and_left_alone(hpltune: Run, home: Path) -> None:
+    with sqlite3.connect(home / "other.db") as other:
+        other.execute("CREATE TABLE recipes (name TEXT)")
+    before = (home / "other.db").read_bytes()
+    done = hpltune("show", "--db", "other.db")
+    assert done.returncode == 1
+    assert "other.db" in done.stderr
+    assert (home / "other.db").read_bytes() == before
+
+
+def test_a_data_folder_that_cannot_be_made_is_named(hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "file").touch()
+    monkeypatch.setenv("HPLTUNE_DATA", str(home / "file/data"))
+    done = hpltune("tune")
+    assert done.returncode == 1
+    assert "set HPLTUNE_DATA to another" in done.stderr
+
+
+def test_an_impossible_space_says_which_rule_forbids_every_point(hpltune: Run, home: Path) -> None:
+    (home / "big.toml").write_text('name = "big"\n[parameters]\nN = [4000000]\nNB = [64]\n')
+    done = hpltune("spaces", "big.toml")
+    assert done.returncode == 1
+    assert "big.toml" in done.stderr
+    assert "may be used" in done.stderr
+
+
+def test_kernels_chosen_by_the_shell_are_not_inherited(hpltune: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
+    os.environ["OPENBLAS_CORETYPE"] = "Prescott"
+    assert "Prescott" not in hpltune("doctor", "--json").stdout.partition('"advice"')[2]

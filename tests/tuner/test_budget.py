@@ -1,0 +1,55 @@
+from tuner.budget import Budget, Meter
+from tuner.clock import ToldClock
+
+
+def meter(budget: Budget, spent_wall_s: float = 0.0) -> tuple[Meter, ToldClock]:
+    clock = ToldClock()
+    return Meter(budget, clock, spent_wall_s), clock
+
+
+def test_a_budget_without_limits_never_ends() -> None:
+    spent, clock = meter(Budget())
+    clock.sleep(1e9)
+    assert spent.used_up(1e9) is None
+    assert spent.remaining_s() is None
+
+
+def test_the_trials_of_a_budget_are_counted_but_pilot_runs_are_not() -> None:
+    spent, _ = meter(Budget(trials=2))
+    spent.charge(1.0, trial=False)
+    spent.charge(1.0, trial=True)
+    assert spent.used_up() is None
+    spent.charge(1.0, trial=True)
+    assert spent.used_up() == "all 2 trials are done"
+
+
+def test_a_run_that_would_not_fit_any_more_is_not_started() -> None:
+    spent, clock = meter(Budget(wall_s=100))
+    clock.sleep(95)
+    assert spent.used_up(4.0) is None
+    assert "no room for another run" in str(spent.used_up(6.0))
+
+
+def test_the_tighter_of_two_limits_in_time_decides() -> None:
+    spent, clock = meter(Budget(wall_s=100, run_s=10))
+    clock.sleep(20)
+    spent.charge(7.0, trial=True)
+    assert spent.remaining_s() == 3.0
+
+
+def test_a_resumed_study_goes_on_with_what_it_had_spent() -> None:
+    spent, clock = meter(Budget(wall_s=100), spent_wall_s=90)
+    clock.sleep(5)
+    assert spent.wall_s == 95
+    assert spent.out_of_time(6.0) is not None
+
+
+def test_confirmation_runs_do_not_look_at_the_number_of_trials() -> None:
+    spent, _ = meter(Budget(trials=1, wall_s=100))
+    spent.charge(1.0, trial=True)
+    assert spent.out_of_time(1.0) is None
+
+
+def test_a_budget_says_itself_in_words() -> None:
+    assert str(Budget(trials=3, wall_s=300)) == "3 trials, 5 min of wall time"
+    assert str(Budget()) == "no limit"

@@ -1,0 +1,75 @@
+"""Every command has help with examples, and a section in docs/commands.md."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from as_user import Run
+
+from tuner.cli import app
+
+COMMANDS = [str(command.callback.__name__) for command in app.registered_commands if command.callback]
+PAGE = Path(__file__).parents[2] / "docs/commands.md"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_has_help_with_examples(hpltune: Run, command: str) -> None:
+    done = hpltune(command, "--help")
+    assert done.returncode == 0
+    assert "Examples" in done.stdout
+    assert f"hpltune {command}" in done.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_and_its_options_are_in_the_documentation(command: str) -> None:
+    sections = dict(re.findall(r"^## hpltune (\w+)\n(.*?)(?=^## |\Z)", PAGE.read_text(), re.MULTILINE | re.DOTALL))
+    assert command in sections
+    source = (PAGE.parents[1] / f"tuner/cli/{command}.py").read_text()
+    for option in set(re.findall(r'"(--[a-z-]+)"', source)):
+        assert option in sections[command] or option in sections.get("options", PAGE.read_text()), option
+
+
+def test_the_documentation_names_no_command_that_does_not_exist() -> None:
+    assert set(re.findall(r"^## hpltune (\w+)$", PAGE.read_text(), re.MULTILINE)) == set(COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "page", [*sorted(PAGE.parent.rglob("*.md")), PAGE.parents[1] / "README.md"], ids=lambda p: p.name
+)
+def test_no_relative_link_is_broken(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("arguments", [("spaces",), ("spaces", "quick"), ("doctor",), ("show",)])
+def test_what_scripts_read_is_json_alone(hpltune: Run, arguments: tuple[str, ...], home: Path) -> None:
+    if arguments == ("show",):
+        arguments = ("show", "--db", str(Path(__file__).parents[1] / "results/data/schema-1.db"))
+        copy = home / "copy.db"
+        copy.write_bytes(Path(arguments[2]).read_bytes())
+        arguments = ("show", "--db", str(copy))
+    done = hpltune(*arguments, "--json")
+    json.loads(done.stdout)
+
+
+def test_spaces_explains_an_illegal_point_and_says_so_to_scripts(hpltune: Run) -> None:
+    legal = hpltune("spaces", "quick", "--explain", "NB=64")
+    illegal = hpltune("spaces", "quick", "--explain", "NB=63")
+    assert (legal.returncode, illegal.returncode) == (0, 1)
+    assert "NB: 63 is not among 64, 128, 192, 256" in illegal.stdout
+
+
+def test_dat_writes_a_file_to_standard_output_and_its_reasons_beside(hpltune: Run) -> None:
+    done = hpltune("dat", "--N", "5000", "--NB", "100")
+    assert done.stdout.splitlines()[5].startswith("5000")
+    assert "NB=100: as asked." in done.stderr
+
+
+def test_export_gives_every_format(hpltune: Run, home: Path) -> None:
+    copy = home / "copy.db"
+    copy.write_bytes((Path(__file__).parents[1] / "results/data/schema-1.db").read_bytes())
+    for kind in ("csv", "jsonl", "md", "dat"):
+        done = hpltune("export", kind, "--db", str(copy))
+        assert done.returncode == 0, done.stderr
+        assert done.stdout

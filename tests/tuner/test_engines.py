@@ -1,0 +1,213 @@
+"""Engines: the contract for each, and what is special about one."""
+
+from collections import Counter
+from itertools import islice
+from statistics import median
+
+import pytest
+from engine_contract import CONDITIONAL, FAILED, SMALL, EngineContract, MakeEngine, drive, space_of
+from landscape import Landscape
+
+from search_spaces.dimension import Point, Scalar
+from search_spaces.load import load
+from search_spaces.machine import BlasFacts, Machine
+from search_spaces.space import SearchSpace
+from tuner.engines.base import Engine, Outcome
+from tuner.engines.registry import ENGINES, check_engine, descriptions, make_engine
+from tuner.engines.starts import starts
+from tuner.errors import TunerError
+
+
+class TestGrid(EngineContract):
+    @pytest.fixture
+    def make_engine(self) -> MakeEngine:
+        def make(space: SearchSpace, seed: int) -> Engine:
+            return make_engine("grid", space, seed, {"points": 200} if len(space) > 1_000 else {})
+
+        return make
+
+
+class TestCoarseGrid(EngineContract):
+    asks_every_point = False
+
+    @pytest.fixture
+    def make_engine(self) -> MakeEngine:
+        return lambda space, seed: make_engine("grid", space, seed, {"points": 30})
+
+
+class TestOneAtATime(EngineContract):
+    asks_every_point = False
+
+    @pytest.fixture
+    def make_engine(self) -> MakeEngine:
+        return lambda space, seed: make_engine("one-at-a-time", space, seed, {})
+
+
+class TestRandom(EngineContract):
+    @pytest.fixture
+    def make_engine(self) -> MakeEngine:
+        return lambda space, seed: make_engine("random", space, seed, {})
+
+
+class TestBayes(EngineContract):
+    @pytest.fixture
+    def make_engine(self) -> MakeEngine:
+        return lambda space, seed: make_engine("bayes", space, seed, {})
+
+
+# grid
+
+
+def test_a_whole_grid_comes_in_the_order_of_the_space() -> None:
+    space = space_of("parameters = { NB = [64, 128], DEPTH = [0, 1] }")
+    asked = drive(make_engine("grid", space, 0, {}), Landscape(space, 0), 9)
+    assert asked == list(space)
+
+
+def test_a_coarse_grid_has_the_stated_size() -> None:
+    space = space_of(CONDITIONAL)
+    asked = drive(make_engine("grid", space, 0, {"points": 24}), Landscape(space, 0), 99)
+    assert len(asked) == 24
+
+
+def test_a_coarse_grid_tries_every_value_about_equally_often() -> None:
+    space = load("default", Machine(cores=2, memory_bytes=2**34, blas={"openblas": BlasFacts(("a", "b"))}, N=4000))
+    asked = drive(make_engine("grid", space, 0, {"points": 48}), Landscape(space, 0), 99)
+    for name in ("NB", "BCAST", "DEPTH", "SWAP", "RFACT", "NBMIN", "kernel"):
+        parameter = space.parameters[name]
+        times = Counter(point[name] for point in asked)
+        fair = 48 / len(parameter.values)
+        assert set(times) == set(parameter.values)
+        assert max(times.values()) <= 1.7 * fair, name
+
+
+def test_a_coarse_grid_tries_pairs_of_values_too() -> None:
+    space = space_of(
+        "parameters = { RFACT = ['left', 'crout', 'right'], SWAP = ['bin', 'long', 'mix'], NB = [64, 96, 128] }"
+    )
+    asked = drive(make_engine("grid", space, 0, {"points": 9}), Landscape(space, 0), 99)
+    for one, other in (("RFACT", "SWAP"), ("RFACT", "NB"), ("SWAP", "NB")):
+        assert len({(point[one], point[other]) for point in asked}) >= 7
+
+
+def test_a_space_too_large_for_a_grid_is_refused_with_its_size_and_the_way_out() -> None:
+    space = load("full", Machine(cores=2, memory_bytes=2**34, blas={"openblas": BlasFacts()}, N=4000))
+    with pytest.raises(TunerError, match=rf"{len(space):,} legal points.*--points"):
+        make_engine("grid", space, 0, {})
+
+
+@pytest.mark.parametrize("points", [0, -3, "ten"])
+def test_a_size_that_is_no_number_above_zero_is_refused(points: object) -> None:
+    with pytest.raises(TunerError, match=f"--points {points}: expected a whole number above zero"):
+        make_engine("grid", space_of(SMALL), 0, {"points": points})
+
+
+# one at a time
+
+
+def test_one_at_a_time_changes_one_parameter_and_keeps_its_best_value() -> None:
+    space = space_of("parameters = { NB = [64, 128, 192, 256], DEPTH = [0, 1], NBMIN = [2, 4] }")
+    best = {"NB": 128, "DEPTH": 0, "NBMIN": 2}
+
+    def rate(point: Point) -> float:
+        return 10.0 + sum(point[name] == value for name, value in best.items())
+
+    engine = make_engine("one-at-a-time", space, 0, {})
+    asked: list[Point] = []
+    while (point := engine.ask()) is not None:
+        asked.append(point)
+        engine.tell(point, Outcome(rate(point)))
+    for place, changed in enumerate(asked[1:], start=1):
+        held = max(asked[:place], key=rate)
+        assert sum(changed[name] != held[name] for name in changed) == 1
+    assert max(asked, key=rate) == best
+    assert len(asked) < len(space)
+
+
+def test_one_at_a_time_judges_repeats_by_their_median() -> None:
+    engine = make_engine("one-at-a-time", space_of(SMALL), 0, {})
+    point = engine.ask()
+    assert point is not None
+    for gflops in (10.0, 99.0, 11.0):
+        engine.tell(point, Outcome(gflops))
+    engine.tell(point, FAILED)
+    assert engine.rate(point) == 11.0
+
+
+# random
+
+
+def test_random_search_takes_every_point_as_often_as_any_other() -> None:
+    space = space_of("parameters = { NB = [64, 128, 192], DEPTH = [0, 1] }")
+    first = Counter(str(make_engine("random", space, seed, {}).ask()) for seed in range(600))
+    assert len(first) == 6
+    assert min(first.values()) > 60
+
+
+# bayes
+
+
+def test_starts_name_every_library_and_are_few() -> None:
+    space = space_of(CONDITIONAL, cores=16)
+    points = list(starts(space))
+    assert all(space.why_not(point) is None for point in points)
+    assert {point["blas"] for point in points} == set(space.parameters["blas"].values)
+    assert len({space.key(point) for point in points}) <= 5
+
+
+def test_starts_take_the_blocking_of_the_library_and_the_squarest_grid() -> None:
+    first = next(starts(space_of(CONDITIONAL, cores=4)))
+    assert (first["layout"], first["grid"], first["kernel"], first["NB"]) == ("4x1", "2x2", "Haswell", 256)
+
+
+def test_bayes_beats_random_search() -> None:
+    machine = Machine(cores=2, memory_bytes=2**34, blas={"a": BlasFacts(("x", "y")), "b": BlasFacts(("z",))}, N=4000)
+    space = load("default", machine)
+
+    def found(name: str, seed: int) -> float:
+        landscape = Landscape(space, seed)
+        engine = make_engine(name, space, seed, {})
+        asked = []
+        for _ in range(30):
+            point = engine.ask()
+            assert point is not None
+            asked.append((landscape.measure(point), landscape.rate(point)))
+            engine.tell(point, Outcome(asked[-1][0]))
+        return max(asked)[1]
+
+    seeds = range(10)
+    assert median(found("bayes", seed) / found("random", seed) for seed in seeds) > 1.0
+
+
+def test_bayes_learns_to_leave_a_library_that_always_crashes() -> None:
+    space = space_of(CONDITIONAL)
+    late: Counter[Scalar] = Counter()
+    for seed in range(3):
+        engine, landscape = make_engine("bayes", space, seed, {}), Landscape(space, seed)
+        for number in range(60):
+            point = engine.ask()
+            assert point is not None
+            engine.tell(point, FAILED if point["blas"] == "blis" else Outcome(landscape.rate(point)))
+            late[point["blas"]] += number >= 30
+    of_all_points = Counter(point["blas"] for point in space)["blis"] / len(space)
+    assert late["blis"] / late.total() < 0.7 * of_all_points
+
+
+def test_bayes_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    space = space_of(CONDITIONAL)
+    drive(make_engine("bayes", space, 0, {}), Landscape(space, 0), 20)
+    assert capfd.readouterr() == ("", "")
+
+
+# registry
+
+
+def test_every_engine_says_what_it_does() -> None:
+    assert list(descriptions()) == ["bayes", "grid", "one-at-a-time", "random"]
+    assert all(islice(descriptions().values(), len(ENGINES)))
+
+
+@pytest.mark.parametrize(("name", "hint"), [("bayse", "did you mean bayes?"), ("zzz", "choose one of bayes, grid")])
+def test_an_unknown_engine_is_named_with_the_nearest(name: str, hint: str) -> None:
+    with pytest.raises(TunerError, match=f"--engine {name}: there is no such engine; {hint.replace('?', '[?]')}"):
+        check_engine(name)

@@ -1,0 +1,57 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from tuner.budget import Budget
+from tuner.errors import TunerError
+from tuner.options import TuneOptions, parse_blas, parse_overrides, user_program
+
+
+def test_options_survive_the_database() -> None:
+    options = TuneOptions(
+        space="quick",
+        budget=Budget(trials=3),
+        overrides={"NB": ["64", "128"]},
+        blas_only=("openblas", "mine"),
+        blas_files={"mine": Path("/opt/lib.so")},
+        xhpl=Path("/opt/xhpl"),
+    )
+    assert TuneOptions.from_json(json.loads(json.dumps(options.to_json()))) == options
+
+
+def test_options_of_a_later_version_are_passed_over() -> None:
+    assert TuneOptions.from_json({**TuneOptions().to_json(), "telepathy": True}).engine == "bayes"
+
+
+def test_a_blas_is_a_name_or_a_name_with_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "lib.so"
+    file.touch()
+    assert parse_blas(["openblas", f"mine={file}"]) == (("openblas", "mine"), {"mine": file})
+
+
+@pytest.mark.parametrize("value", ["=x", "mine=", "mine=/there/is/none.so"])
+def test_a_blas_that_cannot_be_is_named(value: str) -> None:
+    with pytest.raises(TunerError, match="--blas"):
+        parse_blas([value])
+
+
+def test_values_given_twice_are_added_up() -> None:
+    assert parse_overrides(["NB=64,128", "NB=256", "DEPTH=0"]) == {"NB": ["64", "128", "256"], "DEPTH": ["0"]}
+
+
+@pytest.mark.parametrize("value", ["NB", "NB=", "=3", "NB=,"])
+def test_a_setting_without_name_or_value_is_named(value: str) -> None:
+    with pytest.raises(TunerError, match="--set"):
+        parse_overrides([value])
+
+
+def test_a_program_must_be_an_executable_file(tmp_path: Path) -> None:
+    file = tmp_path / "xhpl"
+    with pytest.raises(TunerError, match="no such file"):
+        user_program(file)
+    file.touch(mode=0o644)
+    with pytest.raises(TunerError, match="chmod"):
+        user_program(file)
+    file.chmod(0o755)
+    assert user_program(file) == file

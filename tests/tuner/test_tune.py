@@ -1,0 +1,184 @@
+"""`hpltune tune` as a user runs it: real HPL, real MPI, real BLAS; small."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from as_user import HPLTUNE, Run, program
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
+SMALL = ("--space", "quick", "--set", "N=1000", "--set", "NB=64,128", "--confirm", "1", "--budget", "10m")
+
+
+def leftovers() -> list[str]:
+    names = ("xhpl", "mpirun", "orted", "prterun")
+    running = (process for process in psutil.process_iter(["name", "status"]) if process.info["name"] in names)
+    return [process.info["name"] for process in running if process.info["status"] != psutil.STATUS_ZOMBIE]
+
+
+def trials(hpltune: Run, study: str) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads(hpltune("show", study, "--json").stdout)
+    return found
+
+
+def test_a_study_ends_with_its_best_files_and_a_command_that_runs_them(hpltune: Run, home: Path) -> None:
+    done = hpltune("tune", *SMALL, "--trials", "3", "--price", "1000", "--power", "100", "--json")
+    assert done.returncode == 0, done.stderr
+    best = json.loads(done.stdout)
+    winner = best["ranking"][0]
+    assert winner["median_gflops"] > 0
+    assert winner["percent_of_peak"] > 0
+    assert winner["usd_per_gflops"] == pytest.approx(1000 / winner["median_gflops"])
+    assert "1000         Ns" in Path(best["hpl_dat"]).read_text()
+    again = subprocess.run([best["command"]], capture_output=True, text=True, cwd="/", check=False)
+    assert "PASSED" in again.stdout, again.stderr
+    assert Path(best["full_dat"]).is_file()
+    assert "hpltune run" in best["confirm"]
+    assert (home / "data/best").is_dir()
+
+
+def test_every_ask_ends_in_a_record_that_says_what_really_ran(hpltune: Run) -> None:
+    hpltune("tune", *SMALL, "--trials", "2", "--study", "told")
+    found = trials(hpltune, "told")
+    assert [trial["number"] for trial in found] == list(range(1, len(found) + 1))
+    assert {trial["kind"] for trial in found} >= {"pilot", "search", "confirmation"}
+    searched = [trial for trial in found if trial["kind"] == "search"]
+    assert len(searched) == 2
+    for trial in searched:
+        assert trial["state"] == "complete"
+        assert Path(str(trial["library"])).is_file()
+        assert str(trial["command"]).split()[0].endswith("mpirun")
+
+
+@pytest.mark.parametrize("engine", ["grid", "one-at-a-time", "random", "bayes"])
+def test_every_engine_runs_a_study(hpltune: Run, engine: str) -> None:
+    done = hpltune("tune", *SMALL, "--trials", "2", "--engine", engine, "--study", engine)
+    assert done.returncode == 0, done.stderr
+    assert sum(trial["kind"] == "search" for trial in trials(hpltune, engine)) == 2
+
+
+def test_n_is_chosen_from_the_budget_and_this_is_said(hpltune: Run) -> None:
+    done = hpltune("tune", "--space", "quick", "--budget", "20s", "--trials", "1", "--study", "sized")
+    assert done.returncode == 0, done.stderr
+    assert "was chosen from the budget" in done.stdout
+    assert "The whole memory" in done.stdout
+
+
+def test_a_killed_study_loses_no_finished_trial_and_goes_on(hpltune: Run) -> None:
+    study = ("--study", "killed")
+    process = subprocess.Popen([str(HPLTUNE), "tune", *SMALL, "--trials", "6", *study], stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.5)
+        found = hpltune("show", "killed", "--json")
+        if found.returncode == 0 and sum(t["kind"] == "search" for t in json.loads(found.stdout)) >= 2:
+            break
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = [trial for trial in trials(hpltune, "killed") if trial["state"] == "complete"]
+    assert before
+    done = hpltune("tune", "--resume", *study)
+    assert done.returncode == 0, done.stderr
+    after = trials(hpltune, "killed")
+    assert after[: len(before)] == before
+    assert sum(trial["kind"] == "search" for trial in after) == 6
+    assert not [trial for trial in after if trial["state"] == "running"]
+    assert not leftovers()
+
+
+def test_the_first_ctrl_c_lets_the_running_trial_end_and_resume_goes_on(hpltune: Run) -> None:
+    arguments = [str(HPLTUNE), "tune", *SMALL, "--trials", "50", "--study", "stopped"]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith("#3"):
+            break
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Stopping after the running trial" in stderr
+    assert {trial["state"] for trial in trials(hpltune, "stopped")} == {"complete"}
+    assert not leftovers()
+
+
+def test_a_second_ctrl_c_ends_the_running_trial_at_once(hpltune: Run, home: Path) -> None:
+    hanging = program(home / "xhpl", "#!/bin/sh\nsleep 300\n")
+    arguments = [str(HPLTUNE), "run", "HPL.dat", "--xhpl", str(hanging)]
+    hpltune("dat", "HPL.dat", "--N", "1000")
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130, stderr
+    assert trials(hpltune, "run-HPL-1")[0]["state"] == "cancelled"
+    assert not [name for name in leftovers() if name == "mpirun"]
+
+
+def test_a_file_with_several_values_gives_one_record_each(hpltune: Run, home: Path) -> None:
+    hpltune("dat", "HPL.dat", "--N", "600")
+    text = (home / "HPL.dat").read_text()
+    lines = text.splitlines()
+    lines[6], lines[7] = "2            # of NBs", "32 64        NBs"
+    (home / "HPL.dat").write_text("\r\n".join(lines) + "\r\n")
+    done = hpltune("run", "HPL.dat", "--json")
+    assert done.returncode == 0, done.stderr
+    runs = json.loads(done.stdout)["runs"]
+    assert [run["params"]["NB"] for run in runs] == [32, 64]
+    assert all(run["counts"] for run in runs)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("#!/bin/sh\nexit 3\n", "mpirun ended"),
+        ("#!/bin/sh\nkill -9 $$\n", "signal 9"),
+        ("#!/bin/sh\nkill -ILL $$\n", "instruction this CPU does not have"),
+        ("#!/bin/sh\necho hello\n", "HPL printed 0 of 1 results"),
+        ("#!/bin/sh\necho '>>> Need at least 4 processes' >&2; exit 1\n", "4 ranks"),
+    ],
+)
+def test_a_program_that_fails_is_told_in_one_sentence(hpltune: Run, home: Path, text: str, words: str) -> None:
+    broken = program(home / "xhpl", text)
+    done = hpltune("tune", "--xhpl", str(broken), "--budget", "30s")
+    assert done.returncode == 1
+    assert words in done.stderr, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_hanging_program_is_ended_and_recorded_as_a_timeout(hpltune: Run, home: Path) -> None:
+    hanging = program(home / "xhpl", "#!/bin/sh\ntrap '' TERM\nsleep 300\n")
+    hpltune("dat", "HPL.dat", "--N", "1000")
+    done = hpltune("run", "HPL.dat", "--xhpl", str(hanging), "--walltime", "2s", "--db", "hung.db")
+    assert done.returncode == 1
+    assert "timeout: stopped at its time limit" in done.stdout
+    sleeping = [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", "300"]]
+    assert not sleeping
+
+
+def test_a_user_library_is_used_under_its_name(hpltune: Run) -> None:
+    libraries = [
+        Path(f"/usr/lib/{os.uname().machine}-linux-gnu/{name}")
+        for name in ("openblas-serial/libopenblas.so.0", "blas/libblas.so.3", "libblas.so.3")
+    ]
+    library = next((path for path in libraries if path.exists()), None)
+    if library is None:
+        pytest.skip("needs a BLAS library of the system")
+    done = hpltune("tune", *SMALL, "--trials", "1", "--blas", f"mine={library}", "--study", "own")
+    assert done.returncode == 0, done.stderr
+    searched = [trial for trial in trials(hpltune, "own") if trial["kind"] == "search"]
+    assert searched[0]["blas"] == "mine"
+    assert searched[0]["library"] == str(library.resolve())
+
+
+def test_more_memory_than_is_free_is_refused_before_the_launch(hpltune: Run) -> None:
+    hpltune("dat", "HPL.dat", "--N", "1000000")
+    done = hpltune("run", "HPL.dat")
+    assert done.returncode == 1
+    assert "of memory are free now" in done.stdout

@@ -1,0 +1,30 @@
+import pytest
+
+from tuner.errors import TunerError
+from tuner.units import duration, gibibytes, parse_duration_s
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90), ("90s", 90), ("5m", 300), ("1h30m", 5400), ("2d", 172800), ("0.5h", 1800), (" 1H ", 3600)],
+)
+def test_durations_are_read_as_people_write_them(text: str, seconds: float) -> None:
+    assert parse_duration_s(text, "--budget") == seconds
+
+
+@pytest.mark.parametrize("text", ["", "five", "-3s", "5 minutes", "0", "0s", "m5", "5x"])
+def test_what_is_no_duration_is_named_with_its_option(text: str) -> None:
+    with pytest.raises(TunerError, match="--budget"):
+        parse_duration_s(text, "--budget")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.04, "0.0 s"), (8.43, "8.4 s"), (42.4, "42 s"), (60, "1 min"), (310, "5 min 10 s"), (7500, "2 h 05 min")],
+)
+def test_durations_are_shown_short(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_memory_is_shown_in_gibibytes() -> None:
+    assert gibibytes(3 * 2**29) == "1.5 GiB"
