@@ -61,6 +61,8 @@ class _Reader:
             self.cautions.append(f"line {self.at}: HPL may misread values that do not start in the first column")
         found: list[T] = []
         for word in words[:count]:
+            if found and not re.match(r"[-+.\d]", word):
+                break
             try:
                 found.append(convert(word))
             except ValueError as error:

@@ -128,11 +128,16 @@ class SearchSpace:
                 found.append(point)
         return tuple(found)
 
-    def nearest(self, wish: Point) -> dict[str, Scalar]:
-        """The legal point that keeps most of a wished one's values, in each block the first of the best."""
+    def nearest(self, wish: Point, keep: str | None = None) -> dict[str, Scalar]:
+        """The legal point that keeps most of a wished one's values, in each block the first of the best.
+
+        Args:
+            keep: the parameter whose value must stay as wished, if any legal point has it.
+        """
         found: dict[str, Scalar] = {}
         for block in self._blocks:
-            found.update(max(block, key=partial(_agreement, wish)))
+            kept = [part for part in block if keep in part and part[keep] == wish.get(keep)] if keep else []
+            found.update(max(kept or block, key=partial(_agreement, wish)))
         return {name: found[name] for name in self.parameters if name in found}
 
     def neighbours(self, params: Point) -> Iterator[dict[str, Scalar]]:
@@ -145,7 +150,7 @@ class SearchSpace:
             for value in sorted(values, key=lambda candidate: abs(values.index(candidate) - place)):
                 if value == params[name]:
                     continue
-                point = self.nearest({**params, name: value})
+                point = self.nearest({**params, name: value}, keep=name)
                 if point.get(name) == value:
                     yield point
 
@@ -196,9 +201,7 @@ class SearchSpace:
             ]
             parts = [part for part in grown if self._broken(part, ready) is None]
             if not parts:
-                raise SpaceError(
-                    f"no legal point: {self._broken(grown[0], ready) or 'no value is left'}"
-                )
+                raise SpaceError(f"no legal point: {self._broken(grown[0], ready) or 'no value is left'}")
         return sorted(parts, key=lambda part: self._order(part, names))
 
     def _order(self, part: Point, names: Sequence[str]) -> list[int]:

@@ -13,6 +13,7 @@ from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
 from tuner.engines.base import Engine, Outcome
+from tuner.engines.bayes import SHOWN
 from tuner.engines.registry import ENGINES, check_engine, descriptions, make_engine
 from tuner.engines.starts import starts
 from tuner.errors import TunerError
@@ -124,6 +125,12 @@ def test_one_at_a_time_changes_one_parameter_and_keeps_its_best_value() -> None:
     assert len(asked) < len(space)
 
 
+def test_one_at_a_time_changes_with_a_parameter_what_must_follow_it() -> None:
+    space = space_of("parameters = { layout = ['4x1', '2x2', '1x4'], grid = ['2x2', '1x4', '1x2', '1x1'] }")
+    asked = drive(make_engine("one-at-a-time", space, 0, {}), Landscape(space, 0), 9)
+    assert {point["layout"] for point in asked} == {"4x1", "2x2", "1x4"}
+
+
 def test_one_at_a_time_judges_repeats_by_their_median() -> None:
     engine = make_engine("one-at-a-time", space_of(SMALL), 0, {})
     point = engine.ask()
@@ -191,6 +198,16 @@ def test_bayes_learns_to_leave_a_library_that_always_crashes() -> None:
             late[point["blas"]] += number >= 30
     of_all_points = Counter(point["blas"] for point in space)["blis"] / len(space)
     assert late["blis"] / late.total() < 0.7 * of_all_points
+
+
+def test_bayes_goes_on_as_before_when_it_is_shown_only_a_part_of_what_it_was_told() -> None:
+    space, landscape = space_of(CONDITIONAL), Landscape(space_of(CONDITIONAL), 0)
+    trials = 2 * SHOWN + 12
+    whole = drive(make_engine("bayes", space, 0, {}), landscape, trials)
+    resumed = make_engine("bayes", space, 0, {})
+    for point in whole[: trials - 20]:
+        resumed.tell(point, Outcome(landscape.rate(point)))
+    assert drive(resumed, landscape, 20) == whole[-20:]
 
 
 def test_bayes_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:

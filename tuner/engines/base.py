@@ -76,7 +76,7 @@ class Engine(ABC):
         wish = {**point, name: value}
         if self.space.why_not(wish) is None:
             return wish
-        nearest = self.space.nearest(wish)
+        nearest = self.space.nearest(wish, keep=name)
         return nearest if nearest.get(name) == value else None
 
     def neighbours(self, point: Point) -> Iterator[dict[str, Scalar]]:

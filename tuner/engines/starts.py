@@ -20,7 +20,7 @@ def starts(space: SearchSpace) -> Iterator[Point]:
 
     A space lists its BLAS libraries, their kernels and its layouts best guess first. NB is the K-blocking of the BLAS,
     the grid the squarest with P <= Q. The same point may come twice. There are few on purpose: on synthetic machines
-    with five layouts a start for each of them cost more trials than it saved.
+    with five layouts a start for each of them too was no gain, and it took trials from the search.
     """
     for advice in ADVICE:
         yield _start(space, advice)

@@ -1,0 +1,147 @@
+from dataclasses import replace
+
+import pytest
+from hpl_strategies import DATS, PARAMS
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hpl.dat import HplDat, render
+from hpl.dat_parse import HplDatError, parse
+from hpl.params import Bcast, Fact, HplParams, Swap
+
+SHIPPED = """HPLinpack benchmark input file
+Innovative Computing Laboratory, University of Tennessee
+HPL.out      output file name (if any)
+6            device out (6=stdout,7=stderr,file)
+4            # of problems sizes (N)
+29 30 34 35  Ns
+4            # of NBs
+1 2 3 4      NBs
+0            PMAP process mapping (0=Row-,1=Column-major)
+3            # of process grids (P x Q)
+2 1 4        Ps
+2 4 1        Qs
+16.0         threshold
+3            # of panel fact
+0 1 2        PFACTs (0=left, 1=Crout, 2=Right)
+2            # of recursive stopping criterium
+2 4          NBMINs (>= 1)
+1            # of panels in recursion
+2            NDIVs
+3            # of recursive panel fact.
+0 1 2        RFACTs (0=left, 1=Crout, 2=Right)
+1            # of broadcast
+0            BCASTs (0=1rg,1=1rM,2=2rg,3=2rM,4=Lng,5=LnM)
+1            # of lookahead depth
+0            DEPTHs (>=0)
+2            SWAP (0=bin-exch,1=long,2=mix)
+64           swapping threshold
+0            L1 in (0=transposed,1=no-transposed) form
+0            U  in (0=transposed,1=no-transposed) form
+1            Equilibration (0=no,1=yes)
+8            memory alignment in double (> 0)
+"""
+"""The HPL.dat that netlib ships."""
+
+
+def problems(text: str) -> list[tuple[int, str]]:
+    with pytest.raises(HplDatError) as caught:
+        parse(text, "my.dat")
+    assert all(f"my.dat, line {line}: {sentence}" in str(caught.value) for line, sentence in caught.value.problems)
+    return list(caught.value.problems)
+
+
+def with_line(number: int, text: str) -> str:
+    lines = SHIPPED.splitlines()
+    lines[number - 1] = text
+    return "\n".join(lines)
+
+
+@given(DATS, st.sampled_from(["\n", "\r\n"]))
+def test_what_is_rendered_is_read_back(dat: HplDat, end: str) -> None:
+    assert parse(render(dat).replace("\n", end)) == dat
+
+
+@given(PARAMS)
+def test_a_configuration_survives_its_file(params: HplParams) -> None:
+    read = parse(render(HplDat.of(params)))
+    assert list(read.runs()) == [params]
+
+
+@given(DATS)
+def test_no_line_is_longer_than_hpl_reads(dat: HplDat) -> None:
+    lines = render(dat).splitlines()
+    assert len(lines) == 31
+    assert all(len(line) <= 253 for line in lines)
+
+
+def test_the_file_that_hpl_ships_is_864_runs_of_up_to_4_ranks() -> None:
+    dat = parse(SHIPPED)
+    assert dat.ranks == 4
+    assert len(list(dat.runs())) == 864
+    assert dat.SWAP is Swap.MIX
+    assert dat.PFACTs == (Fact.LEFT, Fact.CROUT, Fact.RIGHT)
+    assert dat.cautions == ()
+
+
+def test_runs_come_in_hpls_order_with_the_grid_outermost() -> None:
+    dat = replace(parse(SHIPPED), BCASTs=(Bcast.ONE_RING, Bcast.LONG), PFACTs=(Fact.LEFT,), RFACTs=(Fact.LEFT,))
+    runs = list(dat.runs())
+    assert [(run.P, run.Q) for run in runs[:: len(runs) // 3]] == [(2, 2), (1, 4), (4, 1)]
+    assert (runs[0].BCAST, runs[2].BCAST) == (Bcast.ONE_RING, Bcast.LONG)
+
+
+def test_lines_that_later_versions_append_are_passed_over() -> None:
+    assert parse(SHIPPED + "##### This line (no. 32) is ignored #####\n0  Number of PTRANS\n") == parse(SHIPPED)
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "words"),
+    [
+        (5, "0            # of problems sizes (N)", "between 1 and 20"),
+        (5, "21           # of problems sizes (N)", "between 1 and 20"),
+        (6, "29 30 -4 35  Ns", "-4 is out of range"),
+        (6, "29 30        Ns", "4 values are announced"),
+        (8, "1 2 0 4      NBs", "0 is out of range"),
+        (9, "2            PMAP", "0 = row, 1 = column"),
+        (12, "2 0 1        Qs", "0 is out of range"),
+        (13, "sixteen      threshold", "sixteen is not a number"),
+        (15, "0 1 3        PFACTs", "0 = left, 1 = crout, 2 = right"),
+        (17, "2 0          NBMINs", "0 is out of range"),
+        (19, "1            NDIVs", "at least 2"),
+        (23, "6            BCASTs", "Intel's 6 and 7"),
+        (25, "-1           DEPTHs", "-1 is out of range"),
+        (26, "3            SWAP", "0 = bin, 1 = long, 2 = mix"),
+        (30, "2            Equilibration", "between 0 and 1"),
+        (31, "0            memory alignment", "at least 1"),
+        (31, "8.5          memory alignment", "not a whole number"),
+    ],
+)
+def test_a_value_hpl_would_reject_or_replace_is_named_with_its_line(number: int, text: str, words: str) -> None:
+    found = problems(with_line(number, text))
+    assert [line for line, _ in found] == [number]
+    assert words in found[0][1]
+
+
+def test_all_problems_are_named_at_once() -> None:
+    text = with_line(8, "1 2 0 4      NBs").replace("2            SWAP", "7            SWAP")
+    assert [line for line, _ in problems(text)] == [8, 26]
+
+
+def test_a_file_that_was_cut_off_says_where_it_ends() -> None:
+    assert "ends after 12 lines" in problems("\n".join(SHIPPED.splitlines()[:12]))[0][1]
+
+
+@pytest.mark.parametrize(
+    ("number", "text", "words"),
+    [
+        (6, "29   30   34   35  Ns", "more than one blank"),
+        (6, "29\t30\t34\t35  Ns", "more than one blank"),
+        (8, " 1 2 3 4      NBs", "first column"),
+        (13, "-1.0         threshold", "does not check"),
+        (2, "x" * 300, "300 characters"),
+    ],
+)
+def test_what_hpl_would_misread_is_a_caution(number: int, text: str, words: str) -> None:
+    dat = parse(with_line(number, text))
+    assert any(words in caution and f"line {number}" in caution for caution in dat.cautions), dat.cautions

@@ -1,0 +1,127 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hpl.flops import flop_count, fraction_done, gflops
+from hpl.output import HplResult, parse
+
+DATA = Path(__file__).with_name("data")
+CAPTURED = sorted(DATA.glob("*.txt"))
+
+
+def captured(name: str) -> str:
+    return (DATA / f"{name}.txt").read_text()
+
+
+def test_a_passed_run_is_read_with_rate_and_residual() -> None:
+    output = parse(captured("passed"))
+    assert output.version == "2.0"
+    assert output.finished
+    assert (output.tests, output.passed, output.failed, output.skipped) == (1, 1, 0, 0)
+    result = output.results[0]
+    assert (result.code, result.N, result.NB, result.P, result.Q) == ("WR11C2R4", 500, 64, 1, 2)
+    assert result.passed is True
+    assert result.residual == pytest.approx(0.0059298)
+    assert result.consistent
+
+
+def test_every_result_of_a_file_with_several_is_read_in_order() -> None:
+    output = parse(captured("several"))
+    assert [(result.NB, result.code[2]) for result in output.results] == [(32, "0"), (32, "1"), (64, "0"), (64, "1")]
+    assert all(result.passed for result in output.results)
+
+
+def test_a_failed_residual_is_told_from_a_passed_one() -> None:
+    output = parse(captured("failed"))
+    assert output.results[0].passed is False
+    assert output.failed == 1
+
+
+def test_an_unchecked_result_has_not_passed() -> None:
+    output = parse(captured("unchecked"))
+    assert output.results[0].passed is None
+    assert output.unchecked == 1
+
+
+def test_hpls_own_errors_are_read() -> None:
+    assert parse(captured("need-4.stderr")).errors == ("Need at least 4 processes for these tests (HPL_pdinfo)",)
+    output = parse(captured("no-memory"))
+    assert "Memory allocation failed" in output.errors[0]
+    assert output.skipped == 1
+    assert output.results == ()
+
+
+def test_a_truncated_output_gives_what_it_holds() -> None:
+    output = parse(captured("truncated"))
+    assert not output.finished
+    assert [result.passed for result in output.results] == [True]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("WR11C2R4       35840   256     1     8              45.36             6.7673e+02", 676.73),
+        ("WC05R2C4      100000   384     2     2     1052.91   1052.88     6.332e+02", 633.2),
+        ("\x1b[1mWR03L2L2  92160  1024 1 1  12.75  4.091e+04 ( 4.091e+04)\x1b[0m", 40910.0),
+        ("WR00R2R16 34 4 1 8 0.00 8.4e-03", 0.0084),
+    ],
+    ids=["2.3", "a fork with CPU time", "NVIDIA, coloured, per GPU", "Kronos"],
+)
+def test_forks_put_the_rate_last(line: str, expected: float) -> None:
+    assert parse(line).results[0].gflops == expected
+
+
+def test_a_rate_that_is_no_number_is_read_but_not_believed() -> None:
+    for word in ("inf", "nan", "-nan"):
+        result = parse(f"WR11C2R4 500 64 1 2 0.00 {word}\n").results[0]
+        assert not result.consistent
+
+
+def test_a_residual_that_is_no_number_has_failed() -> None:
+    text = "WR11C2R4 500 64 1 2 0.00 3.3e+01\n||Ax-b||_oo/(eps*N)=   nan ...... FAILED\n"
+    assert parse(text).results[0].passed is False
+
+
+def test_the_three_checks_of_version_1_must_all_pass() -> None:
+    line = "W11C2R4  1000 64 1 2 0.05 1.3e+01\n".replace("W11", "WR11")
+    checks = [f"||Ax-b||_oo / ( eps * ||A||_{k} * N ) = 0.0{k} ...... PASSED\n" for k in (1, 2)]
+    assert parse(line + "".join(checks)).results[0].passed is True
+    assert parse(line + checks[0] + checks[1].replace("PASSED", "FAILED")).results[0].passed is False
+
+
+@given(st.text())
+def test_no_text_makes_the_parser_fail(text: str) -> None:
+    parse(text)
+
+
+@given(st.sampled_from(CAPTURED), st.integers(0, 4000), st.text(max_size=30))
+def test_no_damage_to_a_real_output_makes_the_parser_fail(path: Path, place: int, damage: str) -> None:
+    text = path.read_text()
+    parse(text[:place] + damage + text[place + len(damage) :])
+    parse(text[:place])
+
+
+@given(st.integers(1, 10**6), st.floats(0.01, 1e5))
+def test_a_rate_computed_from_the_time_is_consistent(N: int, time_s: float) -> None:
+    result = HplResult("WR11C2R4", N, 64, 1, 1, round(time_s, 2), gflops(N, time_s))
+    assert result.consistent
+
+
+def test_a_rate_of_another_n_is_not_consistent() -> None:
+    assert not HplResult("WR11C2R4", 5000, 64, 1, 1, 10.0, gflops(6000, 10.0)).consistent
+
+
+def test_operations_are_counted_as_hpl_counts_them() -> None:
+    assert flop_count(3) == 18 + 13.5
+    assert gflops(1000, 1.0) == pytest.approx(0.66816666)
+    with pytest.raises(ValueError, match="0 s"):
+        gflops(1000, 0)
+
+
+def test_half_the_columns_are_most_of_the_work() -> None:
+    assert fraction_done(1000, 0) == 0
+    assert fraction_done(1000, 500) == pytest.approx(0.875)
+    assert fraction_done(1000, 1000) == 1
+    assert fraction_done(0, 0) == 1

@@ -1,0 +1,106 @@
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from runner_contract import RunnerContract, executable, running, wait
+
+from runners.base import Runner
+from runners.errors import SubmitError
+from runners.job import Job
+from runners.launchers.openmpi import OpenMpi
+from runners.local import LocalRunner
+from runners.paths import RunPaths
+from runners.registry import local_runner
+from runners.status import JobState
+
+FAKE = Path(__file__).parents[1] / "fake_bin/mpirun"
+
+
+class TestWithAFakeLauncher(RunnerContract):
+    @pytest.fixture
+    def runner(self) -> Runner:
+        return LocalRunner(OpenMpi(FAKE, 4, as_root=False))
+
+    def test_ranks_that_outlive_a_launcher_that_ignores_term_are_ended(
+        self, runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FAKE_MPI", "hang")
+        job = self.job(tmp_path, "trap '' TERM; while :; do sleep 1; done", ranks=3, walltime_s=1.0)
+        assert wait(runner, runner.submit(job)).state is JobState.TIMEOUT
+        assert not running(tmp_path / "program")
+        assert not running(FAKE)
+
+    def test_ranks_that_a_crashed_launcher_left_behind_are_ended(
+        self, runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FAKE_MPI", "crash")
+        status = wait(runner, runner.submit(self.job(tmp_path, "sleep 60; exit 0", ranks=3)))
+        assert status.state is JobState.FAILED
+        assert "a rank was killed (signal 9)" in status.message
+        assert not running(tmp_path / "program")
+
+    def test_what_the_launcher_refuses_is_explained(
+        self, runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("FAKE_MPI", "slots")
+        status = wait(runner, runner.submit(self.job(tmp_path, "exit 0")))
+        assert "fewer cores than ranks" in status.message
+
+    def test_a_missing_launcher_is_said_with_what_to_do(self, tmp_path: Path) -> None:
+        runner = LocalRunner(OpenMpi(Path("/there/is/no/mpirun"), 4, as_root=False))
+        program = executable(tmp_path / "program", "exit 0")
+        status_or_error = None
+        try:
+            job = runner.submit(Job(program=(str(program),), ranks=1, directory=tmp_path))
+            status_or_error = wait(runner, job).message
+        except SubmitError as error:
+            status_or_error = str(error)
+        assert "mpirun" in status_or_error
+
+    def test_nothing_outlives_a_killed_hpltune(self, tmp_path: Path) -> None:
+        program = executable(tmp_path / "program", "while :; do sleep 0.2; done")
+        text = (
+            "import time; from pathlib import Path\n"
+            "from runners.local import LocalRunner; from runners.job import Job\n"
+            "from runners.launchers.openmpi import OpenMpi\n"
+            f"runner = LocalRunner(OpenMpi(Path({str(FAKE)!r}), 4, as_root=False))\n"
+            f"runner.submit(Job(program=({str(program)!r},), ranks=2, directory=Path({str(tmp_path)!r})))\n"
+            "time.sleep(60)\n"
+        )
+        parent = subprocess.Popen([sys.executable, "-c", text], cwd=Path(__file__).parents[2])
+        deadline = time.monotonic() + 20
+        while len(running(program)) < 3 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert len(running(program)) == 3, "two ranks, and the launcher that names the program"
+        parent.kill()
+        parent.wait()
+        deadline = time.monotonic() + 5
+        while running(program) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert not running(program)
+
+
+@pytest.mark.real
+class TestWithOpenMpi(RunnerContract):
+    @pytest.fixture
+    def runner(self) -> Runner:
+        mpirun = shutil.which("mpirun")
+        if mpirun is None:
+            pytest.skip("needs mpirun: `hpltune setup` installs it")
+        said = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=True).stdout
+        if "Open MPI" not in said:
+            pytest.skip("the mpirun on PATH is not Open MPI")
+        return local_runner("openmpi", Path(mpirun), said.split()[3])
+
+    def test_each_rank_is_bound_to_a_core_of_its_own(self, runner: Runner, tmp_path: Path) -> None:
+        status = wait(runner, runner.submit(self.job(tmp_path, "grep Cpus_allowed_list /proc/self/status", ranks=1)))
+        assert status.state is JobState.COMPLETED, status.message
+        assert RunPaths(tmp_path).read_stdout().split()[1].isdecimal()
+
+    def test_more_ranks_than_cores_are_refused_in_words(self, runner: Runner, tmp_path: Path) -> None:
+        status = wait(runner, runner.submit(self.job(tmp_path, "exit 0", ranks=4000)))
+        assert status.state is JobState.FAILED
+        assert "cores" in status.message

@@ -1,0 +1,170 @@
+from itertools import islice, product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from search_spaces.dimension import Point, Scalar, dimension
+from search_spaces.errors import SpaceError
+from search_spaces.machine import BlasFacts, Machine
+from search_spaces.parameter import Parameter, integers
+from search_spaces.restriction import ALWAYS, RESTRICTIONS, forbidden
+from search_spaces.space import SearchSpace
+
+MACHINE = Machine(4, 2**34, {"openblas": BlasFacts(("Haswell", "Zen")), "atlas": BlasFacts(("auto",), False)}, 4000)
+VALUES: dict[str, tuple[Scalar, ...]] = {
+    "NB": (2, 64, 128, 192),
+    "NBMIN": (1, 4, 100),
+    "layout": ("4x1", "2x2", "1x4", "2x1"),
+    "grid": ("1x1", "1x2", "2x1", "2x2", "1x4", "4x1"),
+    "blas": ("openblas", "atlas"),
+    "DEPTH": (0, 1, 2),
+    "BCAST": ("1rg", "1rM", "Lng"),
+    "N": (100, 4000, 8000),
+    "SWAP": ("bin", "mix"),
+    "alignment": (4, 8),
+}
+
+
+def space(
+    *names: str, extra: tuple[Parameter, ...] = (), values: dict[str, tuple[Scalar, ...]] = VALUES
+) -> SearchSpace:
+    return SearchSpace("test", MACHINE, [*(Parameter(name, values[name]) for name in names), *extra], ALWAYS)
+
+
+CHOSEN = st.lists(st.sampled_from(sorted(VALUES)), min_size=1, max_size=5, unique=True)
+SUBSETS = st.fixed_dictionaries(
+    {name: st.lists(st.sampled_from(values), min_size=1, unique=True).map(tuple) for name, values in VALUES.items()}
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(CHOSEN, SUBSETS)
+def test_the_points_of_a_space_are_just_the_legal_ones(names: list[str], values: dict[str, tuple[Scalar, ...]]) -> None:
+    every = [dict(zip(names, point, strict=True)) for point in product(*(values[name] for name in names))]
+    try:
+        found = space(*names, values=values)
+    except SpaceError:
+        return
+    legal = [point for point in every if found.why_not(point) is None]
+    points = list(found)
+    assert len(points) == len(found) == len(legal)
+    assert sorted(map(str, (sorted(point.items()) for point in points))) == sorted(
+        map(str, (sorted(point.items()) for point in legal))
+    )
+
+
+def test_a_space_of_millions_is_counted_without_being_listed() -> None:
+    wide = space("NB", "layout", "grid", "blas", "DEPTH", "BCAST", "SWAP", "alignment")
+    assert len(wide) == len(space("NB", "layout", "grid", "blas")) * 3 * 3 * 2 * 2
+    assert wide.why_not(wide.point(len(wide) - 1)) is None
+    with pytest.raises(IndexError):
+        wide.point(len(wide))
+
+
+def test_a_kernel_belongs_to_its_blas() -> None:
+    kernel = Parameter.depending("kernel", "blas", {"openblas": ("Haswell", "Zen")})
+    found = list(space("blas", extra=(kernel,)))
+    assert found == [
+        {"blas": "openblas", "kernel": "Haswell"},
+        {"blas": "openblas", "kernel": "Zen"},
+        {"blas": "atlas"},
+    ]
+    sentence = space("blas", extra=(kernel,)).why_not({"blas": "atlas", "kernel": "Zen"})
+    assert sentence == "kernel: Zen does not go with blas = atlas (none)"
+
+
+@pytest.mark.parametrize(
+    ("point", "words"),
+    [
+        ({"NB": 63, "layout": "4x1", "grid": "2x2"}, "NB: 63 is not among 2, 64, 128, 192"),
+        ({"NB": 64, "layout": "4x1", "grid": "1x2"}, "the grid 1x2 needs 2 ranks, but the layout 4x1 starts 4"),
+        ({"NB": 64, "layout": "4x1"}, "grid: the point gives no value"),
+        ({"NB": 64, "layout": "4x1", "grid": "2x2", "DEPTH": 7}, "DEPTH = 7 is not a value of the space test"),
+        ({"NB": 2, "layout": "4x1", "grid": "2x2"}, "NBMIN = 4 is larger than NB = 2"),
+    ],
+)
+def test_why_a_point_is_illegal_is_said_with_its_numbers(point: Point, words: str) -> None:
+    assert words in str(space("NB", "layout", "grid").why_not(point))
+
+
+def test_threads_need_a_threaded_library_and_cores() -> None:
+    found = space("layout", "grid", "blas")
+    sentence = found.why_not({"layout": "2x2", "grid": "1x2", "blas": "atlas"})
+    assert sentence == "the layout 2x2 wants 2 threads a rank, but atlas has no threaded build"
+    with pytest.raises(SpaceError, match="8x1 needs 8 cores, but there are 4"):
+        SearchSpace("big", MACHINE, [Parameter("layout", ("8x1",))], ALWAYS)
+
+
+def test_a_matrix_larger_than_the_memory_is_illegal() -> None:
+    with pytest.raises(SpaceError, match=r"N = 90000 .* only 16.0 GiB may be used"):
+        SearchSpace("huge", MACHINE, [Parameter("N", (90_000,))], ALWAYS)
+
+
+def test_n_follows_from_the_fraction_of_the_memory_and_nb() -> None:
+    found = SearchSpace("m", MACHINE, [Parameter("memory_fraction", (0.1, 0.5)), Parameter("NB", (100, 128))], ALWAYS)
+    for point in found:
+        N = int(found.complete(point)["N"])
+        assert N % int(point["NB"]) == 0
+        assert float(point["memory_fraction"]) * MACHINE.memory_bytes >= 8 * N * N
+
+
+def test_a_space_that_forbids_everything_says_which_rule_did() -> None:
+    rule = forbidden(1, {"DEPTH": (0, 1, 2)}, "look-ahead is not wanted here")
+    with pytest.raises(SpaceError, match="look-ahead is not wanted here"):
+        SearchSpace("none", MACHINE, [Parameter("DEPTH", (0, 1, 2))], [*ALWAYS, rule])
+
+
+def test_points_that_hpl_cannot_tell_apart_share_a_key() -> None:
+    found = space("layout", "grid", "BCAST", "DEPTH")
+    one_column = {"layout": "4x1", "grid": "4x1"}
+    keys = {found.key({**one_column, "BCAST": b, "DEPTH": d}) for b in VALUES["BCAST"] for d in VALUES["DEPTH"]}
+    assert len(keys) == 1
+    assert found.distinct(10_000) == len({found.key(point) for point in found})
+    assert found.distinct(10) is None
+
+
+def test_neighbours_differ_in_one_parameter_and_in_what_must_follow() -> None:
+    found = space("layout", "grid", "NB")
+    point: Point = {"layout": "4x1", "grid": "2x2", "NB": 64}
+    neighbours = list(found.neighbours(point))
+    assert all(found.why_not(neighbour) is None for neighbour in neighbours)
+    assert {"layout": "4x1", "grid": "2x2", "NB": 128} in neighbours
+    assert any(neighbour["layout"] == "2x2" and neighbour["grid"] in {"1x2", "2x1"} for neighbour in neighbours)
+
+
+def test_the_nearest_legal_point_keeps_most_of_a_wish() -> None:
+    found = space("layout", "grid", "NB", "DEPTH")
+    assert found.nearest({"layout": "4x1", "grid": "1x1", "NB": 128, "DEPTH": 2}) | {"grid": "?"} == {
+        "layout": "4x1",
+        "grid": "?",
+        "NB": 128,
+        "DEPTH": 2,
+    }
+
+
+def test_an_even_sequence_visits_every_value_of_every_parameter_soon() -> None:
+    found = space("NB", "layout", "grid", "DEPTH", "BCAST")
+    first = list(islice(found.spread(), 60))
+    assert all(found.why_not(point) is None for point in first)
+    for name in ("DEPTH", "BCAST", "layout"):
+        assert {point[name] for point in first} == {point[name] for point in found}
+
+
+def test_ranges_include_both_ends() -> None:
+    assert integers(64, 256, 64) == (64, 128, 192, 256)
+    assert integers(1, 32, log=True) == (1, 2, 4, 8, 16, 32)
+    for low, high, step in ((5, 4, 1), (1, 4, 0)):
+        with pytest.raises(SpaceError, match="empty"):
+            integers(low, high, step)
+
+
+def test_every_dimension_accepts_its_own_default() -> None:
+    found = space("NB").complete({"NB": 64})
+    assert all(dimension(name).accepts(value) for name, value in found.items())
+
+
+def test_restrictions_a_space_may_ask_for_judge_grids() -> None:
+    full = {"layout": "4x1", "grid": "4x1"}
+    assert RESTRICTIONS["grid_flat"].check(full, MACHINE)
+    assert RESTRICTIONS["grid_near_square"].check({**full, "grid": "1x4"}, MACHINE) is None
