@@ -6,7 +6,6 @@ their product, so millions of points cost no more than the largest block, and an
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import count
 from math import prod
 
 from hpl.canonical import canonical
@@ -140,28 +139,6 @@ class SearchSpace:
             found.update(max(kept or block, key=partial(_agreement, wish)))
         return {name: found[name] for name in self.parameters if name in found}
 
-    def neighbours(self, params: Point) -> Iterator[dict[str, Scalar]]:
-        """Legal points that differ in one parameter, and in what must change with it; nearest values first."""
-        for name, parameter in self.varying.items():
-            if name not in params:
-                continue
-            values = parameter.values_in(params)
-            place = values.index(params[name]) if params[name] in values else 0
-            for value in sorted(values, key=lambda candidate: abs(values.index(candidate) - place)):
-                if value == params[name]:
-                    continue
-                point = self.nearest({**params, name: value}, keep=name)
-                if point.get(name) == value:
-                    yield point
-
-    def spread(self) -> Iterator[dict[str, Scalar]]:
-        """Points without end that cover every block evenly: a Halton sequence, one prime base a block."""
-        for number in count(1):
-            found: dict[str, Scalar] = {}
-            for block, base in zip(self._blocks, _primes(), strict=False):
-                found.update(block[int(_radical_inverse(number, base) * len(block))])
-            yield {name: found[name] for name in self.parameters if name in found}
-
     def distinct(self, limit: int) -> int | None:
         """Points that HPL can tell apart; None where the space has more than `limit` points to look through."""
         if len(self) > limit:
@@ -265,22 +242,3 @@ class SearchSpace:
 def _agreement(wish: Point, part: Point) -> int:
     """How many values of a partial point are as wished."""
     return sum(wish.get(name) == value for name, value in part.items())
-
-
-def _primes() -> Iterator[int]:
-    """All primes, from 2 on."""
-    found: list[int] = []
-    for number in count(2):
-        if all(number % prime for prime in found):
-            found.append(number)
-            yield number
-
-
-def _radical_inverse(number: int, base: int) -> float:
-    """The digits of a number in a base, mirrored at the point: between 0 and 1 (van der Corput)."""
-    value, weight = 0.0, 1.0
-    while number:
-        weight /= base
-        number, digit = divmod(number, base)
-        value += digit * weight
-    return value
