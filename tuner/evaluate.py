@@ -86,7 +86,7 @@ class Evaluator:
             return self._not_started(plan, Fault(Invalidity.CONSTRAINTS, shortage), started_at)
         paths = RunPaths(directory)
         directory.mkdir(parents=True, exist_ok=True)
-        paths.hpl_dat.write_text(plan.hpl_dat, encoding="ascii")
+        paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
         began = time.monotonic()
         status = self._run(self._job(plan, xhpl, directory, walltime_s), paths, on_panel, stop)
         cost_s = time.monotonic() - began
@@ -125,6 +125,7 @@ class Evaluator:
             binding=plan.binding,
             mpi_parameters=plan.mpi_parameters,
             launcher_environment=dict(self.site.mpi.environment),
+            oversubscribe=plan.oversubscribe,
         )
 
     def _run(self, job: Job, paths: RunPaths, on_panel: Callable[[Panel], None], stop: StopRequest) -> JobStatus:

@@ -28,11 +28,9 @@ class Places:
         Raises:
             TunerError: one of them cannot be made or written.
         """
-        cache = Path(os.environ.get("HPLTUNE_CACHE") or platformdirs.user_cache_path("hpltune"))
-        data = Path(os.environ.get("HPLTUNE_DATA") or platformdirs.user_data_path("hpltune"))
-        for folder, variable in ((cache, "HPLTUNE_CACHE"), (data, "HPLTUNE_DATA")):
-            _writable(folder, variable)
-        return cls(cache.absolute(), data.absolute())
+        cache = _writable("HPLTUNE_CACHE", platformdirs.user_cache_path("hpltune"))
+        data = _writable("HPLTUNE_DATA", platformdirs.user_data_path("hpltune"))
+        return cls(cache, data)
 
     @property
     def prefix(self) -> Path | None:
@@ -46,15 +44,30 @@ class Places:
         return self.cache / "prefix"
 
     @property
+    def compiler(self) -> Path:
+        """Where the private prefix has, or would have, its C compiler."""
+        return self.private_prefix / "bin/cc"
+
+    @property
+    def manifest(self) -> Path:
+        """The file that remembers which system packages `hpltune setup` installed."""
+        return self.data / "setup.json"
+
+    @property
     def database(self) -> Path:
         """The database that commands use without --db."""
         return self.data / "hpltune.db"
 
 
-def _writable(folder: Path, variable: str) -> None:
+def _writable(variable: str, default: Path) -> Path:
+    """The folder a variable names, or the default; made where it is missing."""
+    folder = Path(os.environ.get(variable) or default)
     try:
+        folder = folder.expanduser().absolute()
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TunerError(f"cannot make the folder {folder} ({error.strerror}): set {variable} to another") from error
-    if not os.access(folder, os.W_OK):
+    except (OSError, RuntimeError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise TunerError(f"cannot make the folder {folder} ({why}): set {variable} to another") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
         raise TunerError(f"the folder {folder} cannot be written: set {variable} to another")
+    return folder

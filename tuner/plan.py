@@ -36,6 +36,7 @@ class TrialPlan:
         environment: variables of the ranks: kernel and threads.
         binding: what each rank is bound to.
         mpi_parameters: MCA parameters of Open MPI.
+        oversubscribe: more ranks than cores are wanted; they are not bound then.
     """
 
     runs: tuple[HplParams, ...]
@@ -48,6 +49,7 @@ class TrialPlan:
     environment: Mapping[str, str]
     binding: str
     mpi_parameters: Mapping[str, str]
+    oversubscribe: bool = False
 
     @property
     def memory_bytes(self) -> int:

@@ -34,8 +34,8 @@ def outcome(record: TrialRecord) -> str:
     """A trial's result in a few words: GFLOPS, or the stage that failed with its reason."""
     if record.ranked and record.gflops is not None:
         return f"{record.gflops:8.2f} GFLOPS"
-    if record.state is TrialState.CANCELLED:
-        return "cancelled"
+    if record.state in {TrialState.CANCELLED, TrialState.RUNNING}:
+        return str(record.state)
     return f"{record.invalidity}: {record.reason}"
 
 

@@ -8,16 +8,18 @@ from pathlib import Path
 
 from rich.console import Console
 
-from hpl.dat import HplDat
+from hpl.dat import DEVICE_STDOUT, HplDat, render
 from hpl.dat_parse import parse
 from results.metrics import percent_of_peak
-from results.record import Kind, Study, TrialRecord
+from results.record import Invalidity, Kind, Study, TrialRecord
 from results.statistics import rank
 from results.store import Store
+from runners.errors import RunnerError
 
 from .errors import TunerError
 from .evaluate import Measured
 from .events import Listener, Notice, TrialEnded, TrialProgress, TrialStarted
+from .judge import Fault
 from .options import TuneOptions
 from .places import Places
 from .plan import TrialPlan, label, parse_layout, placed
@@ -25,10 +27,13 @@ from .progress import display, outcome, output
 from .site import FOREIGN
 from .stopping import StopRequest, listening
 from .textbook import first_choice
-from .trials import finished, started
+from .trials import finished, rejected, started
 from .tune_command import INTERRUPTED, told
 from .versions import versions
 from .workshop import Workshop
+
+SHOWN_RUNS = 20
+"""Of a file with more runs only so many get a line each, and those that do not count; all are stored."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ class RunRequest:
     walltime_s: float
     db: Path | None
     as_json: bool
+    oversubscribe: bool = False
 
 
 def run_file(request: RunRequest) -> int:
@@ -58,6 +64,8 @@ def run_file(request: RunRequest) -> int:
     with Store.open(request.db or places.database) as store, listening(told) as stop, display(console) as listener:
         for caution in dat.cautions:
             listener(Notice(f"Caution: {request.file}: {caution}."))
+        if dat.device != DEVICE_STDOUT:
+            listener(Notice(f"{request.file} prints to {dat.output_file}; it is run with standard output instead."))
         workshop = Workshop.open(request.options, places, listener)
         plan = plan_of(request, dat, text, workshop, store)
         study = _new_study(request, workshop, store)
@@ -99,10 +107,10 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, workshop: Workshop, sto
         threads = model.threads if model and model.threads else max(1, cores // ranks)
     if ranks < dat.ranks:
         raise TunerError(f"{request.file} needs {dat.ranks} ranks, but --layout {request.layout} starts {ranks}")
-    if ranks * threads > cores:
+    if ranks * threads > cores and not request.oversubscribe:
         raise TunerError(
             f"{request.file} needs {ranks} ranks with {threads} threads, but there are {cores} cores: more would "
-            "measure the scheduler, not HPL; change its Ps and Qs, or run it on a larger machine"
+            "measure the scheduler, not HPL; change its Ps and Qs, or add --oversubscribe"
         )
     named = request.options.blas_only[0] if request.options.blas_only else None
     blas = FOREIGN if site.xhpl else named or (model.blas if model else str(choice["blas"]))
@@ -112,16 +120,17 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, workshop: Workshop, sto
         kernel = probe.kernel if probe else "auto"
     elif kernel not in (known := ("auto", *site.kernels(blas, slow=True))):
         raise TunerError(f"--kernel {kernel}: {blas} has {', '.join(known)} on this CPU")
-    return placed(
+    plan = placed(
         site,
         runs=tuple(dat.runs()),
-        hpl_dat=text,
+        hpl_dat=text if dat.device == DEVICE_STDOUT else render(replace(dat, device=DEVICE_STDOUT)),
         blas=blas,
         kernel=kernel,
         ranks=ranks,
         threads=threads,
         binding=str(model.params.get("binding", "core")) if model else "core",
     )
+    return replace(plan, oversubscribe=request.oversubscribe)
 
 
 def _like(name: str, store: Store) -> TrialRecord:
@@ -182,13 +191,18 @@ def _measure(
     def elapsed() -> float:
         return (datetime.now(UTC) - clock_s).total_seconds()
 
-    measured: Measured = workshop.evaluator.evaluate(
-        plan,
-        directory,
-        request.walltime_s,
-        lambda panel: listener(TrialProgress(begun.number, panel.fraction, elapsed())),
-        stop,
-    )
+    try:
+        measured: Measured = workshop.evaluator.evaluate(
+            plan,
+            directory,
+            request.walltime_s,
+            lambda panel: listener(TrialProgress(begun.number, panel.fraction, elapsed())),
+            stop,
+        )
+    except (RunnerError, OSError) as error:
+        failed = rejected(begun, Fault(Invalidity.RUNTIME, str(error)))
+        store.finish(failed)
+        return [failed]
     records = []
     for index, run in enumerate(plan.runs):
         params = {**run.words(), **layout}
@@ -198,7 +212,9 @@ def _measure(
         record = finished(trial, plan, measured, directory, index)
         store.finish(record)
         records.append(record)
-        listener(TrialEnded(record, None, elapsed(), None))
+        if index < SHOWN_RUNS or not record.ranked:
+            listener(TrialStarted(record.number, str(Kind.RUN), label(replace(plan, runs=(run,))), None))
+            listener(TrialEnded(record, None, elapsed(), None))
     return records
 
 

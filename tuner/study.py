@@ -69,7 +69,8 @@ def tune(
     """
     site = workshop.site
     earlier = _begin(store, name, options, workshop)
-    space = load_space(options, site, _study_n(earlier) or SMALLEST_N)
+    text = store.study(name).space_text
+    space = load_space(options, site, _study_n(earlier) or SMALLEST_N, text)
     workshop.build(*_programs(space, site), listener)
     loop = Loop(
         store=store,
@@ -82,7 +83,7 @@ def tune(
         runs=workshop.places.data / "runs",
         walltime_s=max(60.0, run_time(options.budget).limit_s),
     )
-    _size(loop, options, site, earlier)
+    _size(loop, options, site, earlier, text)
     engine = _engine(options, loop, earlier)
     ended = loop.search(engine, repeats=options.repeats, reserved_runs=FINALISTS * options.confirm + SMALLER_RUNS)
     listener(Notice(f"Search ended: {ended}."))
@@ -92,10 +93,14 @@ def tune(
     return Outcome(name, ranking, full, ended, interrupted=stop.requested)
 
 
-def load_space(options: TuneOptions, site: Site, N: int) -> SearchSpace:
-    """The space of the options on this machine, with N where the space leaves it to the budget."""
+def load_space(options: TuneOptions, site: Site, N: int, text: str) -> SearchSpace:
+    """The space of a study on this machine, with N where the space leaves it to the budget.
+
+    Args:
+        text: the TOML as it was when the study began: a file may have changed since.
+    """
     machine = site.machine(all_blas=wants_all_blas(options.space) or bool(options.blas_only), N=N)
-    return load(options.space, machine, options.overrides)
+    return load(options.space, machine, options.overrides, text)
 
 
 def _begin(store: Store, name: str, options: TuneOptions, workshop: Workshop) -> Sequence[TrialRecord]:
@@ -137,7 +142,7 @@ def _study_n(earlier: Sequence[TrialRecord]) -> int | None:
     return max(sizes, default=None)
 
 
-def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialRecord]) -> None:
+def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialRecord], text: str) -> None:
     """Run the pilots and give the loop its N, its time limit and what a run should take."""
     times = run_time(options.budget)
     loop.listener(PhaseStarted("pilot", 2))
@@ -147,7 +152,7 @@ def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialR
     largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores, fraction=options.memory_fraction)
     chosen = largest_n if options.full else affordable_n(samples, times.target_s, largest_n)
     N = _study_n(earlier) or chosen
-    loop.space = load_space(options, site, N)
+    loop.space = load_space(options, site, N, text)
     largest_asked = int(loop.space.complete(loop.space.point(0))["N"])
     loop.expected_s = launch_s(samples, largest_asked)
     if largest_asked == N and not options.full:

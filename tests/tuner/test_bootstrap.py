@@ -29,7 +29,7 @@ TOOLS = (
     "cut",
 )
 
-PYTHON = f"""#!{sys.executable} -I
+PYTHON = f"""#!{Path(sys.executable).resolve()} -I
 import os, pathlib, shutil, sys, time
 
 arguments = [word for word in sys.argv[1:] if word != "-I"]
@@ -92,6 +92,11 @@ class Checkout:
         process = self.start(*arguments, script=script, **variables)
         out, err = process.communicate(timeout=60)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def wait_for_pip(self, process: subprocess.Popen[str]) -> None:
+        while not self.installations:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.05)
 
     @property
     def installations(self) -> int:
@@ -175,8 +180,7 @@ def test_a_failed_installation_says_why_and_leaves_nothing(checkout: Checkout) -
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_ctrl_c_leaves_nothing_behind(checkout: Checkout, number: signal.Signals, code: int) -> None:
     process = checkout.start(PIP_TAKES="30")
-    while not checkout.installations:
-        time.sleep(0.05)
+    checkout.wait_for_pip(process)
     os.killpg(process.pid, number)
     _, err = process.communicate(timeout=20)
     assert process.returncode == code
@@ -199,8 +203,7 @@ def test_two_first_starts_install_once(checkout: Checkout, flock: bool) -> None:
 
 def test_a_start_that_was_killed_is_no_hindrance(checkout: Checkout) -> None:
     process = checkout.start(PIP_TAKES="30")
-    while not checkout.installations:
-        time.sleep(0.05)
+    checkout.wait_for_pip(process)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate(timeout=20)
     assert checkout.run("show").stdout.startswith("hpltune show")

@@ -66,6 +66,8 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except OSError as error:
+        _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
     except Exception as error:
         if not _is_ours(error):
             raise

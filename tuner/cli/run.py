@@ -26,6 +26,9 @@ def run(
         str | None, typer.Option(metavar="KERNEL", help="Kernel of the BLAS, as doctor lists them.")
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="How often.")] = 1,
+    oversubscribe: Annotated[
+        bool, typer.Option("--oversubscribe", help="Start more ranks than there are cores; the result will be poor.")
+    ] = False,
     walltime: Annotated[
         str | None, typer.Option(metavar="TIME", help="End the run after this time; default 24h.")
     ] = None,
@@ -59,4 +62,7 @@ def run(
         rpeak_gflops=rpeak,
     )
     walltime_s = parse_duration_s(walltime, "--walltime") if walltime else 86400.0
-    raise typer.Exit(run_file(RunRequest(file, options, like, layout, kernel, repeats, walltime_s, db, as_json)))
+    request = RunRequest(
+        file, options, like, layout, kernel, repeats, walltime_s, db, as_json, oversubscribe=oversubscribe
+    )
+    raise typer.Exit(run_file(request))

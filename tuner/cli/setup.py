@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Json, errors, places
+from .common import Json, console, errors, places
 
 
 def setup(
@@ -31,4 +31,4 @@ def setup(
     from ..provision.setup import SetupRequest, run_setup
 
     request = SetupRequest(with_ or [], private, yes, dry_run, as_json)
-    raise typer.Exit(run_setup(request, places(), errors()))
+    raise typer.Exit(run_setup(request, places(), errors() if as_json else console()))

@@ -1,6 +1,7 @@
 """The single steps of setting up: each runs one program, keeps its log, and fails with one sentence."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,20 +13,34 @@ from hpl.private_apt import PrivateApt
 from ..errors import TunerError
 from ..files import write_text
 
-SAYINGS = (
+APT_ENVIRONMENT = {"DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"}
+PIP_ENVIRONMENT = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PIP_USER": "0"}
+LOCK_WAIT_S = 60
+"""How long apt-get waits for another package manager to finish."""
+
+BUSY = (
     ("Could not get lock", "another package manager is running: wait for it and try again"),
+    ("Unable to lock", "another package manager is running: wait for it and try again"),
     ("dpkg was interrupted", "dpkg was interrupted earlier: run `dpkg --configure -a` and try again"),
+)
+SAYINGS = (
     ("No space left", "the disk is full"),
     ("Temporary failure resolving", "the package servers cannot be reached"),
     ("Could not resolve", "the package servers cannot be reached"),
+    ("Failed to establish a new connection", "PyPI cannot be reached"),
+    ("No matching distribution", "PyPI has no wheel for this Python and machine, or cannot be reached"),
     ("Failed to fetch", "a package could not be fetched"),
-    ("No matching distribution", "PyPI has no wheel for this Python and machine"),
+    ("Unmet dependencies", "packages of this system contradict each other: `apt-get -f install` may mend it"),
     ("Permission denied", "permission was denied"),
 )
 
 
 class SetupError(TunerError):
-    """A step of the setup failed."""
+    """A step of the setup failed; others may do instead."""
+
+
+class BusyError(SetupError):
+    """A step failed for now: the same will work once the user has done what the sentence says."""
 
 
 @dataclass(frozen=True)
@@ -36,61 +51,120 @@ class Steps:
 
     def apt_install(self, packages: Sequence[str]) -> None:
         """Install packages system-wide; the caller is root."""
-        quiet = {"DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"}
-        argv = ["apt-get", "install", "-y", "-q", "--no-install-recommends", *packages]
-        self.run(argv, quiet, "apt-get install")
+        lock = f"DPkg::Lock::Timeout={LOCK_WAIT_S}"
+        argv = ["apt-get", "install", "-y", "-q", "--no-install-recommends", "-o", lock, *packages]
+        self.run(argv, APT_ENVIRONMENT, "apt-get install")
 
     def apt_update(self) -> None:
         """Fetch the system's package lists; the caller is root."""
-        self.run(["apt-get", "update", "-q"], {"LC_ALL": "C"}, "apt-get update")
+        self.run(["apt-get", "update", "-q"], APT_ENVIRONMENT, "apt-get update")
 
     def wheel(self, name: str, prefix: Path) -> None:
-        """Install one wheel, and nothing it depends on but itself, into a prefix of its own.
+        """Install one wheel into a prefix of its own, whole or not at all; only MKL's also brings what it depends on.
 
         `--prefix`, because pip's `--target` leaves out what a wheel puts beside Python's own folders.
         """
         needs = [] if name == "mkl" else ["--no-deps"]
-        argv = [sys.executable, "-m", "pip", "install", "--ignore-installed", "--prefix", str(prefix), *needs, name]
-        self.run(argv, {"PIP_DISABLE_PIP_VERSION_CHECK": "1"}, f"pip install {name}")
+        draft = _fresh(prefix)
+        pip = [sys.executable, "-m", "pip", "install", "--ignore-installed", "--only-binary", ":all:", *needs]
+        try:
+            self.run([*pip, "--prefix", str(draft), name], PIP_ENVIRONMENT, f"pip install {name}")
+            _replace(draft, prefix)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
 
     def unpack(self, apt: PrivateApt, packages: Sequence[str], root: Path) -> None:
-        """Download Debian packages and unpack them below a folder; nothing is configured or run."""
-        root.mkdir(parents=True, exist_ok=True)
-        for file in apt.download(packages):
-            self.run(["dpkg-deb", "-x", str(file), str(root)], {}, f"unpacking {file.name}")
+        """Download Debian packages and unpack them as the content of a folder; nothing is configured or run."""
+        draft = _fresh(root)
+        try:
+            for file in apt.download(packages):
+                self.run(["dpkg-deb", "-x", str(file), str(draft)], {}, f"unpacking {file.name}")
+            _replace(draft, root)
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
 
     def compiler_script(self, wheel: Path, script: Path) -> None:
-        """Make the C compiler of the ziglang wheel callable as `cc`."""
-        packages = next(wheel.glob("lib/python*/site-packages"), wheel)
-        text = f'#!/bin/sh\nPYTHONPATH="{packages}" exec "{sys.executable}" -m ziglang cc "$@"\n'
+        """Make the C compiler of the ziglang wheel callable as `cc`; what it caches stays in the prefix, too."""
+        zig = next(wheel.glob("lib*/python*/site-packages/ziglang/zig"), None)
+        if zig is None:
+            raise SetupError(f"the wheel ziglang in {wheel} holds no compiler")
+        cache = script.parent.parent / "zig-cache"
+        text = (
+            f"#!/bin/sh\nexport ZIG_GLOBAL_CACHE_DIR={_quoted(cache)} ZIG_LOCAL_CACHE_DIR={_quoted(cache)}\n"
+            f'exec {_quoted(zig)} cc "$@"\n'
+        )
         write_text(script, text, executable=True)
 
     def run(self, argv: Sequence[str], environment: Mapping[str, str], what: str) -> None:
-        """Run a program.
+        """Run a program. After a Ctrl-C, which it gets too, it is waited for: a package manager must not be cut short.
 
         Raises:
             SetupError: it is missing or failed; the sentence says why and where the log is.
         """
         try:
             self.log.parent.mkdir(parents=True, exist_ok=True)
-            done = subprocess.run(
-                list(argv),
-                env={**os.environ, **environment},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            with self.log.open("a", encoding="utf-8") as file:
-                file.write(f"$ {' '.join(argv)}\n{done.stdout}{done.stderr}\n")
+            with self.log.open("a+", encoding="utf-8", errors="replace") as file:
+                file.write(f"$ {' '.join(argv)}\n")
+                file.flush()
+                start = file.tell()
+                code = _wait(argv, environment, file.fileno())
+                file.seek(start)
+                said = file.read()
         except OSError as error:
-            raise SetupError(f"{what} failed: {error}") from error
-        if done.returncode != 0:
-            said = done.stderr + done.stdout
-            reason = next((meaning for sign, meaning in SAYINGS if sign in said), _last_line(said))
-            raise SetupError(f"{what} failed: {reason} (log: {self.log})")
+            raise SetupError(f"{what} failed: {error.strerror} ({error.filename})") from error
+        if code != 0:
+            _complain(what, said, self.log)
 
 
-def _last_line(text: str) -> str:
+def _wait(argv: Sequence[str], environment: Mapping[str, str], output: int) -> int:
+    with subprocess.Popen(
+        list(argv),
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+    ) as child:
+        try:
+            return child.wait()
+        except KeyboardInterrupt:
+            child.wait()
+            raise
+
+
+def _complain(what: str, said: str, log: Path) -> None:
+    for signs, error in ((BUSY, BusyError), (SAYINGS, SetupError)):
+        for sign, meaning in signs:
+            if sign.lower() in said.lower():
+                raise error(f"{what} failed: {meaning} (log: {log})")
+    raise SetupError(f"{what} failed: {_telling_line(said)} (log: {log})")
+
+
+def _telling_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"
+    telling = [line for line in lines if line.startswith(("E:", "ERROR", "dpkg: error"))]
+    return (telling or lines or ["it said nothing"])[-1]
+
+
+def _fresh(folder: Path) -> Path:
+    """An empty folder beside the one it will become."""
+    draft = folder.with_name(f".new-{folder.name}")
+    try:
+        if draft.exists():
+            shutil.rmtree(draft)
+        draft.mkdir(parents=True)
+    except OSError as error:
+        raise SetupError(f"cannot make {draft}: {error.strerror}") from error
+    return draft
+
+
+def _replace(draft: Path, folder: Path) -> None:
+    try:
+        if folder.exists():
+            shutil.rmtree(folder)
+        draft.replace(folder)
+    except OSError as error:
+        raise SetupError(f"cannot write {folder}: {error.strerror}") from error
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "'\\''") + "'"

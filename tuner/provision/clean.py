@@ -1,6 +1,6 @@
 """`hpltune clean`: removes what setup and builds left."""
 
-import json
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -9,10 +9,9 @@ from rich.console import Console
 
 from ..errors import TunerError
 from ..places import Places
-from ..units import gibibytes
-from .setup import manifest
+from .install import remembered
 
-OURS = ("builds", "probes", "source", "prefix", "setup.log")
+OURS = ("builds", "probes", "source", "prefix", "setup.log", "install.log")
 
 
 def run_clean(places: Places, console: Console, *, assume_yes: bool, runs: bool, dry_run: bool) -> int:
@@ -25,7 +24,7 @@ def run_clean(places: Places, console: Console, *, assume_yes: bool, runs: bool,
     if runs and (places.data / "runs").exists():
         targets.append(places.data / "runs")
     for target in targets:
-        console.print(f"{target}  ({gibibytes(_size(target))})", markup=False)
+        console.print(f"{target}  ({_size(target) / 1e6:.0f} MB)", markup=False, soft_wrap=True)
     if not targets:
         console.print("There is nothing to remove.")
     elif dry_run:
@@ -37,12 +36,20 @@ def run_clean(places: Places, console: Console, *, assume_yes: bool, runs: bool,
     else:
         console.print("Nothing was removed.")
         return 1
-    file = manifest(places)
-    if file.exists():
-        packages = " ".join(json.loads(file.read_text(encoding="utf-8"))["apt"])
-        console.print(f"System packages stay; setup installed these: apt-get remove {packages}", markup=False)
-    console.print(f"The database {places.database} and the files of winners stay.", markup=False)
+    for sentence in _staying(places):
+        console.print(sentence, markup=False, soft_wrap=True)
     return 0
+
+
+def _staying(places: Places) -> list[str]:
+    """What is not removed, and how to."""
+    packages = remembered(places.manifest)
+    system = f"System packages stay; setup installed these: apt-get remove {' '.join(packages)}; apt-get autoremove"
+    return [
+        *([system] if packages else []),
+        f"The database {places.database} and the files of winners stay: rm -r {shlex.quote(str(places.data))}",
+        f"The program itself stays: rm -r {shlex.quote(sys.prefix)}",
+    ]
 
 
 def _size(target: Path) -> int:

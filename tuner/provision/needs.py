@@ -1,6 +1,7 @@
 """What `tune` needs and this machine lacks."""
 
 import shutil
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,11 +9,12 @@ from pathlib import Path
 from hpl.blas.registry import discover
 from hpl.errors import HplError
 from hpl.search import SearchPaths
-from hpl.toolchain import find_mpis
+from hpl.toolchain import Mpi, compiler_version, find_mpis
 
 from ..places import Places
 
 FAST = ("openblas", "blis", "mkl", "atlas")
+COMPILERS = ("cc", "gcc", "clang")
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class Needs:
     """What is missing.
 
     Attributes:
-        compiler: no C compiler is on PATH or in the private prefix.
+        compiler: nothing here compiles C: neither what mpicc calls, nor a compiler on PATH or in the private prefix.
         mpi: no mpicc and mpirun.
         blas: no library that is worth tuning with.
     """
@@ -30,11 +32,16 @@ class Needs:
     blas: bool
 
     def __bool__(self) -> bool:
-        return self.compiler or self.mpi or self.blas
+        return bool(self.names)
 
     def __str__(self) -> str:
-        names = {"a C compiler": self.compiler, "MPI": self.mpi, "a fast BLAS": self.blas}
-        return ", ".join(name for name, missing in names.items() if missing) or "nothing"
+        return ", ".join(self.names) or "nothing"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The missing parts, in the user's words."""
+        parts = {"a C compiler": self.compiler, "MPI": self.mpi, "a fast BLAS": self.blas}
+        return tuple(name for name, missing in parts.items() if missing)
 
 
 def needs(places: Places, blas_files: Mapping[str, Path] | None = None, *, program: bool = False) -> Needs:
@@ -46,17 +53,31 @@ def needs(places: Places, blas_files: Mapping[str, Path] | None = None, *, progr
     """
     search = SearchPaths(places.prefix, places.cache)
     try:
-        mpi = not find_mpis(search)
+        mpi = find_mpis(search)[0]
     except HplError:
-        mpi = True
+        mpi = None
     if program:
-        return Needs(compiler=False, mpi=mpi, blas=False)
-    return Needs(compiler=not _compiler(places), mpi=mpi, blas=not blas_files and not _fast_blas(search))
+        return Needs(compiler=False, mpi=mpi is None, blas=False)
+    blas = bool(blas_files) or _fast_blas(search)
+    return Needs(compiler=not _compiler(mpi, places), mpi=mpi is None, blas=not blas)
 
 
-def _compiler(places: Places) -> bool:
-    own = places.private_prefix / "bin/cc"
-    return own.exists() or any(shutil.which(name) for name in ("cc", "gcc", "clang"))
+def _compiler(mpi: Mpi | None, places: Places) -> bool:
+    """Whether C can be compiled: what mpicc calls counts, for a site's compiler need not be called cc."""
+    if mpi is not None:
+        try:
+            compiler_version(mpi)
+        except HplError:
+            return False
+        return True
+    return any(shutil.which(name) for name in COMPILERS) or _works(places.compiler)
+
+
+def _works(compiler: Path) -> bool:
+    try:
+        return subprocess.run([str(compiler), "--version"], capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
 
 
 def _fast_blas(search: SearchPaths) -> bool:

@@ -1,9 +1,7 @@
 """What will be installed, decided before anything is."""
 
 import os
-import re
 import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,23 +25,29 @@ class SetupPlan:
     wheels: tuple[Package, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.system or self.unpacked or self.wheels)
+        return bool(self.packages)
 
-    def sentences(self, places: Places) -> list[str]:
-        """What will be done, for the user."""
+    @property
+    def packages(self) -> tuple[Package, ...]:
+        """All of them."""
+        return (*self.system, *self.wheels, *self.unpacked)
+
+    def lines(self, places: Places) -> list[str]:
+        """What will be done, for the user: a line for each way with its packages below."""
+        ways = (
+            ("With apt-get, system-wide", self.system),
+            (f"From PyPI, into {places.private_prefix}", self.wheels),
+            (f"From the system's package sources, unpacked into {places.private_prefix}", self.unpacked),
+        )
         found = []
-        if self.system:
-            found.append(f"With apt-get, system-wide: {_names(self.system)}")
-        if self.wheels:
-            found.append(f"From PyPI into {places.private_prefix}: {_names(self.wheels)}")
-        if self.unpacked:
-            found.append(
-                f"From the system's package sources, unpacked into {places.private_prefix}: {_names(self.unpacked)}"
-            )
+        for way, packages in ways:
+            if packages:
+                found.append(f"{way} (about {sum(package.size_mb for package in packages)} MB of disk):")
+                found += [f"  {package.name:22}{package.why}" for package in packages]
         return found
 
 
-def plan(missing: Needs, extras: Sequence[str], *, private: bool) -> SetupPlan:
+def plan(missing: Needs, extras: Sequence[str] = (), *, private: bool) -> SetupPlan:
     """Choose packages.
 
     As root on Debian or Ubuntu everything comes through apt-get; otherwise wheels, and where apt can at least
@@ -61,21 +65,3 @@ def plan(missing: Needs, extras: Sequence[str], *, private: bool) -> SetupPlan:
     wheels = tuple(package for package in WHEELS if package.part in parts)
     unpacked = UNPACKED if has_apt and missing.blas else ()
     return SetupPlan(unpacked=unpacked, wheels=tuple(dict.fromkeys((*wheels, *added))))
-
-
-def known_to_apt(packages: Sequence[Package]) -> tuple[Package, ...]:
-    """Those that this release has and that are not installed already."""
-    done = subprocess.run(
-        ["apt-cache", "policy", *(package.name for package in packages)],
-        env={**os.environ, "LC_ALL": "C"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    found = re.findall(r"^(\S+):\n  Installed: (\S+)\n  Candidate: (\S+)", done.stdout, re.MULTILINE)
-    wanted = {name for name, installed, candidate in found if candidate != "(none)" and installed == "(none)"}
-    return tuple(package for package in packages if package.name in wanted)
-
-
-def _names(packages: Sequence[Package]) -> str:
-    return ", ".join(f"{package.name} ({package.why})" for package in packages)
