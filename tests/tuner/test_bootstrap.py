@@ -28,6 +28,8 @@ TOOLS = (
     "cksum",
     "cut",
 )
+ENV = "/usr/bin/env"
+"""Starts a program with SIGINT as a terminal would give it: what runs in the background has it ignored."""
 
 PYTHON = f"""#!{Path(sys.executable).resolve()} -I
 import os, pathlib, shutil, sys, time
@@ -79,7 +81,7 @@ class Checkout:
 
     def start(self, *arguments: str, script: Path | None = None, **variables: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [str(script or self.root / "hpltune"), *arguments],
+            [ENV, "--default-signal=INT", str(script or self.root / "hpltune"), *arguments],
             env={**self.environment, **variables},
             cwd=self.root.parent,
             stdout=subprocess.PIPE,
