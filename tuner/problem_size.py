@@ -37,13 +37,23 @@ def launch_s(samples: Sequence[Sample], N: int) -> float:
     Args:
         samples: at least one run.
     """
+    return _solve_s(samples, N) + _rest_s(samples, N)
+
+
+def _solve_s(samples: Sequence[Sample], N: int) -> float:
     last = max(samples, key=lambda sample: sample.N)
-    rest_s = max(last.cost_s - last.time_s, 0.0) * max(1.0, (N / last.N) ** 2)
-    return last.time_s * flop_count(N) / flop_count(last.N) + rest_s
+    return last.time_s * flop_count(N) / flop_count(last.N)
+
+
+def _rest_s(samples: Sequence[Sample], N: int) -> float:
+    last = max(samples, key=lambda sample: sample.N)
+    return max(last.cost_s - last.time_s, 0.0) * max(1.0, (N / last.N) ** 2)
 
 
 def affordable_n(samples: Sequence[Sample], cost_s: float, largest_n: int) -> int:
     """The N whose whole launch takes about `cost_s` seconds by `launch_s`.
+
+    Where starting alone takes most of that, the solve still gets half: a launch that hardly computes says nothing.
 
     Args:
         samples: at least one run.
@@ -55,7 +65,8 @@ def affordable_n(samples: Sequence[Sample], cost_s: float, largest_n: int) -> in
     low, high = SMALLEST_N, max(SMALLEST_N, largest_n)
     while high - low >= STEP:
         middle = (low + high) // 2
-        low, high = (middle, high) if launch_s(samples, middle) <= cost_s else (low, middle)
+        allowed_s = max(cost_s - _rest_s(samples, middle), cost_s / 2)
+        low, high = (middle, high) if _solve_s(samples, middle) <= allowed_s else (low, middle)
     return max(SMALLEST_N, low // STEP * STEP)
 
 

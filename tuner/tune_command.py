@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from hpl.rpeak import Rpeak
+from results.record import Study
 from results.store import Store
 from runners.host_facts import busy_sentence
 from search_spaces.load import space_text
@@ -57,11 +58,11 @@ def run_tune(request: Request) -> int:
     console = output(stderr=request.as_json)
     check_engine(request.options.engine)
     places = Places.of_user()
-    with Store.open(request.db or places.database) as store, listening(told) as stop:
+    with Store.open(request.db or places.database) as store:
         name, options = _which(request, store)
         space_text(options.space)
         provision_if_needed(places, console, options.blas_files, program=options.xhpl is not None)
-        with display(console) as listener:
+        with listening(told) as stop, display(console) as listener:
             workshop = Workshop.open(options, places, listener)
             _introduce(name, options, workshop.site.rpeak, listener, workshop.site.host.physical_cores)
             with closing_study(name, store):
@@ -72,7 +73,9 @@ def run_tune(request: Request) -> int:
 def _which(request: Request, store: Store) -> tuple[str, TuneOptions]:
     """The study's name, and its options: those given, or those stored with a study that is resumed."""
     if request.resume:
-        study = store.study(request.study) if request.study else store.newest()
+        study = store.study(request.study) if request.study else _newest_search(store)
+        if not study.space_text:
+            raise TunerError(f"study {study.name} only measured a file: there is nothing to go on with")
         return study.name, TuneOptions.from_json(study.options)
     taken = {study.name for study in store.studies()}
     if request.study is not None:
@@ -82,6 +85,18 @@ def _which(request: Request, store: Store) -> tuple[str, TuneOptions]:
     base = Path(request.options.space).stem
     number = next(number for number in range(1, len(taken) + 2) if f"{base}-{number}" not in taken)
     return f"{base}-{number}", request.options
+
+
+def _newest_search(store: Store) -> Study:
+    """The study created last by `tune`; those of `hpltune run` have no space.
+
+    Raises:
+        TunerError: there is none.
+    """
+    searches = [study for study in store.studies() if study.space_text]
+    if not searches:
+        raise TunerError(f"{store.path} holds no study to go on with: `hpltune tune` makes one")
+    return searches[-1]
 
 
 def _introduce(name: str, options: TuneOptions, rpeak: Rpeak, listener: Listener, cores: int) -> None:

@@ -23,7 +23,13 @@ def test_n_never_grows_beyond_what_the_memory_holds() -> None:
 
 
 def test_a_budget_too_small_for_anything_still_gives_the_smallest_n() -> None:
-    assert affordable_n([sample(3000)], 0.01, 8000) == 512
+    assert affordable_n([sample(3000)], 0.0001, 8000) == 512
+
+
+def test_a_launch_that_is_slow_to_start_still_computes_half_of_its_time() -> None:
+    slow = [sample(3000, rest_s=2.0)]
+    N = affordable_n(slow, 1.0, 50_000)
+    assert flop_count(N) / 100e9 > 0.4
 
 
 @given(a=st.floats(1e-12, 1e-10), b=st.floats(0, 1e-7), c=st.floats(0, 1e-4))
