@@ -1,11 +1,12 @@
 """The parameters a space may have, with the values each may take and what it is when a space leaves it out."""
 
 import difflib
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from hpl.params import Bcast, Fact, Form, HplParamsError, Pmap, Swap, Word, parse_grid
+from hpl.params import LARGEST_INT, Bcast, Fact, Form, HplParamsError, Pmap, Swap, Word, parse_grid
 from hpl.sizing import process_grids
 
 from .errors import SpaceError
@@ -15,7 +16,7 @@ Scalar = str | int | float | bool
 Point = Mapping[str, Scalar]
 
 BINDINGS = ("core", "l3cache", "numa", "socket", "none")
-_LAYOUT = re.compile(r"([1-9]\d*)x([1-9]\d*)")
+_LAYOUT = re.compile(r"([1-9]\d{0,6})x([1-9]\d{0,6})")
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,11 @@ class Dimension:
     default: Callable[[Point, Machine], Scalar | None]
 
 
-def _whole(least: int, default: int | None) -> Dimension:
+def _whole(least: int, default: int | None, most: int = LARGEST_INT) -> Dimension:
+    limit = "below 2^31" if most == LARGEST_INT else f"at most {most}"
     return Dimension(
-        f"a whole number of at least {least}",
-        lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= least,
+        f"a whole number of at least {least}, {limit}",
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= most,
         lambda _point, _machine: default,
     )
 
@@ -55,7 +57,7 @@ def _is_grid(value: Scalar) -> bool:
         P, Q = parse_grid(str(value))
     except HplParamsError:
         return False
-    return P >= 1 and Q >= 1
+    return P >= 1 and Q >= 1 and value == f"{P}x{Q}"
 
 
 def ranks_and_threads(layout: Scalar) -> tuple[int, int]:
@@ -76,7 +78,9 @@ def _squarest(point: Point, _machine: Machine) -> str:
 
 
 def _text(expected: str, pattern: str, default: Callable[[Point, Machine], Scalar | None]) -> Dimension:
-    return Dimension(expected, lambda value: re.fullmatch(pattern, str(value)) is not None, default)
+    return Dimension(
+        expected, lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None, default
+    )
 
 
 DIMENSIONS: dict[str, Dimension] = {
@@ -87,7 +91,7 @@ DIMENSIONS: dict[str, Dimension] = {
         lambda _point, _machine: None,
     ),
     "layout": _text("ranks x threads as 4x2", _LAYOUT.pattern, lambda _point, machine: f"{machine.cores}x1"),
-    "blas": _text("a BLAS name", r"[\w.+-]+", lambda _point, machine: next(iter(machine.blas), "openblas")),
+    "blas": _text("a BLAS name", r"(?!auto$)[\w.+-]+", lambda _point, machine: next(iter(machine.blas), "openblas")),
     "kernel": _text("a kernel name or auto", r"[\w.+-]+", lambda _point, _machine: "auto"),
     "NB": _whole(1, 192),
     "grid": Dimension("P x Q as 2x4", _is_grid, _squarest),
@@ -106,14 +110,26 @@ DIMENSIONS: dict[str, Dimension] = {
     "alignment": _whole(1, 8),
     "threshold": Dimension(
         "a number above 0, or HPL would not check its result",
-        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and value > 0,
+        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf,
         lambda _point, _machine: 16.0,
     ),
     "binding": _choice(list(BINDINGS), "core"),
 }
 """In the order in which a point is completed: a default may look at what stands before it."""
 
-_FREE = Dimension(
+DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
+    "grid": ("layout",),
+    "N": ("memory_fraction", "NB", "grid", "layout"),
+}
+"""What else decides a parameter that a point leaves out."""
+
+NETWORK: Mapping[str, Dimension] = {
+    "net.mtu": _whole(68, None, 65_535),
+    "net.rx_usecs": _whole(0, None),
+}
+"""Network settings whose values are numbers; 68 bytes is the least an IPv4 link must carry (RFC 791)."""
+
+FREE = Dimension(
     "a text or a number", lambda value: str(value) != "" and "\n" not in str(value), lambda _point, _machine: None
 )
 
@@ -124,10 +140,11 @@ def dimension(name: str) -> Dimension:
     Raises:
         SpaceError: there is none; the message suggests the nearest.
     """
+    for known in (DIMENSIONS, NETWORK):
+        if name in known:
+            return known[name]
     if re.fullmatch(r"(mpi|net)\.[A-Za-z][\w.-]*", name):
-        return _FREE
-    if name in DIMENSIONS:
-        return DIMENSIONS[name]
+        return FREE
     near = difflib.get_close_matches(name, DIMENSIONS, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(DIMENSIONS)}, mpi.NAME and net.NAME"
     raise SpaceError(f"unknown parameter {name}: {hint}")

@@ -1,24 +1,33 @@
-"""Spaces from TOML files; every mistake is named with its file and key."""
+"""Spaces from TOML files; every mistake is named with its file and key, or with the option it came from."""
 
 import difflib
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from hpl.sizing import process_grids
-
+from .automatic import AUTO, automatic, full_layouts
 from .dimension import DIMENSIONS, Scalar, dimension, ranks_and_threads
 from .errors import SpaceError
 from .machine import Machine
-from .parameter import Parameter, integers
+from .parameter import Parameter
 from .restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden
 from .space import SearchSpace
+from .values import converted, values
 
-KEYS = ("name", "description", "all_blas", "restrictions", "parameters", "forbid", "start")
-AUTO, BUDGET = "auto", "budget"
-RANGE_KEYS = ("low", "high", "step", "log")
+KEYS: Mapping[str, tuple[type, str]] = {
+    "name": (str, "a text"),
+    "description": (str, "a text"),
+    "all_blas": (bool, "true or false"),
+    "restrictions": (list, "a list of names"),
+    "parameters": (dict, "a table with at least one parameter"),
+    "forbid": (list, "[[forbid]] tables"),
+    "start": (list, "[[start]] tables"),
+}
+BUDGET = "budget"
+SIZES = ("N", "memory_fraction")
+"""Each says how large the matrix is, so a space has one of them."""
 
 
 def shipped() -> tuple[str, ...]:
@@ -63,19 +72,20 @@ def load(
     """
     place, text = (name, text) if text is not None else _text(name)
     table = _table(place, text)
-    _known_keys(place, table, KEYS)
-    raw = table.get("parameters", {})
-    if not isinstance(raw, dict) or not raw:
-        raise SpaceError(f"{place}: [parameters] is missing: expected a table with at least one parameter")
-    given = {**_flat(raw), **{name: _override(name, values) for name, values in (overrides or {}).items()}}
-    if "N" in (overrides or {}) and "memory_fraction" not in (overrides or {}):
-        given.pop("memory_fraction", None)
-    layouts = _layouts(given.get("layout", AUTO), machine, place)
-    parameters = [_parameter(place, key, value, machine, layouts) for key, value in _ordered(given).items()]
+    wished = overrides or {}
+    given = _flat(_parameters(place, table))
+    if any(size in wished for size in SIZES):
+        given = {key: value for key, value in given.items() if key not in SIZES}
+    given |= {key: _override(key, texts) for key, texts in wished.items()}
+    if all(size in given for size in SIZES):
+        raise SpaceError(f"{place}: N and memory_fraction both say how large the matrix is: keep one of them")
+    places = {key: f"--set {key}" if key in wished else f"{place}: parameters.{key}" for key in given}
+    layouts = _layouts(given.get("layout"), machine, places.get("layout", place))
+    parameters = [_parameter(places[key], key, given[key], machine, layouts) for key in _ordered(given)]
     restrictions = [*ALWAYS, *_restrictions(place, table), *_forbids(place, table)]
-    starts = [_flat(start) for start in table.get("start", [])]
+    starts = _starts(place, table)
     try:
-        return SearchSpace(str(table.get("name", place)), machine, [p for p in parameters if p], restrictions, starts)
+        return SearchSpace(table.get("name", place), machine, [p for p in parameters if p], restrictions, starts)
     except SpaceError as error:
         raise SpaceError(f"{place}: {error}") from error
 
@@ -95,24 +105,48 @@ def _text(name: str) -> tuple[str, str]:
         raise SpaceError(f"there is no space {name} (shipped: {', '.join(shipped())}): {hint}")
     try:
         return name, path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise SpaceError(f"{name} cannot be read: {reason}") from error
 
 
 def _table(place: str, text: str) -> dict[str, Any]:
+    """The file's table, its keys known and of the right kind."""
     try:
-        return tomllib.loads(text)
+        table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SpaceError(f"{place} is not TOML: {error}") from error
+    _known(f"{place}: unknown key", table, KEYS)
+    for key, value in table.items():
+        kind, expected = KEYS[key]
+        if not isinstance(value, kind):
+            raise SpaceError(f"{place}: {key}: expected {expected}, not {value}")
+    return table
 
 
-def _known_keys(place: str, table: Mapping[str, Any], known: Sequence[str], where: str = "") -> None:
-    for key in table:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
+def _known(what: str, names: Iterable[object], known: Collection[str]) -> None:
+    """Refuse a name that is not among the known ones, with the nearest of them."""
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(str(name), known, n=1)
             hint = f"did you mean {near[0]}?" if near else f"expected one of {', '.join(known)}"
-            raise SpaceError(f"{place}: unknown key {where}{key}: {hint}")
+            raise SpaceError(f"{what} {name}: {hint}")
+
+
+def _parameters(place: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not table.get("parameters"):
+        raise SpaceError(f"{place}: [parameters] is missing: expected a table with at least one parameter")
+    found: Mapping[str, Any] = table["parameters"]
+    return found
+
+
+def _tables(place: str, table: Mapping[str, Any], key: str) -> list[tuple[str, dict[str, Any]]]:
+    """The tables of a [[key]] list, each with where it stands."""
+    found = [(f"{place}: {key} {number}", entry) for number, entry in enumerate(table.get(key, []), start=1)]
+    for where, entry in found:
+        if not isinstance(entry, dict):
+            raise SpaceError(f"{where}: expected a table, not {entry}")
+    return found
 
 
 def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,105 +160,102 @@ def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _ordered(given: Mapping[str, Any]) -> dict[str, Any]:
+def _ordered(given: Mapping[str, Any]) -> list[str]:
     """Parameters in the order of the dimensions, the others behind."""
     order = [name for name in DIMENSIONS if name in given]
-    return {name: given[name] for name in (*order, *(name for name in given if name not in order))}
+    return [*order, *(name for name in given if name not in order)]
 
 
-def _parameter(place: str, key: str, value: Any, machine: Machine, layouts: Sequence[str]) -> Parameter | None:
+def _parameter(place: str, key: str, entry: Any, machine: Machine, layouts: Sequence[str]) -> Parameter | None:
     """The parameter of one entry; None where the entry leaves it to its default."""
     try:
         dimension(key)
-        if value == AUTO:
-            return _automatic(key, machine, layouts)
-        if value == BUDGET and key == "N":
+        if entry == AUTO:
+            return automatic(key, machine, layouts)
+        if entry == BUDGET and key == "N":
             return None
-        if isinstance(value, dict) and "by" in value:
-            cases = {case: _values(entry) for case, entry in value.items() if case != "by"}
-            return Parameter.depending(key, str(value["by"]), {_scalar(case): entry for case, entry in cases.items()})
-        return Parameter(key, _values(value))
+        if isinstance(entry, dict) and "by" in entry:
+            return _depending(key, entry)
+        return Parameter(key, values(entry))
     except SpaceError as error:
-        raise SpaceError(f"{place}: parameters.{key}: {error}") from error
+        raise SpaceError(f"{place}: {error}") from error
 
 
-def _values(value: Any) -> tuple[Scalar, ...]:
-    if isinstance(value, list):
-        return tuple(value)
-    if isinstance(value, dict):
-        unknown = [key for key in value if key not in RANGE_KEYS]
-        if unknown or "low" not in value or "high" not in value:
-            raise SpaceError(f"expected a value, a list, or a table with low and high (step, log), not {value}")
-        low, high, step = value["low"], value["high"], value.get("step", 1)
-        if not all(isinstance(bound, int) for bound in (low, high, step)):
-            raise SpaceError("low, high and step must be whole numbers")
-        return integers(low, high, step, log=value.get("log", False))
-    return (value,)
+def _depending(key: str, entry: Mapping[str, Any]) -> Parameter:
+    decider = str(entry["by"])
+    known = dimension(decider)
+    cases: dict[Scalar, tuple[Scalar, ...]] = {}
+    for word, listed in entry.items():
+        if word == "by":
+            continue
+        case = converted(decider, word)
+        if not known.accepts(case):
+            raise SpaceError(f"{word} is no value of {decider}: expected {known.expected}")
+        cases[case] = values(listed)
+    return Parameter.depending(key, decider, cases)
 
 
-def _automatic(key: str, machine: Machine, layouts: Sequence[str]) -> Parameter | None:
-    """What "auto" means for a parameter on this machine."""
-    if key == "blas":
-        return Parameter(key, tuple(machine.blas))
-    if key == "kernel":
-        return Parameter.depending(key, "blas", {name: facts.kernels for name, facts in machine.blas.items()})
-    if key == "layout":
-        return Parameter(key, tuple(layouts))
-    if key == "grid":
-        grids = [f"{P}x{Q}" for layout in layouts for P, Q in process_grids(ranks_and_threads(layout)[0])]
-        return Parameter(key, tuple(dict.fromkeys(grids)))
-    raise SpaceError('"auto" is known for blas, kernel, layout and grid only')
-
-
-def _layouts(value: Any, machine: Machine, place: str) -> tuple[str, ...]:
-    """The layouts of a space: those that fill the cores where it says "auto", single-threaded ones first."""
-    if value != AUTO:
-        layouts = tuple(str(layout) for layout in (value if isinstance(value, list) else [value]))
-        try:
-            for layout in layouts:
-                ranks_and_threads(layout)
-        except SpaceError as error:
-            raise SpaceError(f"{place}: parameters.layout: {error}") from error
-        return layouts
-    threaded = any(facts.threaded for facts in machine.blas.values()) or not machine.blas
-    counts = [threads for threads in range(1, machine.cores + 1) if machine.cores % threads == 0]
-    return tuple(f"{machine.cores // threads}x{threads}" for threads in counts if threads == 1 or threaded)
+def _layouts(entry: Any, machine: Machine, place: str) -> tuple[str, ...]:
+    """The layouts of a space: those that fill the cores where it says "auto", the default where it says nothing."""
+    if entry == AUTO:
+        return full_layouts(machine)
+    if entry is None:
+        return (str(DIMENSIONS["layout"].default({}, machine)),)
+    try:
+        listed = [str(layout) for layout in (entry if isinstance(entry, list) else [entry])]
+        for layout in listed:
+            ranks_and_threads(layout)
+    except SpaceError as error:
+        raise SpaceError(f"{place}: {error}") from error
+    return tuple(listed)
 
 
 def _restrictions(place: str, table: Mapping[str, Any]) -> list[Restriction]:
+    """The rules a space asks for; those that always hold may be named too."""
     names = table.get("restrictions", [])
-    for name in names:
-        if name not in RESTRICTIONS:
-            raise SpaceError(f"{place}: restrictions: unknown name {name}: expected one of {', '.join(RESTRICTIONS)}")
-    return [RESTRICTIONS[name] for name in names]
+    _known(f"{place}: restrictions: unknown name", names, [*RESTRICTIONS, *(rule.name for rule in ALWAYS)])
+    return [RESTRICTIONS[name] for name in names if name in RESTRICTIONS]
 
 
 def _forbids(place: str, table: Mapping[str, Any]) -> list[Restriction]:
     found = []
-    for number, entry in enumerate(table.get("forbid", []), start=1):
-        _known_keys(place, entry, ("when", "because"), f"forbid {number}: ")
+    for number, (where, entry) in enumerate(_tables(place, table, "forbid"), start=1):
+        _known(f"{where}: unknown key", entry, ("when", "because"))
         when = entry.get("when")
         if not isinstance(when, dict) or not when or not entry.get("because"):
-            raise SpaceError(f"{place}: forbid {number}: expected `when` with parameters and `because` with a sentence")
-        cases = {name: tuple(value) if isinstance(value, list) else (value,) for name, value in _flat(when).items()}
-        for name in cases:
-            dimension(name)
+            raise SpaceError(f"{where}: expected `when` with parameters and `because` with a sentence")
+        cases = {name: _legal(f"{where}: when.{name}", name, value) for name, value in _flat(when).items()}
         found.append(forbidden(number, cases, str(entry["because"])))
     return found
 
 
-def _override(name: str, values: Sequence[str]) -> Any:
-    """The values of `--set`, which are texts, as what they look like."""
-    dimension(name)
-    if list(values) == [AUTO] or list(values) == [BUDGET]:
-        return values[0]
-    return [_scalar(value) for value in values]
+def _starts(place: str, table: Mapping[str, Any]) -> list[dict[str, Scalar]]:
+    return [
+        {name: _legal(f"{where}: {name}", name, value, most=1)[0] for name, value in _flat(entry).items()}
+        for where, entry in _tables(place, table, "start")
+    ]
 
 
-def _scalar(text: str) -> Scalar:
-    for convert in (int, float):
-        try:
-            return convert(text)
-        except ValueError:
-            continue
-    return text
+def _legal(where: str, name: str, entry: Any, most: int | None = None) -> tuple[Scalar, ...]:
+    """Values that a parameter could have in some space."""
+    try:
+        known = dimension(name)
+        listed = values(entry)
+    except SpaceError as error:
+        raise SpaceError(f"{where}: {error}") from error
+    if not listed or (most is not None and len(listed) > most):
+        raise SpaceError(f"{where}: expected {'one value' if most == 1 else 'at least one value'}, not {entry}")
+    for value in listed:
+        if not known.accepts(value):
+            raise SpaceError(f"{where} = {value}: expected {known.expected}")
+    return listed
+
+
+def _override(name: str, texts: Sequence[str]) -> Any:
+    """The values of `--set`, which are texts, as what the parameter takes."""
+    if list(texts) in ([AUTO], [BUDGET]):
+        return texts[0]
+    try:
+        return [converted(name, text) for text in texts]
+    except SpaceError as error:
+        raise SpaceError(f"--set {name}: {error}") from error

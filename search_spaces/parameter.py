@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from .dimension import Point, Scalar, dimension
 from .errors import SpaceError
 
+MOST_VALUES = 10_000
+"""A range with more values is a slip of the pen; listing it would take the machine's memory."""
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -52,10 +55,12 @@ def integers(low: int, high: int, step: int = 1, *, log: bool = False) -> tuple[
     """Whole numbers of a range, both ends included; with `log` each is twice the one before.
 
     Raises:
-        SpaceError: an empty range or a step below 1.
+        SpaceError: an empty range, a step below 1, or more than MOST_VALUES values.
     """
     if low > high or step < 1 or (log and low < 1):
         raise SpaceError(f"the range from {low} to {high} in steps of {step} is empty")
+    if not log and (high - low) // step >= MOST_VALUES:
+        raise SpaceError(f"the range from {low} to {high} in steps of {step} has more than {MOST_VALUES} values")
     if not log:
         return tuple(range(low, high + 1, step))
     found = [low]

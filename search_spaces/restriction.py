@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hpl.params import HplParams, parse_grid
 from hpl.sizing import memory_bytes
 
-from .dimension import Point, Scalar, ranks_and_threads
+from .dimension import DERIVED_FROM, Point, Scalar, ranks_and_threads
 from .machine import Machine
 
 Check = Callable[[Point, Machine], str | None]
@@ -20,7 +20,7 @@ class Restriction:
     """One rule.
 
     Attributes:
-        needs: the parameters it looks at.
+        needs: the parameters it looks at, and those that decide them where a point leaves them out.
         check: the sentence why a complete point breaks it, or None.
     """
 
@@ -35,7 +35,8 @@ def grid_uses_all_ranks(point: Point, _machine: Machine) -> str | None:
     ranks, _ = ranks_and_threads(point["layout"])
     if ranks == P * Q:
         return None
-    return f"the grid {point['grid']} needs {P * Q} ranks, but the layout {point['layout']} starts {ranks}"
+    layout = point["layout"]
+    return f"the grid {P}x{Q} needs {P * Q} ranks, but the layout {layout} starts {ranks}: choose a grid of {ranks}"
 
 
 def layout_fits_cores(point: Point, machine: Machine) -> str | None:
@@ -43,7 +44,10 @@ def layout_fits_cores(point: Point, machine: Machine) -> str | None:
     ranks, threads = ranks_and_threads(point["layout"])
     if ranks * threads <= machine.cores:
         return None
-    return f"the layout {point['layout']} needs {ranks * threads} cores, but there are {machine.cores}"
+    cores = ranks * threads
+    return (
+        f"the layout {ranks}x{threads} needs {cores} cores, but there are {machine.cores}: take fewer ranks or threads"
+    )
 
 
 def threads_need_threaded_blas(point: Point, machine: Machine) -> str | None:
@@ -52,14 +56,15 @@ def threads_need_threaded_blas(point: Point, machine: Machine) -> str | None:
     facts = machine.blas.get(str(point["blas"]))
     if threads == 1 or facts is None or facts.threaded:
         return None
-    return f"the layout {point['layout']} wants {threads} threads a rank, but {point['blas']} has no threaded build"
+    asked = f"the layout {point['layout']} wants {threads} threads a rank"
+    return f"{asked}, but {point['blas']} has no threaded build: take one thread"
 
 
 def nbmin_at_most_nb(point: Point, _machine: Machine) -> str | None:
     """NBMIN <= NB: the recursion cannot stop at more columns than a panel has."""
     if int(point["NBMIN"]) <= int(point["NB"]):
         return None
-    return f"NBMIN = {point['NBMIN']} is larger than NB = {point['NB']}"
+    return f"NBMIN = {point['NBMIN']} is larger than NB = {point['NB']}: take at most NB"
 
 
 def fits_memory(point: Point, machine: Machine) -> str | None:
@@ -68,8 +73,8 @@ def fits_memory(point: Point, machine: Machine) -> str | None:
     needed = params.ranks * memory_bytes(params)
     if needed <= machine.memory_bytes:
         return None
-    free = f"{machine.memory_bytes / 2**30:.1f} GiB"
-    return f"N = {params.N} with NB = {params.NB} needs {needed / 2**30:.1f} GiB, but only {free} may be used"
+    asked = f"N = {params.N} with NB = {params.NB} needs {needed / 2**30:.1f} GiB"
+    return f"{asked}, but only {machine.memory_bytes / 2**30:.1f} GiB may be used: take a smaller N"
 
 
 def n_at_least_nb(point: Point, _machine: Machine) -> str | None:
@@ -77,19 +82,24 @@ def n_at_least_nb(point: Point, _machine: Machine) -> str | None:
     _, Q = parse_grid(str(point["grid"]))
     if int(point["N"]) >= int(point["NB"]) * Q:
         return None
-    return f"N = {point['N']} leaves some of {Q} process columns without a panel of NB = {point['NB']}"
+    asked = f"N = {point['N']} leaves some of {Q} process columns without a panel of NB = {point['NB']}"
+    return f"{asked}: take a larger N or a smaller NB"
 
 
 def grid_near_square(point: Point, _machine: Machine) -> str | None:
     """P <= 2 Q and Q <= 8 P: beyond that no published grid has won."""
     P, Q = parse_grid(str(point["grid"]))
-    return None if P <= 2 * Q and Q <= 8 * P else f"the grid {point['grid']} is too far from square"
+    return (
+        None
+        if P <= 2 * Q and Q <= 8 * P
+        else f"the grid {point['grid']} is too far from square: choose P <= 2 Q and Q <= 8 P"
+    )
 
 
 def grid_flat(point: Point, _machine: Machine) -> str | None:
     """P <= Q, as HPL's FAQ and every vendor advise."""
     P, Q = parse_grid(str(point["grid"]))
-    return None if P <= Q else f"the grid {point['grid']} has more rows than columns"
+    return None if P <= Q else f"the grid {point['grid']} has more rows than columns: choose {Q}x{P}"
 
 
 _MEMORY = ("N", "memory_fraction", "NB", "grid", "layout", "DEPTH", "alignment")
@@ -120,4 +130,5 @@ def forbidden(number: int, when: Mapping[str, tuple[Scalar, ...]], because: str)
     def check(point: Point, _machine: Machine) -> str | None:
         return because if all(point.get(name) in values for name, values in when.items()) else None
 
-    return Restriction(f"forbid {number}", tuple(when), check)
+    needs = dict.fromkeys(other for name in when for other in (name, *DERIVED_FROM.get(name, ())))
+    return Restriction(f"forbid {number}", tuple(needs), check)

@@ -13,6 +13,7 @@ from hpl.params import HplParams
 from hpl.sizing import Node as MemoryNode
 from hpl.sizing import SizingError, n_for_memory
 
+from .blocks import components, legal_parts
 from .dimension import DIMENSIONS, Point, Scalar, ranks_and_threads
 from .errors import SpaceError
 from .machine import Machine
@@ -51,8 +52,12 @@ class SearchSpace:
         self.restrictions = tuple(restrictions)
         for parameter in parameters:
             if parameter.by is not None and parameter.by not in self.parameters:
-                raise SpaceError(f"{name}: {parameter.name} depends on {parameter.by}, which the space does not have")
-        self._blocks = [self._enumerate(block) for block in self._components()]
+                raise SpaceError(
+                    f"{parameter.name} depends on {parameter.by}, which the space does not have: "
+                    f"add {parameter.by} to [parameters]"
+                )
+        blocks = components(self.parameters, self.restrictions)
+        self._blocks = [legal_parts(block, self.parameters, self.restrictions, self._judged) for block in blocks]
         self._starts = tuple(starts)
 
     def __len__(self) -> int:
@@ -83,12 +88,7 @@ class SearchSpace:
         Raises:
             SpaceError: N is neither given nor can be derived.
         """
-        full = dict(params)
-        for name, dimension in DIMENSIONS.items():
-            if name not in full:
-                value = dimension.default(full, self.machine)
-                if value is not None:
-                    full[name] = value
+        full = self._with_defaults(params)
         if "N" not in full:
             full["N"] = self._n(full)
         return full
@@ -145,56 +145,24 @@ class SearchSpace:
             return None
         return len({self.key(point) for point in self})
 
-    def _components(self) -> list[list[str]]:
-        """Names of the parameters of each block, in the order of the parameters."""
-        group = {name: {name} for name in self.parameters}
-        links = [(parameter.name, parameter.by) for parameter in self.parameters.values() if parameter.by]
-        links += [(needs[0], name) for needs in map(self._present, self.restrictions) for name in needs[1:]]
-        for one, other in links:
-            merged = group[one] | group[other]
-            for name in merged:
-                group[name] = merged
-        blocks = {id(members): members for members in group.values()}
-        return [[name for name in self.parameters if name in members] for members in blocks.values()]
+    def _with_defaults(self, params: Point) -> dict[str, Scalar]:
+        full = dict(params)
+        for name, dimension in DIMENSIONS.items():
+            if name not in full:
+                value = dimension.default(full, self.machine)
+                if value is not None:
+                    full[name] = value
+        return full
 
-    def _present(self, restriction: Restriction) -> list[str]:
-        return [name for name in restriction.needs if name in self.parameters]
-
-    def _enumerate(self, names: Sequence[str]) -> list[dict[str, Scalar]]:
-        """The legal partial points of a block: one parameter is added after the other, what breaks a rule dropped."""
-        ordered = self._dependants_last(names)
-        parts: list[dict[str, Scalar]] = [{}]
-        known: set[str] = set()
-        rules = [rule for rule in self.restrictions if any(name in names for name in self._present(rule))]
-        rules += [rule for rule in self.restrictions if not self._present(rule)]
-        for name in ordered:
-            known.add(name)
-            ready = [rule for rule in rules if set(self._present(rule)) <= known]
-            rules = [rule for rule in rules if rule not in ready]
-            grown = [
-                {**part, **({name: value} if value is not None else {})}
-                for part in parts
-                for value in self.parameters[name].values_in(part) or (None,)
-            ]
-            parts = [part for part in grown if self._broken(part, ready) is None]
-            if not parts:
-                raise SpaceError(f"no legal point: {self._broken(grown[0], ready) or 'no value is left'}")
-        return sorted(parts, key=lambda part: self._order(part, names))
-
-    def _order(self, part: Point, names: Sequence[str]) -> list[int]:
-        return [self.parameters[name].values.index(part[name]) if name in part else -1 for name in names]
-
-    def _dependants_last(self, names: Sequence[str]) -> list[str]:
-        """Names with those that decide before those that depend on them."""
-        done: list[str] = []
-        left = list(names)
-        while left:
-            free = [name for name in left if self.parameters[name].by not in left]
-            if not free:
-                raise SpaceError(f"the space {self.name}: {', '.join(left)} depend on one another in a circle")
-            done += free
-            left = [name for name in left if name not in free]
-        return done
+    def _judged(self, params: Point, rule: Restriction) -> str | None:
+        """Why a partial point breaks a rule; N is derived only where the rule looks at it."""
+        full = self._with_defaults(params)
+        try:
+            if "N" in rule.needs and "N" not in full:
+                full["N"] = self._n(full)
+        except SpaceError as error:
+            return str(error)
+        return rule.check(full, self.machine)
 
     def _broken(self, params: Point, rules: Sequence[Restriction]) -> str | None:
         if not rules:

@@ -4,11 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from search_spaces import blocks
 from search_spaces.dimension import Point, Scalar, dimension
 from search_spaces.errors import SpaceError
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.parameter import Parameter, integers
-from search_spaces.restriction import ALWAYS, RESTRICTIONS, forbidden
+from search_spaces.restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden
 from search_spaces.space import SearchSpace
 
 MACHINE = Machine(4, 2**34, {"openblas": BlasFacts(("Haswell", "Zen")), "atlas": BlasFacts(("auto",), False)}, 4000)
@@ -27,9 +28,13 @@ VALUES: dict[str, tuple[Scalar, ...]] = {
 
 
 def space(
-    *names: str, extra: tuple[Parameter, ...] = (), values: dict[str, tuple[Scalar, ...]] = VALUES
+    *names: str,
+    extra: tuple[Parameter, ...] = (),
+    values: dict[str, tuple[Scalar, ...]] = VALUES,
+    rules: tuple[Restriction, ...] = (),
 ) -> SearchSpace:
-    return SearchSpace("test", MACHINE, [*(Parameter(name, values[name]) for name in names), *extra], ALWAYS)
+    parameters = [*(Parameter(name, values[name]) for name in names), *extra]
+    return SearchSpace("test", MACHINE, parameters, [*ALWAYS, *rules])
 
 
 CHOSEN = st.lists(st.sampled_from(sorted(VALUES)), min_size=1, max_size=5, unique=True)
@@ -38,15 +43,28 @@ SUBSETS = st.fixed_dictionaries(
 )
 
 
+FORBIDDEN = st.lists(st.sampled_from(sorted(VALUES)), max_size=2, unique=True).flatmap(
+    lambda names: st.fixed_dictionaries(
+        {name: st.sampled_from(VALUES[name]).map(lambda value: (value,)) for name in names}
+    )
+)
+
+
 @settings(max_examples=60, deadline=None)
-@given(CHOSEN, SUBSETS)
-def test_the_points_of_a_space_are_just_the_legal_ones(names: list[str], values: dict[str, tuple[Scalar, ...]]) -> None:
+@given(CHOSEN, SUBSETS, FORBIDDEN)
+def test_the_points_of_a_space_are_just_the_legal_ones(
+    names: list[str], values: dict[str, tuple[Scalar, ...]], when: dict[str, tuple[Scalar, ...]]
+) -> None:
+    rules = (forbidden(1, when, "not this"),) if when else ()
     every = [dict(zip(names, point, strict=True)) for point in product(*(values[name] for name in names))]
-    try:
-        found = space(*names, values=values)
-    except SpaceError:
+    whole = [(point, space("NB").complete(point)) for point in every]
+    legal = [point for point, full in whole if all(rule.check(full, MACHINE) is None for rule in (*ALWAYS, *rules))]
+    if not legal:
+        with pytest.raises(SpaceError, match="no legal point: "):
+            space(*names, values=values, rules=rules)
         return
-    legal = [point for point in every if found.why_not(point) is None]
+    found = space(*names, values=values, rules=rules)
+    assert [point for point in every if found.why_not(point) is None] == legal
     points = list(found)
     assert len(points) == len(found) == len(legal)
     assert sorted(map(str, (sorted(point.items()) for point in points))) == sorted(
@@ -91,7 +109,7 @@ def test_why_a_point_is_illegal_is_said_with_its_numbers(point: Point, words: st
 def test_threads_need_a_threaded_library_and_cores() -> None:
     found = space("layout", "grid", "blas")
     sentence = found.why_not({"layout": "2x2", "grid": "1x2", "blas": "atlas"})
-    assert sentence == "the layout 2x2 wants 2 threads a rank, but atlas has no threaded build"
+    assert sentence == "the layout 2x2 wants 2 threads a rank, but atlas has no threaded build: take one thread"
     with pytest.raises(SpaceError, match="8x1 needs 8 cores, but there are 4"):
         SearchSpace("big", MACHINE, [Parameter("layout", ("8x1",))], ALWAYS)
 
@@ -113,6 +131,23 @@ def test_a_space_that_forbids_everything_says_which_rule_did() -> None:
     rule = forbidden(1, {"DEPTH": (0, 1, 2)}, "look-ahead is not wanted here")
     with pytest.raises(SpaceError, match="look-ahead is not wanted here"):
         SearchSpace("none", MACHINE, [Parameter("DEPTH", (0, 1, 2))], [*ALWAYS, rule])
+
+
+def test_an_impossible_space_names_each_rule_that_left_nothing_with_an_example() -> None:
+    with pytest.raises(SpaceError) as caught:
+        space("layout", "grid", values={**VALUES, "layout": ("3x1", "8x1"), "grid": ("2x2",)})
+    assert str(caught.value) == (
+        "no legal point: "
+        "the grid 2x2 needs 4 ranks, but the layout 3x1 starts 3: choose a grid of 3 (grid_uses_all_ranks); "
+        "the layout 8x1 needs 8 cores, but there are 4: take fewer ranks or threads (layout_fits_cores)"
+    )
+
+
+def test_a_block_too_large_to_list_is_refused_before_it_takes_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "MOST_PARTS", 1000)
+    parameters = [Parameter("N", integers(2000, 11_999)), Parameter("NB", integers(1, 200))]
+    with pytest.raises(SpaceError, match="more than 1,000 combinations of N, NB, which depend on one another"):
+        SearchSpace("huge", MACHINE, parameters, ALWAYS)
 
 
 def test_points_that_hpl_cannot_tell_apart_share_a_key() -> None:

@@ -1,0 +1,37 @@
+"""What "auto" means on a machine."""
+
+from collections.abc import Sequence
+
+from hpl.sizing import process_grids
+
+from .dimension import ranks_and_threads
+from .errors import SpaceError
+from .machine import Machine
+from .parameter import Parameter
+
+AUTO = "auto"
+
+
+def automatic(name: str, machine: Machine, layouts: Sequence[str]) -> Parameter:
+    """The parameter with all values that make sense here, best guess first.
+
+    Raises:
+        SpaceError: "auto" means nothing for it.
+    """
+    if name == "blas":
+        return Parameter(name, tuple(machine.blas))
+    if name == "kernel":
+        return Parameter.depending(name, "blas", {blas: facts.kernels for blas, facts in machine.blas.items()})
+    if name == "layout":
+        return Parameter(name, tuple(layouts))
+    if name == "grid":
+        grids = [f"{P}x{Q}" for layout in layouts for P, Q in process_grids(ranks_and_threads(layout)[0])]
+        return Parameter(name, tuple(dict.fromkeys(grids)))
+    raise SpaceError('"auto" is known for blas, kernel, layout and grid only')
+
+
+def full_layouts(machine: Machine) -> tuple[str, ...]:
+    """Ranks x threads that fill the cores, single-threaded ones first."""
+    threaded = any(facts.threaded for facts in machine.blas.values()) or not machine.blas
+    counts = [threads for threads in range(1, machine.cores + 1) if machine.cores % threads == 0]
+    return tuple(f"{machine.cores // threads}x{threads}" for threads in counts if threads == 1 or threaded)
