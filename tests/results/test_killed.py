@@ -48,10 +48,11 @@ def test_sigkill_loses_no_finished_trial(tmp_path: Path, after_s: float) -> None
         store.create_study(a_study())
         store.end_study("study", "interrupted")
     child = inserting(path)
+    assert child.stdout is not None
+    first = child.stdout.readline()
     time.sleep(after_s)
     child.send_signal(signal.SIGKILL)
-    assert child.stdout is not None
-    reported = [int(line) for line in child.stdout.read().split()]
+    reported = [int(line) for line in (first + child.stdout.read()).split()]
     child.wait()
     with Store.open(path, create=False) as store:
         kept = [record.number for record in store.records("study", states=[TrialState.COMPLETE])]
