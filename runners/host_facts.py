@@ -3,6 +3,7 @@
 import os
 import platform
 import re
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -16,7 +17,8 @@ class HostFacts:
     """What a result depends on besides its configuration.
 
     Attributes:
-        physical_cores: cores this process may use; hardware threads of one core count once.
+        physical_cores: cores this process may use, a quota of its control group included; hardware threads of one
+            core count once.
         memory_available_bytes: what can be taken without swapping, limits of the control group included.
         governor: frequency governor of the first core; None where the kernel shows none, as in most virtual machines.
         hypervisor: the CPU says that this is a virtual machine.
@@ -63,10 +65,13 @@ def host_facts(root: Path = ROOT) -> HostFacts:
 
 
 def physical_cores(cpus: list[int], root: Path = ROOT) -> int:
-    """Distinct cores among logical CPUs; each CPU is a core of its own where the kernel does not tell."""
+    """Distinct cores among logical CPUs, or fewer where the control group's quota allows fewer; at least 1.
+
+    Each CPU is a core of its own where the kernel does not tell.
+    """
     topology = root / "sys/devices/system/cpu"
     siblings = {_text(topology / f"cpu{cpu}/topology/thread_siblings_list").strip() or str(cpu) for cpu in cpus}
-    return max(1, len(siblings))
+    return max(1, int(min([len(siblings), *_cpu_quotas(root)])))
 
 
 def memory_available_bytes(root: Path = ROOT) -> int:
@@ -77,24 +82,50 @@ def memory_available_bytes(root: Path = ROOT) -> int:
     return min([available, *_control_group_rooms(root)])
 
 
+def _cpu_quotas(root: Path) -> list[float]:
+    """CPUs that each limiting control group above this process allows, versions 1 and 2."""
+    quotas = []
+    for group in _control_groups(root, "cpu"):
+        allowed, period = [*_text(group / "cpu.max").split(), "", ""][:2]
+        if not allowed:
+            allowed, period = (_text(group / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period"))
+        if allowed.isdecimal() and period.isdecimal() and int(period) > 0:
+            quotas.append(int(allowed) / int(period))
+    return quotas
+
+
 def _control_group_rooms(root: Path) -> list[int]:
-    """What each limiting control group above this process still has room for, versions 1 and 2."""
+    """What each limiting control group above this process still has room for, versions 1 and 2.
+
+    Files that the kernel keeps in memory and has not used lately count as room: it drops them when memory is asked for.
+    """
     rooms = []
-    for line in _text(root / "proc/self/cgroup").splitlines():
-        _, controllers, path = line.split(":", 2)
-        if controllers == "":
-            base, limit, used = root / "sys/fs/cgroup", "memory.max", "memory.current"
-        elif "memory" in controllers.split(","):
-            base, limit, used = root / "sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
-        else:
-            continue
-        parts = [part for part in path.split("/") if part]
-        for depth in range(len(parts) + 1):
-            group = base.joinpath(*parts[:depth])
+    for group in _control_groups(root, "memory"):
+        for limit, used, cached in _MEMORY_FILES:
             allowed, taken = _text(group / limit).strip(), _text(group / used).strip()
             if allowed.isdecimal() and taken.isdecimal():
-                rooms.append(max(0, int(allowed) - int(taken)))
+                files = re.search(rf"^{cached} (\d+)$", _text(group / "memory.stat"), re.MULTILINE)
+                rooms.append(max(0, int(allowed) - int(taken) + (int(files[1]) if files else 0)))
     return rooms
+
+
+_MEMORY_FILES = (
+    ("memory.max", "memory.current", "inactive_file"),
+    ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+)
+"""Version 2 and version 1: the limit, what is used, and the entry of memory.stat for files not used lately."""
+
+
+def _control_groups(root: Path, controller: str) -> Iterator[Path]:
+    """Folders of the control groups of this process and of those above them that may limit what a controller gives."""
+    mounts = root / "sys/fs/cgroup"
+    for line in _text(root / "proc/self/cgroup").splitlines():
+        controllers, _, path = line.partition(":")[2].partition(":")
+        if controllers and controller not in controllers.split(","):
+            continue
+        parts = [part for part in path.split("/") if part]
+        for base in dict.fromkeys([mounts / controllers, mounts / controller]) if controllers else [mounts]:
+            yield from (base.joinpath(*parts[:depth]) for depth in range(len(parts) + 1))
 
 
 def busy_sentence(cores: int) -> str | None:

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import time
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,14 +37,13 @@ class LocalRunner(Runner):
     def __init__(self, launcher: Launcher) -> None:
         self._launcher = launcher
         self._jobs: dict[JobId, _Running] = {}
+        self._closed = False
 
     def submit(self, job: Job) -> JobId:
         """Start a job."""
-        program = Path(job.program[0])
-        if not program.is_file() or not os.access(program, os.X_OK):
-            raise InvalidJobError(f"{program} is not an executable file")
-        job_id = JobId(uuid.uuid4().hex)
         argv = self._launcher.command(job)
+        self._check(job, argv)
+        job_id = JobId(uuid.uuid4().hex)
         paths = RunPaths(job.directory)
         try:
             paths.write_command(argv)
@@ -58,8 +57,6 @@ class LocalRunner(Runner):
                     env={**os.environ, **job.launcher_environment, MARK: job_id},
                     start_new_session=True,
                 )
-        except FileNotFoundError as error:
-            raise SubmitError(f"{argv[0]} is missing: `hpltune setup` installs MPI", transient=False) from error
         except OSError as error:
             raise SubmitError(f"cannot start {argv[0]} in {job.directory}: {error.strerror}", transient=True) from error
         status = JobStatus(JobState.RUNNING, started_at=datetime.now(UTC))
@@ -78,7 +75,19 @@ class LocalRunner(Runner):
 
     def close(self) -> None:
         """End all jobs."""
+        self._closed = True
         self.cancel(list(self._jobs))
+
+    def _check(self, job: Job, argv: Sequence[str]) -> None:
+        """Refuse what cannot be started, before anything is written."""
+        if self._closed:
+            raise SubmitError("this runner was closed: it takes no further job", transient=False)
+        if not _executable(job.program[0]):
+            raise InvalidJobError(f"{job.program[0]} is not an executable file")
+        if not job.directory.is_dir():
+            raise InvalidJobError(f"{job.directory} is not a folder a job can run in")
+        if not _executable(argv[0]):
+            raise SubmitError(f"{argv[0]} is missing: `hpltune setup` installs MPI", transient=False)
 
     def _look(self, job_id: JobId) -> JobStatus:
         running = self._jobs[job_id]
@@ -105,6 +114,10 @@ class LocalRunner(Runner):
         stderr = RunPaths(running.job.directory).read_stderr()
         message = "" if exit_code == 0 else self._launcher.explain(exit_code, stderr)
         return replace(running.status, state=state, exit_code=exit_code, message=message, ended_at=datetime.now(UTC))
+
+
+def _executable(path: str) -> bool:
+    return Path(path).is_file() and os.access(path, os.X_OK)
 
 
 def _die_with_me() -> list[str]:

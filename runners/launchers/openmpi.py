@@ -12,21 +12,25 @@ _OBJECTS = {"l3cache": "l3cache", "numa": "numa", "socket": "package"}
 
 _SAYINGS: tuple[tuple[str, str], ...] = (
     (r"not enough slots available", "mpirun sees fewer cores than ranks: choose a layout with fewer ranks"),
-    (r"More processes requested than allocated|overload-allowed", "mpirun cannot give each rank cores of its own"),
-    (r"unable to find the specified executable file|Unable to find|could not find anything to do",
+    (r"More processes requested than allocated|overload-allowed|Mapper result:\s+Out of resource",
+     "mpirun cannot give each rank cores of its own"),
+    (r"unable to launch the specified application as it could not\s+access|unable to find the specified executable",
      "mpirun cannot find the program: it is missing or not executable"),
     (r"Exec format error", "the program is not one this machine can execute"),
     (r"error while loading shared libraries: ([^\n]+)", r"the program cannot load a library: \1"),
     (r"Need at least (\d+) processes", r"HPL.dat needs \1 ranks"),
-    (r"exited on signal 9 \(Killed\)", "a rank was killed (signal 9): often the kernel, for want of memory; see dmesg"),
-    (r"exited on signal 4 ", "a rank met an instruction this CPU does not have: the BLAS kernel does not fit the CPU"),
-    (r"exited on signal (\d+) \(([^)]+)\)", r"a rank was ended by signal \1 (\2)"),
-    (r"exited with (?:non-zero status|status (\d+))|Exit code:\s+(\d+)", "a rank ended with an error"),
-    (r"MPI_ABORT was invoked on rank (\d+)", r"rank \1 aborted the run"),
-    (r"allow-run-as-root", "mpirun refuses to run as root"),
+    (r"requested component was not found[\s\S]*?Framework:\s*(\S+)\s+Component:\s*(\S+)",
+     r"Open MPI has no component \2 of \1: look at the mpi.* parameters"),
+    (r"exited on\s+signal 9 \(Killed\)", "a rank was killed (signal 9): often by the kernel for want of memory"),
+    (r"exited on\s+signal 4 ", "a rank met an instruction this CPU lacks: the BLAS kernel does not fit it"),
+    (r"exited on\s+signal (\d+) \(([^)]+)\)", r"a rank was ended by signal \1 (\2)"),
     (r"No space left on device", "the disk is full"),
+    (r"MPI_ABORT was invoked on rank (\d+)", r"rank \1 aborted the run"),
+    (r"Exit code:\s+(\d+)", r"a rank ended with code \1"),
+    (r"exited with non-zero status", "a rank ended with an error"),
+    (r"allow-run-as-root", "mpirun refuses to run as root"),
 )  # fmt: skip
-"""What Open MPI prints, and what it means; the first that matches counts."""
+"""What Open MPI 4 and 5 print, and what it means; the first that matches counts. Version 5 breaks lines anywhere."""
 
 
 FIRST_SIGNAL = 128
@@ -65,15 +69,12 @@ class OpenMpi:
         return [*argv, *job.program]
 
     def explain(self, exit_code: int, stderr: str) -> str:
-        """What Open MPI said, in one sentence; a code above 128 is the signal that ended a rank."""
-        said = stderr
-        if FIRST_SIGNAL < exit_code < FIRST_SIGNAL + signal.NSIG:
-            number = exit_code - FIRST_SIGNAL
-            said += f"\nexited on signal {number} ({signal.strsignal(number)})"
-        for pattern, sentence in _SAYINGS:
-            match = re.search(pattern, said)
-            if match:
-                return match.expand(sentence) if "\\" in sentence else sentence
+        """What Open MPI said, in one sentence; where it said nothing, a code above 128 is the signal of a rank."""
+        for said in (stderr, _signal_of(exit_code)):
+            for pattern, sentence in _SAYINGS:
+                match = re.search(pattern, said)
+                if match:
+                    return match.expand(sentence) if "\\" in sentence else sentence
         last = [line.strip() for line in stderr.splitlines() if line.strip(" -") and not line.startswith("hpltune-")]
         ended = f"mpirun ended by signal {-exit_code}" if exit_code < 0 else f"mpirun ended with code {exit_code}"
         return f"{ended}: {last[-1]}" if last else ended
@@ -87,3 +88,9 @@ class OpenMpi:
             return ["--map-by", f"slot:PE={threads}{over}", "--bind-to", "core"]
         name = _OBJECTS[job.binding] if self.major >= 5 else job.binding
         return ["--map-by", f"{name}{over}", "--bind-to", name]
+
+
+def _signal_of(exit_code: int) -> str:
+    """The signal in an exit code, in Open MPI's words; "" where it holds none."""
+    number = exit_code - FIRST_SIGNAL
+    return f"exited on signal {number} ({signal.strsignal(number)})" if 0 < number < signal.SIGRTMIN else ""
