@@ -2,18 +2,10 @@
  * and the linker's --wrap=HPL_binit brings the calls here. ia is where the panel begins; ja has moved on by then. */
 #include "hpl.h"
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 int __real_HPL_binit(HPL_T_panel *panel);
 int __wrap_HPL_binit(HPL_T_panel *panel);
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 int __wrap_HPL_binit(HPL_T_panel *panel)
 {
@@ -25,9 +17,9 @@ int __wrap_HPL_binit(HPL_T_panel *panel)
         char line[128];
         int length, N = panel->pmat->n;
         if (panel->ia == 0)
-            began_s = now_s();
+            began_s = HPL_ptimer_walltime();
         length = snprintf(line, sizeof line, "hpltune-panel {\"N\": %d, \"column\": %d, \"time_s\": %.3f}\n", N, panel->ia,
-                          now_s() - began_s);
+                          HPL_ptimer_walltime() - began_s);
         if (write(STDERR_FILENO, line, (size_t)length) < 0)
             rank = 1; /* nobody listens any more */
     }

@@ -1,0 +1,130 @@
+/* The cost model, read once from the file that HPLTUNE_MODEL names: a line is a name and its numbers. */
+#include "virtual.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 64 };
+static double table_n[MOST], table_k[MOST], table_rate[MOST * MOST];
+static int count_n, count_k, count_rate;
+
+static const struct { const char *name; double *values; int *count; int most; } TABLES[] = {
+    { "gemm_n", table_n, &count_n, MOST },
+    { "gemm_k", table_k, &count_k, MOST },
+    { "gemm_gflops", table_rate, &count_rate, MOST * MOST },
+};
+
+static void fail(const char *what, const char *name)
+{
+    fprintf(stderr, "hpltune-virtual: %s %s\n", what, name);
+    exit(2);
+}
+
+static void number(Model *m, const char *name, double value)
+{
+    const struct { const char *name; double *place; } numbers[] = {
+        { "call_s", &m->call_s }, { "byte_s", &m->byte_s }, { "cached_s", &m->cached_s },
+        { "cache_bytes", &m->cache_bytes }, { "strided_s", &m->strided_s }, { "flop_s", &m->flop_s },
+        { "trsm", &m->trsm }, { "gemm_byte_s", &m->gemm_byte_s }, { "send_s", &m->send_s }, { "receive_s", &m->receive_s }, { "message_byte_s", &m->message_byte_s },
+        { "jitter", &m->jitter },
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (strcmp(name, numbers[i].name) == 0) {
+            *numbers[i].place = value;
+            return;
+        }
+    if (strcmp(name, "every_message") == 0)
+        m->every_message = (int)value;
+    else if (strcmp(name, "seed") == 0)
+        m->seed = (uint64_t)value;
+    else
+        fail("the model knows no", name);
+}
+
+static Model read_model(void)
+{
+    Model m;
+    char name[64];
+    double value;
+    const char *path = getenv("HPLTUNE_MODEL");
+    FILE *file = path ? fopen(path, "r") : NULL;
+    memset(&m, 0, sizeof m);
+    if (!file)
+        fail("cannot read the model", path ? path : "(HPLTUNE_MODEL is not set)");
+    while (fscanf(file, "%63s", name) == 1) {
+        int table = -1;
+        for (int i = 0; i < 3; i++)
+            if (strcmp(name, TABLES[i].name) == 0)
+                table = i;
+        if (table < 0) {
+            if (fscanf(file, "%lf", &value) != 1)
+                fail("no number for", name);
+            number(&m, name, value);
+            continue;
+        }
+        while (*TABLES[table].count < TABLES[table].most && fscanf(file, "%lf", &value) == 1)
+            TABLES[table].values[(*TABLES[table].count)++] = value;
+    }
+    fclose(file);
+    if (!count_n || !count_k || count_rate != count_n * count_k)
+        fail("no whole table", "gemm_gflops");
+    return m;
+}
+
+const Model *model(void)
+{
+    static Model m;
+    static int known;
+    if (!known) {
+        m = read_model();
+        known = 1;
+    }
+    return &m;
+}
+
+/* Place of a value in a rising table: the entry below it and how far it is towards the next, from 0 to 1. */
+static int place(const double *table, int count, double value, double *towards)
+{
+    int i = 0;
+    *towards = 0;
+    if (count < 2 || value <= table[0])
+        return 0;
+    while (i < count - 2 && value > table[i + 1])
+        i++;
+    *towards = value >= table[i + 1] ? 1 : (value - table[i]) / (table[i + 1] - table[i]);
+    return i;
+}
+
+/* dgemm's rate in flop/s, interpolated between seconds per flop: time is what adds up. */
+static double gemm_flop_s(double n, double k)
+{
+    double a, b, at[2];
+    int i = place(table_n, count_n, n, &a), j = place(table_k, count_k, k, &b);
+    for (int d = 0; d < 2; d++) {
+        const double *row = table_rate + (i + (d && count_n > 1)) * count_k;
+        at[d] = (1 - b) / row[j] + b / row[j + (count_k > 1)];
+    }
+    return 1e-9 * ((1 - a) * at[0] + a * at[1]);
+}
+
+/* 2mnk operations, and every operand moved in and out of memory once: C in place, A and B into packed copies (Goto and
+ * van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008). */
+double gemm_s(double m, double n, double k)
+{
+    if (m <= 0 || n <= 0 || k <= 0)
+        return 0;
+    return model()->call_s + 2 * m * n * k * gemm_flop_s(n, k) + 16 * (m * n + m * k + k * n) * model()->gemm_byte_s;
+}
+
+double trsm_s(double order, double width)
+{
+    if (order <= 0 || width <= 0)
+        return 0;
+    return model()->call_s + order * order * width * gemm_flop_s(width, order) / model()->trsm +
+           16 * (order * width + order * order / 2) * model()->gemm_byte_s;
+}
+
+double stream_s(double bytes, double cached_if)
+{
+    return bytes * (cached_if <= model()->cache_bytes ? model()->cached_s : model()->byte_s);
+}

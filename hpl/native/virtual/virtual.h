@@ -1,0 +1,51 @@
+/* HPL on a virtual cluster: HPL's own source runs under SimGrid's SMPI, but nothing is computed. Every routine that would
+ * work on the matrix only costs virtual time; what HPL decides with (pivots, lengths, maps) is real. */
+#ifndef HPLTUNE_VIRTUAL_H
+#define HPLTUNE_VIRTUAL_H
+#include "hpl.h"
+#include <stdint.h>
+
+/* ---- model.c: the cost of each routine on one core of nominal speed, in seconds */
+typedef struct {
+    double call_s;       /* of any BLAS call */
+    double byte_s;       /* moving one byte between memory and core */
+    double cached_s;     /* the same while the operand is in the cache */
+    double cache_bytes;
+    double strided_s;    /* moving one double between rows of a column-major matrix */
+    double flop_s;       /* of level 1 and 2 routines whose operands are in the cache */
+    double trsm;         /* rate of dtrsm over that of dgemm with the same order and width */
+    double gemm_byte_s;  /* traffic of dgemm per byte; 0 where the measured rates hold it already */
+    double send_s, receive_s, message_byte_s; /* CPU time of a message */
+    double jitter;       /* relative standard deviation of every stretch of computing */
+    int every_message;   /* 1: no exchange is sampled */
+    uint64_t seed;       /* of pivots and jitter */
+} Model;
+const Model *model(void);
+double gemm_s(double m, double n, double k);
+double trsm_s(double order, double width);
+double stream_s(double bytes, double cached_if);
+
+/* ---- rank.c: what each simulated rank keeps; all ranks share one address space */
+typedef struct {
+    double seconds;
+    int columns;                /* 0: nothing measured yet */
+} Sample;
+typedef struct {
+    double owed_s;              /* computing not yet told to the simulator */
+    uint64_t random;
+    int rank, in_swap, timers_off;
+    double failed_probe_s;      /* when the last MPI_Iprobe found nothing; -1 after anything else */
+    int failed_source, failed_tag;
+    double exchange_s, exchange_sum_s; /* of a pivot exchange, measured */
+    Sample swaps[4];            /* by kind of exchange, and narrow or wide */
+    int swap_calls;
+    double timer_began[HPL_NPTIMER], timer_sum[HPL_NPTIMER];
+} Rank;
+Rank *me(void);
+void spend(double seconds);
+double settle(Rank *rank);      /* let the owed time pass; returns the clock */
+
+/* ---- pivots.c and messages.c */
+int pivot_row(int column, int N);
+void drop_payloads(void);
+#endif

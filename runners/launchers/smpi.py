@@ -1,0 +1,79 @@
+"""SimGrid's SMPI: one process that simulates all ranks."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..job import Job
+
+PLATFORM = "platform.xml"
+HOSTS = "hosts"
+MODEL = "model"
+"""Names of the files that describe the virtual cluster, in the job's folder."""
+
+
+@dataclass(frozen=True)
+class SmpiNetwork:
+    """The part of the network that SimGrid takes as configuration, not as platform."""
+
+    latency_factors: str
+    eager_bytes: int
+    loopback_bytes_s: float
+    loopback_latency_s: float
+
+    def options(self) -> list[str]:
+        """As SimGrid writes them; bandwidth factors are switched off, because our links say what a message really gets."""
+        return [
+            "network/model:SMPI",
+            "network/TCP-gamma:1e12",
+            "smpi/bw-factor:0:1",
+            f"smpi/lat-factor:{self.latency_factors}",
+            f"smpi/async-small-thresh:{self.eager_bytes}",
+            f"smpi/send-is-detached-thresh:{self.eager_bytes}",
+            f"network/loopback-bw:{self.loopback_bytes_s:.9g}",
+            f"network/loopback-lat:{self.loopback_latency_s:.9g}",
+        ]
+
+
+QUIET = (
+    "smpi/privatization:no",
+    "smpi/simulate-computation:no",
+    "smpi/iprobe:0",
+    "smpi/test:0",
+    "smpi/wtime:0",
+    "smpi/grow-injected-times:no",
+    "contexts/stack-size:256",
+    "surf/precision:1e-9",
+)
+"""Only what the program and the platform say costs time; one address space, small stacks."""
+
+
+@dataclass(frozen=True)
+class Smpi:
+    """Starts simulated programs; `smpimain` directly, because the smpirun script leaves it running when it is ended."""
+
+    smpimain: Path
+    network: SmpiNetwork
+
+    def command(self, job: Job) -> list[str]:
+        """The command line; platform, hosts and model are files in the job's folder."""
+        options = [*self.network.options(), *QUIET, f"smpi/np:{job.ranks}", f"smpi/hostfile:{HOSTS}"]
+        return [
+            str(self.smpimain),
+            job.program[0],
+            *(f"--cfg={option}" for option in options),
+            "--log=root.thres:error",
+            PLATFORM,
+            *job.program[1:],
+        ]
+
+    def explain(self, exit_code: int, stderr: str) -> str:
+        """What SimGrid said, in one sentence."""
+        if re.search(r"[Dd]eadlock", stderr):
+            return "the simulation stopped in a deadlock: HPL needs more ranks than were started"
+        match = re.search(r"hpltune-virtual: (.+)", stderr)
+        if match:
+            return f"the simulation: {match[1]}"
+        last = [line.strip() for line in stderr.splitlines() if line.strip() and not line.startswith("hpltune-")]
+        ended = f"SimGrid ended by signal {-exit_code}" if exit_code < 0 else f"SimGrid ended with code {exit_code}"
+        return f"{ended}: {last[-1]}" if last else ended

@@ -1,0 +1,1 @@
+"""Virtual clusters: what they are made of, and how SimGrid is told."""

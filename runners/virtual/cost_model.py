@@ -1,0 +1,45 @@
+"""The cost model as the simulated HPL reads it: one line a figure, all in seconds and bytes (`hpl/native/virtual/model.c`)."""
+
+from collections.abc import Iterable
+
+from .cluster import RateTable
+from .platform import Setup
+
+SAMPLE_ABOVE_RANKS = 16
+"""Up to this many ranks every message is simulated; above, exchanges that repeat themselves are sampled."""
+
+
+def cost_model(setup: Setup, ranks: int, *, every_message: bool | None = None) -> str:
+    """The file for one launch.
+
+    Args:
+        every_message: overrules SAMPLE_ABOVE_RANKS.
+    """
+    core, blas, link = setup.cluster.core, setup.blas, setup.link
+    measured = blas.dgemm_gflops if isinstance(blas.dgemm_gflops, RateTable) else None
+    whole = ranks <= SAMPLE_ABOVE_RANKS if every_message is None else every_message
+    table = measured or RateTable(n=(1,), k=(1,), gflops=((float(blas.dgemm_gflops),),))  # type: ignore[arg-type]
+    numbers = {
+        "call_s": blas.call_us * 1e-6,
+        "byte_s": 1e-9 / core.memory_gb_s,
+        "cached_s": 1e-9 / core.cache_gb_s,
+        "cache_bytes": core.cache_kib * 1024,
+        "strided_s": core.strided_ns * 1e-9,
+        "flop_s": 1e-9 / core.level2_gflops,
+        "trsm": blas.dtrsm_fraction,
+        "gemm_byte_s": 0.0 if measured else 1e-9 / core.memory_gb_s,
+        "send_s": link.cpu_us * 1e-6,
+        "receive_s": link.cpu_us * 1e-6,
+        "message_byte_s": link.cpu_ns_per_kib * 1e-9 / 1024,
+        "jitter": setup.cluster.noise.jitter,
+        "every_message": int(whole),
+        "seed": setup.cluster.noise.seed,
+    }
+    lines = [f"{name} {value:.9g}" for name, value in numbers.items()]
+    lines += [_row("gemm_n", table.n), _row("gemm_k", table.k)]
+    lines.append(_row("gemm_gflops", (rate for row in table.gflops for rate in row)))
+    return "\n".join(lines) + "\n"
+
+
+def _row(name: str, values: Iterable[float]) -> str:
+    return " ".join([name, *(f"{value:.9g}" for value in values)])

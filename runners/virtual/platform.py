@@ -1,0 +1,138 @@
+"""SimGrid's picture of a virtual cluster: hosts, links and switches as a platform file, and the places of the ranks."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..errors import InvalidJobError
+from .cluster import Blas, Network, VirtualCluster
+from .link import Link, Settings, link
+
+HEADER = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+"""
+SLOWEST = 0.05
+"""A speed drawn below this part of the nominal one is taken as this: noise must not stop a node."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A virtual cluster as one launch finds it.
+
+    Attributes:
+        repeat: counts launches of the same configuration, so that noise between runs is drawn anew, yet repeatably.
+        launch_key: what else noise between runs depends on: the configuration's identity.
+    """
+
+    cluster: VirtualCluster
+    blas_name: str
+    network_name: str
+    settings: Settings = field(default_factory=Settings)
+    repeat: int = 0
+    launch_key: str = ""
+
+    @property
+    def blas(self) -> Blas:
+        """The BLAS of this launch."""
+        return self.cluster.blas[self.blas_name]
+
+    @property
+    def network(self) -> Network:
+        """The network of this launch."""
+        return self.cluster.networks[self.network_name]
+
+    @property
+    def link(self) -> Link:
+        """The network as it is set.
+
+        Raises:
+            LinkError: it does not take a setting.
+        """
+        return link(self.network, self.settings)
+
+    def node_speeds(self) -> tuple[float, ...]:
+        """Relative speed of each node in this launch: its kind, its own share of the noise, and the run's."""
+        noise = self.cluster.noise
+        of_nodes = random.Random(f"nodes {noise.seed}")  # noqa: S311 - a simulation, not a secret
+        drawn = [node.speed * (1 + of_nodes.gauss(0, noise.nodes)) for node in self.cluster.node_list]
+        run = self._run_factor("compute")
+        return tuple(max(SLOWEST, speed * run) for speed in drawn)
+
+    def bandwidth_bytes_s(self) -> float:
+        """Of one node's NICs in this launch."""
+        return self.link.bytes_s * self._run_factor("network")
+
+    def _run_factor(self, part: str) -> float:
+        noise = self.cluster.noise
+        drawn = random.Random(f"{part} {noise.seed} {self.launch_key} {self.repeat}")  # noqa: S311
+        return max(SLOWEST, 1 + drawn.gauss(0, noise.runs))
+
+
+def platform_xml(setup: Setup) -> str:
+    """The platform file: one host a node, one full-duplex link for its NICs, one switch or leaves below an upper one."""
+    switch, speeds = setup.network.switch, setup.node_speeds()
+    size = switch.leaf_nodes or len(speeds)
+    leaves = [range(first, min(first + size, len(speeds))) for first in range(0, len(speeds), size)]
+    body = _leaf(setup, 0, leaves[0], speeds) if len(leaves) == 1 else _tree(setup, leaves, speeds)
+    return f"{HEADER}{body}</platform>\n"
+
+
+def host_file(cluster: VirtualCluster, ranks: int, *, spread: bool = False) -> str:
+    """The host of each rank: nodes filled one after the other as mpirun's by-slot mapping does, or dealt out in turn.
+
+    Raises:
+        InvalidJobError: there are more ranks than cores.
+    """
+    nodes = cluster.node_list
+    if ranks > cluster.cores:
+        raise InvalidJobError(
+            f"{ranks} ranks need {ranks} cores: {cluster.name} has {cluster.cores} in {len(nodes)} nodes"
+        )
+    if not spread:
+        slots = [number for number, node in enumerate(nodes) for _ in range(node.cores)]
+    else:
+        most = max(node.cores for node in nodes)
+        slots = [number for turn in range(most) for number, node in enumerate(nodes) if turn < node.cores]
+    return "".join(f"n{number}\n" for number in slots[:ranks])
+
+
+def _leaf(setup: Setup, number: int, nodes: range, speeds: Sequence[float]) -> str:
+    half_us = setup.link.latency_us / 2
+    lines = [f'<zone id="leaf{number}" routing="Cluster">\n']
+    for node in nodes:
+        cores = setup.cluster.node_list[node].cores
+        lines.append(
+            f'<host id="n{node}" speed="{speeds[node]:.9g}Gf" core="{cores}"/>\n'
+            f'<link id="l{node}" bandwidth="{setup.bandwidth_bytes_s():.9g}Bps" latency="{half_us:.9g}us" '
+            f'sharing_policy="SPLITDUPLEX"/>\n'
+            f'<host_link id="n{node}" up="l{node}_UP" down="l{node}_DOWN"/>\n'
+        )
+    backplane = setup.network.switch.backplane_gbit_s
+    if backplane and len(nodes) == len(speeds):
+        lines.append(f'<backbone id="backplane" bandwidth="{backplane * 1e9 / 8:.9g}Bps" latency="0us"/>\n')
+    return "".join([*lines, f'<router id="r{number}"/>\n</zone>\n'])
+
+
+def _tree(setup: Setup, leaves: Sequence[range], speeds: Sequence[float]) -> str:
+    """Leaf switches whose uplinks meet in an upper one."""
+    switch = setup.network.switch
+    lines = ['<zone id="all" routing="Full">\n']
+    lines += [_leaf(setup, number, leaf, speeds) for number, leaf in enumerate(leaves)]
+    for number, leaf in enumerate(leaves):
+        uplink = setup.bandwidth_bytes_s() * len(leaf) / switch.oversubscription
+        lines.append(
+            f'<link id="u{number}" bandwidth="{uplink:.9g}Bps" latency="{switch.hop_us:.9g}us" '
+            f'sharing_policy="SPLITDUPLEX"/>\n'
+        )
+    spine = ""
+    if switch.backplane_gbit_s:
+        lines.append(f'<link id="spine" bandwidth="{switch.backplane_gbit_s * 1e9 / 8:.9g}Bps" latency="0us"/>\n')
+        spine = '<link_ctn id="spine"/>'
+    for a in range(len(leaves)):
+        for b in range(a + 1, len(leaves)):
+            lines.append(
+                f'<zoneRoute src="leaf{a}" dst="leaf{b}" gw_src="r{a}" gw_dst="r{b}">'
+                f'<link_ctn id="u{a}" direction="UP"/>{spine}<link_ctn id="u{b}" direction="DOWN"/></zoneRoute>\n'
+            )
+    return "".join([*lines, "</zone>\n"])
