@@ -1,24 +1,24 @@
 """Builds xhpl: HPL's objects once for each source, MPI and compiler, one program for each BLAS."""
 
-import hashlib
 import json
 import os
 import shutil
-import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock
 
 from .blas.catalogue import BlasLibrary
+from .compiling import BuildError, OnStep, digest, in_parallel, run_compiler
 from .errors import HplError
 from .link import link_arguments
 from .search import SearchPaths
 from .source import HplSource
 from .toolchain import Mpi, compiler_version, wrapper_line
+
+__all__ = ["BuildError", "Recipe", "Xhpl", "build", "witness_library"]
 
 NATIVE = Path(__file__).with_name("native")
 FLAGS = ("-O3", "-w", "-DAdd_", "-DF77_INTEGER=int", "-DStringSunStyle")
@@ -26,11 +26,6 @@ FLAGS = ("-O3", "-w", "-DAdd_", "-DF77_INTEGER=int", "-DStringSunStyle")
 OWN_FLAGS = ("-O2", "-Wall", "-Wextra")
 ROUTINES = ("dgemm", "dtrsm", "dgemv", "dger", "dtrsv", "daxpy", "dcopy", "dscal", "dswap", "idamax")
 """The BLAS routines HPL calls; only the files of src/blas do."""
-OnStep = Callable[[str, int, int], None]
-
-
-class BuildError(HplError):
-    """The compiler or the linker failed; the message is its first, with the place of the whole log."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +58,7 @@ def build(recipe: Recipe, search: SearchPaths, on_step: OnStep | None = None) ->
         ToolchainError: mpicc does not run.
     """
     common = _common_key(recipe)
-    key = _hash([common, *_library_identity(recipe.library)])
+    key = digest([common, *_library_identity(recipe.library)])
     folder = search.cache / "builds" / common / key
     xhpl = Xhpl(folder / "xhpl", key, folder / "build.log")
     if xhpl.path.is_file():
@@ -85,7 +80,7 @@ def witness_library(mpi: Mpi, search: SearchPaths) -> Path | None:
     """The witness as a library to be preloaded into a program we did not build; None where it cannot be compiled."""
     source = NATIVE / "witness.c"
     try:
-        key = _hash([source.read_text(encoding="utf-8"), compiler_version(mpi)])
+        key = digest([source.read_text(encoding="utf-8"), compiler_version(mpi)])
         path = search.cache / "builds" / f"witness-{key}.so"
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -125,9 +120,7 @@ def _objects(recipe: Recipe, folder: Path, step: OnStep) -> list[Path]:
         _compile(recipe.mpi, [*flags, *headers, "-c", str(path), "-o", str(draft)], folder / "build.log")
         draft.replace(target)
 
-    with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
-        for done, (job, _) in enumerate(zip(missing, pool.map(compile_one, missing), strict=True), start=1):
-            step(f"compiling {job[0].name}", done, len(missing))
+    in_parallel(compile_one, missing, lambda job: f"compiling {job[0].name}", step)
     return [target for _, target, _ in plan]
 
 
@@ -158,42 +151,20 @@ def _link(recipe: Recipe, search: SearchPaths, objects: Iterable[Path], folder: 
 
 
 def _compile(mpi: Mpi, arguments: Sequence[str], log: Path) -> None:
-    """Run mpicc and keep what it says.
-
-    Open MPI 5 ends its link lines with --enable-new-dtags, which would undo ours: OMPI_LIBS comes last of all.
+    """Run mpicc. Open MPI 5 ends its link lines with --enable-new-dtags, which would undo ours: OMPI_LIBS comes last.
 
     Raises:
         BuildError: it failed.
     """
-    argv = [str(mpi.mpicc), *arguments]
     last = {"OMPI_LIBS": "-lmpi -Wl,--disable-new-dtags"} if mpi.name == "openmpi" else {}
-    done = subprocess.run(
-        argv, env={**mpi.variables(), **last}, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-    )
-    with log.open("a", encoding="utf-8") as file:
-        file.write(f"$ {' '.join(argv)}\n{done.stdout}{done.stderr}")
-    if done.returncode != 0:
-        raise BuildError(f"building xhpl failed: {_first_error(done.stderr)} (log: {_kept(log)})")
-
-
-def _kept(log: Path) -> Path:
-    """Where a log will be found afterwards; that of a failed link is copied out of its draft folder."""
-    return log.parent.parent / "link.log" if log.parent.name.startswith(".linking-") else log
-
-
-def _first_error(stderr: str) -> str:
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    telling = [
-        line for line in lines if "error" in line.lower() or "undefined reference" in line or "cannot find" in line
-    ]
-    return (telling or lines or ["the compiler said nothing"])[0]
+    run_compiler([str(mpi.mpicc), *arguments], {**mpi.variables(), **last}, log)
 
 
 def _common_key(recipe: Recipe) -> str:
-    natives = [file.read_text(encoding="utf-8") for file in sorted(NATIVE.iterdir())]
+    natives = [file.read_text(encoding="utf-8") for file in sorted(NATIVE.glob("*.[ch]"))]
     mpi = recipe.mpi
     identity = [recipe.source.kind, recipe.source.digest, mpi.name, mpi.version, str(mpi.mpicc), wrapper_line(mpi)]
-    return _hash([*identity, compiler_version(mpi), *recipe.flags, *OWN_FLAGS, *natives])
+    return digest([*identity, compiler_version(mpi), *recipe.flags, *OWN_FLAGS, *natives])
 
 
 def _library_identity(library: BlasLibrary) -> list[str]:
@@ -202,10 +173,3 @@ def _library_identity(library: BlasLibrary) -> list[str]:
     except OSError as error:
         raise BuildError(f"the BLAS library {library.path} is gone: {error.strerror}") from error
     return [str(library.path), str(stat.st_size), str(stat.st_mtime_ns), library.symbol_prefix]
-
-
-def _hash(parts: Iterable[str]) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part.encode() + b"\0")
-    return digest.hexdigest()[:16]

@@ -15,6 +15,7 @@ COLUMNS: dict[str, type[Cell]] = {
     "started_at": str, "ended_at": str,
     "library": str, "library_version": str, "library_kernel": str, "library_threads": int,
     "key": str, "command": str, "directory": str, "xhpl_key": str,
+    "simulated": bool,
 }  # fmt: skip
 """Names and types in their order; later versions only append."""
 

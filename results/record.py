@@ -9,6 +9,8 @@ from typing import Literal
 
 from hpl.params import HplParams, Scalar
 
+SIMULATOR = "simulator"
+"""The entry of `versions` that only simulated trials have."""
 StudyState = Literal["running", "complete", "interrupted"]
 
 
@@ -156,8 +158,13 @@ class TrialRecord:
     versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def simulated(self) -> bool:
+        """Whether a simulator made it: nothing was computed, so there is no residual, and its study is a simulation."""
+        return SIMULATOR in self.versions
+
+    @property
     def ranked(self) -> bool:
-        """Whether its GFLOPS count: a full run whose residual PASSED."""
-        if self.state is not TrialState.COMPLETE or self.passed is not True:
+        """Whether its GFLOPS count among its like: a full run whose residual PASSED, or a simulated one."""
+        if self.state is not TrialState.COMPLETE or not (self.passed or self.simulated):
             return False
         return self.gflops is not None and math.isfinite(self.gflops) and self.gflops > 0

@@ -73,6 +73,14 @@ class LocalRunner(Runner):
             if not self._look(job_id).state.final:
                 self._end(job_id, JobState.CANCELLED, "the run was cancelled")
 
+    def resident_bytes(self, job_id: JobId) -> int:
+        """Memory that the job's first process holds now; 0 once it has ended."""
+        try:
+            pages = Path(f"/proc/{self._jobs[job_id].process.pid}/statm").read_text(encoding="ascii").split()[1]
+        except (OSError, IndexError):
+            return 0
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
     def close(self) -> None:
         """End all jobs."""
         self._closed = True

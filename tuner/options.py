@@ -11,6 +11,8 @@ from .errors import TunerError
 
 DEFAULT_WALL_S = 300.0
 DEFAULT_FULL_TRIALS = 24
+DEFAULT_SIMULATED_TRIALS = 60
+DEFAULT_SIMULATION_S = 600.0
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,9 @@ class TuneOptions:
         full: measure at the N of the whole memory instead of one chosen from the budget.
         memory_fraction: part of the free memory that "whole memory" means.
         blas_only: BLAS names to keep; `blas_files` libraries the user named.
+        cluster: the virtual cluster to simulate, as its file says; None for this machine.
+        jobs: simulations at a time, None for one a core; `limit_s` real seconds after which one is ended.
+        from_simulation: study on a virtual cluster whose best configurations are tried first.
     """
 
     space: str = "default"
@@ -43,6 +48,10 @@ class TuneOptions:
     rpeak_gflops: float | None = None
     price_usd: float | None = None
     power_w: float | None = None
+    cluster: Mapping[str, Any] | None = None
+    jobs: int | None = None
+    limit_s: float = DEFAULT_SIMULATION_S
+    from_simulation: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """A mapping that JSON can hold."""

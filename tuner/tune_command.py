@@ -17,7 +17,7 @@ from search_spaces.load import space_text
 
 from .engines.registry import check_engine
 from .errors import TunerError
-from .events import Listener, Notice
+from .events import BuildStep, Listener, Notice
 from .options import TuneOptions
 from .places import Places
 from .progress import display, output
@@ -25,7 +25,11 @@ from .provision.setup import provision_if_needed
 from .ranking_report import ranking_json, ranking_table
 from .stopping import StopRequest, listening
 from .study import Outcome, tune
+from .study_names import free_name
 from .units import duration
+from .virtual.session import Bench
+from .virtual.site import VirtualSite, cluster_from
+from .virtual.tune import tune_virtual
 from .winner import Written, write_winner
 from .workshop import Workshop
 
@@ -61,13 +65,37 @@ def run_tune(request: Request) -> int:
     with Store.open(request.db or places.database) as store:
         name, options = _which(request, store)
         space_text(options.space)
-        provision_if_needed(places, console, options.blas_files, program=options.xhpl is not None)
+        if options.cluster is None:
+            provision_if_needed(places, console, options.blas_files, program=options.xhpl is not None)
         with listening(told) as stop, display(console) as listener:
-            workshop = Workshop.open(options, places, listener)
-            _introduce(name, options, workshop.site.rpeak, listener, workshop.site.host.physical_cores)
-            with closing_study(name, store):
-                outcome = tune(options, name, store, workshop, listener, stop)
-        return _finish(request, options, outcome, workshop, store, console)
+            run = _real if options.cluster is None else _virtual
+            outcome = run(name, options, store, places, listener, stop)
+        return _finish(request, options, outcome, places, store, console)
+
+
+def _real(
+    name: str, options: TuneOptions, store: Store, places: Places, listener: Listener, stop: StopRequest
+) -> Outcome:
+    workshop = Workshop.open(options, places, listener)
+    _introduce(name, options, workshop.site.rpeak, listener, workshop.site.host.physical_cores)
+    with closing_study(name, store):
+        return tune(options, name, store, workshop, listener, stop)
+
+
+def _virtual(
+    name: str, options: TuneOptions, store: Store, places: Places, listener: Listener, stop: StopRequest
+) -> Outcome:
+    cluster = cluster_from(dict(options.cluster or {}))
+    site = VirtualSite.open(cluster, places, options.hpl_source, lambda *step: listener(BuildStep(*step)))
+    listener(Notice(f"Study {name}: space {options.space}, engine {options.engine}, {options.budget}"))
+    listener(
+        Notice(
+            f"Simulated: {cluster.name}, {len(cluster.node_list)} nodes with {cluster.cores} cores, Rpeak "
+            f"{cluster.rpeak_gflops:.4g} GFLOPS; budget and times are the virtual cluster's."
+        )
+    )
+    with closing_study(name, store):
+        return tune_virtual(options, name, site, Bench(store, listener, stop, places.data / "runs"))
 
 
 def _which(request: Request, store: Store) -> tuple[str, TuneOptions]:
@@ -82,9 +110,7 @@ def _which(request: Request, store: Store) -> tuple[str, TuneOptions]:
         if request.study in taken:
             raise TunerError(f"study {request.study} exists already: add --resume to go on, or choose another --study")
         return request.study, request.options
-    base = Path(request.options.space).stem
-    number = next(number for number in range(1, len(taken) + 2) if f"{base}-{number}" not in taken)
-    return f"{base}-{number}", request.options
+    return free_name(store, Path(request.options.space).stem), request.options
 
 
 def _newest_search(store: Store) -> Study:
@@ -132,7 +158,7 @@ def told(stop: StopRequest) -> None:
 
 
 def _finish(
-    request: Request, options: TuneOptions, outcome: Outcome, workshop: Workshop, store: Store, console: Console
+    request: Request, options: TuneOptions, outcome: Outcome, places: Places, store: Store, console: Console
 ) -> int:
     study = store.study(outcome.study)
     if not outcome.ranking and outcome.interrupted:
@@ -142,7 +168,7 @@ def _finish(
         failed = [record for record in store.records(outcome.study) if record.reason]
         last = f"; the last one: {failed[-1].reason}" if failed else ""
         raise TunerError(f"no run was valid, so there is no best configuration{last}")
-    out = request.out or workshop.places.data / "best" / outcome.study
+    out = request.out or places.data / "best" / outcome.study
     written = write_winner(out, outcome, store, request.db)
     if request.as_json:
         print(json.dumps(ranking_json(study, outcome.ranking, written.to_json()), indent=1))

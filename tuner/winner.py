@@ -47,6 +47,10 @@ def write_winner(folder: Path, outcome: Outcome, store: Store, db: Path | None) 
     best = store.get(outcome.study, winner.best_record_number)
     dat, command = folder / "HPL.dat", folder / "command.sh"
     write_text(dat, best.hpl_dat)
+    if best.simulated:
+        seeded = f"hpltune tune --from-simulation {outcome.study}"
+        told = (f"HPL.dat of the best, for a real cluster: {dat}", f"Start a real study from it with\n  {seeded}")
+        return Written(str(dat), "", None, None, told)
     ran_in = shlex.quote(best.directory)
     line = best.command.replace(ran_in, '"$PWD"') if ran_in else best.command
     text = f'#!/bin/sh\n# Best of study {outcome.study}, trial {best.number}.\ncd "$(dirname "$0")" && exec {line}\n'

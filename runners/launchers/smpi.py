@@ -22,7 +22,7 @@ class SmpiNetwork:
     loopback_latency_s: float
 
     def options(self) -> list[str]:
-        """As SimGrid writes them; bandwidth factors are switched off, because our links say what a message really gets."""
+        """As SimGrid writes them. Bandwidth factors are off: our links say what a message really gets."""
         return [
             "network/model:SMPI",
             "network/TCP-gamma:1e12",

@@ -1,4 +1,4 @@
-"""What a virtual cluster is made of. Every figure has its unit in its name; the files in `clusters/` say where each is from."""
+"""What a virtual cluster is made of. The files in `clusters/` say where each of their figures is from."""
 
 from collections.abc import Mapping
 from functools import cached_property

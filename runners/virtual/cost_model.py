@@ -1,4 +1,4 @@
-"""The cost model as the simulated HPL reads it: one line a figure, all in seconds and bytes (`hpl/native/virtual/model.c`)."""
+"""The cost model as the simulated HPL reads it: in seconds and bytes (`hpl/native/virtual/model.c`)."""
 
 from collections.abc import Iterable
 
@@ -33,7 +33,7 @@ def cost_model(setup: Setup, ranks: int, *, every_message: bool | None = None) -
         "message_byte_s": link.cpu_ns_per_kib * 1e-9 / 1024,
         "jitter": setup.cluster.noise.jitter,
         "every_message": int(whole),
-        "seed": setup.cluster.noise.seed,
+        "seed": setup.seed,
     }
     lines = [f"{name} {value:.9g}" for name, value in numbers.items()]
     lines += [_row("gemm_n", table.n), _row("gemm_k", table.k)]

@@ -1,4 +1,4 @@
-"""How a network's settings change what a message costs: the one place where MTU, throttling and NICs get their meaning."""
+"""How a network's settings change what a message costs: where MTU, throttling and NICs get their meaning."""
 
 from dataclasses import dataclass
 
@@ -59,8 +59,8 @@ class Link:
 def link(network: Network, settings: Settings) -> Link:
     """The network under these settings.
 
-    A NIC that holds back its interrupts lets a packet wait for the next one. A ping-pong falls into step with them, so a
-    small message takes one interval (the published 117 us against 29 us); of a message of several packets the first
+    A NIC that holds back its interrupts lets a packet wait for the next one. A ping-pong falls into step with them, so
+    a small message takes one interval (the published 117 us against 29 us); of a message of several packets the first
     raises an interrupt, and the others wait for the next: one interval more. A long message does not wait again: its
     packets come faster than interrupts.
 

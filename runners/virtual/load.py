@@ -20,7 +20,9 @@ class ClusterFileError(RunnerError):
 
 def shipped() -> tuple[str, ...]:
     """Names of the clusters that come with hpltune."""
-    return tuple(sorted(file.name.removesuffix(".toml") for file in _package().iterdir() if file.name.endswith(".toml")))
+    return tuple(
+        sorted(file.name.removesuffix(".toml") for file in _package().iterdir() if file.name.endswith(".toml"))
+    )
 
 
 def cluster_text(name: str) -> tuple[str, str]:

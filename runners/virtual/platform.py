@@ -63,6 +63,14 @@ class Setup:
         """Of one node's NICs in this launch."""
         return self.link.bytes_s * self._run_factor("network")
 
+    @property
+    def seed(self) -> int:
+        """Of pivots, and of jitter, which must differ from run to run."""
+        noise = self.cluster.noise
+        if not noise.jitter:
+            return noise.seed
+        return random.Random(f"jitter {noise.seed} {self.launch_key} {self.repeat}").getrandbits(31)  # noqa: S311
+
     def _run_factor(self, part: str) -> float:
         noise = self.cluster.noise
         drawn = random.Random(f"{part} {noise.seed} {self.launch_key} {self.repeat}")  # noqa: S311
@@ -70,7 +78,7 @@ class Setup:
 
 
 def platform_xml(setup: Setup) -> str:
-    """The platform file: one host a node, one full-duplex link for its NICs, one switch or leaves below an upper one."""
+    """The platform file: one host a node, a full-duplex link for its NICs, one switch or leaves below an upper one."""
     switch, speeds = setup.network.switch, setup.node_speeds()
     size = switch.leaf_nodes or len(speeds)
     leaves = [range(first, min(first + size, len(speeds))) for first in range(0, len(speeds), size)]

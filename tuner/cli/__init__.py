@@ -12,6 +12,7 @@ from .clean import clean
 from .dat import dat
 from .doctor import doctor
 from .export import export
+from .reproduce import reproduce
 from .run import run
 from .setup import setup
 from .show import show
@@ -28,7 +29,7 @@ app = typer.Typer(
     epilog="Start with [bold]hpltune tune[/bold]: five minutes, and you have the best HPL.dat it could find.",
 )
 
-for _command in (tune, show, best, export, run, dat, spaces, doctor, build, setup, clean):
+for _command in (tune, show, best, export, run, dat, reproduce, spaces, doctor, build, setup, clean):
     app.command()(_command)
 
 

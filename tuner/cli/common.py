@@ -30,6 +30,27 @@ def complete_space(incomplete: str) -> list[str]:
     return [name for name in shipped() if name.startswith(incomplete)]
 
 
+def complete_cluster(incomplete: str) -> list[str]:
+    """Names of shipped virtual clusters, for tab completion."""
+    from runners.virtual.load import shipped
+
+    return [name for name in shipped() if name.startswith(incomplete)]
+
+
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="CLUSTER",
+        autocompletion=complete_cluster,
+        help="Simulate this virtual cluster instead: a shipped name or a TOML file.",
+    ),
+]
+Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Simulations at a time; by default one a core.")]
+Limit = Annotated[
+    str | None,
+    typer.Option("--limit", metavar="TIME", help="Real time after which one simulation is ended; default 10m."),
+]
 Db = Annotated[
     Path | None,
     typer.Option("--db", metavar="FILE", help="Database; by default hpltune.db in hpltune's data directory."),

@@ -5,7 +5,21 @@ from typing import Annotated
 
 import typer
 
-from .common import BlasFiles, Db, Json, Power, Price, Rpeak, Source, Xhpl, complete_space, complete_study
+from .common import (
+    BlasFiles,
+    Cluster,
+    Db,
+    Jobs,
+    Json,
+    Limit,
+    Power,
+    Price,
+    Rpeak,
+    Source,
+    Xhpl,
+    complete_space,
+    complete_study,
+)
 
 
 def complete_engine(incomplete: str) -> list[str]:
@@ -24,7 +38,10 @@ def tune(
         typer.Option(metavar="ENGINE", autocompletion=complete_engine, help="grid, one-at-a-time, random or bayes."),
     ] = "bayes",
     budget: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Wall time for all of it: 90s, 5m, 1h30m. Default 5m.")
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Wall time for all of it: 90s, 5m, 1h30m. Default 5m. With --cluster also 20usd."
+        ),
     ] = None,
     trials: Annotated[int | None, typer.Option(min=1, help="At most so many search trials.")] = None,
     run_time: Annotated[
@@ -48,6 +65,13 @@ def tune(
     rpeak: Rpeak = None,
     price: Price = None,
     power: Power = None,
+    cluster: Cluster = None,
+    jobs: Jobs = None,
+    limit: Limit = None,
+    from_simulation: Annotated[
+        str | None,
+        typer.Option(metavar="STUDY", autocompletion=complete_study, help="Try the best of a simulated study first."),
+    ] = None,
     study: Annotated[
         str | None, typer.Option(metavar="NAME", autocompletion=complete_study, help="Name of the study.")
     ] = None,
@@ -78,16 +102,22 @@ def tune(
         hpltune tune --blas openblas --blas mine=/opt/blis/lib/libblis.so
 
         hpltune tune --resume
+
+        hpltune tune --cluster kronos --space kronos --trials 40
     """
     from ..budget import Budget
     from ..options import DEFAULT_FULL_TRIALS, DEFAULT_WALL_S, TuneOptions, parse_blas, parse_overrides, user_program
     from ..tune_command import Request, run_tune
     from ..units import parse_duration_s
+    from ..virtual.options import simulation_options, virtual_budget_s
 
     names, files = parse_blas(blas or [])
-    wall_s = parse_duration_s(budget, "--budget") if budget else None
+    simulation = simulation_options(cluster, jobs, limit)
+    wall_s = virtual_budget_s(budget, simulation.cluster) if budget else None
     run_s = parse_duration_s(run_time, "--run-time") if run_time else None
-    if wall_s is None and run_s is None and trials is None:
+    if simulation.cluster is not None and wall_s is None and run_s is None:
+        trials = trials or simulation.trials
+    elif wall_s is None and run_s is None and trials is None:
         wall_s, trials = (None, DEFAULT_FULL_TRIALS) if full else (DEFAULT_WALL_S, None)
     options = TuneOptions(
         space=space,
@@ -107,5 +137,9 @@ def tune(
         rpeak_gflops=rpeak,
         price_usd=price,
         power_w=power,
+        cluster=simulation.cluster,
+        jobs=jobs,
+        limit_s=simulation.limit_s,
+        from_simulation=from_simulation,
     )
     raise typer.Exit(run_tune(Request(options, study, resume, out, db, as_json)))

@@ -1,0 +1,45 @@
+"""`hpltune reproduce`: a published tuning, simulated."""
+
+from typing import Annotated
+
+import typer
+
+from .common import Db, Jobs, Json, Limit
+
+
+def complete_published(incomplete: str) -> list[str]:
+    """Names of publications, for tab completion."""
+    from ..virtual.published import names
+
+    return [name for name in names() if name.startswith(incomplete)]
+
+
+def reproduce(
+    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=complete_published, help="kronos.")],
+    trials: Annotated[int, typer.Option(min=0, help="Trials of each of the two searches; 0 for the tests only.")] = 120,
+    engine: Annotated[str, typer.Option(metavar="ENGINE", help="grid, one-at-a-time, random or bayes.")] = "bayes",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the engine.")] = 0,
+    jobs: Jobs = None,
+    limit: Limit = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    """Simulate a published tuning, test by test, then find what the same hardware could have done.
+
+    Published and simulated GFLOPS stand side by side with their errors, and which tests were fitted. The searches are
+    ordinary studies: `hpltune show` and `hpltune best` know them. Needs SimGrid (`hpltune setup --with simgrid`).
+
+    Examples:
+
+        hpltune reproduce kronos
+
+        hpltune reproduce kronos --trials 0 --json
+    """
+    from ..engines.registry import check_engine
+    from ..options import DEFAULT_SIMULATION_S
+    from ..units import parse_duration_s
+    from ..virtual.reproduce_command import ReproduceRequest, run_reproduce
+
+    check_engine(engine)
+    limit_s = parse_duration_s(limit, "--limit") if limit else DEFAULT_SIMULATION_S
+    raise typer.Exit(run_reproduce(ReproduceRequest(name, trials, seed, jobs, engine, limit_s, db, as_json)))

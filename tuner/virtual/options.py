@@ -1,0 +1,60 @@
+"""What the command line says of simulations."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runners.virtual.load import load_cluster
+
+from ..errors import TunerError
+from ..options import DEFAULT_SIMULATED_TRIALS, DEFAULT_SIMULATION_S
+from ..units import parse_duration_s
+from .costs import Costs
+from .site import cluster_dict, cluster_from
+
+
+@dataclass(frozen=True)
+class SimulationOptions:
+    """The options of a simulation; `cluster` is None where none was asked for."""
+
+    cluster: Mapping[str, Any] | None
+    limit_s: float
+    trials: int = DEFAULT_SIMULATED_TRIALS
+
+
+def simulation_options(cluster: str | None, jobs: int | None, limit: str | None) -> SimulationOptions:
+    """Read `--cluster`, `--jobs` and `--limit`.
+
+    Raises:
+        runners.virtual.load.ClusterFileError: the cluster cannot be used.
+        TunerError: an option of simulations without one.
+    """
+    if cluster is None:
+        lone = "--jobs" if jobs is not None else "--limit" if limit is not None else None
+        if lone:
+            raise TunerError(f"{lone} is for simulations: name a virtual cluster with --cluster")
+        return SimulationOptions(None, DEFAULT_SIMULATION_S)
+    limit_s = parse_duration_s(limit, "--limit") if limit else DEFAULT_SIMULATION_S
+    return SimulationOptions(cluster_dict(load_cluster(cluster)), limit_s)
+
+
+def virtual_budget_s(text: str, cluster: Mapping[str, Any] | None) -> float:
+    """Seconds of `--budget`: a time, or with a virtual cluster the hours that so many dollars pay for.
+
+    Raises:
+        TunerError: it is neither, or what the cluster costs is not known.
+    """
+    money = re.fullmatch(r"\s*\$?\s*(\d+(?:\.\d+)?)\s*(?:usd|\$)?\s*", text, re.IGNORECASE)
+    if money is None or not re.search(r"usd|\$", text, re.IGNORECASE):
+        return parse_duration_s(text, "--budget")
+    if cluster is None:
+        raise TunerError(f"--budget {text}: money is for virtual clusters; write a time, for example 1h30m")
+    found = cluster_from(dict(cluster))
+    network = next(iter(found.networks))
+    usd_per_hour = Costs().usd_per_hour(found.price_with(network), found.power_with(network))
+    if not usd_per_hour:
+        raise TunerError(f"--budget {text}: {found.name} says neither price_usd nor power_w")
+    if float(money[1]) <= 0:
+        raise TunerError(f"--budget {text}: expected more than nothing")
+    return float(money[1]) / usd_per_hour * 3600.0

@@ -1,0 +1,78 @@
+"""Published results of real clusters, to be set beside simulated ones."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from search_spaces.dimension import Scalar
+
+from ..errors import TunerError
+
+
+@dataclass(frozen=True)
+class PublishedTest:
+    """One row of a published table.
+
+    Attributes:
+        role: "fitted" where a constant of the virtual cluster was fitted to it, else "predicted".
+        what: what was new in it, in a phrase.
+    """
+
+    number: int
+    gflops: float
+    role: str
+    what: str
+    params: Mapping[str, Scalar]
+
+
+@dataclass(frozen=True)
+class Published:
+    """What a publication says of a cluster.
+
+    Attributes:
+        unstated: settings the publication does not give, with the values taken.
+        best: its summary, by name with units.
+        space: the search space of all that could have been turned.
+    """
+
+    name: str
+    cluster: str
+    source: str
+    space: str
+    unstated: Mapping[str, Scalar]
+    best: Mapping[str, float]
+    tests: tuple[PublishedTest, ...]
+
+    def params(self, test: PublishedTest, ranks: int) -> dict[str, Scalar]:
+        """A test as a point: what is stated, what was taken for the rest."""
+        return {**self.unstated, **test.params, "layout": f"{ranks}x1"}
+
+    def test(self, number: int) -> PublishedTest:
+        """The row of that number."""
+        return next(test for test in self.tests if test.number == number)
+
+
+def names() -> tuple[str, ...]:
+    """Publications that come with hpltune."""
+    return tuple(sorted(file.name.removesuffix(".toml") for file in _package().iterdir()))
+
+
+def published(name: str) -> Published:
+    """A publication's figures.
+
+    Raises:
+        TunerError: there is none of that name.
+    """
+    if name not in names():
+        raise TunerError(f"nothing is known of {name}: `hpltune reproduce` knows {', '.join(names())}")
+    table: dict[str, Any] = tomllib.loads((_package() / f"{name}.toml").read_text(encoding="utf-8"))
+    tests = tuple(
+        PublishedTest(row["test"], row["gflops"], row["role"], row["what"], row["params"]) for row in table["tests"]
+    )
+    return Published(name, table["cluster"], table["source"], table["space"], table["unstated"], table["best"], tests)
+
+
+def _package() -> Any:
+    return files(__package__) / "published"

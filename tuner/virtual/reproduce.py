@@ -1,0 +1,152 @@
+"""Published tests beside simulated ones, then the search that the authors had no time for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from results.record import Kind
+from results.statistics import Ranked
+
+from ..engines.registry import make_engine
+from ..plan import Scalar
+from ..stopping import StopRequest
+from .batch import Simulated, Wish, simulate
+from .published import Published, PublishedTest
+from .site import VirtualSite
+from .study import VirtualStudy
+
+POLISH_ROUNDS = 4
+"""Times that every setting of the best is tried again, one at a time, before it is called the best."""
+
+
+@dataclass(frozen=True)
+class TestRow:
+    """A published test and its simulation."""
+
+    test: PublishedTest
+    simulated: Simulated
+
+    @property
+    def error(self) -> float | None:
+        """Simulated over published rate, less 1; None where the simulation failed."""
+        return None if self.simulated.gflops is None else self.simulated.gflops / self.test.gflops - 1
+
+
+@dataclass(frozen=True)
+class SettingRow:
+    """One setting of the best configuration, all others left as they are.
+
+    Attributes:
+        best, published: its value there and in the best published test.
+        loss: part of the best rate lost with the published value; 0 where it is the same, None where it cannot run.
+        worst, worst_loss: the value that costs most.
+    """
+
+    name: str
+    best: Scalar
+    published: Scalar | None
+    loss: float | None
+    worst: Scalar
+    worst_loss: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the search found.
+
+    Attributes:
+        winner: the best configuration.
+        settings: what each of its settings is worth, most first.
+        flat: the best with the grid that the advice "1 x Q on Ethernet" would choose.
+    """
+
+    winner: Ranked
+    settings: tuple[SettingRow, ...]
+    flat: Ranked | None
+
+
+def tests(
+    site: VirtualSite, published: Published, *, slots: int, limit_s: float, stop: StopRequest
+) -> tuple[TestRow, ...]:
+    """Simulate the published tests."""
+    wishes = [Wish(published.params(test, site.cluster.cores)) for test in published.tests]
+    simulated = simulate(site, wishes, slots=slots, limit_s=limit_s, stop=stop)
+    return tuple(TestRow(test, row) for test, row in zip(published.tests, simulated, strict=False))
+
+
+def typical_error(rows: Sequence[TestRow], role: str = "predicted", first: int = 2) -> tuple[float, float] | None:
+    """Median and largest size of the errors of the tests with that role, from test `first` on; None without any."""
+    sizes = [
+        abs(row.error) for row in rows if row.test.role == role and row.test.number >= first and row.error is not None
+    ]
+    return (median(sizes), max(sizes)) if sizes else None
+
+
+def gain(rows: Sequence[TestRow], before: int, after: int) -> tuple[float, float] | None:
+    """What one published test gained over another, as published and as simulated; None where one is missing."""
+    found = {row.test.number: row for row in rows}
+    if before not in found or after not in found:
+        return None
+    old, new = found[before], found[after]
+    if not old.simulated.gflops or not new.simulated.gflops:
+        return None
+    return new.test.gflops / old.test.gflops - 1, new.simulated.gflops / old.simulated.gflops - 1
+
+
+def search(study: VirtualStudy, flat: VirtualStudy, engine: str, seed: int, published: Published) -> Found | None:
+    """Search freely, then among 1 x Q grids only; polish both and weigh the settings. None where the user stopped it.
+
+    Args:
+        study, flat: sessions over the whole space and over its 1 x Q grids.
+    """
+    winners = []
+    for session in (study, flat):
+        session.search(make_engine(engine, session.space, seed, {}), 1)
+        if session.stop.requested or not session.ranking():
+            return None
+        winners.append(polished(session))
+    rows = tuple(_settings(study, winners[0], published))
+    if study.stop.requested:
+        return None
+    return Found(winners[0], rows, winners[1])
+
+
+def polished(study: VirtualStudy) -> Ranked:
+    """The study's best after every setting of it was tried on its own, until that gains nothing."""
+    best = study.ranking()[0]
+    for _ in range(POLISH_ROUNDS):
+        study.try_all([point for _, point in neighbours(study, best.params)], Kind.SEARCH)
+        better = study.ranking()[0]
+        if better.key == best.key or study.stop.requested:
+            return better
+        best = better
+    return best
+
+
+def neighbours(study: VirtualStudy, params: Mapping[str, Scalar]) -> list[tuple[str, dict[str, Scalar]]]:
+    """The legal points that differ from `params` in one setting, with its name."""
+    found = []
+    for name, parameter in study.space.varying.items():
+        for value in parameter.values_in(params):
+            point = {**params, name: value}
+            if value != params[name] and study.space.why_not(point) is None:
+                found.append((name, point))
+    return found
+
+
+def _settings(study: VirtualStudy, winner: Ranked, published: Published) -> list[SettingRow]:
+    stated = published.params(published.test(int(published.best["test"])), study.site.cluster.cores)
+    best = winner.median_gflops
+    rates = {entry.key: entry.median_gflops for entry in study.ranking()}
+    losses: dict[str, dict[Scalar, float]] = {}
+    for name, point in neighbours(study, winner.params):
+        rate = rates.get(study.space.key(point))
+        if rate is not None:
+            losses.setdefault(name, {})[point[name]] = 1 - rate / best
+    rows = []
+    for name, lost in losses.items():
+        worst = max(lost, key=lambda value: lost[value])
+        was = stated.get(name)
+        loss = 0.0 if was == winner.params[name] else lost.get(was) if was is not None else None
+        rows.append(SettingRow(name, winner.params[name], was, loss, worst, lost[worst]))
+    return sorted(rows, key=lambda row: -row.worst_loss)

@@ -1,0 +1,142 @@
+"""What `hpltune reproduce` shows: for people, and as JSON."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from results.metrics import merit
+
+from .published import Published
+from .reproduce import Found, TestRow, gain, typical_error
+from .site import VirtualSite
+
+
+def show_tests(console: Console, published: Published, rows: Sequence[TestRow]) -> None:
+    """Table 1, published beside simulated, and how far the predictions are off."""
+    table = Table(title=f"Published and simulated: {published.source}", title_justify="left")
+    for head in ("test", "what", "N", "NB", "grid", "published", "simulated", "error", ""):
+        table.add_column(head, justify="left" if head in {"what", "grid", ""} else "right", no_wrap=True)
+    for row in rows:
+        params, rate = row.test.params, row.simulated.gflops
+        shown = row.simulated.reason if rate is None else f"{rate:.4g}"
+        error = "" if row.error is None else f"{row.error:+.1%}"
+        cells = (str(row.test.number), row.test.what, str(params["N"]), str(params["NB"]), str(params["grid"]))
+        table.add_row(*cells, f"{row.test.gflops:g}", shown, error, row.test.role)
+    console.print(table)
+    for sentence in sentences(rows):
+        console.print(sentence, markup=False, soft_wrap=True)
+
+
+def sentences(rows: Sequence[TestRow]) -> list[str]:
+    """How far the predictions are off, and the gain of switching throttling off."""
+    found = []
+    errors = typical_error(rows)
+    fitted = ", ".join(str(row.test.number) for row in rows if row.test.role == "fitted")
+    if errors:
+        numbers = ", ".join(
+            str(row.test.number) for row in rows if row.test.role == "predicted" and row.test.number > 1
+        )
+        found.append(
+            f"Constants were fitted to tests {fitted} only. Predicted tests {numbers}: {errors[0]:.1%} off in the median, "
+            f"{errors[1]:.1%} at most."
+        )
+    gains = gain(rows, 4, 5)
+    if gains:
+        found.append(
+            f"Switching interrupt throttling off gained {gains[0]:.1%} as published, {gains[1]:.1%} simulated."
+        )
+    return found
+
+
+def show_summary(console: Console, site: VirtualSite, published: Published, rows: Sequence[TestRow]) -> None:
+    """Table 2, published beside simulated."""
+    table = Table(title="The best published configuration", title_justify="left")
+    for head in ("", "published", "simulated"):
+        table.add_column(head, justify="left" if not head else "right")
+    for name, said, simulated in summary(site, published, rows):
+        table.add_row(name, f"{said:g}", "" if simulated is None else f"{simulated:.4g}")
+    console.print(table)
+
+
+def summary(site: VirtualSite, published: Published, rows: Sequence[TestRow]) -> list[tuple[str, float, float | None]]:
+    """Figures of merit by name, as published and as simulated."""
+    best = published.best
+    rate = next((row.simulated.gflops for row in rows if row.test.number == best["test"]), None)
+    cluster = site.cluster
+    found: list[tuple[str, float, float | None]] = [("GFLOPS", best["gflops"], rate)]
+    for name, key, price in (
+        ("% of peak", "percent_of_peak", None),
+        ("$/GFLOPS", "usd_per_gflops", best["price_usd"]),
+        ("$/GFLOPS, later prices", "later_usd_per_gflops", best["later_price_usd"]),
+        ("MFLOPS/W", "mflops_per_watt", None),
+    ):
+        figures = rate and merit(rate, rpeak_gflops=cluster.rpeak_gflops, price_usd=price, power_w=cluster.power_w)
+        field = key.removeprefix("later_")
+        found.append((name, best[key], getattr(figures, field) if figures else None))
+    return found
+
+
+def show_found(console: Console, published: Published, rows: Sequence[TestRow], found: Found, study: str) -> None:
+    """What the same hardware could have done."""
+    best = found.winner.median_gflops
+    tested = next((row.simulated.gflops for row in rows if row.test.number == published.best["test"]), None)
+    beside = f", {best / tested - 1:.1%} above test {published.best['test']:.0f} as simulated" if tested else ""
+    console.print(
+        f"The search found {best:.2f} GFLOPS on the same hardware: {best / published.best['gflops'] - 1:.1%} above the "
+        f"published {published.best['gflops']}{beside}.",
+        markup=False,
+        soft_wrap=True,
+    )
+    table = Table(title="What each setting of that is worth, the others left as they are", title_justify="left")
+    for head in ("setting", "best", "published", "loss with it", "worst", "loss with that"):
+        table.add_column(head, justify="right" if "loss" in head else "left")
+    for row in found.settings:
+        loss = "" if row.loss is None else f"{row.loss:.1%}"
+        was = "" if row.published is None else str(row.published)
+        table.add_row(row.name, str(row.best), was, loss, str(row.worst), f"{row.worst_loss:.1%}")
+    console.print(table)
+    if found.flat is not None:
+        flat = found.flat.median_gflops
+        console.print(
+            f'The advice "1 x Q for Ethernet" costs {1 - flat / best:.1%}: the best with {found.flat.params["grid"]} is '
+            f"{flat:.2f} GFLOPS, though all else was tuned for it.",
+            markup=False,
+            soft_wrap=True,
+        )
+    console.print(f"All trials: hpltune show {study}", markup=False)
+
+
+def as_json(site: VirtualSite, published: Published, rows: Sequence[TestRow], found: Found | None) -> dict[str, Any]:
+    """All of it for scripts."""
+    errors = typical_error(rows)
+    return {
+        "source": published.source,
+        "tests": [
+            {
+                "test": row.test.number,
+                "role": row.test.role,
+                "published_gflops": row.test.gflops,
+                "simulated_gflops": row.simulated.gflops,
+                "error": row.error,
+                "params": dict(row.test.params),
+            }
+            for row in rows
+        ],
+        "median_error": errors[0] if errors else None,
+        "largest_error": errors[1] if errors else None,
+        "summary": [
+            {"name": name, "published": said, "simulated": got} for name, said, got in summary(site, published, rows)
+        ],
+        "search": None
+        if found is None
+        else {
+            "gflops": found.winner.median_gflops,
+            "params": dict(found.winner.params),
+            "settings": [asdict(row) for row in found.settings],
+            "flat_grid_gflops": found.flat.median_gflops if found.flat else None,
+            "flat_grid_params": dict(found.flat.params) if found.flat else None,
+        },
+    }

@@ -1,0 +1,98 @@
+"""Opening a study on a virtual cluster: what `tune --cluster`, `reproduce` and `predict` have in common."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from results.record import Kind, Study, TrialRecord
+from results.store import Store
+from search_spaces.load import load, space_text
+
+from ..budget import Meter
+from ..clock import ToldClock
+from ..events import Listener
+from ..options import TuneOptions
+from ..stopping import StopRequest
+from .simulator import Simulator
+from .site import VirtualSite
+from .study import VirtualStudy
+
+AFFORDABLE_S = 30.0
+"""A simulation of a search should not take longer than this on one core, unless the user asks for the whole memory."""
+PANEL_RANK_S = 4e-4
+"""Real seconds of a simulation for each panel and rank: measured 1.6e-4 without look-ahead, 3.7e-4 with it."""
+USUAL_NB = 192
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where studies are kept and how they are watched."""
+
+    store: Store
+    listener: Listener
+    stop: StopRequest
+    runs: Path
+
+
+def open_study(name: str, options: TuneOptions, site: VirtualSite, bench: Bench) -> VirtualStudy:
+    """A new study of that name, or the stored one with all it has learnt.
+
+    Raises:
+        SpaceError, ResultsError: a sentence says what prevents the study.
+    """
+    earlier = _stored(name, options, site, bench.store)
+    overrides = {"binding": ["core"], **(options.overrides or {})}
+    N = study_n(site, options)
+    space = load(options.space, site.machine(N), overrides, bench.store.study(name).space_text)
+    study = VirtualStudy(
+        store=bench.store,
+        name=name,
+        space=space,
+        site=site,
+        simulator=Simulator(site, options.jobs or cores_here(), options.limit_s),
+        meter=Meter(options.budget, ToldClock(), spent_wall_s=sum(record.cost_s or 0.0 for record in earlier)),
+        listener=bench.listener,
+        stop=bench.stop,
+        runs=bench.runs,
+    )
+    for record in earlier:
+        if record.kind is Kind.SEARCH:
+            study.learn(record)
+    return study
+
+
+def study_n(site: VirtualSite, options: TuneOptions) -> int:
+    """N where the space leaves it to us: the whole memory, or less where a simulation of that would take long."""
+    whole = site.largest_n(options.memory_fraction)
+    affordable = int(AFFORDABLE_S / PANEL_RANK_S / site.cluster.cores * USUAL_NB)
+    return whole if options.full or whole <= affordable else affordable // 64 * 64
+
+
+def cores_here() -> int:
+    """How many simulations can run at a time: the cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def _stored(name: str, options: TuneOptions, site: VirtualSite, store: Store) -> Sequence[TrialRecord]:
+    if name in {study.name for study in store.studies()}:
+        store.abandon_running(name, "hpltune was killed while this simulation ran")
+        return store.records(name)
+    cluster, network = site.cluster, site.network
+    store.create_study(
+        Study(
+            name=name,
+            created_at=datetime.now(UTC),
+            space_name=options.space,
+            space_text=space_text(options.space),
+            engine=options.engine,
+            options=options.to_json(),
+            host=site.facts(),
+            rpeak_gflops=options.rpeak_gflops or cluster.rpeak_gflops,
+            price_usd=options.price_usd or cluster.price_with(network),
+            power_w=options.power_w or cluster.power_with(network),
+            versions=site.versions(),
+        )
+    )
+    return ()

@@ -1,0 +1,163 @@
+"""Runs plans in the simulator, several at a time, and hands the results out in the order they were asked for."""
+
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import psutil
+
+from hpl.flops import flop_count
+from runners.base import JobId
+from runners.job import Job
+from runners.launchers.smpi import HOSTS, MODEL, PLATFORM, Smpi, SmpiNetwork
+from runners.local import LocalRunner
+from runners.paths import RunPaths
+from runners.status import JobState, JobStatus
+from runners.virtual.cost_model import cost_model
+from runners.virtual.platform import Setup, host_file, platform_xml
+
+from ..evaluate import Measured
+from ..stopping import StopRequest
+from ..units import gibibytes
+from .judge import judge_simulated
+from .plan import VirtualPlan
+from .site import VirtualSite
+
+POLL_S = 0.005
+MEMORY_SHARE = 0.6
+"""All simulations together may take this part of the memory that is free when they start."""
+
+
+@dataclass
+class Pending:
+    """A simulation under way."""
+
+    plan: VirtualPlan
+    directory: Path
+    runner: LocalRunner
+    job: JobId
+    started_at: datetime
+    outgrown: str = ""
+    status: JobStatus | None = None
+
+
+@dataclass
+class Simulator:
+    """The simulator of one virtual cluster.
+
+    Attributes:
+        slots: how many simulations run at a time.
+        limit_s: real seconds after which one is ended.
+    """
+
+    site: VirtualSite
+    slots: int
+    limit_s: float
+    every_message: bool | None = None
+    memory_bytes: int = field(default_factory=lambda: int(MEMORY_SHARE * psutil.virtual_memory().available))
+    _pending: deque[Pending] = field(default_factory=deque)
+
+    @property
+    def free(self) -> bool:
+        """Whether another simulation may start."""
+        return len(self._pending) < self.slots
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing runs."""
+        return not self._pending
+
+    def start(self, plan: VirtualPlan, directory: Path) -> None:
+        """Write the run's folder and start it.
+
+        Raises:
+            RunnerError, OSError: it cannot be started.
+        """
+        directory.mkdir(parents=True, exist_ok=True)
+        setup, ranks = plan.setup, plan.trial.ranks
+        RunPaths(directory).hpl_dat.write_text(plan.simulated_dat, encoding="utf-8")
+        (directory / PLATFORM).write_text(platform_xml(setup), encoding="utf-8")
+        (directory / HOSTS).write_text(host_file(setup.cluster, ranks), encoding="utf-8")
+        model = cost_model(setup, ranks, every_message=self.every_message)
+        (directory / MODEL).write_text(model, encoding="utf-8")
+        runner = LocalRunner(launcher(self.site, setup))
+        environment = {"HPLTUNE_MODEL": MODEL}
+        job = Job(
+            program=(str(self.site.program),),
+            ranks=ranks,
+            directory=directory,
+            walltime_s=self.limit_s,
+            launcher_environment=environment,
+        )
+        self._pending.append(Pending(plan, directory, runner, runner.submit(job), datetime.now(UTC)))
+
+    def next_result(self, stop: StopRequest) -> tuple[VirtualPlan, Measured]:
+        """Wait for the simulation that was started first. All of them are watched meanwhile."""
+        while True:
+            for pending in self._pending:
+                self._watch(pending, stop)
+            first = self._pending[0]
+            if first.status is not None and first.status.state.final:
+                self._pending.popleft()
+                return first.plan, self._measured(first, first.status)
+            time.sleep(POLL_S)
+
+    def run(self, plan: VirtualPlan, directory: Path, stop: StopRequest) -> Measured:
+        """Start one and wait for it; nothing else may be pending."""
+        self.start(plan, directory)
+        return self.next_result(stop)[1]
+
+    def close(self) -> None:
+        """End everything that still runs."""
+        for pending in self._pending:
+            pending.runner.close()
+        self._pending.clear()
+
+    def _watch(self, pending: Pending, stop: StopRequest) -> None:
+        if pending.status is not None and pending.status.state.final:
+            return
+        pending.status = pending.runner.poll([pending.job])[pending.job]
+        if pending.status.state.final:
+            return
+        if stop.at_once:
+            pending.runner.cancel([pending.job])
+        resident = pending.runner.resident_bytes(pending.job)
+        if resident > self.memory_bytes / self.slots:
+            pending.outgrown = (
+                f"the simulation took {gibibytes(resident)} of memory, more than its share of "
+                f"{gibibytes(int(self.memory_bytes / self.slots))}: use fewer --jobs or fewer ranks"
+            )
+            pending.runner.cancel([pending.job])
+
+    def _measured(self, pending: Pending, status: JobStatus) -> Measured:
+        paths = RunPaths(pending.directory)
+        stdout, asked = paths.read_stdout(), pending.plan.trial.runs[0]
+        if pending.outgrown:
+            status = JobStatus(JobState.FAILED, status.exit_code, pending.outgrown)
+        simulator, nodes = f"SimGrid {self.site.simgrid.version}", len(self.site.cluster.node_list)
+        verdict = judge_simulated(asked, status, stdout, simulator, nodes)
+        rate = verdict.results[0].gflops if verdict.results else 0.0
+        return Measured(
+            verdict=verdict,
+            command=paths.read_command(),
+            output=stdout,
+            errors_text=paths.read_stderr(),
+            started_at=pending.started_at,
+            ended_at=datetime.now(UTC),
+            cost_s=flop_count(asked.N) / (rate * 1e9) if rate else 0.0,
+            xhpl_key=self.site.program_key,
+        )
+
+
+def launcher(site: VirtualSite, setup: Setup) -> Smpi:
+    """SimGrid, told what it takes as options."""
+    memory = site.cluster.shared_memory
+    network = SmpiNetwork(
+        latency_factors=setup.link.latency_factors(),
+        eager_bytes=setup.link.eager_bytes,
+        loopback_bytes_s=memory.gb_s * 1e9,
+        loopback_latency_s=memory.latency_us * 1e-6,
+    )
+    return Smpi(site.simgrid.smpimain, network)

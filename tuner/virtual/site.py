@@ -1,0 +1,110 @@
+"""A virtual cluster as searches and reports see it."""
+
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from hpl.compiling import OnStep
+from hpl.search import SearchPaths
+from hpl.simgrid import SimGrid, find_simgrid
+from hpl.sizing import Node, n_for_memory, process_grids
+from hpl.source import HplSource, obtain
+from hpl.virtual_build import build_virtual
+from runners.virtual.cluster import GIB, VirtualCluster
+from runners.virtual.load import checked_cluster, load_cluster
+from search_spaces.machine import BlasFacts, Machine
+
+from ..places import Places
+
+WHOLE_MEMORY = 0.8
+"""Part of a node's memory the matrix takes where N is not given, as HPL's FAQ advises."""
+STEP = 64
+
+
+@dataclass(frozen=True)
+class VirtualSite:
+    """A virtual cluster and the simulator that runs HPL on it."""
+
+    cluster: VirtualCluster
+    simgrid: SimGrid
+    source: HplSource
+    program: Path
+    program_key: str
+
+    @classmethod
+    def open(
+        cls, cluster: VirtualCluster, places: Places, hpl_source: Path | None, on_step: OnStep | None
+    ) -> "VirtualSite":
+        """Find SimGrid and build the simulated xhpl.
+
+        Raises:
+            hpl.errors.HplError: SimGrid or HPL's source is missing; the sentence says how to get it.
+        """
+        simgrid = find_simgrid()
+        search = SearchPaths(prefix=places.prefix, cache=places.cache)
+        source = obtain(search, hpl_source)
+        program = build_virtual(source, simgrid, search, on_step)
+        return cls(cluster, simgrid, source, program.path, program.key)
+
+    @property
+    def network(self) -> str:
+        """The default network."""
+        return next(iter(self.cluster.networks))
+
+    def machine(self, N: int) -> Machine:
+        """The facts a search space needs."""
+        blas = {name: BlasFacts(kernels=("auto",), threaded=False) for name in self.cluster.blas}
+        return Machine(cores=self.cluster.cores, memory_bytes=self.memory_bytes, blas=blas, N=N)
+
+    @property
+    def memory_bytes(self) -> int:
+        """What HPL may take in all, as far as the smallest share of a core allows."""
+        least = min(node.memory_gib / node.cores for node in self.cluster.nodes)
+        return int(least * self.cluster.cores * GIB)
+
+    def largest_n(self, fraction: float = WHOLE_MEMORY) -> int:
+        """The N that fills so much of the memory."""
+        return largest_n(self.cluster, fraction)
+
+    def facts(self) -> dict[str, Any]:
+        """What a study says of its machine."""
+        cluster = self.cluster
+        return {
+            "backend": "simgrid",
+            "virtual_cluster": cluster.name,
+            "description": cluster.description,
+            "nodes": len(cluster.node_list),
+            "physical_cores": cluster.cores,
+            "networks": list(cluster.networks),
+        }
+
+    def versions(self) -> dict[str, str]:
+        """What may change a result."""
+        return {
+            "hpltune": version("hpltune"),
+            "hpl": f"{self.source.version} ({self.source.origin})",
+            "simulator": f"SimGrid {self.simgrid.version}",
+            "optuna": version("optuna"),
+        }
+
+
+def largest_n(cluster: VirtualCluster, fraction: float) -> int:
+    """The N whose matrix fills so much of every node's memory, with all cores on the squarest grid."""
+    nodes = [Node(int(group.memory_gib * GIB), group.cores) for group in cluster.node_list]
+    P, Q = process_grids(cluster.cores)[0]
+    return n_for_memory(nodes, fraction=fraction, NB=STEP, P=P, Q=Q)
+
+
+def cluster_dict(cluster: VirtualCluster) -> dict[str, Any]:
+    """A cluster as JSON can hold it, to be stored with a study."""
+    return cluster.model_dump(mode="json", exclude_defaults=True)
+
+
+def cluster_from(stored: dict[str, Any] | str) -> VirtualCluster:
+    """A stored cluster, or that of a name or file.
+
+    Raises:
+        runners.virtual.load.ClusterFileError: it cannot be used.
+    """
+    return load_cluster(stored) if isinstance(stored, str) else checked_cluster("the stored cluster", stored)

@@ -1,0 +1,169 @@
+"""`hpltune tune --cluster`: a study whose trials are simulated and whose clock is the simulator's."""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from results.record import Invalidity, Kind, TrialRecord, TrialState
+from results.statistics import Ranked, rank
+from results.store import Store
+from runners.errors import RunnerError
+from search_spaces.space import SearchSpace
+
+from ..budget import Meter
+from ..engines.base import Engine
+from ..events import Listener, PhaseStarted, TrialEnded, TrialStarted
+from ..judge import Fault
+from ..loop import FINALISTS, outcome_of, retell
+from ..plan import PlanError, Scalar, label
+from ..stopping import StopRequest
+from ..trials import finished, rejected, started
+from .plan import virtual_plan
+from .simulator import Simulator
+from .site import VirtualSite
+
+Waiting = deque[tuple[TrialRecord, Mapping[str, Scalar]]]
+"""Trials under way, with what was asked, oldest first."""
+
+
+@dataclass
+class VirtualStudy:
+    """One session of a study on a virtual cluster.
+
+    Attributes:
+        runs: folder below which each trial gets its own.
+    """
+
+    store: Store
+    name: str
+    space: SearchSpace
+    site: VirtualSite
+    simulator: Simulator
+    meter: Meter
+    listener: Listener
+    stop: StopRequest
+    runs: Path
+    best_gflops: float | None = None
+    expected_s: float = 0.0
+    _earlier: list[TrialRecord] = field(default_factory=list)
+
+    def search(self, engine: Engine, repeats: int) -> str:
+        """Ask, simulate on all slots, tell in the order of asking, until budget, engine or user end it.
+
+        Telling in that order makes a study depend on its seed and its slots only, not on which simulation was faster.
+
+        Returns:
+            The sentence why it ended.
+        """
+        self.listener(PhaseStarted("search", self.meter.budget.trials))
+        retell(engine, self._earlier)
+        waiting: Waiting = deque()
+        reason: str | None = None
+        while reason is None or waiting:
+            if reason is None:
+                reason = self._fill(engine, repeats, waiting)
+            if waiting:
+                begun, params = waiting.popleft()
+                engine.tell(params, outcome_of(self._end(begun)))
+        return reason
+
+    def _fill(self, engine: Engine, repeats: int, waiting: Waiting) -> str | None:
+        """Start what the engine asks for until all slots are busy; the sentence why nothing more is asked, or None."""
+        while len(waiting) < self.simulator.slots:
+            asked = self.meter.trials + len(waiting)
+            limit = self.meter.budget.trials
+            if self.stop.requested:
+                return "stopped on request"
+            if limit is not None and asked >= limit:
+                return f"all {limit} trials are done"
+            over = self.meter.out_of_time(self.expected_s * (len(waiting) + repeats))
+            if over and asked:
+                return over
+            params = engine.ask()
+            if params is None:
+                return None if waiting else "every configuration of the space has been simulated"
+            for repeat in range(repeats):
+                begun = self._begin(self.space.complete(params), Kind.SEARCH, repeat)
+                if begun.state is not TrialState.RUNNING:
+                    engine.tell(params, outcome_of(begun))
+                    break
+                waiting.append((begun, params))
+        return None
+
+    def confirm(self, repeats: int) -> Sequence[Ranked]:
+        """Simulate the best again where runs differ; without noise every run is the same and none is repeated."""
+        noise = self.site.cluster.noise
+        finalists = self.ranking()[:FINALISTS] if noise.runs or noise.jitter else []
+        if finalists and repeats:
+            self.listener(PhaseStarted("confirmation", len(finalists) * repeats))
+        for turn in range(repeats):
+            for finalist in finalists:
+                if self.stop.requested:
+                    break
+                begun = self._begin(finalist.params, Kind.CONFIRMATION, finalist.runs + turn)
+                if begun.state is TrialState.RUNNING:
+                    self._end(begun)
+        return self.ranking()
+
+    def try_all(self, points: Sequence[Mapping[str, Scalar]], kind: Kind) -> None:
+        """Simulate complete points on all slots, those that were not simulated before."""
+        known = {record.key for record in self.store.records(self.name) if record.ranked}
+        waiting: deque[TrialRecord] = deque()
+        for point in points:
+            if self.stop.requested or self.space.key(point) in known:
+                continue
+            if not self.simulator.free:
+                self._end(waiting.popleft())
+            begun = self._begin(point, kind, 0)
+            if begun.state is TrialState.RUNNING:
+                known.add(begun.key)
+                waiting.append(begun)
+        while waiting:
+            self._end(waiting.popleft())
+
+    def ranking(self) -> Sequence[Ranked]:
+        """The study's configurations, best median first."""
+        return rank(self.store.records(self.name, kinds=(Kind.SEARCH, Kind.CONFIRMATION)))
+
+    def _begin(self, params: Mapping[str, Scalar], kind: Kind, repeat: int) -> TrialRecord:
+        key = self.space.key(params)
+        begun = started(self.name, params, kind, key)
+        begun = replace(begun, number=self.store.begin(begun))
+        try:
+            plan = virtual_plan(params, self.site.cluster, key, repeat)
+            self.listener(TrialStarted(begun.number, str(kind), label(plan.trial), None))
+            self.simulator.start(plan, self._folder(begun))
+        except PlanError as error:
+            return self._commit(rejected(begun, Fault(Invalidity.CONSTRAINTS, str(error))))
+        except (RunnerError, OSError) as error:
+            return self._commit(rejected(begun, Fault(Invalidity.RUNTIME, str(error))))
+        return begun
+
+    def _end(self, begun: TrialRecord) -> TrialRecord:
+        plan, measured = self.simulator.next_result(self.stop)
+        versions = {"simulator": f"SimGrid {self.site.simgrid.version}"}
+        record = finished(begun, plan.trial, measured, self._folder(begun))
+        return self._commit(replace(record, versions=versions))
+
+    def _folder(self, begun: TrialRecord) -> Path:
+        return self.runs / self.name / f"{begun.number:05d}"
+
+    def _commit(self, record: TrialRecord) -> TrialRecord:
+        self.store.finish(record)
+        cost_s = record.cost_s or 0.0
+        self.meter.charge(cost_s, trial=record.kind is Kind.SEARCH)
+        self.meter.clock.sleep(cost_s)
+        if record.ranked:
+            self.best_gflops = max(self.best_gflops or 0.0, record.gflops or 0.0)
+            self.expected_s = max(self.expected_s, cost_s)
+        self.listener(TrialEnded(record, self.best_gflops, self.meter.wall_s, self.meter.remaining_s()))
+        return record
+
+    def learn(self, record: TrialRecord) -> None:
+        """Take a search trial of an earlier session into account."""
+        self.meter.charge(record.cost_s or 0.0, trial=True)
+        self._earlier.append(record)
+        if record.ranked:
+            self.best_gflops = max(self.best_gflops or 0.0, record.gflops or 0.0)
+            self.expected_s = max(self.expected_s, record.cost_s or 0.0)

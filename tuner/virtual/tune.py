@@ -1,0 +1,32 @@
+"""`hpltune tune --cluster`: search, confirm, end."""
+
+from ..events import Notice
+from ..options import TuneOptions
+from ..study import Outcome
+from .session import Bench, open_study
+from .site import VirtualSite
+
+
+def tune_virtual(options: TuneOptions, name: str, site: VirtualSite, bench: Bench) -> Outcome:
+    """Run a study on a virtual cluster, or go on with a stored one of that name.
+
+    Raises:
+        TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
+    """
+    study = open_study(name, options, site, bench)
+    searched_n, whole_n = int(study.space.complete(study.space.point(0))["N"]), site.largest_n(options.memory_fraction)
+    if searched_n < whole_n and "N" not in (options.overrides or {}) and "N" not in study.space.varying:
+        bench.listener(
+            Notice(
+                f"N={searched_n}, so that a simulation takes about half a minute. The whole memory would hold "
+                f"N={whole_n}: `--full` simulates there."
+            )
+        )
+    try:
+        ended = study.search(engine, options.repeats)
+        bench.listener(Notice(f"Search ended: {ended}."))
+        ranking = study.confirm(options.confirm)
+    finally:
+        study.simulator.close()
+    bench.store.end_study(name, "interrupted" if bench.stop.requested else "complete")
+    return Outcome(name, ranking, None, ended, interrupted=bench.stop.requested)
