@@ -40,14 +40,12 @@ def sentences(rows: Sequence[TestRow]) -> list[str]:
             str(row.test.number) for row in rows if row.test.role == "predicted" and row.test.number > 1
         )
         found.append(
-            f"Constants were fitted to tests {fitted} only. Predicted tests {numbers}: {errors[0]:.1%} off in the median, "
-            f"{errors[1]:.1%} at most."
+            f"Constants were fitted to tests {fitted} only. Predicted tests {numbers}: {errors[0]:.1%} off in the "
+            f"median, {errors[1]:.1%} at most."
         )
     gains = gain(rows, 4, 5)
     if gains:
-        found.append(
-            f"Switching interrupt throttling off gained {gains[0]:.1%} as published, {gains[1]:.1%} simulated."
-        )
+        found.append(f"Interrupt throttling off gained {gains[0]:.1%} as published, {gains[1]:.1%} simulated.")
     return found
 
 
@@ -101,7 +99,7 @@ def show_found(console: Console, published: Published, rows: Sequence[TestRow], 
     if found.flat is not None:
         flat = found.flat.median_gflops
         console.print(
-            f'The advice "1 x Q for Ethernet" costs {1 - flat / best:.1%}: the best with {found.flat.params["grid"]} is '
+            f'The advice "1 x Q for Ethernet" costs {1 - flat / best:.1%}: with {found.flat.params["grid"]} the best is '
             f"{flat:.2f} GFLOPS, though all else was tuned for it.",
             markup=False,
             soft_wrap=True,

@@ -22,6 +22,7 @@ def tune_virtual(options: TuneOptions, name: str, site: VirtualSite, bench: Benc
                 f"N={whole_n}: `--full` simulates there."
             )
         )
+    engine = make_engine(options.engine, study.space, options.seed, {"points": options.points})
     try:
         ended = study.search(engine, options.repeats)
         bench.listener(Notice(f"Search ended: {ended}."))
