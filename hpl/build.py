@@ -18,11 +18,13 @@ from .search import SearchPaths
 from .source import HplSource
 from .toolchain import Mpi, compiler_version, wrapper_line
 
-__all__ = ["BuildError", "Recipe", "Xhpl", "build", "witness_library"]
+__all__ = ["BuildError", "Recipe", "Xhpl", "build", "build_calibrator", "witness_library"]
 
 NATIVE = Path(__file__).with_name("native")
 FLAGS = ("-O3", "-w", "-DAdd_", "-DF77_INTEGER=int", "-DStringSunStyle")
 """Fortran names with one underscore, int integers, string lengths at the end: what gfortran-compatible BLAS want."""
+MAINS = ("hpcc_main", "HPL_pddriver", "HPL_pdinfo")
+"""What belongs to a program that reads HPL.dat."""
 OWN_FLAGS = ("-O2", "-Wall", "-Wextra")
 ROUTINES = ("dgemm", "dtrsm", "dgemv", "dger", "dtrsv", "daxpy", "dcopy", "dscal", "dswap", "idamax")
 """The BLAS routines HPL calls; only the files of src/blas do."""
@@ -74,6 +76,32 @@ def build(recipe: Recipe, search: SearchPaths, on_step: OnStep | None = None) ->
     except OSError as error:
         raise BuildError(f"cannot build in {folder}: {error.strerror or error}") from error
     return xhpl
+
+
+def build_calibrator(recipe: Recipe, search: SearchPaths, on_step: OnStep | None = None) -> Xhpl:
+    """The program that times HPL's routines with this BLAS (native/calibrate.c), from the cache if it was built before.
+
+    Raises:
+        BuildError: compiling or linking failed.
+    """
+    xhpl = build(recipe, search, on_step)
+    common = xhpl.path.parent.parent
+    text = (NATIVE / "calibrate.c").read_text(encoding="utf-8")
+    program = xhpl.path.with_name(f"calibrate-{digest([text])}")
+    if program.is_file():
+        return Xhpl(program, xhpl.key, xhpl.log)
+    with FileLock(common / "lock"):
+        objects = [path for path in _objects(recipe, common, lambda *_: None) if path.stem not in MAINS]
+        headers = ["-I", str(recipe.source.root / "include"), "-include", str(NATIVE / "mpi1_compat.h")]
+        if recipe.source.include is not None:
+            headers += ["-I", str(recipe.source.include)]
+        draft = program.with_suffix(f".{os.getpid()}")
+        arguments = link_arguments(recipe.library, search, program.parent, program.parent)
+        sources = [*recipe.flags, *OWN_FLAGS, *headers, str(NATIVE / "calibrate.c"), *map(str, objects)]
+        wrap = "-Wl,--wrap=HPL_binit"
+        _compile(recipe.mpi, ["-o", str(draft), *sources, wrap, *arguments, "-ldl", "-lm"], xhpl.log)
+        draft.replace(program)
+    return Xhpl(program, xhpl.key, xhpl.log)
 
 
 def witness_library(mpi: Mpi, search: SearchPaths) -> Path | None:
@@ -161,7 +189,7 @@ def _compile(mpi: Mpi, arguments: Sequence[str], log: Path) -> None:
 
 
 def _common_key(recipe: Recipe) -> str:
-    natives = [file.read_text(encoding="utf-8") for file in sorted(NATIVE.glob("*.[ch]"))]
+    natives = [file.read_text(encoding="utf-8") for file in sorted(NATIVE.glob("*.[ch]")) if file.stem != "calibrate"]
     mpi = recipe.mpi
     identity = [recipe.source.kind, recipe.source.digest, mpi.name, mpi.version, str(mpi.mpicc), wrapper_line(mpi)]
     return digest([*identity, compiler_version(mpi), *recipe.flags, *OWN_FLAGS, *natives])

@@ -47,6 +47,7 @@ class Core(Part):
         cache_kib: operands up to this size stay near the core.
         cache_gb_s: rate for these.
         strided_ns: moving one double between rows of a column-major matrix.
+        exchange_ns: swapping two such doubles; None for twice that.
         level2_gflops: rate of dgemv and dger on operands in the cache.
     """
 
@@ -54,11 +55,15 @@ class Core(Part):
     cache_kib: Positive
     cache_gb_s: Positive
     strided_ns: NotNegative
+    exchange_ns: NotNegative | None = None
     level2_gflops: Positive
 
 
 class RateTable(Part):
-    """dgemm's rate by shape: `gflops[i][j]` for a width of n[i] and a depth of k[j]; m is long, as in HPL."""
+    """dgemm's rate by shape: `gflops[i][j]` for a width of n[i] and a depth of k[j]; m is long, as in HPL.
+
+    For dtrsm k is the order of the triangle and n the number of right-hand sides.
+    """
 
     n: tuple[Count, ...]
     k: tuple[Count, ...]
@@ -81,12 +86,13 @@ class Blas(Part):
     Attributes:
         dgemm_gflops: rate of a large dgemm, to which the traffic of its operands is added; or measured rates by shape,
             which hold it already.
-        dtrsm_fraction: rate of dtrsm in proportion to dgemm of the same size.
+        dtrsm_fraction: rate of dtrsm in proportion to dgemm of the same size; not used where there are measured rates.
         call_us: of any call.
     """
 
     dgemm_gflops: Positive | RateTable
     dtrsm_fraction: Annotated[float, Field(gt=0, le=2)] = 0.7
+    dtrsm_gflops: RateTable | None = None
     call_us: NotNegative = 0.3
 
 

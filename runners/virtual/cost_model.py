@@ -25,6 +25,7 @@ def cost_model(setup: Setup, ranks: int, *, every_message: bool | None = None) -
         "cached_s": 1e-9 / core.cache_gb_s,
         "cache_bytes": core.cache_kib * 1024,
         "strided_s": core.strided_ns * 1e-9,
+        "exchange_s": 1e-9 * (2 * core.strided_ns if core.exchange_ns is None else core.exchange_ns),
         "flop_s": 1e-9 / core.level2_gflops,
         "trsm": blas.dtrsm_fraction,
         "gemm_byte_s": 0.0 if measured else 1e-9 / core.memory_gb_s,
@@ -36,9 +37,16 @@ def cost_model(setup: Setup, ranks: int, *, every_message: bool | None = None) -
         "seed": setup.seed,
     }
     lines = [f"{name} {value:.9g}" for name, value in numbers.items()]
-    lines += [_row("gemm_n", table.n), _row("gemm_k", table.k)]
-    lines.append(_row("gemm_gflops", (rate for row in table.gflops for rate in row)))
+    lines += _table("gemm", table)
+    if blas.dtrsm_gflops is not None:
+        lines += _table("trsm", blas.dtrsm_gflops)
     return "\n".join(lines) + "\n"
+
+
+def _table(routine: str, table: RateTable) -> list[str]:
+    rates = (rate for row in table.gflops for rate in row)
+    axes = [_row(f"{routine}_n", table.n), _row(f"{routine}_k", table.k)]
+    return [*axes, _row(f"{routine}_gflops", rates)]
 
 
 def _row(name: str, values: Iterable[float]) -> str:

@@ -8,6 +8,7 @@ import typer
 
 from .best import best
 from .build import build
+from .calibrate import calibrate
 from .clean import clean
 from .dat import dat
 from .doctor import doctor
@@ -29,7 +30,7 @@ app = typer.Typer(
     epilog="Start with [bold]hpltune tune[/bold]: five minutes, and you have the best HPL.dat it could find.",
 )
 
-for _command in (tune, show, best, export, run, dat, reproduce, spaces, doctor, build, setup, clean):
+for _command in (tune, show, best, export, run, dat, reproduce, calibrate, spaces, doctor, build, setup, clean):
     app.command()(_command)
 
 

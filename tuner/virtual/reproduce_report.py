@@ -99,8 +99,8 @@ def show_found(console: Console, published: Published, rows: Sequence[TestRow], 
     if found.flat is not None:
         flat = found.flat.median_gflops
         console.print(
-            f'The advice "1 x Q for Ethernet" costs {1 - flat / best:.1%}: with {found.flat.params["grid"]} the best is '
-            f"{flat:.2f} GFLOPS, though all else was tuned for it.",
+            f'The advice "1 x Q for Ethernet" costs {1 - flat / best:.1%}: with {found.flat.params["grid"]} the best '
+            f"is {flat:.2f} GFLOPS, though all else was tuned for it.",
             markup=False,
             soft_wrap=True,
         )

@@ -1,5 +1,6 @@
 """`hpltune tune --cluster`: search, confirm, end."""
 
+from ..engines.registry import make_engine
 from ..events import Notice
 from ..options import TuneOptions
 from ..study import Outcome

@@ -5,14 +5,21 @@
 #include <string.h>
 
 enum { MOST = 64 };
-static double table_n[MOST], table_k[MOST], table_rate[MOST * MOST];
-static int count_n, count_k, count_rate;
+typedef struct {
+    double n[MOST], k[MOST], gflops[MOST * MOST];
+    int count_n, count_k, count;
+} Rates;
+static Rates gemm, trsm;
 
 static const struct { const char *name; double *values; int *count; int most; } TABLES[] = {
-    { "gemm_n", table_n, &count_n, MOST },
-    { "gemm_k", table_k, &count_k, MOST },
-    { "gemm_gflops", table_rate, &count_rate, MOST * MOST },
+    { "gemm_n", gemm.n, &gemm.count_n, MOST },
+    { "gemm_k", gemm.k, &gemm.count_k, MOST },
+    { "gemm_gflops", gemm.gflops, &gemm.count, MOST * MOST },
+    { "trsm_n", trsm.n, &trsm.count_n, MOST },
+    { "trsm_k", trsm.k, &trsm.count_k, MOST },
+    { "trsm_gflops", trsm.gflops, &trsm.count, MOST * MOST },
 };
+enum { TABLE_COUNT = sizeof TABLES / sizeof *TABLES };
 
 static void fail(const char *what, const char *name)
 {
@@ -24,7 +31,7 @@ static void number(Model *m, const char *name, double value)
 {
     const struct { const char *name; double *place; } numbers[] = {
         { "call_s", &m->call_s }, { "byte_s", &m->byte_s }, { "cached_s", &m->cached_s },
-        { "cache_bytes", &m->cache_bytes }, { "strided_s", &m->strided_s }, { "flop_s", &m->flop_s },
+        { "cache_bytes", &m->cache_bytes }, { "strided_s", &m->strided_s }, { "exchange_s", &m->exchange_s }, { "flop_s", &m->flop_s },
         { "trsm", &m->trsm }, { "gemm_byte_s", &m->gemm_byte_s }, { "send_s", &m->send_s }, { "receive_s", &m->receive_s }, { "message_byte_s", &m->message_byte_s },
         { "jitter", &m->jitter },
     };
@@ -53,7 +60,7 @@ static Model read_model(void)
         fail("cannot read the model", path ? path : "(HPLTUNE_MODEL is not set)");
     while (fscanf(file, "%63s", name) == 1) {
         int table = -1;
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < TABLE_COUNT; i++)
             if (strcmp(name, TABLES[i].name) == 0)
                 table = i;
         if (table < 0) {
@@ -66,8 +73,8 @@ static Model read_model(void)
             TABLES[table].values[(*TABLES[table].count)++] = value;
     }
     fclose(file);
-    if (!count_n || !count_k || count_rate != count_n * count_k)
-        fail("no whole table", "gemm_gflops");
+    if (!gemm.count || gemm.count != gemm.count_n * gemm.count_k || trsm.count != trsm.count_n * trsm.count_k)
+        fail("no whole table", "gemm_gflops or trsm_gflops");
     return m;
 }
 
@@ -95,14 +102,14 @@ static int place(const double *table, int count, double value, double *towards)
     return i;
 }
 
-/* dgemm's rate in flop/s, interpolated between seconds per flop: time is what adds up. */
-static double gemm_flop_s(double n, double k)
+/* Seconds per flop, between those of the table: time is what adds up. */
+static double flop_s(const Rates *rates, double n, double k)
 {
     double a, b, at[2];
-    int i = place(table_n, count_n, n, &a), j = place(table_k, count_k, k, &b);
+    int i = place(rates->n, rates->count_n, n, &a), j = place(rates->k, rates->count_k, k, &b);
     for (int d = 0; d < 2; d++) {
-        const double *row = table_rate + (i + (d && count_n > 1)) * count_k;
-        at[d] = (1 - b) / row[j] + b / row[j + (count_k > 1)];
+        const double *row = rates->gflops + (i + (d && rates->count_n > 1)) * rates->count_k;
+        at[d] = (1 - b) / row[j] + b / row[j + (rates->count_k > 1)];
     }
     return 1e-9 * ((1 - a) * at[0] + a * at[1]);
 }
@@ -113,14 +120,17 @@ double gemm_s(double m, double n, double k)
 {
     if (m <= 0 || n <= 0 || k <= 0)
         return 0;
-    return model()->call_s + 2 * m * n * k * gemm_flop_s(n, k) + 16 * (m * n + m * k + k * n) * model()->gemm_byte_s;
+    return model()->call_s + 2 * m * n * k * flop_s(&gemm, n, k) + 16 * (m * n + m * k + k * n) * model()->gemm_byte_s;
 }
 
 double trsm_s(double order, double width)
 {
+    double flops = order * order * width;
     if (order <= 0 || width <= 0)
         return 0;
-    return model()->call_s + order * order * width * gemm_flop_s(width, order) / model()->trsm +
+    if (trsm.count)
+        return model()->call_s + flops * flop_s(&trsm, width, order);
+    return model()->call_s + flops * flop_s(&gemm, width, order) / model()->trsm +
            16 * (order * width + order * order / 2) * model()->gemm_byte_s;
 }
 

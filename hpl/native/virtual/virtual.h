@@ -12,6 +12,7 @@ typedef struct {
     double cached_s;     /* the same while the operand is in the cache */
     double cache_bytes;
     double strided_s;    /* moving one double between rows of a column-major matrix */
+    double exchange_s;   /* swapping two such doubles */
     double flop_s;       /* of level 1 and 2 routines whose operands are in the cache */
     double trsm;         /* rate of dtrsm over that of dgemm with the same order and width */
     double gemm_byte_s;  /* traffic of dgemm per byte; 0 where the measured rates hold it already */

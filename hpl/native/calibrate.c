@@ -1,0 +1,181 @@
+/* What HPL's routines cost here, for the model of a virtual cluster. All ranks work at the same time, as in HPL, on operands
+ * as HPL has them: long columns of a large matrix, panels, rows that are far apart. Rank 0 prints one JSON line a figure:
+ * seconds of one call, the mean over repeats and ranks, because it is a sum of such times that HPL takes; and the one-way
+ * times of messages between the first and the last rank, the median of repeats. */
+#include "hpl.h"
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 2048, LD = 4104, COLUMNS = 3072, WIDEST = 1024, DEEPEST = 512, LEAST = 5, MOST = 200 };
+static const double BUDGET_S = 0.03;
+static int rank, ranks;
+static double *A, *B, *C;
+
+static int rising(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, rising);
+    return count % 2 ? values[count / 2] : 0.5 * (values[count / 2 - 1] + values[count / 2]);
+}
+
+typedef struct {
+    int m, n, k;
+} Shape;
+typedef void Work(Shape *shape);
+
+/* Columns of C that were not used lately, so that they are not in the cache, as in HPL's update. */
+static double *fresh(Shape *s)
+{
+    static size_t column;
+    column = column + (size_t)s->n > COLUMNS - (size_t)s->n ? 0 : column + (size_t)s->n;
+    return C + column * LD;
+}
+
+static void gemm(Shape *s)
+{
+    HPL_dgemm(HplColumnMajor, HplNoTrans, HplTrans, s->m, s->n, s->k, -1.0, A, ROWS, B, WIDEST, 1.0, fresh(s), LD);
+}
+
+static void trsm(Shape *s)
+{
+    HPL_dtrsm(HplColumnMajor, HplRight, HplUpper, HplNoTrans, HplUnit, s->n, s->k, 1.0, A, s->k, B, WIDEST);
+}
+
+static void gemv(Shape *s)
+{
+    HPL_dgemv(HplColumnMajor, HplNoTrans, s->m, s->n, -1.0, A, ROWS, B, 1, 1.0, A + (size_t)ROWS * s->n, 1);
+}
+
+static void ger(Shape *s)
+{
+    HPL_dger(HplColumnMajor, s->m, s->n, -1.0, B, 1, B + ROWS, 1, A, ROWS);
+}
+
+static void small(Shape *s)
+{
+    (void)s;
+    HPL_dgemm(HplColumnMajor, HplNoTrans, HplNoTrans, 1, 1, 1, -1.0, A, ROWS, B, WIDEST, 1.0, C, LD);
+}
+
+static void copy(Shape *s)
+{
+    HPL_dlacpy(s->m, s->n, fresh(s), LD, B, s->m);
+}
+
+static int *below, *mixed, *target;
+
+static void gather(Shape *s)
+{
+    HPL_dlaswp01T(s->m, s->n, fresh(s), LD, B, s->n, mixed, target);
+}
+
+static void scatter(Shape *s)
+{
+    HPL_dlaswp06T(s->m, s->n, fresh(s), LD, B, s->n, below);
+}
+
+static void exchange(Shape *s)
+{
+    HPL_dlaswp00N(s->m, s->n, fresh(s), LD, below);
+}
+
+static void report(const char *what, Work *work, int m, int n, int k)
+{
+    double spent_s = 0, first_s, mean_s;
+    int count = 0;
+    Shape shape = { m, n, k };
+    work(&shape);
+    do {
+        double began_s;
+        MPI_Barrier(MPI_COMM_WORLD);
+        began_s = MPI_Wtime();
+        work(&shape);
+        spent_s += MPI_Wtime() - began_s;
+        first_s = spent_s;
+        MPI_Bcast(&first_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    } while (++count < LEAST || (first_s < BUDGET_S && count < MOST));
+    spent_s /= count;
+    MPI_Reduce(&spent_s, &mean_s, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("{\"what\": \"%s\", \"m\": %d, \"n\": %d, \"k\": %d, \"time_s\": %.9g}\n", what, m, n, k, mean_s / ranks);
+}
+
+static void pingpong(int bytes)
+{
+    enum { TURNS = 40 };
+    double times[TURNS];
+    int other = rank == 0 ? ranks - 1 : 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (ranks == 1 || (rank != 0 && rank != ranks - 1))
+        return;
+    for (int i = 0; i < TURNS; i++) {
+        double began = MPI_Wtime();
+        if (rank == 0) {
+            MPI_Send(A, bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD);
+            MPI_Recv(B, bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Recv(B, bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(A, bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD);
+        }
+        times[i] = 0.5 * (MPI_Wtime() - began);
+    }
+    if (rank == 0)
+        printf("{\"what\": \"message\", \"m\": %d, \"n\": 0, \"k\": 0, \"time_s\": %.9g}\n", bytes, median(times, TURNS));
+}
+
+static double *filled(size_t count)
+{
+    double *values = malloc(count * sizeof *values);
+    if (!values) {
+        fprintf(stderr, "hpltune-calibrate: no memory for %zu numbers\n", count);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+        exit(1);
+    }
+    for (size_t i = 0; i < count; i++)
+        values[i] = 1e-3 * (double)(i % 1013) - 0.5;
+    return values;
+}
+
+int main(int argc, char **argv)
+{
+    static const int WIDTHS[] = { 1, 4, 16, 64, 256, 1024 }, DEPTHS[] = { 1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512 };
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    A = filled((size_t)ROWS * DEEPEST);
+    B = filled((size_t)WIDEST * ROWS);
+    C = filled((size_t)LD * COLUMNS);
+    below = malloc(DEEPEST * sizeof *below);
+    mixed = malloc(DEEPEST * sizeof *mixed);
+    target = malloc(DEEPEST * sizeof *target);
+    if (!below || !mixed || !target)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    for (int i = 0; i < DEEPEST; i++) {
+        below[i] = i + (i * 1277) % (LD - DEEPEST);   /* a row below, as pivoting finds one */
+        mixed[i] = i % 3 == 2 ? below[i] : i;         /* the panel's own rows, and every third from below */
+        target[i] = i;
+    }
+    for (size_t i = 0; i < sizeof WIDTHS / sizeof *WIDTHS; i++)
+        for (size_t j = 0; j < sizeof DEPTHS / sizeof *DEPTHS; j++)
+            report("gemm", gemm, ROWS, WIDTHS[i], DEPTHS[j]);
+    for (int k = 32; k <= 256; k *= 2)
+        report("trsm", trsm, 0, 512, k);
+    report("call", small, 1, 1, 1);
+    report("gemv", gemv, ROWS, 8, 0);
+    report("ger", ger, ROWS, 8, 0);
+    report("copy", copy, ROWS, 256, 0);
+    report("gather", gather, 128, WIDEST, 0);
+    report("scatter", scatter, 128, WIDEST, 0);
+    report("exchange", exchange, 128, WIDEST, 0);
+    for (int bytes = 8; bytes <= 4 << 20; bytes *= 4)
+        pingpong(bytes);
+    MPI_Finalize();
+    return 0;
+}

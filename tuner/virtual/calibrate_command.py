@@ -1,0 +1,153 @@
+"""`hpltune calibrate`, from its options to its report."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import tomli_w
+from rich.console import Console
+from rich.table import Table
+from scipy.stats import spearmanr
+
+from runners.virtual.cluster import VirtualCluster
+
+from ..errors import TunerError
+from ..events import Notice
+from ..files import write_text
+from ..options import TuneOptions
+from ..places import Places
+from ..progress import display, output
+from ..provision.setup import provision_if_needed
+from ..stopping import listening
+from ..textbook import full_memory_n
+from ..tune_command import INTERRUPTED, told
+from ..workshop import Workshop
+from .calibrate import Check, check, check_points, cluster_of, measure
+from .session import cores_here
+from .site import VirtualSite, cluster_dict
+
+LARGEST_CHECK_N = 8192
+
+
+@dataclass(frozen=True)
+class CalibrateRequest:
+    """The options of `hpltune calibrate`."""
+
+    out: Path | None
+    options: TuneOptions
+    checks: int
+    rounds: int
+    as_json: bool
+
+
+def run_calibrate(request: CalibrateRequest) -> int:
+    """Measure, write the cluster file, and say how well it predicts.
+
+    Returns:
+        0, or 130 when the user stopped it.
+
+    Raises:
+        HplError, TunerError: something is missing, or nothing could be measured.
+    """
+    console = output(stderr=request.as_json)
+    places = Places.of_user()
+    provision_if_needed(places, console, request.options.blas_files, program=False)
+    with listening(told) as stop, display(console) as listener:
+        workshop = Workshop.open(request.options, places, listener)
+        site = workshop.site
+        names = request.options.blas_only or (site.ranked_blas()[0].name,)
+        kernels = {name: site.kernels(name, slow=True)[0] for name in names}
+        cores = site.host.physical_cores
+        first, kernel = next(iter(kernels.items()))
+        largest_n = min(LARGEST_CHECK_N, full_memory_n(site, NB=64, P=1, Q=cores))
+        points = check_points(cores, first, kernel, largest_n, request.checks)
+        measured = measure(workshop, kernels, points, request.rounds, listener, stop)
+        if stop.requested:
+            return INTERRUPTED
+        cluster = cluster_of(workshop, measured.figures, site.host.hostname or "this machine")
+        checks: list[Check] = []
+        if points:
+            virtual = VirtualSite.open(cluster, places, request.options.hpl_source, None)
+            listener(Notice(f"Simulating the {len(points)} checked configurations"))
+            checks = check(virtual, points, measured, cores_here(), stop)
+    text = tomli_w.dumps(cluster_dict(cluster))
+    if request.out is not None:
+        write_text(request.out, text)
+    _report(console, request, cluster, checks, text)
+    return 0
+
+
+def _report(
+    console: Console, request: CalibrateRequest, cluster: VirtualCluster, checks: Sequence[Check], text: str
+) -> None:
+    if request.as_json:
+        print(json.dumps(to_json(cluster, checks), indent=1))
+        return
+    if checks:
+        console.print(table(checks))
+        console.print(verdict(checks), markup=False, soft_wrap=True)
+    if request.out is None:
+        print(text, end="")
+        return
+    console.print(f"Wrote {request.out}. Simulate it with: hpltune tune --cluster {request.out}", markup=False)
+
+
+def table(checks: Sequence[Check]) -> Table:
+    """Real runs beside what the model says of them."""
+    shown = Table(title="HPL runs that nothing was fitted to", title_justify="left")
+    for head in ("N", "NB", "grid", "DEPTH", "SWAP", "NBMIN", "real GFLOPS", "runs", "predicted", "error"):
+        shown.add_column(head, justify="left" if head in {"grid", "SWAP"} else "right")
+    for row in checks:
+        cells = [str(row.params[name]) for name in ("N", "NB", "grid", "DEPTH", "SWAP", "NBMIN")]
+        real = f"{median(row.gflops):.2f}" if row.gflops else row.reason
+        predicted = f"{row.simulated.gflops:.2f}" if row.simulated.gflops else row.simulated.reason
+        error = "" if row.error is None else f"{row.error:+.1%}"
+        shown.add_row(*cells, real, str(len(row.gflops)), predicted, error)
+    return shown
+
+
+def verdict(checks: Sequence[Check]) -> str:
+    """How good the model is, in a sentence.
+
+    Raises:
+        TunerError: no check counted.
+    """
+    errors = [row.error for row in checks if row.error is not None]
+    if not errors:
+        raise TunerError(f"no HPL run counted, so the model is unchecked; the first: {checks[0].reason}")
+    sizes = sorted(abs(error) for error in errors)
+    return (
+        f"The model is {median(sizes):.1%} off in the median of {len(sizes)} configurations, {sizes[-1]:.1%} at most, "
+        f"{median(errors):+.1%} on the whole; rank correlation {correlation(checks):.2f}."
+    )
+
+
+def correlation(checks: Sequence[Check]) -> float:
+    """Spearman's, between real and predicted rates; not a number with fewer than three."""
+    pairs = [(median(row.gflops), row.simulated.gflops or 0.0) for row in checks if row.error is not None]
+    if len(pairs) < 3:
+        return float("nan")
+    return float(spearmanr([real for real, _ in pairs], [predicted for _, predicted in pairs]).statistic)
+
+
+def to_json(cluster: VirtualCluster, checks: Sequence[Check]) -> dict[str, Any]:
+    """Everything for scripts."""
+    errors = [abs(row.error) for row in checks if row.error is not None]
+    return {
+        "cluster": cluster_dict(cluster),
+        "median_error": median(errors) if errors else None,
+        "largest_error": max(errors) if errors else None,
+        "checks": [
+            {
+                "params": dict(row.params),
+                "gflops": list(row.gflops),
+                "reason": row.reason,
+                "predicted_gflops": row.simulated.gflops,
+                "error": row.error,
+            }
+            for row in checks
+        ],
+    }

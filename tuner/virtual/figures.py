@@ -1,0 +1,136 @@
+"""What the calibrator printed, and the virtual cluster that follows from it."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median
+
+from runners.virtual.cluster import Blas, Core, Network, Nodes, RateTable, SharedMemory, VirtualCluster
+
+from ..errors import TunerError
+
+EAGER_BYTES = 4096
+"""Open MPI's shared memory sends longer messages in one copy, after asking (btl_vader_eager_limit)."""
+
+
+@dataclass(frozen=True, order=True)
+class Shape:
+    """What was timed: a routine and the sizes of its operands; of a message `m` is its length in bytes."""
+
+    what: str
+    m: int
+    n: int
+    k: int
+
+
+Figures = Mapping[Shape, float]
+"""Seconds of one call."""
+
+
+def parse_figures(text: str) -> Figures:
+    """The figures of one run of the calibrator; lines that are none are passed over."""
+    found = {}
+    for line in text.splitlines():
+        if line.startswith('{"what"'):
+            row = json.loads(line)
+            found[Shape(row["what"], row["m"], row["n"], row["k"])] = float(row["time_s"])
+    return found
+
+
+def pooled(runs: Sequence[Figures]) -> Figures:
+    """The median of several runs, figure by figure.
+
+    Raises:
+        TunerError: no run printed anything.
+    """
+    shapes = sorted({shape for run in runs for shape in run})
+    if not shapes:
+        raise TunerError("the calibrator printed no figures")
+    return {shape: median(run[shape] for run in runs if shape in run) for shape in shapes}
+
+
+def blas_of(figures: Figures) -> Blas:
+    """Measured rates of dgemm and dtrsm by shape."""
+    return Blas(
+        dgemm_gflops=_table(figures, "gemm", lambda shape: 2.0 * shape.m * shape.n * shape.k),
+        dtrsm_gflops=_table(figures, "trsm", lambda shape: 1.0 * shape.k**2 * shape.n),
+        call_us=1e6 * _one(figures, "call"),
+    )
+
+
+def core_of(figures: Figures, cache_kib: float) -> Core:
+    """What a core does besides, with all others at work.
+
+    Args:
+        cache_kib: second-level cache of a core.
+    """
+    gemv, ger = _shape(figures, "gemv"), _shape(figures, "ger")
+    elements = gemv.m * gemv.n
+    in_cache_s = fmean([figures[gemv], figures[ger]])
+    return Core(
+        memory_gb_s=1e-9 * 16 / _each(figures, "copy"),
+        cache_kib=cache_kib,
+        cache_gb_s=1e-9 * 8 * elements / in_cache_s,
+        strided_ns=1e9 * fmean([_each(figures, "gather"), _each(figures, "scatter")]),
+        exchange_ns=1e9 * _each(figures, "exchange"),
+        level2_gflops=1e-9 * 2 * elements / in_cache_s,
+    )
+
+
+def messages_of(figures: Figures) -> tuple[float, float]:
+    """Latency in microseconds and bandwidth in bytes per second of the ping-pong; the largest message tells this."""
+    times = {shape.m: time_s for shape, time_s in figures.items() if shape.what == "message"}
+    if not times:
+        return SharedMemory().latency_us, SharedMemory().gb_s * 1e9
+    latency_s, largest = times[min(times)], max(times)
+    return 1e6 * latency_s, largest / max(times[largest] - 3 * latency_s, 1e-9)
+
+
+def this_machine(
+    name: str, nodes: Nodes, cache_kib: float, blas: Mapping[str, Figures], description: str
+) -> VirtualCluster:
+    """One node of this kind as a virtual cluster.
+
+    Args:
+        blas: pooled figures by BLAS; the first one's also tell the rest.
+    """
+    first = next(iter(blas.values()))
+    latency_us, bytes_s = messages_of(first)
+    return VirtualCluster(
+        name=name,
+        description=description,
+        nodes=(nodes,),
+        core=core_of(first, cache_kib),
+        blas={entry: blas_of(figures) for entry, figures in blas.items()},
+        networks={
+            "shared-memory": Network(
+                latency_us=max(latency_us, 0.01), gbit_s=8e-9 * bytes_s, eager_kib=EAGER_BYTES // 1024
+            )
+        },
+        shared_memory=SharedMemory(latency_us=latency_us, gb_s=1e-9 * bytes_s),
+    )
+
+
+def _table(figures: Figures, what: str, flops: Callable[[Shape], float]) -> RateTable:
+    shapes = [shape for shape in figures if shape.what == what]
+    widths, depths = sorted({shape.n for shape in shapes}), sorted({shape.k for shape in shapes})
+    by_shape = {(shape.n, shape.k): 1e-9 * flops(shape) / figures[shape] for shape in shapes}
+    return RateTable(
+        n=tuple(widths),
+        k=tuple(depths),
+        gflops=tuple(tuple(round(by_shape[n, k], 4) for k in depths) for n in widths),
+    )
+
+
+def _shape(figures: Iterable[Shape], what: str) -> Shape:
+    return next(shape for shape in figures if shape.what == what)
+
+
+def _one(figures: Figures, what: str) -> float:
+    return figures[_shape(figures, what)]
+
+
+def _each(figures: Figures, what: str) -> float:
+    """Seconds for each element."""
+    shape = _shape(figures, what)
+    return figures[shape] / (shape.m * shape.n)
