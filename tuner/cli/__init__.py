@@ -13,6 +13,7 @@ from .clean import clean
 from .dat import dat
 from .doctor import doctor
 from .export import export
+from .predict import predict
 from .reproduce import reproduce
 from .run import run
 from .setup import setup
@@ -30,7 +31,22 @@ app = typer.Typer(
     epilog="Start with [bold]hpltune tune[/bold]: five minutes, and you have the best HPL.dat it could find.",
 )
 
-for _command in (tune, show, best, export, run, dat, reproduce, calibrate, spaces, doctor, build, setup, clean):
+for _command in (
+    tune,
+    show,
+    best,
+    export,
+    run,
+    dat,
+    reproduce,
+    calibrate,
+    predict,
+    spaces,
+    doctor,
+    build,
+    setup,
+    clean,
+):
     app.command()(_command)
 
 

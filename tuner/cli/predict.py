@@ -1,0 +1,47 @@
+"""`hpltune predict`: clusters before they are bought."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .common import Db, Jobs, Json, Limit, complete_space
+
+
+def predict(
+    file: Annotated[Path, typer.Argument(metavar="DESIGNS.toml", help="A base cluster and what each design changes.")],
+    space: Annotated[
+        str, typer.Option(metavar="SPACE", autocompletion=complete_space, help="What may be tuned in each design.")
+    ] = "default",
+    engine: Annotated[str, typer.Option(metavar="ENGINE", help="grid, one-at-a-time, random or bayes.")] = "bayes",
+    trials: Annotated[int, typer.Option(min=1, help="Simulations for each design.")] = 24,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the engine.")] = 0,
+    full: Annotated[bool, typer.Option("--full", help="Simulate the whole memory, however long it takes.")] = False,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the designs: a .png, .svg or .pdf file.")
+    ] = None,
+    jobs: Jobs = None,
+    limit: Limit = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    """What if: more nodes, another network, another BLAS, another price. Each design is tuned in simulation.
+
+    One table: the tuned Rmax, % of peak, $/GFLOPS and MFLOPS/W of every design, and the configuration that gives it.
+
+    Examples:
+
+        hpltune predict designs.toml --plot designs.png
+
+        hpltune predict designs.toml --trials 60 --json
+    """
+    from ..engines.registry import check_engine
+    from ..options import DEFAULT_SIMULATION_S
+    from ..units import parse_duration_s
+    from ..virtual.predict import PredictRequest, run_predict
+
+    check_engine(engine)
+    limit_s = parse_duration_s(limit, "--limit") if limit else DEFAULT_SIMULATION_S
+    raise typer.Exit(
+        run_predict(PredictRequest(file, space, engine, trials, seed, full, jobs, limit_s, plot, db, as_json))
+    )

@@ -1,0 +1,191 @@
+"""`hpltune predict`: the tuned Rmax of clusters that may be built."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from results.metrics import Merit, merit
+from results.plots import DesignPoint, plot_designs
+from results.statistics import Ranked
+from results.store import Store
+
+from ..budget import Budget
+from ..engines.registry import make_engine
+from ..errors import TunerError
+from ..events import BuildStep, Notice
+from ..options import TuneOptions
+from ..places import Places
+from ..progress import display, output
+from ..stopping import listening
+from ..study_names import free_name
+from ..tune_command import INTERRUPTED, told
+from .designs import Design, read_designs
+from .session import Bench, open_study
+from .site import VirtualSite, cluster_dict
+
+
+@dataclass(frozen=True)
+class PredictRequest:
+    """The options of `hpltune predict`."""
+
+    file: Path
+    space: str
+    engine: str
+    trials: int
+    seed: int
+    full: bool
+    jobs: int | None
+    limit_s: float
+    plot: Path | None
+    db: Path | None
+    as_json: bool
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A design and the best configuration found for it; `merit` counts its own price and power."""
+
+    design: Design
+    study: str
+    best: Ranked
+    merit: Merit
+
+    @property
+    def price_usd(self) -> float | None:
+        """Of the design with its network."""
+        return self.design.cluster.price_with(network_of(self.design))
+
+
+def run_predict(request: PredictRequest) -> int:
+    """Tune every design in simulation and set them side by side.
+
+    Returns:
+        0, or 130 when the user stopped it.
+    """
+    designs = read_designs(request.file)
+    if request.plot is not None and request.plot.suffix not in {".png", ".svg", ".pdf"}:
+        raise TunerError(f"--plot {request.plot}: expected a name that ends in .png, .svg or .pdf")
+    console, places = output(stderr=request.as_json), Places.of_user()
+    found: list[Prediction] = []
+    with Store.open(request.db or places.database) as store, listening(told) as stop, display(console) as listener:
+        first = VirtualSite.open(designs[0].cluster, places, None, lambda *step: listener(BuildStep(*step)))
+        for number, design in enumerate(designs, start=1):
+            if stop.requested:
+                return INTERRUPTED
+            listener(Notice(f"Design {number} of {len(designs)}: {design.name}"))
+            site = VirtualSite(design.cluster, first.simgrid, first.source, first.program, first.program_key)
+            prediction = _tuned(request, design, site, Bench(store, listener, stop, places.data / "runs"))
+            if prediction is not None:
+                found.append(prediction)
+    if request.plot is not None:
+        plot_designs([_point(entry) for entry in found], request.plot)
+    if request.as_json:
+        print(json.dumps([to_json(entry) for entry in found], indent=1))
+    else:
+        console.print(table(found))
+        if request.plot is not None:
+            console.print(f"Plot: {request.plot}", markup=False)
+    return INTERRUPTED if stop.requested else 0
+
+
+def network_of(design: Design) -> str:
+    """The network a design is held to: the one it names, or the cluster's first."""
+    return design.network or next(iter(design.cluster.networks))
+
+
+def _tuned(request: PredictRequest, design: Design, site: VirtualSite, bench: Bench) -> Prediction | None:
+    overrides = {"net.network": [network_of(design)]}
+    if design.blas is not None:
+        overrides["blas"] = [design.blas]
+    options = TuneOptions(
+        space=request.space,
+        engine=request.engine,
+        seed=request.seed,
+        budget=Budget(trials=request.trials),
+        full=request.full,
+        overrides=overrides,
+        cluster=cluster_dict(design.cluster),
+        jobs=request.jobs,
+        limit_s=request.limit_s,
+    )
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", design.name).strip("-").lower() or "design"
+    study = open_study(free_name(bench.store, f"predict-{slug}"), options, site, bench)
+    try:
+        study.search(make_engine(request.engine, study.space, request.seed, {}), 1)
+    finally:
+        study.simulator.close()
+        bench.store.end_study(study.name, "interrupted" if bench.stop.requested else "complete")
+    ranking = study.ranking()
+    if not ranking:
+        if bench.stop.requested:
+            return None
+        reasons = [record.reason for record in bench.store.records(study.name) if record.reason]
+        raise TunerError(f"design {design.name}: no simulation gave a result; the last one: {reasons[-1]}")
+    network = network_of(design)
+    cluster = design.cluster
+    value = merit(
+        ranking[0].median_gflops,
+        rpeak_gflops=cluster.rpeak_gflops,
+        price_usd=cluster.price_with(network),
+        power_w=cluster.power_with(network),
+    )
+    return Prediction(design, study.name, ranking[0], value)
+
+
+def table(found: Sequence[Prediction]) -> Table:
+    """The designs side by side."""
+    shown = Table(title="Tuned in simulation", title_justify="left")
+    heads = (
+        "design",
+        "nodes",
+        "price $",
+        "Rmax GFLOPS",
+        "% of peak",
+        "$/GFLOPS",
+        "MFLOPS/W",
+        "N",
+        "NB",
+        "grid",
+        "blas",
+    )
+    for head in heads:
+        shown.add_column(head, justify="left" if head in {"design", "grid", "blas"} else "right", no_wrap=True)
+    best = max((entry.best.median_gflops for entry in found), default=0.0)
+    for entry in found:
+        params, value = entry.best.params, entry.merit
+        cells = [entry.design.name, str(len(entry.design.cluster.node_list)), _number(entry.price_usd, ".0f")]
+        cells += [f"{entry.best.median_gflops:.4g}", _number(value.percent_of_peak, ".1f")]
+        cells += [_number(value.usd_per_gflops, ".4g"), _number(value.mflops_per_watt, ".4g")]
+        cells += [str(params[name]) for name in ("N", "NB", "grid", "blas")]
+        shown.add_row(*cells, style="bold" if entry.best.median_gflops == best else "")
+    return shown
+
+
+def to_json(entry: Prediction) -> dict[str, Any]:
+    """A design's figures for scripts."""
+    return {
+        "design": entry.design.name,
+        "nodes": len(entry.design.cluster.node_list),
+        "price_usd": entry.price_usd,
+        "power_w": entry.design.cluster.power_with(network_of(entry.design)),
+        "rpeak_gflops": entry.design.cluster.rpeak_gflops,
+        "gflops": entry.best.median_gflops,
+        "percent_of_peak": entry.merit.percent_of_peak,
+        "usd_per_gflops": entry.merit.usd_per_gflops,
+        "mflops_per_watt": entry.merit.mflops_per_watt,
+        "study": entry.study,
+        "params": dict(entry.best.params),
+    }
+
+
+def _point(entry: Prediction) -> DesignPoint:
+    return DesignPoint(entry.design.name, entry.best.median_gflops, entry.design.cluster.rpeak_gflops, entry.price_usd)
+
+
+def _number(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
