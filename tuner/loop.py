@@ -10,6 +10,7 @@ from results.record import Invalidity, Kind, TrialRecord, TrialState
 from results.statistics import Ranked, rank
 from results.store import Store
 from runners.errors import RunnerError
+from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 
 from .budget import Meter
@@ -46,12 +47,13 @@ class Loop:
     expected_s: float | None = None
     best_gflops: float | None = None
 
-    def search(self, engine: Engine, *, repeats: int, reserved_runs: float) -> str:
+    def search(self, engine: Engine, *, repeats: int, reserved_runs: float, first: Sequence[Point] = ()) -> str:
         """Ask the engine for configurations and measure each until the budget, the engine or the user ends it.
 
         Args:
             repeats: how often each configuration is run in this phase.
             reserved_runs: runs that must still fit into the budget afterwards.
+            first: points to try before the engine is asked, as far as it does not know them.
 
         Returns:
             The sentence why it ended.
@@ -61,7 +63,7 @@ class Loop:
             reason = self.meter.used_up((self.expected_s or 0.0) * (repeats + reserved_runs))
             if reason:
                 return reason
-            params = engine.ask()
+            params = engine.first_unseen(first) or engine.ask()
             if params is None:
                 return "every configuration of the space has been measured"
             for _ in range(repeats):

@@ -21,6 +21,7 @@ from .options import TuneOptions
 from .pilot import pilot, run_time, samples_of
 from .plan import parse_layout
 from .problem_size import SMALLEST_N, STEP, Extrapolation, Sample, affordable_n, extrapolate, launch_s
+from .simulated_starts import simulated_best
 from .site import Site
 from .stopping import StopRequest
 from .textbook import full_memory_n
@@ -85,7 +86,9 @@ def tune(
     )
     _size(loop, options, site, earlier, text)
     engine = _engine(options, loop, earlier)
-    ended = loop.search(engine, repeats=options.repeats, reserved_runs=FINALISTS * options.confirm + SMALLER_RUNS)
+    first = simulated_best(store, options.from_simulation, loop.space) if options.from_simulation else ()
+    reserved_runs = FINALISTS * options.confirm + SMALLER_RUNS
+    ended = loop.search(engine, repeats=options.repeats, reserved_runs=reserved_runs, first=first)
     listener(Notice(f"Search ended: {ended}."))
     ranking = loop.confirm(options.confirm)
     full = None if options.full else _predict_full(loop, site, ranking, options)

@@ -23,6 +23,7 @@ from .places import Places
 from .progress import display, output
 from .provision.setup import provision_if_needed
 from .ranking_report import ranking_json, ranking_table
+from .simulated_starts import simulated_ranking
 from .stopping import StopRequest, listening
 from .study import Outcome, tune
 from .study_names import free_name
@@ -65,6 +66,8 @@ def run_tune(request: Request) -> int:
     with Store.open(request.db or places.database) as store:
         name, options = _which(request, store)
         space_text(options.space)
+        if options.from_simulation:
+            simulated_ranking(store, options.from_simulation)
         if options.cluster is None:
             provision_if_needed(places, console, options.blas_files, program=options.xhpl is not None)
         with listening(told) as stop, display(console) as listener:

@@ -1,0 +1,120 @@
+"""Real HPL beside simulated HPL, configuration by configuration: does the model rank them as the machine does?
+
+    python benchmarks/faithfulness.py machine            # this machine's cores
+    python benchmarks/faithfulness.py hosts              # four hosts in network namespaces on this machine; needs root
+    python benchmarks/faithfulness.py machine --rounds 7 --json out.json
+
+The model is calibrated in the same session, in turn with the HPL runs, and no HPL run takes part in the fit.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from hosts_lab import HOSTS, Lab, lab_cluster, lab_workshop
+
+from runners.virtual.cluster import VirtualCluster
+from tuner.events import Event, Notice
+from tuner.options import TuneOptions
+from tuner.places import Places
+from tuner.plan import Scalar
+from tuner.stopping import StopRequest
+from tuner.textbook import textbook
+from tuner.virtual.calibrate import Check, check, cluster_of, measure
+from tuner.virtual.calibrate_command import correlation, table
+from tuner.virtual.session import cores_here
+from tuner.virtual.site import VirtualSite
+from tuner.workshop import Workshop
+
+BLAS = "openblas"
+MACHINE_N, HOSTS_N = 4000, 2000
+Point = dict[str, Scalar]
+
+
+def machine_points(cores: int, kernel: str) -> list[Point]:
+    """8 block sizes x 2 grids x look-ahead on and off."""
+    grids = [f"1x{cores}", f"{cores}x1"]
+    return [
+        {**_point(MACHINE_N, NB, cores, kernel), "grid": grid, "DEPTH": depth}
+        for NB in (16, 32, 64, 96, 128, 192, 256, 384)
+        for grid in grids
+        for depth in (0, 1)
+    ]
+
+
+def hosts_points(kernel: str) -> list[Point]:
+    """4 block sizes x 3 grids x 2 broadcasts x look-ahead on and off, where they differ."""
+    return [
+        {**_point(HOSTS_N, NB, HOSTS, kernel), "grid": grid, "DEPTH": depth, "BCAST": bcast}
+        for NB in (32, 64, 128, 200)
+        for grid, bcasts in (("1x4", ("1rg", "Lng")), ("2x2", ("1rM",)), ("4x1", ("1rM",)))
+        for bcast in bcasts
+        for depth in ((0, 1) if grid != "4x1" else (0,))
+    ]
+
+
+def _point(N: int, NB: int, ranks: int, kernel: str) -> Point:
+    return textbook(N=N, NB=NB, blas=BLAS, kernel=kernel, ranks=ranks, threads=1)
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("where", choices=("machine", "hosts"))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", type=Path, default=None)
+    parser.add_argument("--rate", default="1gbit", help="line rate of the hosts' network, as tc writes it")
+    asked = parser.parse_args(arguments)
+    places = Places.of_user()
+    options = TuneOptions(blas_only=(BLAS,))
+    workshop = Workshop.open(options, places, _say)
+    kernel = workshop.site.kernels(BLAS, slow=True)[0]
+    with Lab(asked.rate) if asked.where == "hosts" else nullcontext() as lab:
+        if lab is not None:
+            workshop = lab_workshop(workshop, lab)
+            points = hosts_points(kernel)
+        else:
+            points = machine_points(workshop.site.host.physical_cores, kernel)
+        measured = measure(workshop, {BLAS: kernel}, points, asked.rounds, _say, StopRequest())
+    cluster: VirtualCluster = cluster_of(workshop, measured.figures, asked.where)
+    if asked.where == "hosts":
+        cluster = lab_cluster(cluster)
+    site = VirtualSite.open(cluster, places, None, None)
+    plain = [{name: value for name, value in point.items() if name != "binding"} for point in points]
+    checks = check(site, plain, measured, cores_here(), StopRequest())
+    report(checks)
+    if asked.json:
+        asked.json.write_text(json.dumps([_row(row) for row in checks], indent=1), encoding="utf-8")
+    return 0
+
+
+def report(checks: Sequence[Check]) -> None:
+    """The table, the rank correlation, and what trusting the model would cost."""
+    from rich.console import Console  # noqa: PLC0415
+
+    counted = [row for row in checks if row.error is not None]
+    Console(width=130).print(table(checks))
+    best = max(median(row.gflops) for row in counted)
+    chosen = max(counted, key=lambda row: row.simulated.gflops or 0.0)
+    errors = [abs(row.error or 0.0) for row in counted]
+    noise = [(max(row.gflops) - min(row.gflops)) / median(row.gflops) for row in counted if len(row.gflops) > 1]
+    print(f"{len(counted)} configurations, rank correlation {correlation(counted):.3f}")
+    print(f"the simulated winner reaches {median(chosen.gflops) / best:.1%} of the real winner's rate")
+    print(f"error {median(errors):.1%} in the median, {max(errors):.1%} at most; range of repeats {median(noise):.1%}")
+
+
+def _row(row: Check) -> dict[str, Any]:
+    return {"params": dict(row.params), "gflops": row.gflops, "simulated": row.simulated.gflops, "reason": row.reason}
+
+
+def _say(event: Event) -> None:
+    if isinstance(event, Notice):
+        print(event.text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

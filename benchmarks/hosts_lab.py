@@ -1,0 +1,158 @@
+"""Four hosts on one machine: network namespaces with host names of their own, a bridge as the switch, shaped links.
+
+Open MPI starts the ranks through an agent that enters a host's namespaces. Two hosts share a core here, so a rank that
+waits must not spin: Open MPI yields, and a preloaded sched_yield sleeps for a moment.
+"""
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from runners.job import Job
+from runners.local import LocalRunner
+from runners.virtual.cluster import Network, VirtualCluster
+from tuner.workshop import Workshop
+
+HOSTS = 4
+PREFIX = "hpltune-lab"
+YIELD = """
+#include <sys/prctl.h>
+#include <time.h>
+int sched_yield(void)
+{
+    struct timespec pause = { 0, 5000 };
+    prctl(PR_SET_TIMERSLACK, 1);
+    nanosleep(&pause, 0);
+    return 0;
+}
+"""
+
+
+def _run(*argv: str) -> None:
+    subprocess.run(argv, check=True, stdin=subprocess.DEVNULL)
+
+
+class Lab:
+    """The hosts, up while the block runs. Needs root."""
+
+    def __init__(self, rate: str) -> None:
+        if os.geteuid() != 0:
+            sys.exit("hosts in network namespaces need root")
+        self.rate = rate
+        self.folder = Path(tempfile.mkdtemp(prefix="hpltune-lab-"))
+
+    def __enter__(self) -> Self:
+        self._down()
+        switch = f"{PREFIX}-switch"
+        _run("ip", "netns", "add", switch)
+        _run("ip", "-n", switch, "link", "add", "bridge0", "type", "bridge", "stp_state", "0", "forward_delay", "0")
+        _run("ip", "-n", switch, "link", "set", "bridge0", "up")
+        for number in range(1, HOSTS + 1):
+            self._host(number, switch)
+        source = self.folder / "yield.c"
+        source.write_text(YIELD, encoding="utf-8")
+        _run("cc", "-O2", "-shared", "-fPIC", "-o", str(self.folder / "yield.so"), str(source))
+        agent = self.folder / "agent"
+        agent.write_text(
+            f'#!/bin/sh\nwhile [ "${{1#-}}" != "$1" ]; do shift; done\nhost=$1; shift\n'
+            f'exec {self.folder}/enter "$host" /bin/sh -c "$*" </dev/null\n',
+            encoding="utf-8",
+        )
+        enter = self.folder / "enter"
+        enter.write_text(
+            f"#!/bin/sh\nhost=$1; shift\nnumber=${{host#h}}\ncore=$(((number - 1) % $(nproc --all)))\n"
+            f'exec ip netns exec {PREFIX}-$host nsenter --uts={self.folder}/uts-$host -- taskset -c $core "$@"\n',
+            encoding="utf-8",
+        )
+        for script in (agent, enter):
+            script.chmod(0o755)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._down()
+
+    def _host(self, number: int, switch: str) -> None:
+        host, uts = f"{PREFIX}-h{number}", self.folder / f"uts-h{number}"
+        _run("ip", "netns", "add", host)
+        uts.touch()
+        _run("unshare", f"--uts={uts}", "hostname", f"h{number}")
+        _run("ip", "-n", host, "link", "set", "lo", "up")
+        _run("ip", "link", "add", "eth0", "netns", host, "type", "veth", "peer", "name", f"p{number}", "netns", switch)
+        _run("ip", "-n", switch, "link", "set", f"p{number}", "master", "bridge0", "up")
+        _run("ip", "-n", host, "addr", "add", f"10.77.0.{number}/24", "brd", "+", "dev", "eth0")
+        _run("ip", "-n", host, "link", "set", "eth0", "up")
+        shape = ("root", "tbf", "rate", self.rate, "burst", "3k", "limit", "512k")
+        _run("tc", "-n", host, "qdisc", "add", "dev", "eth0", *shape)
+        _run("tc", "-n", switch, "qdisc", "add", "dev", f"p{number}", *shape)
+        names = Path(f"/etc/netns/{host}")
+        names.mkdir(parents=True, exist_ok=True)
+        lines = ["127.0.0.1 localhost", *(f"10.77.0.{other} h{other}" for other in range(1, HOSTS + 1))]
+        (names / "hosts").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def _down(self) -> None:
+        listed = subprocess.run(("ip", "netns", "list"), capture_output=True, text=True, check=True).stdout
+        for name in [line.split()[0] for line in listed.splitlines() if line.startswith(PREFIX)]:
+            _run("ip", "netns", "del", name)
+            subprocess.run(("rm", "-rf", f"/etc/netns/{name}"), check=False)
+        for uts in self.folder.glob("uts-*"):
+            subprocess.run(("umount", str(uts)), check=False, capture_output=True)
+
+
+@dataclass(frozen=True)
+class LabLauncher:
+    """Open MPI over TCP between the lab's hosts, one rank on each."""
+
+    lab: Lab
+    mpirun: Path
+
+    def command(self, job: Job) -> list[str]:
+        settings = {
+            "plm": "rsh",
+            "plm_rsh_agent": str(self.lab.folder / "agent"),
+            "btl": "tcp,self",
+            "btl_tcp_if_include": "eth0",
+            "mpi_yield_when_idle": "1",
+            "orte_keep_fqdn_hostnames": "0",
+        }
+        hosts = ",".join(f"h{number}" for number in range(1, HOSTS + 1))
+        argv = [str(self.lab.folder / "enter"), "h1", str(self.mpirun), "--allow-run-as-root", "--bind-to", "none"]
+        for name, value in settings.items():
+            argv += ["--mca", name, value]
+        for name, value in {**job.environment, "LD_PRELOAD": str(self.lab.folder / "yield.so")}.items():
+            argv += ["-x", f"{name}={value}"]
+        return [*argv, "-H", hosts, "-np", str(job.ranks), *job.program]
+
+    def explain(self, exit_code: int, stderr: str) -> str:
+        last = [line for line in stderr.splitlines() if line.strip(" -") and not line.startswith("hpltune-")]
+        return f"mpirun ended with code {exit_code}: {shlex.quote(last[-1]) if last else 'it said nothing'}"
+
+
+def lab_workshop(workshop: Workshop, lab: Lab) -> Workshop:
+    """The same machine, seen as HOSTS cores that are reached through the lab."""
+    host = replace(workshop.site.host, physical_cores=HOSTS)
+    site = replace(workshop.site, host=host)
+    runner = LocalRunner(LabLauncher(lab, workshop.site.mpi.mpirun))
+    return replace(workshop, site=site, evaluator=replace(workshop.evaluator, site=site, runner=runner))
+
+
+def lab_cluster(cluster: VirtualCluster) -> VirtualCluster:
+    """One node of HOSTS cores, as calibrated, taken apart into HOSTS nodes with a network between them."""
+    node = cluster.nodes[0].model_copy(update={"count": HOSTS, "cores": 1})
+    measured = next(iter(cluster.networks.values()))
+    network = Network(
+        latency_us=measured.latency_us,
+        gbit_s=measured.gbit_s,
+        cpu_us=0.2 * measured.latency_us,
+        mtu=65535,
+        mtu_most=65535,
+        eager_kib=64,
+    )
+    return cluster.model_copy(update={"nodes": (node,), "networks": {"lab": network}})

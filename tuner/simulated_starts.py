@@ -1,0 +1,46 @@
+"""What a simulation found, as points of a real study's space."""
+
+from collections.abc import Sequence
+
+from results.statistics import Ranked, rank
+from results.store import Store
+from search_spaces.dimension import Scalar
+from search_spaces.space import SearchSpace
+
+from .errors import TunerError
+
+COUNT = 5
+"""Configurations taken over: simulations rank well, so the real best is among the first few."""
+HERE = ("N", "layout", "blas", "kernel", "binding")
+"""What belongs to the machine that runs, not to the one that was simulated."""
+
+
+def simulated_ranking(store: Store, name: str) -> Sequence[Ranked]:
+    """The configurations of a simulated study, best first.
+
+    Raises:
+        TunerError: the study is not simulated, or nothing in it counts.
+        ResultsError: there is no such study.
+    """
+    ranking = rank(store.records(name))
+    if store.study(name).host.get("backend") != "simgrid":
+        raise TunerError(f"--from-simulation {name}: that study ran on a real machine; `hpltune show` lists all")
+    if not ranking:
+        raise TunerError(f"--from-simulation {name}: no simulation of it gave a result")
+    return ranking
+
+
+def simulated_best(store: Store, name: str, space: SearchSpace) -> list[dict[str, Scalar]]:
+    """The best configurations of a simulated study, each moved to the nearest legal point of this space.
+
+    Raises:
+        TunerError, ResultsError: as `simulated_ranking`.
+    """
+    ranking = simulated_ranking(store, name)
+    known = space.complete(space.point(0))
+    found = []
+    for entry in ranking[:COUNT]:
+        own = {key: value for key, value in entry.params.items() if key in space.parameters and key not in HERE}
+        here = {key: known[key] for key in HERE if key in space.parameters and key in known}
+        found.append(dict(space.nearest({**here, **own})))
+    return found
