@@ -76,7 +76,7 @@ class Session:
         blas = {name: BlasFacts(kernels) for name, kernels in KERNELS.items()}
         self.space = load(SPACE, Machine(cores=CORES, memory_bytes=64 * 2**30, blas=blas, N=20_000))
         self._site = _site()
-        self._rates = random.Random(0)  # noqa: S311 - not for secrets
+        self._rates = random.Random(0)
 
     def trial(self, engine: Engine, store: Store) -> tuple[float, float, float, float]:
         """One trial as the loop makes it, without the run; seconds of ask, plan, store and tell."""

@@ -10,7 +10,7 @@ from typing import Literal
 from hpl.params import HplParams, Scalar
 
 SIMULATOR = "simulator"
-"""The entry of `versions` that only simulated trials have."""
+"""The entry of `versions` that only simulated studies and trials have."""
 StudyState = Literal["running", "complete", "interrupted"]
 
 
@@ -78,6 +78,11 @@ class Study:
     power_w: float | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     state: StudyState = "running"
+
+    @property
+    def simulated(self) -> bool:
+        """Whether its trials ran on a virtual cluster."""
+        return SIMULATOR in self.versions
 
 
 @dataclass(frozen=True)

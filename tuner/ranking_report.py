@@ -33,7 +33,10 @@ def ranking_table(study: Study, ranking: Sequence[Ranked], count: int) -> Table:
     caption = "  ".join(f"{name}={value}" for name, value in same.items() if name != "threshold")
     if noise is not None:
         caption += f"\nrepeated runs differ by {noise:.1%} (pooled standard deviation)"
-    table = Table(title=f"Best of study {study.name}", caption=caption, title_justify="left", caption_justify="left")
+    where = " (simulated)" if study.simulated else ""
+    table = Table(
+        title=f"Best of study {study.name}{where}", caption=caption, title_justify="left", caption_justify="left"
+    )
     merits = figures(study, shown[0].median_gflops) if shown else {}
     for head in ("", "GFLOPS", "±%", "runs"):
         table.add_column(head, justify="right")

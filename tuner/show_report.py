@@ -98,7 +98,8 @@ def _facts(study: Study, record: TrialRecord) -> dict[str, str]:
     if record.gflops is not None:
         merits = figures(study, record.gflops) if record.ranked else {}
         facts["GFLOPS"] = " ".join([f"{record.gflops:.2f}", *(f"{name}={value:.2f}" for name, value in merits.items())])
-        facts["residual"] = f"{record.residual} ({'PASSED' if record.passed else 'not passed'})"
+        checked = f"{record.residual} ({'PASSED' if record.passed else 'not passed'})"
+        facts["residual"] = "none, because nothing was computed: simulated" if record.simulated else checked
     if record.time_s is not None:
         facts["time"] = f"{duration(record.time_s)} (whole launch {duration(record.cost_s or 0.0)})"
     facts["configuration"] = " ".join(f"{name}={value}" for name, value in record.params.items())

@@ -23,7 +23,7 @@ def simulated_ranking(store: Store, name: str) -> Sequence[Ranked]:
         ResultsError: there is no such study.
     """
     ranking = rank(store.records(name))
-    if store.study(name).host.get("backend") != "simgrid":
+    if not store.study(name).simulated:
         raise TunerError(f"--from-simulation {name}: that study ran on a real machine; `hpltune show` lists all")
     if not ranking:
         raise TunerError(f"--from-simulation {name}: no simulation of it gave a result")

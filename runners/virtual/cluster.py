@@ -130,6 +130,8 @@ class Network(Part):
         throttle_us: least time between two interrupts of a NIC, by default; 0 for none.
         nics: of each node, used together.
         eager_kib: longer messages ask first (rendezvous).
+        late_probe: MPI_Iprobe looks before it fetches what has arrived, so it finds a message only the second time: Open
+            MPI does (mca_pml_ob1_iprobe). With look-ahead HPL then learns of a panel one block of columns later.
     """
 
     latency_us: Positive
@@ -143,6 +145,7 @@ class Network(Part):
     throttle_us: NotNegative = 0.0
     nics: Annotated[int, Field(ge=1, le=16)] = 1
     eager_kib: Annotated[int, Field(ge=1, le=2**20)] = 64
+    late_probe: bool = True
     switch: Switch = Switch()
 
     @model_validator(mode="after")

@@ -33,6 +33,7 @@ def cost_model(setup: Setup, ranks: int, *, every_message: bool | None = None) -
         "receive_s": link.cpu_us * 1e-6,
         "message_byte_s": link.cpu_ns_per_kib * 1e-9 / 1024,
         "jitter": setup.cluster.noise.jitter,
+        "late_probe": int(setup.network.late_probe),
         "every_message": int(whole),
         "seed": setup.seed,
     }

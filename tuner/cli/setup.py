@@ -9,7 +9,8 @@ from .common import Json, console, errors, places
 
 def setup(
     with_: Annotated[
-        list[str] | None, typer.Option("--with", metavar="NAME", help="Also install mkl or openblas-pypi. Repeatable.")
+        list[str] | None,
+        typer.Option("--with", metavar="NAME", help="Also mkl, openblas-pypi or simgrid. Repeatable."),
     ] = None,
     private: Annotated[
         bool, typer.Option("--private", help="Use only the private prefix, as without root, even as root.")
@@ -27,6 +28,8 @@ def setup(
         hpltune setup --dry-run
 
         hpltune setup --yes --with mkl
+
+        hpltune setup --yes --with simgrid
     """
     from ..provision.setup import SetupRequest, run_setup
 

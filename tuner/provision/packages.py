@@ -9,7 +9,7 @@ class Package:
 
     Attributes:
         source: "apt" for Debian and Ubuntu, "PyPI" for wheels.
-        part: "compiler", "mpi" or "blas".
+        part: "compiler", "mpi", "blas" or "simulator".
         why: a phrase.
         size_mb: about how much disk it takes with what it draws in (Debian 12, x86-64; MB = 10^6 bytes).
     """
@@ -53,5 +53,6 @@ WHEELS = (
 EXTRAS = {
     "mkl": Package("mkl", "PyPI", "blas", "Intel's oneMKL, under Intel's licence", 970),
     "openblas-pypi": WHEELS[2],
+    "simgrid": Package("libsimgrid-dev", "apt", "simulator", "SimGrid, for virtual clusters", 200),
 }
-"""What --with adds, into the private prefix."""
+"""What --with adds: wheels into the private prefix, Debian packages by root."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..places import Places
+from .actions import SetupError
 from .needs import Needs
 from .packages import APT, EXTRAS, UNPACKED, WHEELS, Package
 
@@ -57,11 +58,17 @@ def plan(missing: Needs, extras: Sequence[str] = (), *, private: bool) -> SetupP
         extras: keys of EXTRAS.
         private: use the private prefix even as root.
     """
-    added = tuple(EXTRAS[name] for name in dict.fromkeys(extras))
+    chosen = [EXTRAS[name] for name in dict.fromkeys(extras)]
+    added = tuple(package for package in chosen if package.source == "PyPI")
+    from_apt = tuple(package for package in chosen if package.source == "apt")
     parts = [part for part in ("compiler", "mpi", "blas") if getattr(missing, part)]
     has_apt = shutil.which("apt-get") is not None
     if has_apt and os.geteuid() == 0 and not private:
-        return SetupPlan(system=tuple(package for package in APT if package.part in parts), wheels=added)
+        return SetupPlan(system=(*(package for package in APT if package.part in parts), *from_apt), wheels=added)
+    if from_apt:
+        raise SetupError(
+            f"{from_apt[0].name} comes only through apt-get as root: ask for `apt-get install {from_apt[0].name}`"
+        )
     wheels = tuple(package for package in WHEELS if package.part in parts)
     unpacked = UNPACKED if has_apt and missing.blas else ()
     return SetupPlan(unpacked=unpacked, wheels=tuple(dict.fromkeys((*wheels, *added))))

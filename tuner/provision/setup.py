@@ -11,6 +11,7 @@ from rich.console import Console
 
 from hpl.errors import HplError
 from hpl.search import SearchPaths
+from hpl.simgrid import find_simgrid
 from hpl.source import obtain
 
 from ..places import Places
@@ -61,6 +62,10 @@ def run_setup(request: SetupRequest, places: Places, console: Console) -> int:
             return 1
         left = _install(chosen, work, look, private=request.private)
         code = _finish(left, work)
+        lacking = [name for name in _absent(request.extras, places) if EXTRAS[name].source == "apt"]
+        if lacking:
+            console.print(f"Still missing: {', '.join(lacking)}.", markup=False)
+            code = code or 1
     if request.as_json:
         print(json.dumps(_as_json(missing, chosen, work, left), indent=1))
     return code
@@ -97,7 +102,17 @@ def report(left: Needs, places: Places, console: Console) -> int:
 
 
 def _absent(extras: Sequence[str], places: Places) -> list[str]:
-    return [name for name in extras if not (places.private_prefix / "wheels" / EXTRAS[name].name).is_dir()]
+    return [name for name in extras if not _present(name, places)]
+
+
+def _present(extra: str, places: Places) -> bool:
+    if extra != "simgrid":
+        return (places.private_prefix / "wheels" / EXTRAS[extra].name).is_dir()
+    try:
+        find_simgrid()
+    except HplError:
+        return False
+    return True
 
 
 def _announce(missing: Needs, chosen: SetupPlan, places: Places, console: Console) -> None:

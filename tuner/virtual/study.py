@@ -19,7 +19,7 @@ from ..loop import FINALISTS, outcome_of, retell
 from ..plan import PlanError, Scalar, label
 from ..stopping import StopRequest
 from ..trials import finished, rejected, started
-from .plan import virtual_plan
+from .plan import VirtualPlan, virtual_plan
 from .simulator import Simulator
 from .site import VirtualSite
 
@@ -132,7 +132,7 @@ class VirtualStudy:
         begun = replace(begun, number=self.store.begin(begun))
         try:
             plan = virtual_plan(params, self.site.cluster, key, repeat)
-            self.listener(TrialStarted(begun.number, str(kind), label(plan.trial), None))
+            self.listener(TrialStarted(begun.number, str(kind), _label(plan), None))
             self.simulator.start(plan, self._folder(begun))
         except PlanError as error:
             return self._commit(rejected(begun, Fault(Invalidity.CONSTRAINTS, str(error))))
@@ -167,3 +167,11 @@ class VirtualStudy:
         if record.ranked:
             self.best_gflops = max(self.best_gflops or 0.0, record.gflops or 0.0)
             self.expected_s = max(self.expected_s, record.cost_s or 0.0)
+
+
+def _label(plan: VirtualPlan) -> str:
+    """A configuration in one line, with the network's settings where they were chosen."""
+    settings = plan.setup.settings
+    chosen = {"mtu": settings.mtu, "rx_usecs": settings.throttle_us, "nics": settings.nics}
+    net = "".join(f" {name}={value:g}" for name, value in chosen.items() if value is not None)
+    return f"{label(plan.trial)}{net}"

@@ -42,6 +42,8 @@ static void number(Model *m, const char *name, double value)
         }
     if (strcmp(name, "every_message") == 0)
         m->every_message = (int)value;
+    else if (strcmp(name, "late_probe") == 0)
+        m->late_probe = (int)value;
     else if (strcmp(name, "seed") == 0)
         m->seed = (uint64_t)value;
     else

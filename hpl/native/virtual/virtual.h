@@ -18,6 +18,7 @@ typedef struct {
     double gemm_byte_s;  /* traffic of dgemm per byte; 0 where the measured rates hold it already */
     double send_s, receive_s, message_byte_s; /* CPU time of a message */
     double jitter;       /* relative standard deviation of every stretch of computing */
+    int late_probe;      /* 1: MPI_Iprobe finds a message only the second time */
     int every_message;   /* 1: no exchange is sampled */
     uint64_t seed;       /* of pivots and jitter */
 } Model;
@@ -37,6 +38,7 @@ typedef struct {
     int rank, in_swap, timers_off;
     double failed_probe_s;      /* when the last MPI_Iprobe found nothing; -1 after anything else */
     int failed_source, failed_tag;
+    int announced;              /* a probe has met a message and not told of it */
     double exchange_s, exchange_sum_s; /* of a pivot exchange, measured */
     Sample swaps[4];            /* by kind of exchange, and narrow or wide */
     int swap_calls;

@@ -1,0 +1,313 @@
+"""Virtual clusters as a user meets them: HPL's own source under SimGrid."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from as_user import HPLTUNE, Run
+
+from hpl.errors import HplError
+from hpl.simgrid import find_simgrid
+from runners.virtual.cluster import VirtualCluster
+from runners.virtual.load import load_cluster
+from tuner.places import Places
+from tuner.stopping import StopRequest
+from tuner.virtual.batch import Simulated, Wish, simulate
+from tuner.virtual.published import published
+from tuner.virtual.reproduce import gain, tests, typical_error
+from tuner.virtual.site import VirtualSite
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("simgrid")]
+SMALL = ("--cluster", "kronos", "--space", "kronos-free", "--set", "N=2000", "--set", "NB=64,128", "--trials", "6")
+
+
+@pytest.fixture
+def simgrid() -> None:
+    try:
+        find_simgrid()
+    except HplError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def site(home: Path) -> VirtualSite:
+    assert home
+    return VirtualSite.open(load_cluster("kronos"), Places.of_user(), None, None)
+
+
+def run(
+    site: VirtualSite, cluster: VirtualCluster | None = None, *, every: bool | None = None, **params: object
+) -> Simulated:
+    ranks = (cluster or site.cluster).cores
+    point = {"N": 2000, "NB": 64, "grid": f"1x{ranks}", "layout": f"{ranks}x1", "blas": "atlas", **params}
+    found = simulate(
+        site,
+        [Wish(point, cluster)],
+        slots=1,
+        limit_s=120,
+        stop=StopRequest(),
+        every_message=every,  # type: ignore[arg-type]
+    )
+    return found[0]
+
+
+def rate(simulated: Simulated) -> float:
+    assert simulated.gflops is not None, simulated.reason
+    return simulated.gflops
+
+
+def grown(cluster: VirtualCluster, count: int) -> VirtualCluster:
+    return cluster.model_copy(update={"nodes": (cluster.nodes[0].model_copy(update={"count": count}),)})
+
+
+def test_the_kronos_tests_are_predicted_as_well_as_promised(site: VirtualSite) -> None:
+    figures = published("kronos")
+    rows = tests(site, figures, slots=2, limit_s=120, stop=StopRequest())
+    errors = {row.test.number: abs(row.error or 9.0) for row in rows}
+    assert sum(row.test.role == "fitted" for row in rows) <= 3
+    typical = typical_error(rows)
+    assert typical is not None
+    assert typical[0] <= 0.03
+    assert typical[1] <= 0.06
+    assert errors[1] <= 0.20
+    order = sorted(rows, key=lambda row: row.test.gflops)
+    assert [row.test.number for row in order] == [
+        row.test.number for row in sorted(order, key=lambda r: r.simulated.gflops or 0)
+    ]
+    throttling = gain(rows, 4, 5)
+    assert throttling is not None
+    assert abs(throttling[1] - throttling[0]) <= 0.015
+
+
+def test_the_same_seed_gives_the_same_number_and_another_seed_another(site: VirtualSite) -> None:
+    noise = {"nodes": 0.02, "runs": 0.02, "jitter": 0.02}
+
+    def noisy(seed: int) -> VirtualCluster:
+        return VirtualCluster.model_validate({**site.cluster.model_dump(), "noise": {**noise, "seed": seed}})
+
+    assert rate(run(site)) == rate(run(site))
+    assert rate(run(site, noisy(1))) == rate(run(site, noisy(1)))
+    assert rate(run(site, noisy(1))) != rate(run(site, noisy(2)))
+
+
+def test_a_slow_node_slows_the_whole_cluster(site: VirtualSite) -> None:
+    usual = site.cluster.nodes[0]
+    mixed = (usual.model_copy(update={"count": 7}), usual.model_copy(update={"count": 1, "speed": 0.5}))
+    slow = site.cluster.model_copy(update={"nodes": mixed})
+    assert rate(run(site, slow)) < 0.75 * rate(run(site))
+
+
+def test_every_line_of_hpl_dat_can_be_simulated(site: VirtualSite) -> None:
+    for params in (
+        {"grid": "8x1", "SWAP": "bin"}, {"grid": "4x2", "SWAP": "long", "EQUIL": "no"}, {"grid": "2x4", "DEPTH": 2},
+        {"grid": "2x4", "L1": "notransposed", "U": "notransposed"}, {"PFACT": "left", "RFACT": "left", "NBMIN": 1},
+        {"PFACT": "crout", "NDIV": 3}, {"BCAST": "Lng", "DEPTH": 1}, {"BCAST": "2rM"}, {"PMAP": "column", "grid": "2x4"},
+    ):  # fmt: skip
+        assert 0 < rate(run(site, **params)) < 28.1, params
+
+
+def test_sampling_changes_little(site: VirtualSite) -> None:
+    cluster = grown(site.cluster, 36)
+    whole = rate(run(site, cluster, every=True, grid="6x6", N=6000, NB=128))
+    sampled = rate(run(site, cluster, every=False, grid="6x6", N=6000, NB=128))
+    assert sampled == pytest.approx(whole, rel=0.015)
+
+
+@pytest.mark.parametrize(
+    ("params", "sentence"),
+    [
+        ({"layout": "9x1", "grid": "3x3"}, "9 ranks need 9 cores: Kronos has 8"),
+        ({"N": 20000}, "N=20000 needs .* on node n0, which has 0.2 GiB"),
+        ({"blas": "mkl"}, "blas = mkl: Kronos has atlas, acml"),
+        ({"net.mtu": 9500}, "MTU of 9500: this network takes"),
+        ({"net.network": "myrinet"}, "Kronos has gige, faste"),
+        ({"net.color": 1}, "net.color: without meaning"),
+        ({"mpi.btl": "tcp"}, "mpi.btl: without meaning"),
+        ({"layout": "4x2", "grid": "2x2"}, "one thread a rank"),
+        ({"layout": "4x1", "grid": "2x4"}, "needs 8 ranks, the layout starts 4"),
+        ({"NB": 0}, "NB"),
+    ],
+)
+def test_what_the_cluster_cannot_do_is_a_sentence(site: VirtualSite, params: dict[str, object], sentence: str) -> None:
+    import re
+
+    found = run(site, **params)
+    assert found.gflops is None
+    assert re.search(sentence, found.reason), found.reason
+
+
+def test_a_simulation_that_takes_too_long_is_ended(site: VirtualSite) -> None:
+    point = {"N": 60000, "NB": 32, "grid": "12x12", "layout": "144x1", "blas": "atlas", "DEPTH": 1}
+    cluster = grown(site.cluster, 144)
+    cluster = cluster.model_copy(update={"nodes": (cluster.nodes[0].model_copy(update={"memory_gib": 99}),)})
+    began = time.monotonic()
+    found = simulate(site, [Wish(point, cluster)], slots=1, limit_s=1.0, stop=StopRequest())
+    assert "stopped at its time limit of 1 s" in found[0].reason
+    assert time.monotonic() - began < 30
+    assert not [process for process in psutil.process_iter(["name"]) if process.info["name"] == "smpimain"]
+
+
+def test_a_study_on_a_virtual_cluster_is_a_study(hpltune: Run) -> None:
+    done = hpltune("tune", *SMALL, "--study", "sim", "--json")
+    assert done.returncode == 0, done.stderr
+    best = json.loads(done.stdout)
+    assert best["ranking"][0]["percent_of_peak"] < 100
+    assert best["ranking"][0]["usd_per_gflops"] > 0
+    found = json.loads(hpltune("show", "sim", "--json").stdout)
+    assert len(found) == 6
+    assert all(trial["simulated"] and trial["passed"] is None for trial in found)
+    assert all(trial["library"].startswith("SimGrid") for trial in found)
+    assert "16.0         threshold" in Path(best["hpl_dat"]).read_text()
+    assert "simulated" in hpltune("best", "--study", "sim").stdout
+
+
+def test_the_study_does_not_depend_on_which_simulation_was_faster(hpltune: Run) -> None:
+    first = json.loads(hpltune("tune", *SMALL, "--json").stdout)["ranking"]
+    second = json.loads(hpltune("tune", *SMALL, "--json").stdout)["ranking"]
+    assert first == second
+
+
+def test_the_budget_is_in_virtual_time_or_money(hpltune: Run) -> None:
+    done = hpltune("tune", *SMALL[:-2], "--budget", "30s", "--study", "short")
+    assert done.returncode == 0, done.stderr
+    spent = sum(trial["cost_s"] for trial in json.loads(hpltune("show", "short", "--json").stdout))
+    assert 5 < spent < 40
+    paid = hpltune("tune", *SMALL[:-2], "--budget", "0.01usd", "--study", "paid")
+    assert paid.returncode == 0, paid.stderr
+    assert "2 min" in paid.stdout
+
+
+def test_a_simulated_study_goes_on_after_it_was_stopped(hpltune: Run) -> None:
+    hpltune("tune", *SMALL, "--study", "on")
+    done = hpltune("tune", "--resume", "--study", "on")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(hpltune("show", "on", "--json").stdout)) == 6
+
+
+def test_ctrl_c_leaves_no_simulation_behind(hpltune: Run, home: Path) -> None:
+    assert hpltune
+    slow = ("--cluster", "ethernet16", "--space", "quick", "--set", "N=60000", "--trials", "40", "--study", "stop")
+    with subprocess.Popen(
+        [str(HPLTUNE), "tune", *slow], cwd=home, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not running_simulations() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        for _ in range(2):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+        assert process.wait(timeout=60) in {130, 1}
+        process.communicate()
+    assert running_simulations() == []
+
+
+def running_simulations() -> list[int]:
+    mine = os.environ["HPLTUNE_DATA"]
+    return [
+        process.pid
+        for process in psutil.process_iter(["name", "environ", "status"])
+        if process.info["name"] == "smpimain"
+        and (process.info["environ"] or {}).get("HPLTUNE_DATA") == mine
+        and process.info["status"] != psutil.STATUS_ZOMBIE
+    ]
+
+
+def test_reproduce_sets_published_and_simulated_side_by_side(hpltune: Run) -> None:
+    done = hpltune("reproduce", "kronos", "--trials", "0", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [row["test"] for row in found["tests"]] == list(range(1, 9))
+    assert {row["role"] for row in found["tests"]} == {"fitted", "predicted"}
+    assert found["median_error"] <= 0.03
+    assert found["search"] is None
+
+
+def test_reproduce_finds_more_than_the_authors_did(hpltune: Run) -> None:
+    done = hpltune("reproduce", "kronos", "--trials", "8")
+    assert done.returncode == 0, done.stderr
+    assert "fitted to tests 3, 5, 6 only" in done.stdout
+    assert "The search found" in done.stdout
+    assert '"1 x Q for Ethernet" costs' in done.stdout
+
+
+DESIGNS = """
+base = "kronos"
+[[design]]
+name = "as it is"
+[[design]]
+name = "sixteen"
+price_usd = 4600
+nodes = { count = 16 }
+"""
+
+
+def test_predict_tells_what_more_nodes_would_give(hpltune: Run, home: Path) -> None:
+    (home / "designs.toml").write_text(DESIGNS)
+    done = hpltune("predict", "designs.toml", "--space", "quick", "--trials", "3", "--plot", "designs.svg", "--json")
+    assert done.returncode == 0, done.stderr
+    small, large = json.loads(done.stdout)
+    assert large["gflops"] > 1.5 * small["gflops"]
+    assert large["usd_per_gflops"] == pytest.approx(4600 / large["gflops"])
+    assert "<svg" in (home / "designs.svg").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "has no [[design]] table"),
+        ('base = "kronos"\n[[design]]\nnodes = { cuont = 3 }\n', "nodes.0.cuont is not known here"),
+        ('base = "kronos"\n[[design]]\nnetwork = "myrinet"\n', "network = myrinet: Kronos has gige, faste"),
+        ("[[design]]\n", "say what it is a variant of"),
+        ('base = "cronos"\n[[design]]\n', "did you mean kronos?"),
+        ('base = "kronos"\n[[design]]\nname="a"\n[[design]]\nname="a"\n', "two designs are called a"),
+        ('basis = "kronos"\n[[design]]\n', "basis is not known here"),
+        ("base = \n", "designs.toml"),
+    ],
+)
+def test_a_wrong_file_of_designs_is_one_sentence(hpltune: Run, home: Path, text: str, sentence: str) -> None:
+    (home / "designs.toml").write_text(text)
+    done = hpltune("predict", "designs.toml")
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("tune", "--cluster", "cronos"), "did you mean kronos?"),
+        (("tune", "--jobs", "2"), "--jobs is for simulations"),
+        (("tune", "--budget", "5usd"), "money is for virtual clusters"),
+        (("tune", "--cluster", "kronos", "--budget", "soon"), "not a duration"),
+        (("tune", "--from-simulation", "none"), "there is no study none"),
+        (("reproduce", "earth-simulator"), "`hpltune reproduce` knows kronos"),
+        (("predict", "none.toml"), "cannot read none.toml"),
+    ],
+)
+def test_a_mistake_is_one_sentence(hpltune: Run, arguments: tuple[str, ...], sentence: str) -> None:
+    done = hpltune(*arguments)
+    assert done.returncode == 1, done.stdout
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.usefixtures("real_hpl")
+def test_a_real_study_can_start_from_a_simulated_one(hpltune: Run, home: Path) -> None:
+    done = hpltune("calibrate", "mine.toml", "--checks", "2", "--rounds", "1")
+    assert done.returncode == 0, done.stderr
+    assert "off in the median of 2 configurations" in done.stdout
+    assert load_cluster(str(home / "mine.toml")).cores >= 1
+    small = ("--space", "quick", "--set", "N=1000", "--set", "NB=64,128", "--trials", "4")
+    assert hpltune("tune", "--cluster", "mine.toml", *small, "--study", "sim").returncode == 0
+    best = json.loads(hpltune("best", "--study", "sim", "--json").stdout)["ranking"][0]["params"]
+    real = hpltune("tune", *small, "--from-simulation", "sim", "--confirm", "0", "--study", "real")
+    assert real.returncode == 0, real.stderr
+    first = next(trial for trial in json.loads(hpltune("show", "real", "--json").stdout) if trial["kind"] == "search")
+    assert (first["params"]["NB"], first["params"]["DEPTH"]) == (best["NB"], best["DEPTH"])
+    refused = hpltune("tune", "--from-simulation", "real")
+    assert "that study ran on a real machine" in refused.stderr
