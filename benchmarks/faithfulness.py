@@ -32,7 +32,7 @@ from tuner.virtual.site import VirtualSite
 from tuner.workshop import Workshop
 
 BLAS = "openblas"
-MACHINE_N, HOSTS_N = 4000, 2000
+MACHINE_N, HOSTS_N = 4000, 1600
 Point = dict[str, Scalar]
 
 
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("where", choices=("machine", "hosts"))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", type=Path, default=None)
-    parser.add_argument("--rate", default="1gbit", help="line rate of the hosts' network, as tc writes it")
+    parser.add_argument("--rate", default="100mbit", help="line rate of the hosts' network, as tc writes it")
     asked = parser.parse_args(arguments)
     places = Places.of_user()
     options = TuneOptions(blas_only=(BLAS,))
@@ -104,7 +104,9 @@ def report(checks: Sequence[Check]) -> None:
     noise = [(max(row.gflops) - min(row.gflops)) / median(row.gflops) for row in counted if len(row.gflops) > 1]
     print(f"{len(counted)} configurations, rank correlation {correlation(counted):.3f}")
     print(f"the simulated winner reaches {median(chosen.gflops) / best:.1%} of the real winner's rate")
-    print(f"error {median(errors):.1%} in the median, {max(errors):.1%} at most; range of repeats {median(noise):.1%}")
+    print(
+        f"error {median(errors):.1%} in the median, {max(errors):.1%} at most; repeats {median(noise or [0.0]):.1%} apart"
+    )
 
 
 def _row(row: Check) -> dict[str, Any]:

@@ -34,9 +34,8 @@ def ranking_table(study: Study, ranking: Sequence[Ranked], count: int) -> Table:
     if noise is not None:
         caption += f"\nrepeated runs differ by {noise:.1%} (pooled standard deviation)"
     where = " (simulated)" if study.simulated else ""
-    table = Table(
-        title=f"Best of study {study.name}{where}", caption=caption, title_justify="left", caption_justify="left"
-    )
+    title = f"Best of study {study.name}{where}"
+    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
     merits = figures(study, shown[0].median_gflops) if shown else {}
     for head in ("", "GFLOPS", "±%", "runs"):
         table.add_column(head, justify="right")

@@ -130,8 +130,8 @@ class Network(Part):
         throttle_us: least time between two interrupts of a NIC, by default; 0 for none.
         nics: of each node, used together.
         eager_kib: longer messages ask first (rendezvous).
-        late_probe: MPI_Iprobe looks before it fetches what has arrived, so it finds a message only the second time: Open
-            MPI does (mca_pml_ob1_iprobe). With look-ahead HPL then learns of a panel one block of columns later.
+        late_probe: MPI_Iprobe looks before it fetches what has arrived, so it finds a message only the second time, as
+            Open MPI does (mca_pml_ob1_iprobe). With look-ahead HPL then learns of a panel one block of columns later.
     """
 
     latency_us: Positive

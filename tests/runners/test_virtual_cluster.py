@@ -145,7 +145,7 @@ def test_the_platform_has_every_host_once(name: str) -> None:
     cluster = load_cluster(name)
     for network in cluster.networks:
         text = platform_xml(Setup(cluster, next(iter(cluster.blas)), network))
-        hosts = [host.attrib["id"] for host in ET.fromstring(text).iter("host")]
+        hosts = [host.attrib["id"] for host in ET.fromstring(text).iter("host")]  # noqa: S314
         assert sorted(hosts) == sorted(f"n{number}" for number in range(len(cluster.node_list)))
 
 
@@ -153,7 +153,7 @@ def test_an_oversubscribed_tree_has_thinner_uplinks() -> None:
     cluster = load_cluster("infiniband64")
 
     def uplink(network: str) -> float:
-        tree = ET.fromstring(platform_xml(Setup(cluster, "mkl", network)))
+        tree = ET.fromstring(platform_xml(Setup(cluster, "mkl", network)))  # noqa: S314
         widths = {entry.attrib["id"]: entry.attrib["bandwidth"] for entry in tree.iter("link")}
         return float(widths["u0"].removesuffix("Bps"))
 
@@ -204,3 +204,11 @@ def test_the_launcher_is_tokens_and_files_of_the_folder(tmp_path: Path) -> None:
 )
 def test_what_simgrid_says_becomes_a_sentence(code: int, said: str, sentence: str) -> None:
     assert sentence in SMPI.explain(code, said)
+
+
+def test_the_cluster_of_the_page_works() -> None:
+    page = (Path(__file__).parents[2] / "docs/simulation.md").read_text()
+    example = page.partition("## A cluster file")[2].partition("```toml\n")[2].partition("```")[0]
+    assert parse_cluster("docs/simulation.md", example).cores == 8
+    for name in shipped():
+        assert f"`{name}`" in page

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
@@ -15,6 +17,7 @@ from hpl.errors import HplError
 from hpl.simgrid import find_simgrid
 from runners.virtual.cluster import VirtualCluster
 from runners.virtual.load import load_cluster
+from search_spaces.dimension import Scalar
 from tuner.places import Places
 from tuner.stopping import StopRequest
 from tuner.virtual.batch import Simulated, Wish, simulate
@@ -41,19 +44,16 @@ def site(home: Path) -> VirtualSite:
 
 
 def run(
-    site: VirtualSite, cluster: VirtualCluster | None = None, *, every: bool | None = None, **params: object
+    site: VirtualSite,
+    cluster: VirtualCluster | None = None,
+    params: Mapping[str, Scalar] | None = None,
+    *,
+    every: bool | None = None,
 ) -> Simulated:
     ranks = (cluster or site.cluster).cores
-    point = {"N": 2000, "NB": 64, "grid": f"1x{ranks}", "layout": f"{ranks}x1", "blas": "atlas", **params}
-    found = simulate(
-        site,
-        [Wish(point, cluster)],
-        slots=1,
-        limit_s=120,
-        stop=StopRequest(),
-        every_message=every,  # type: ignore[arg-type]
-    )
-    return found[0]
+    usual = {"N": 2000, "NB": 64, "grid": f"1x{ranks}", "layout": f"{ranks}x1", "blas": "atlas"}
+    wishes = [Wish({**usual, **(params or {})}, cluster)]
+    return simulate(site, wishes, slots=1, limit_s=120, stop=StopRequest(), every_message=every)[0]
 
 
 def rate(simulated: Simulated) -> float:
@@ -75,10 +75,9 @@ def test_the_kronos_tests_are_predicted_as_well_as_promised(site: VirtualSite) -
     assert typical[0] <= 0.03
     assert typical[1] <= 0.06
     assert errors[1] <= 0.20
-    order = sorted(rows, key=lambda row: row.test.gflops)
-    assert [row.test.number for row in order] == [
-        row.test.number for row in sorted(order, key=lambda r: r.simulated.gflops or 0)
-    ]
+    by_published = sorted(rows, key=lambda row: row.test.gflops)
+    by_simulated = sorted(rows, key=lambda row: row.simulated.gflops or 0.0)
+    assert by_published == by_simulated
     throttling = gain(rows, 4, 5)
     assert throttling is not None
     assert abs(throttling[1] - throttling[0]) <= 0.015
@@ -106,15 +105,17 @@ def test_every_line_of_hpl_dat_can_be_simulated(site: VirtualSite) -> None:
     for params in (
         {"grid": "8x1", "SWAP": "bin"}, {"grid": "4x2", "SWAP": "long", "EQUIL": "no"}, {"grid": "2x4", "DEPTH": 2},
         {"grid": "2x4", "L1": "notransposed", "U": "notransposed"}, {"PFACT": "left", "RFACT": "left", "NBMIN": 1},
-        {"PFACT": "crout", "NDIV": 3}, {"BCAST": "Lng", "DEPTH": 1}, {"BCAST": "2rM"}, {"PMAP": "column", "grid": "2x4"},
+        {"PFACT": "crout", "NDIV": 3}, {"BCAST": "Lng", "DEPTH": 1}, {"BCAST": "2rM"},
+        {"PMAP": "column", "grid": "2x4"},
     ):  # fmt: skip
-        assert 0 < rate(run(site, **params)) < 28.1, params
+        assert 0 < rate(run(site, params=params)) < 28.1, params
 
 
 def test_sampling_changes_little(site: VirtualSite) -> None:
     cluster = grown(site.cluster, 36)
-    whole = rate(run(site, cluster, every=True, grid="6x6", N=6000, NB=128))
-    sampled = rate(run(site, cluster, every=False, grid="6x6", N=6000, NB=128))
+    large: dict[str, Scalar] = {"grid": "6x6", "N": 6000, "NB": 128}
+    whole = rate(run(site, cluster, large, every=True))
+    sampled = rate(run(site, cluster, large, every=False))
     assert sampled == pytest.approx(whole, rel=0.015)
 
 
@@ -133,16 +134,14 @@ def test_sampling_changes_little(site: VirtualSite) -> None:
         ({"NB": 0}, "NB"),
     ],
 )
-def test_what_the_cluster_cannot_do_is_a_sentence(site: VirtualSite, params: dict[str, object], sentence: str) -> None:
-    import re
-
-    found = run(site, **params)
+def test_what_the_cluster_cannot_do_is_a_sentence(site: VirtualSite, params: dict[str, Scalar], sentence: str) -> None:
+    found = run(site, params=params)
     assert found.gflops is None
     assert re.search(sentence, found.reason), found.reason
 
 
 def test_a_simulation_that_takes_too_long_is_ended(site: VirtualSite) -> None:
-    point = {"N": 60000, "NB": 32, "grid": "12x12", "layout": "144x1", "blas": "atlas", "DEPTH": 1}
+    point: dict[str, Scalar] = {"N": 60000, "NB": 32, "grid": "12x12", "layout": "144x1", "blas": "atlas", "DEPTH": 1}
     cluster = grown(site.cluster, 144)
     cluster = cluster.model_copy(update={"nodes": (cluster.nodes[0].model_copy(update={"memory_gib": 99}),)})
     began = time.monotonic()
@@ -189,12 +188,10 @@ def test_a_simulated_study_goes_on_after_it_was_stopped(hpltune: Run) -> None:
     assert len(json.loads(hpltune("show", "on", "--json").stdout)) == 6
 
 
-def test_ctrl_c_leaves_no_simulation_behind(hpltune: Run, home: Path) -> None:
-    assert hpltune
+def test_ctrl_c_leaves_no_simulation_behind(home: Path) -> None:
     slow = ("--cluster", "ethernet16", "--space", "quick", "--set", "N=60000", "--trials", "40", "--study", "stop")
-    with subprocess.Popen(
-        [str(HPLTUNE), "tune", *slow], cwd=home, stderr=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen([str(HPLTUNE), "tune", *slow], cwd=home, stderr=pipe, stdout=pipe) as process:
         deadline = time.monotonic() + 60
         while not running_simulations() and time.monotonic() < deadline:
             time.sleep(0.05)

@@ -66,9 +66,7 @@ def plan(missing: Needs, extras: Sequence[str] = (), *, private: bool) -> SetupP
     if has_apt and os.geteuid() == 0 and not private:
         return SetupPlan(system=(*(package for package in APT if package.part in parts), *from_apt), wheels=added)
     if from_apt:
-        raise SetupError(
-            f"{from_apt[0].name} comes only through apt-get as root: ask for `apt-get install {from_apt[0].name}`"
-        )
+        raise SetupError(f"{from_apt[0].name} comes only through apt-get as root: ask whoever is to install it")
     wheels = tuple(package for package in WHEELS if package.part in parts)
     unpacked = UNPACKED if has_apt and missing.blas else ()
     return SetupPlan(unpacked=unpacked, wheels=tuple(dict.fromkeys((*wheels, *added))))
