@@ -104,9 +104,8 @@ def report(checks: Sequence[Check]) -> None:
     noise = [(max(row.gflops) - min(row.gflops)) / median(row.gflops) for row in counted if len(row.gflops) > 1]
     print(f"{len(counted)} configurations, rank correlation {correlation(counted):.3f}")
     print(f"the simulated winner reaches {median(chosen.gflops) / best:.1%} of the real winner's rate")
-    print(
-        f"error {median(errors):.1%} in the median, {max(errors):.1%} at most; repeats {median(noise or [0.0]):.1%} apart"
-    )
+    print(f"error {median(errors):.1%} in the median, {max(errors):.1%} at most")
+    print(f"repeats are {median(noise or [0.0]):.1%} apart")
 
 
 def _row(row: Check) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def fit(site: VirtualSite, figures: Published, numbers: Sequence[int], names: Se
         return errors(site, figures, tests, {**START, **dict(zip(names, np.exp(logs), strict=True))})
 
     start = np.log([START[name] for name in names])
-    found = least_squares(residuals, start, diff_step=0.01, xtol=1e-4, ftol=1e-8, max_nfev=15)
+    found = least_squares(residuals, start, diff_step=[0.01], xtol=1e-4, ftol=1e-8, max_nfev=15)
     return {**START, **{name: float(np.exp(value)) for name, value in zip(names, found.x, strict=True)}}
 
 

@@ -130,6 +130,8 @@ class Network(Part):
         throttle_us: least time between two interrupts of a NIC, by default; 0 for none.
         nics: of each node, used together.
         eager_kib: longer messages ask first (rendezvous).
+        latency_steps: measured instead: from so many bytes on, a message takes so many microseconds besides its bytes
+            at the line rate; what asking first costs is in it.
         late_probe: MPI_Iprobe looks before it fetches what has arrived, so it finds a message only the second time, as
             Open MPI does (mca_pml_ob1_iprobe). With look-ahead HPL then learns of a panel one block of columns later.
     """
@@ -145,6 +147,7 @@ class Network(Part):
     throttle_us: NotNegative = 0.0
     nics: Annotated[int, Field(ge=1, le=16)] = 1
     eager_kib: Annotated[int, Field(ge=1, le=2**20)] = 64
+    latency_steps: tuple[tuple[Annotated[int, Field(ge=1)], NotNegative], ...] = ()
     late_probe: bool = True
     switch: Switch = Switch()
 
@@ -154,6 +157,9 @@ class Network(Part):
             raise ValueError("cpu_us is spent twice within latency_us and must be less than half of it")
         if self.mtu > self.mtu_most:
             raise ValueError(f"mtu is {self.mtu}, but mtu_most is {self.mtu_most}")
+        sizes = [size for size, _ in self.latency_steps]
+        if sizes != sorted(set(sizes)):
+            raise ValueError("latency_steps must rise in bytes")
         if self.header_bytes >= self.mtu:
             raise ValueError("header_bytes leaves no room for data in an mtu")
         return self

@@ -47,12 +47,16 @@ class Link:
     eager_bytes: int
     cpu_us: float
     cpu_ns_per_kib: float
+    latency_steps: tuple[tuple[int, float], ...] = ()
 
     def latency_factors(self) -> str:
-        """Latency by message size for SimGrid's `smpi/lat-factor`: of one packet, of more, and with a rendezvous."""
+        """Latency by message size for SimGrid's `smpi/lat-factor`: as measured, or by packets and rendezvous."""
         more = 1 + self.held_us / self.latency_us
         asked = more + RENDEZVOUS_MESSAGES - 1
         parts = {0: 1.0, self.packet_bytes + 1: more, self.eager_bytes + 1: asked}
+        if self.latency_steps:
+            measured = {size: max(us - 2 * self.cpu_us, 0.0) / self.latency_us for size, us in self.latency_steps}
+            parts = {0: 1.0, **measured}
         return ";".join(f"{size}:{factor:.6g}" for size, factor in sorted(parts.items(), reverse=True))
 
 
@@ -87,4 +91,5 @@ def link(network: Network, settings: Settings) -> Link:
         eager_bytes=network.eager_kib * 1024,
         cpu_us=network.cpu_us,
         cpu_ns_per_kib=network.cpu_ns_per_kib,
+        latency_steps=network.latency_steps,
     )

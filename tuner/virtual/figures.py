@@ -3,12 +3,15 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import fmean, median
 
 from runners.virtual.cluster import Blas, Core, Network, Nodes, RateTable, SharedMemory, VirtualCluster
 
 from ..errors import TunerError
 
+LARGEST = 3
+"""Messages of the largest sizes from whose growth the rate is read."""
 EAGER_BYTES = 4096
 """Open MPI's shared memory sends longer messages in one copy, after asking (btl_vader_eager_limit)."""
 
@@ -77,13 +80,35 @@ def core_of(figures: Figures, cache_kib: float) -> Core:
     )
 
 
-def messages_of(figures: Figures) -> tuple[float, float]:
-    """Latency in microseconds and bandwidth in bytes per second of the ping-pong; the largest message tells this."""
-    times = {shape.m: time_s for shape, time_s in figures.items() if shape.what == "message"}
-    if not times:
-        return SharedMemory().latency_us, SharedMemory().gb_s * 1e9
-    latency_s, largest = times[min(times)], max(times)
-    return 1e6 * latency_s, largest / max(times[largest] - 3 * latency_s, 1e-9)
+@dataclass(frozen=True)
+class Messages:
+    """What the ping-pong tells.
+
+    Attributes:
+        latency_us: of the smallest message.
+        bytes_s: rate at which the largest messages grow.
+        steps: from so many bytes on, what a message takes besides its bytes at that rate, in microseconds.
+    """
+
+    latency_us: float
+    bytes_s: float
+    steps: tuple[tuple[int, float], ...]
+
+
+def messages_of(figures: Figures) -> Messages:
+    """Read the ping-pong; the built-in figures of shared memory where a single rank had nobody to talk to."""
+    times = {shape.m: time_s for shape, time_s in sorted(figures.items()) if shape.what == "message"}
+    if len(times) < LARGEST + 1:
+        return Messages(SharedMemory().latency_us, SharedMemory().gb_s * 1e9, ())
+    sizes = list(times)
+    first, last = sizes[-LARGEST], sizes[-1]
+    whole = last / times[last]
+    bytes_s = max((last - first) / max(times[last] - times[first], 1e-12), whole)
+    steps = []
+    for before, size in pairwise(sizes):
+        besides_us = 1e6 * max(times[size] - size / bytes_s, 0.0)
+        steps.append((round((before * size) ** 0.5), round(besides_us, 4)))
+    return Messages(1e6 * times[sizes[0]], bytes_s, tuple(steps))
 
 
 def this_machine(
@@ -95,7 +120,7 @@ def this_machine(
         blas: pooled figures by BLAS; the first one's also tell the rest.
     """
     first = next(iter(blas.values()))
-    latency_us, bytes_s = messages_of(first)
+    found = messages_of(first)
     return VirtualCluster(
         name=name,
         description=description,
@@ -104,10 +129,13 @@ def this_machine(
         blas={entry: blas_of(figures) for entry, figures in blas.items()},
         networks={
             "shared-memory": Network(
-                latency_us=max(latency_us, 0.01), gbit_s=8e-9 * bytes_s, eager_kib=EAGER_BYTES // 1024
+                latency_us=max(found.latency_us, 0.01),
+                gbit_s=8e-9 * found.bytes_s,
+                eager_kib=EAGER_BYTES // 1024,
+                latency_steps=found.steps,
             )
         },
-        shared_memory=SharedMemory(latency_us=latency_us, gb_s=1e-9 * bytes_s),
+        shared_memory=SharedMemory(latency_us=max(found.latency_us, 0.01), gb_s=1e-9 * found.bytes_s),
     )
 
 
