@@ -3,7 +3,7 @@
 Open MPI starts the ranks through an agent that enters a host's namespaces. Where hosts share a core, a rank that waits
 yields, and one that computes must not keep a rank with a message waiting for the scheduler's usual 3 ms: a preloaded
 library asks for slices of 0.1 ms (Linux 6.12 and newer). Sleeping instead of yielding made runs 15 times slower.
-Offloads are off: with frames of 64 KiB an answer would wait 10 ms behind one of them on Fast Ethernet.
+Offloads are off, so that frames are as large as on a wire.
 """
 
 import os

@@ -3,6 +3,8 @@
 import json
 
 from hpl.build import Recipe, build
+from hpl.simgrid import SimGridError, find_simgrid
+from hpl.virtual_build import build_virtual
 
 from .options import TuneOptions
 from .places import Places
@@ -11,7 +13,7 @@ from .workshop import Workshop
 
 
 def build_programs(options: TuneOptions, *, as_json: bool) -> None:
-    """Build an xhpl for every BLAS and print where each is.
+    """Build an xhpl for every BLAS, and the simulated one where SimGrid is here, and print where each is.
 
     Raises:
         hpl.errors.HplError: something is missing, or a build failed.
@@ -29,6 +31,12 @@ def build_programs(options: TuneOptions, *, as_json: bool) -> None:
                 program = build(Recipe(source, workshop.site.mpi, library), workshop.evaluator.search)
                 row = {"blas": entry.name, "library": str(library.path), "threading": str(library.threading)}
                 rows.append({**row, "xhpl": str(program.path)})
+    if source is not None:
+        try:
+            simulated = build_virtual(source, find_simgrid(), workshop.evaluator.search)
+            rows.append({"blas": "simulated", "library": "", "threading": "", "xhpl": str(simulated.path)})
+        except SimGridError as error:
+            console.print(f"Not built: the simulated xhpl; {error}.", markup=False, soft_wrap=True)
     if as_json:
         print(json.dumps(rows, indent=1))
         return

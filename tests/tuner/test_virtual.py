@@ -21,8 +21,10 @@ from search_spaces.dimension import Scalar
 from tuner.places import Places
 from tuner.stopping import StopRequest
 from tuner.virtual.batch import Simulated, Wish, simulate
+from tuner.virtual.plan import virtual_plan
 from tuner.virtual.published import published
 from tuner.virtual.reproduce import gain, tests, typical_error
+from tuner.virtual.simulator import Simulator
 from tuner.virtual.site import VirtualSite
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("simgrid")]
@@ -150,6 +152,33 @@ def test_a_simulation_that_takes_too_long_is_ended(site: VirtualSite) -> None:
     assert "stopped at its time limit of 1 s" in found[0].reason
     assert time.monotonic() - began < 30
     assert not [process for process in psutil.process_iter(["name"]) if process.info["name"] == "smpimain"]
+
+
+def test_a_simulation_that_outgrows_its_memory_is_ended(site: VirtualSite, tmp_path: Path) -> None:
+    simulator = Simulator(site, slots=1, limit_s=60, memory_bytes=2**20)
+    point: dict[str, Scalar] = {"N": 12000, "NB": 64, "grid": "2x4", "layout": "8x1", "blas": "atlas", "DEPTH": 1}
+    measured = simulator.run(virtual_plan(point, site.cluster), tmp_path / "run", StopRequest())
+    fault = measured.verdict.faults[0]
+    assert fault is not None
+    assert "of memory, more than its share of 0.0 GiB: use fewer --jobs" in fault.reason
+
+
+def test_without_simgrid_build_makes_the_others_and_says_how_to_get_it(
+    hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = home / "bin"
+    tools.mkdir()
+    for folder in os.environ["PATH"].split(":"):
+        for tool in Path(folder).glob("*") if Path(folder).is_dir() else ():
+            if tool.name not in {"smpicc", "smpirun"} and not (tools / tool.name).exists():
+                (tools / tool.name).symlink_to(tool)
+    monkeypatch.setenv("PATH", str(tools))
+    done = hpltune("build", "--blas", "reference")
+    assert done.returncode == 0, done.stderr
+    assert "hpltune setup --with simgrid" in done.stdout
+    refused = hpltune("tune", "--cluster", "kronos", "--space", "quick")
+    assert refused.returncode == 1
+    assert "hpltune setup --with simgrid" in refused.stderr
 
 
 def test_a_study_on_a_virtual_cluster_is_a_study(hpltune: Run) -> None:

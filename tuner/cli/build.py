@@ -4,7 +4,9 @@ from .common import BlasFiles, Json, Source
 
 
 def build(blas: BlasFiles = None, hpl_source: Source = None, as_json: Json = False) -> None:
-    """Build an xhpl for each BLAS on this machine and print where it is; `tune` does this by itself.
+    """Build an xhpl for each BLAS on this machine, and the simulated one, and print where they are.
+
+    `tune` does this by itself. The simulated one needs SimGrid; without it the others are built.
 
     Examples:
 

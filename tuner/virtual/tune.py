@@ -4,8 +4,18 @@ from ..engines.registry import make_engine
 from ..events import Notice
 from ..options import TuneOptions
 from ..study import Outcome
+from ..units import duration
+from .costs import Costs
 from .session import Bench, open_study
 from .site import VirtualSite
+
+
+def spent(site: VirtualSite, run_s: float) -> str:
+    """What the search would have cost on the real cluster, as a sentence."""
+    cluster = site.cluster
+    usd_per_hour = Costs().usd_per_hour(cluster.price_with(site.network), cluster.power_with(site.network))
+    money = "" if not usd_per_hour else f", about {usd_per_hour * run_s / 3600:.2f} US dollars"
+    return f"On the cluster itself this search would have taken {duration(run_s)} of HPL runs{money}."
 
 
 def tune_virtual(options: TuneOptions, name: str, site: VirtualSite, bench: Bench) -> Outcome:
@@ -27,6 +37,7 @@ def tune_virtual(options: TuneOptions, name: str, site: VirtualSite, bench: Benc
     try:
         ended = study.search(engine, options.repeats)
         bench.listener(Notice(f"Search ended: {ended}."))
+        bench.listener(Notice(spent(site, study.meter.run_s)))
         ranking = study.confirm(options.confirm)
     finally:
         study.simulator.close()
