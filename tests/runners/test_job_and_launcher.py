@@ -52,7 +52,7 @@ def test_oversubscribed_ranks_are_not_bound() -> None:
         (1, "There are not enough slots available in the system to satisfy the 4 slots", "fewer cores than ranks"),
         (127, "xhpl: error while loading shared libraries: libx.so: cannot open", "libx.so: cannot open"),
         (137, "mpirun noticed that process rank 1 exited on signal 9 (Killed).", "want of memory"),
-        (132, "", "an instruction this CPU does not have"),
+        (132, "", "an instruction this CPU lacks"),
         (139, "", "signal 11"),
         (1, "MPI_ABORT was invoked on rank 3 in communicator", "rank 3 aborted"),
         (1, ">>> Need at least 4 processes for these tests <<<", "HPL.dat needs 4 ranks"),
@@ -91,3 +91,27 @@ def test_an_mpi_without_a_launcher_is_said() -> None:
 
 def test_only_ends_are_final() -> None:
     assert [state.final for state in JobState] == [False, False, True, True, True, True]
+
+
+CAPTURED = {
+    "abort": "aborted the run",
+    "badelf": "not one this machine can execute",
+    "exit": "ended with",
+    "ill": "an instruction this CPU lacks",
+    "kill": "a rank was killed",
+    "mca": "no component",
+    "missing": "cannot find the program",
+    "over": "cannot give each rank cores",
+    "root": "refuses to run as root",
+    "segv": "signal 11",
+    "slots": "fewer cores than ranks",
+}
+
+
+@pytest.mark.parametrize(
+    "file", sorted((Path(__file__).parent / "data").glob("openmpi*.txt")), ids=lambda file: file.stem
+)
+def test_what_open_mpi_4_and_5_really_printed_is_explained(file: Path) -> None:
+    version, case, code = file.stem.split("-")
+    launcher = OpenMpi(Path("/m"), int(version[-1]), as_root=False)
+    assert CAPTURED[case] in launcher.explain(int(code), file.read_text(errors="replace"))

@@ -23,7 +23,7 @@ from tuner.stopping import StopRequest
 from tuner.virtual.batch import Simulated, Wish, simulate
 from tuner.virtual.plan import virtual_plan
 from tuner.virtual.published import published
-from tuner.virtual.reproduce import gain, tests, typical_error
+from tuner.virtual.reproduce import gain, simulate_tests, typical_error
 from tuner.virtual.simulator import Simulator
 from tuner.virtual.site import VirtualSite
 
@@ -69,7 +69,7 @@ def grown(cluster: VirtualCluster, count: int) -> VirtualCluster:
 
 def test_the_kronos_tests_are_predicted_as_well_as_promised(site: VirtualSite) -> None:
     figures = published("kronos")
-    rows = tests(site, figures, slots=2, limit_s=120, stop=StopRequest())
+    rows = simulate_tests(site, figures, slots=2, limit_s=120, stop=StopRequest())
     errors = {row.test.number: abs(row.error or 9.0) for row in rows}
     assert sum(row.test.role == "fitted" for row in rows) <= 3
     typical = typical_error(rows)
@@ -100,7 +100,8 @@ def test_a_slow_node_slows_the_whole_cluster(site: VirtualSite) -> None:
     usual = site.cluster.nodes[0]
     mixed = (usual.model_copy(update={"count": 7}), usual.model_copy(update={"count": 1, "speed": 0.5}))
     slow = site.cluster.model_copy(update={"nodes": mixed})
-    assert rate(run(site, slow)) < 0.75 * rate(run(site))
+    large: dict[str, Scalar] = {"N": 8000}
+    assert rate(run(site, slow, large)) < 0.8 * rate(run(site, params=large))
 
 
 def test_every_line_of_hpl_dat_can_be_simulated(site: VirtualSite) -> None:

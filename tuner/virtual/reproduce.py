@@ -65,7 +65,7 @@ class Found:
     flat: Ranked | None
 
 
-def tests(
+def simulate_tests(
     site: VirtualSite, published: Published, *, slots: int, limit_s: float, stop: StopRequest
 ) -> tuple[TestRow, ...]:
     """Simulate the published tests."""

@@ -17,7 +17,7 @@ from ..study_names import free_name
 from ..tune_command import INTERRUPTED, told
 from . import reproduce_report as report
 from .published import Published, published
-from .reproduce import Found, search, tests
+from .reproduce import Found, search, simulate_tests
 from .session import Bench, cores_here, open_study
 from .site import VirtualSite, cluster_dict
 
@@ -51,7 +51,7 @@ def run_reproduce(request: ReproduceRequest) -> int:
             site = VirtualSite.open(
                 load_cluster(found_in.cluster), places, None, lambda *step: listener(BuildStep(*step))
             )
-            rows = tests(site, found_in, slots=slots, limit_s=request.limit_s, stop=stop)
+            rows = simulate_tests(site, found_in, slots=slots, limit_s=request.limit_s, stop=stop)
         if stop.requested:
             return INTERRUPTED
         if not request.as_json:
