@@ -1,13 +1,14 @@
-/* Row exchanges of the update. A panel's exchange costs what the panel's before it did, in proportion to its columns, but
- * up to P^2 messages: beyond a few ranks, of every PERIOD panels WINDOW are simulated message by message, the last of them
- * measured, and for the others the processes of a column wait for each other and let the measured time pass. With look-ahead an exchange and the broadcast
- * of the next panel hold each other up, which no sample shows: then every message is simulated. */
+/* Row exchanges of the update. A panel's exchange takes as long as that of the panel before it, in proportion to its
+ * columns, and up to P^2 messages: beyond a few ranks, of every PERIOD panels WINDOW are simulated message by message, the
+ * last of them measured, and for the others the processes of a column wait for each other and let the measured time pass.
+ * With look-ahead an exchange and the broadcast of the next panel hold each other up, which no sample shows: then every
+ * message is simulated. */
 #include "virtual.h"
 #include <simgrid/barrier.h>
 #include <stdlib.h>
 
 enum { WINDOW = 2, PERIOD = 12 };
-enum { BINARY, LONG, KINDS };
+enum { BINARY, LONG };
 
 /* What the processes of one grid column share: they are in the same call, or one of two neighbouring ones. */
 typedef struct {
@@ -52,7 +53,7 @@ static void exchange(Swap *real, int kind, HPL_T_panel *sent, int *flag, HPL_T_p
 {
     Rank *rank = me();
     int n = limit < panel->n ? limit : panel->n, phase = panel->ia / panel->nb % PERIOD;
-    Sample *sample = &rank->swaps[kind * 2 + (n > panel->nb)];
+    Sample *sample = &rank->swaps[kind];
     if (model()->every_message || panel->algo->depth > 0 || n <= 0 || panel->jb <= 0) {
         rank->in_swap++;
         real(sent, flag, panel, limit);

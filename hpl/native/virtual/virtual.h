@@ -40,7 +40,7 @@ typedef struct {
     int failed_source, failed_tag;
     int announced;              /* a probe has met a message and not told of it */
     double exchange_s, exchange_sum_s; /* of a pivot exchange, measured */
-    Sample swaps[4];            /* by kind of exchange, and narrow or wide */
+    Sample swaps[2];            /* by kind of exchange */
     int swap_calls;
     double timer_began[HPL_NPTIMER], timer_sum[HPL_NPTIMER];
 } Rank;
