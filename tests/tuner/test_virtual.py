@@ -109,7 +109,7 @@ def test_every_line_of_hpl_dat_can_be_simulated(site: VirtualSite) -> None:
         {"grid": "8x1", "SWAP": "bin"}, {"grid": "4x2", "SWAP": "long", "EQUIL": "no"}, {"grid": "2x4", "DEPTH": 2},
         {"grid": "2x4", "L1": "notransposed", "U": "notransposed"}, {"PFACT": "left", "RFACT": "left", "NBMIN": 1},
         {"PFACT": "crout", "NDIV": 3}, {"BCAST": "Lng", "DEPTH": 1}, {"BCAST": "2rM"},
-        {"PMAP": "column", "grid": "2x4"},
+        {"PMAP": "column", "grid": "2x4"}, {"NB": 1500, "grid": "4x2", "N": 6000},
     )  # fmt: skip
     for params in several:
         assert 0 < rate(run(site, params=params)) < 28.1, params

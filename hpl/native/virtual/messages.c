@@ -2,7 +2,7 @@
 #include "virtual.h"
 #include <dlfcn.h>
 
-enum { HEAD = 2048, SHORT = 16384 };
+enum { SHORT = 4096 };
 
 #define RING const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm
 #define INTO void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm
@@ -110,14 +110,13 @@ int __wrap_MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status 
     return error;
 }
 
-/* Most messages carry parts of a matrix that does not exist. Of short ones the head is copied, which is where HPL has what
- * it decides with: input, timings, the row and place of a pivot. Where this SimGrid has no
- * such function all are, which takes longer and changes no result. */
+/* Most messages carry parts of a matrix that does not exist. Only short ones are copied: input, timings. Where this SimGrid
+ * has no such function all are, which takes longer and changes no result. */
 static void (*copy)(smx_activity_t comm, void *buffer, size_t bytes);
 
 static void copy_short(smx_activity_t comm, void *buffer, size_t bytes)
 {
-    copy(comm, buffer, bytes > SHORT ? 0 : bytes > HEAD ? HEAD : bytes);
+    copy(comm, buffer, bytes > SHORT ? 0 : bytes);
 }
 
 void drop_payloads(void)

@@ -80,6 +80,17 @@ void __wrap_HPL_pipid(HPL_T_panel *panel, int *K, int *IPID)
     *K = count;
 }
 
+/* What an exchange would have told: the pivot that everybody knows. */
+static void settle_pivot(HPL_T_panel *panel, int II, int JJ, double *W)
+{
+    int row = pivot_row(panel->ia + JJ, global_rows(panel));
+    W[0] = 2;
+    W[1] = owner(row, panel) == panel->grid->myrow ? local_row(row, panel) - (panel->ii + II) : 0;
+    W[2] = row;
+    W[3] = owner(row, panel);
+    panel->DPIV[JJ] = row;
+}
+
 /* The columns of a panel exchange their pivot rows in lock step, one like the other: of every PERIOD the first WINDOW
  * are simulated message by message, half of them to fall into step and half to be measured; the others cost the mean. */
 enum { WINDOW = 8, PERIOD = 64 };
@@ -100,12 +111,7 @@ void __wrap_HPL_pdmxswp(HPL_T_panel *panel, const int M, const int II, const int
         if (phase == WINDOW - 1)
             rank->exchange_s = rank->exchange_sum_s / (WINDOW - WINDOW / 2);
     } else {
-        int row = pivot_row(panel->ia + JJ, global_rows(panel));
-        W[0] = 2;
-        W[1] = owner(row, panel) == panel->grid->myrow ? local_row(row, panel) - (panel->ii + II) : 0;
-        W[2] = row;
-        W[3] = owner(row, panel);
-        panel->DPIV[JJ] = row;
         spend(rank->exchange_s);
     }
+    settle_pivot(panel, II, JJ, W);
 }
