@@ -80,6 +80,7 @@ def _build(source: HplSource, simgrid: SimGrid, own: list[Path], xhpl: Xhpl, ste
         run_compiler([str(simgrid.smpicc), *flags, *headers, "-c", str(path), "-o", str(target)], os.environ, xhpl.log)
 
     in_parallel(compile_one, jobs, lambda job: f"compiling {job[0].name} for SimGrid", step)
+    step("linking the simulated xhpl", 1, 1)
     wrapped = (*WRAPPED, "fopen") if source.kind == "hpcc" else WRAPPED
     draft = folder / "draft"
     program = ["-o", str(draft), *(str(target) for _, target, _ in jobs), *(f"-Wl,--wrap={name}" for name in wrapped)]

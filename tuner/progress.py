@@ -44,7 +44,7 @@ class PlainLines:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._label = ""
+        self._labels: dict[int, str] = {}
 
     def __call__(self, event: Event) -> None:
         """Print the event, if it is worth a line."""
@@ -53,10 +53,10 @@ class PlainLines:
                 self._print(text)
             case PhaseStarted(name, runs):
                 self._print(f"{PHASES[name]}{f' ({runs} runs)' if runs else ''}")
-            case TrialStarted(label=label):
-                self._label = label
-            case TrialEnded():
-                self._print(line(event, self._label))
+            case TrialStarted(number=number, label=label):
+                self._labels[number] = label
+            case TrialEnded(record=record):
+                self._print(line(event, self._labels.pop(record.number, "")))
             case BuildStep(text, done, total) if text.startswith("linking") or done == total:
                 self._print(f"Building xhpl: {text}")
             case _:
@@ -88,7 +88,7 @@ class LiveDisplay:
             console=console,
             transient=True,
         )
-        self._trial: TaskID | None = None
+        self._trials: dict[int, TaskID] = {}
         self._build = self._progress.add_task("", total=1, note="", visible=False)
         self._budget = self._progress.add_task("study", total=None, note="", visible=False)
 
@@ -111,20 +111,20 @@ class LiveDisplay:
                 )
             case TrialStarted(number=number, label=label, expected_s=expected_s):
                 note = "" if expected_s is None else f"about {duration(expected_s)}"
-                self._trial = self._progress.add_task(f"#{number} {label}", total=1.0, note=note)
-            case TrialProgress(fraction=fraction, elapsed_s=elapsed_s) if self._trial is not None:
+                self._trials[number] = self._progress.add_task(f"#{number} {label}", total=1.0, note=note)
+            case TrialProgress(number=number, fraction=fraction, elapsed_s=elapsed_s) if number in self._trials:
                 left_s = elapsed_s * (1 / fraction - 1) if fraction > 0.02 else None
                 note = "" if left_s is None else f"{duration(left_s)} left"
-                self._progress.update(self._trial, completed=fraction, note=note)
+                self._progress.update(self._trials[number], completed=fraction, note=note)
             case TrialEnded():
                 self._end_trial(event)
             case _:
                 pass
 
     def _end_trial(self, event: TrialEnded) -> None:
-        if self._trial is not None:
-            self._progress.remove_task(self._trial)
-            self._trial = None
+        task = self._trials.pop(event.record.number, None)
+        if task is not None:
+            self._progress.remove_task(task)
         if event.remaining_s is not None:
             left_s = max(event.remaining_s, 0.0)
             best = "" if event.best_gflops is None else f", best {event.best_gflops:.2f} GFLOPS"

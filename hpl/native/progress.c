@@ -10,10 +10,8 @@ int __wrap_HPL_binit(HPL_T_panel *panel);
 int __wrap_HPL_binit(HPL_T_panel *panel)
 {
     static double began_s;
-    static int rank = -1;
-    if (rank < 0)
-        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0) {
+    static int unheard;
+    if (panel->grid->iam == 0 && !unheard) {
         char line[128];
         int length, N = panel->pmat->n;
         if (panel->ia == 0)
@@ -21,7 +19,7 @@ int __wrap_HPL_binit(HPL_T_panel *panel)
         length = snprintf(line, sizeof line, "hpltune-panel {\"N\": %d, \"column\": %d, \"time_s\": %.3f}\n", N, panel->ia,
                           HPL_ptimer_walltime() - began_s);
         if (write(STDERR_FILENO, line, (size_t)length) < 0)
-            rank = 1; /* nobody listens any more */
+            unheard = 1; /* nobody listens any more */
     }
     return __real_HPL_binit(panel);
 }

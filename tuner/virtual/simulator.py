@@ -2,6 +2,7 @@
 
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,12 +10,14 @@ from pathlib import Path
 import psutil
 
 from hpl.flops import flop_count
+from hpl.witness import parse_panels
 from runners.base import JobId
 from runners.job import Job
 from runners.launchers.smpi import HOSTS, MODEL, PLATFORM, Smpi, SmpiNetwork
 from runners.local import LocalRunner
 from runners.paths import RunPaths
 from runners.status import JobState, JobStatus
+from runners.tail import Tail
 from runners.virtual.cost_model import cost_model
 from runners.virtual.platform import Setup, host_file, platform_xml
 
@@ -39,6 +42,8 @@ class Pending:
     runner: LocalRunner
     job: JobId
     started_at: datetime
+    tail: Tail
+    on_fraction: Callable[[float, float], None]
     outgrown: str = ""
     status: JobStatus | None = None
 
@@ -69,8 +74,13 @@ class Simulator:
         """Whether nothing runs."""
         return not self._pending
 
-    def start(self, plan: VirtualPlan, directory: Path) -> None:
+    def start(
+        self, plan: VirtualPlan, directory: Path, on_fraction: Callable[[float, float], None] = lambda *_: None
+    ) -> None:
         """Write the run's folder and start it.
+
+        Args:
+            on_fraction: told the part of HPL's operations that is done, and the real seconds since the start.
 
         Raises:
             RunnerError, OSError: it cannot be started.
@@ -91,7 +101,9 @@ class Simulator:
             walltime_s=self.limit_s,
             launcher_environment=environment,
         )
-        self._pending.append(Pending(plan, directory, runner, runner.submit(job), datetime.now(UTC)))
+        started = runner.submit(job)
+        tail = Tail(RunPaths(directory).stderr)
+        self._pending.append(Pending(plan, directory, runner, started, datetime.now(UTC), tail, on_fraction))
 
     def next_result(self, stop: StopRequest) -> tuple[VirtualPlan, Measured]:
         """Wait for the simulation that was started first. All of them are watched meanwhile."""
@@ -121,6 +133,10 @@ class Simulator:
         pending.status = pending.runner.poll([pending.job])[pending.job]
         if pending.status.state.final:
             return
+        panels = parse_panels("\n".join(pending.tail.lines()))
+        if panels:
+            elapsed_s = (datetime.now(UTC) - pending.started_at).total_seconds()
+            pending.on_fraction(panels[-1].fraction, elapsed_s)
         if stop.at_once:
             pending.runner.cancel([pending.job])
         resident = pending.runner.resident_bytes(pending.job)

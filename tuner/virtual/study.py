@@ -13,7 +13,7 @@ from search_spaces.space import SearchSpace
 
 from ..budget import Meter
 from ..engines.base import Engine
-from ..events import Listener, PhaseStarted, TrialEnded, TrialStarted
+from ..events import Listener, PhaseStarted, TrialEnded, TrialProgress, TrialStarted
 from ..judge import Fault
 from ..loop import FINALISTS, outcome_of, retell
 from ..plan import PlanError, Scalar, label
@@ -133,7 +133,12 @@ class VirtualStudy:
         try:
             plan = virtual_plan(params, self.site.cluster, key, repeat)
             self.listener(TrialStarted(begun.number, str(kind), _label(plan), None))
-            self.simulator.start(plan, self._folder(begun))
+            number = begun.number
+
+            def on_fraction(fraction: float, elapsed_s: float) -> None:
+                self.listener(TrialProgress(number, fraction, elapsed_s))
+
+            self.simulator.start(plan, self._folder(begun), on_fraction)
         except PlanError as error:
             return self._commit(rejected(begun, Fault(Invalidity.CONSTRAINTS, str(error))))
         except (RunnerError, OSError) as error:
