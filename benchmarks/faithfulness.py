@@ -4,7 +4,7 @@
     python benchmarks/faithfulness.py hosts              # four hosts in network namespaces on this machine; needs root
     python benchmarks/faithfulness.py machine --rounds 7 --json out.json
 
-The model is calibrated in the same session, in turn with the HPL runs, and no HPL run takes part in the fit.
+The model is calibrated at the same time, in turn with the HPL runs, and no HPL run takes part in the fit.
 """
 
 import argparse
