@@ -92,12 +92,15 @@ def build_calibrator(recipe: Recipe, search: SearchPaths, on_step: OnStep | None
         return Xhpl(program, xhpl.key, xhpl.log)
     with FileLock(common / "lock"):
         objects = [path for path in _objects(recipe, common, lambda *_: None) if path.stem not in MAINS]
-        headers = ["-I", str(recipe.source.root / "include"), "-include", str(NATIVE / "mpi1_compat.h")]
-        if recipe.source.include is not None:
-            headers += ["-I", str(recipe.source.include)]
         draft = program.with_suffix(f".{os.getpid()}")
         arguments = link_arguments(recipe.library, search, program.parent, program.parent)
-        sources = [*recipe.flags, *OWN_FLAGS, *headers, str(NATIVE / "calibrate.c"), *map(str, objects)]
+        sources = [
+            *recipe.flags,
+            *OWN_FLAGS,
+            *header_flags(recipe.source),
+            str(NATIVE / "calibrate.c"),
+            *map(str, objects),
+        ]
         wrap = "-Wl,--wrap=HPL_binit"
         _compile(recipe.mpi, ["-o", str(draft), *sources, wrap, *arguments, "-ldl", "-lm"], xhpl.log)
         draft.replace(program)
@@ -122,6 +125,12 @@ def witness_library(mpi: Mpi, search: SearchPaths) -> Path | None:
     return path
 
 
+def header_flags(source: HplSource) -> list[str]:
+    """Where a compiler finds the headers of a source, and ours that hide MPI-1."""
+    folders = [source.root / "include", *([source.include] if source.include is not None else [])]
+    return [*(f"-I{folder}" for folder in folders), "-include", str(NATIVE / "mpi1_compat.h")]
+
+
 def _objects(recipe: Recipe, folder: Path, step: OnStep) -> list[Path]:
     """HPL's objects, compiled at most once into `folder`; those of src/blas once for each prefix of BLAS symbols."""
     prefix = recipe.library.symbol_prefix
@@ -135,9 +144,7 @@ def _objects(recipe: Recipe, folder: Path, step: OnStep) -> list[Path]:
     jobs = [(path, "hpl", recipe.flags) for path in rest]
     jobs += [(path, f"blas-{prefix or 'plain'}", (*recipe.flags, *renames)) for path in blas]
     jobs += [(path, "own", OWN_FLAGS) for path in own]
-    headers = ["-I", str(root / "include"), "-include", str(NATIVE / "mpi1_compat.h")]
-    if recipe.source.include is not None:
-        headers += ["-I", str(recipe.source.include)]
+    headers = header_flags(recipe.source)
     plan = [(path, folder / kind / f"{path.stem}.o", flags) for path, kind, flags in jobs]
     missing = [job for job in plan if not job[1].is_file()]
 

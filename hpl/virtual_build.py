@@ -5,14 +5,13 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from .build import NATIVE, OWN_FLAGS, Xhpl
+from .build import NATIVE, OWN_FLAGS, ROUTINES, Xhpl, header_flags
 from .compiling import BuildError, OnStep, digest, in_parallel, run_compiler
 from .search import SearchPaths
 from .simgrid import SimGrid
 from .source import HplSource
 
 VIRTUAL = NATIVE / "virtual"
-ROUTINES = ("dgemm", "dtrsm", "dgemv", "dger", "dtrsv", "dswap", "dcopy", "daxpy", "dscal", "idamax")
 FLAGS = (
     "-O2",
     "-DSMPI_NO_OVERRIDE_MALLOC",
@@ -69,9 +68,7 @@ def _build(source: HplSource, simgrid: SimGrid, own: list[Path], xhpl: Xhpl, ste
         for path in (source.root / part).rglob("*.c")
         if path.stem not in REPLACED and path.parent.name != "blas"
     )
-    headers = ["-I", str(source.root / "include"), "-include", str(NATIVE / "mpi1_compat.h")]
-    if source.include is not None:
-        headers += ["-I", str(source.include)]
+    headers = header_flags(source)
     jobs = [(path, folder / f"{path.parent.name}-{path.stem}.o", ("-w", *FLAGS)) for path in theirs]
     jobs += [(path, folder / f"own-{path.stem}.o", (*OWN_FLAGS, *FLAGS)) for path in own]
 

@@ -88,7 +88,7 @@ class Evaluator:
         directory.mkdir(parents=True, exist_ok=True)
         paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
         began = time.monotonic()
-        status = self._run(self._job(plan, xhpl, directory, walltime_s), paths, on_panel, stop)
+        status = self.run_job(self._job(plan, xhpl, directory, walltime_s), on_panel, stop)
         cost_s = time.monotonic() - began
         stdout, stderr = paths.read_stdout(), paths.read_stderr()
         return Measured(
@@ -128,9 +128,14 @@ class Evaluator:
             oversubscribe=plan.oversubscribe,
         )
 
-    def _run(self, job: Job, paths: RunPaths, on_panel: Callable[[Panel], None], stop: StopRequest) -> JobStatus:
+    def run_job(self, job: Job, on_panel: Callable[[Panel], None], stop: StopRequest) -> JobStatus:
+        """Start a job and wait for its end, telling of panels and looking whether it shall be ended at once.
+
+        Raises:
+            RunnerError: it cannot be started.
+        """
         job_id = self.runner.submit(job)
-        tail = Tail(paths.stderr)
+        tail = Tail(RunPaths(job.directory).stderr)
         while True:
             status = self.runner.poll([job_id])[job_id]
             for panel in parse_panels("\n".join(tail.lines())):

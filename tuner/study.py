@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
-from results.record import Kind, Study, TrialRecord
+from results.record import Kind, TrialRecord
 from results.statistics import Ranked
 from results.store import Store
-from search_spaces.load import load, space_text, wants_all_blas
+from search_spaces.load import load, wants_all_blas
 from search_spaces.space import SearchSpace
 
 from .budget import Meter
@@ -24,6 +23,7 @@ from .problem_size import SMALLEST_N, STEP, Extrapolation, Sample, affordable_n,
 from .simulated_starts import simulated_best
 from .site import Site
 from .stopping import StopRequest
+from .stored_study import MachineFacts, begin
 from .textbook import full_memory_n
 from .units import duration
 from .versions import versions
@@ -69,7 +69,7 @@ def tune(
         TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
     """
     site = workshop.site
-    earlier = _begin(store, name, options, workshop)
+    earlier = begin(store, name, options, lambda: _facts(options, workshop), run="trial")
     text = store.study(name).space_text
     space = load_space(options, site, _study_n(earlier) or SMALLEST_N, text)
     workshop.build(*_programs(space, site), listener)
@@ -106,27 +106,15 @@ def load_space(options: TuneOptions, site: Site, N: int, text: str) -> SearchSpa
     return load(options.space, machine, options.overrides, text)
 
 
-def _begin(store: Store, name: str, options: TuneOptions, workshop: Workshop) -> Sequence[TrialRecord]:
-    site, source = workshop.site, workshop.evaluator.source
-    if name in {study.name for study in store.studies()}:
-        store.abandon_running(name, "hpltune was killed while this trial ran")
-        return store.records(name)
-    store.create_study(
-        Study(
-            name=name,
-            created_at=datetime.now(UTC),
-            space_name=options.space,
-            space_text=space_text(options.space),
-            engine=options.engine,
-            options=options.to_json(),
-            host=site.host.to_dict(),
-            rpeak_gflops=site.rpeak.gflops,
-            price_usd=options.price_usd,
-            power_w=options.power_w,
-            versions=versions(site, source),
-        )
+def _facts(options: TuneOptions, workshop: Workshop) -> MachineFacts:
+    site = workshop.site
+    return MachineFacts(
+        host=site.host.to_dict(),
+        rpeak_gflops=site.rpeak.gflops,
+        price_usd=options.price_usd,
+        power_w=options.power_w,
+        versions=versions(site, workshop.evaluator.source),
     )
-    return ()
 
 
 def _programs(space: SearchSpace, site: Site) -> tuple[Sequence[str], Sequence[int]]:

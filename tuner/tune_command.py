@@ -88,7 +88,7 @@ def _real(
 def _virtual(
     name: str, options: TuneOptions, store: Store, places: Places, listener: Listener, stop: StopRequest
 ) -> Outcome:
-    cluster = cluster_from(dict(options.cluster or {}))
+    cluster = cluster_from(options.cluster or {})
     site = VirtualSite.open(cluster, places, options.hpl_source, lambda *step: listener(BuildStep(*step)))
     listener(Notice(f"Study {name}: space {options.space}, engine {options.engine}, {options.budget}"))
     listener(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..job import Job
+from .base import last_words
 
 _OBJECTS = {"l3cache": "l3cache", "numa": "numa", "socket": "package"}
 
@@ -75,9 +76,7 @@ class OpenMpi:
                 match = re.search(pattern, said)
                 if match:
                     return match.expand(sentence) if "\\" in sentence else sentence
-        last = [line.strip() for line in stderr.splitlines() if line.strip(" -") and not line.startswith("hpltune-")]
-        ended = f"mpirun ended by signal {-exit_code}" if exit_code < 0 else f"mpirun ended with code {exit_code}"
-        return f"{ended}: {last[-1]}" if last else ended
+        return last_words("mpirun", exit_code, stderr)
 
     def _binding(self, job: Job) -> list[str]:
         over = ":OVERSUBSCRIBE" if job.oversubscribe else ""

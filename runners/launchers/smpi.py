@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..job import Job
+from .base import last_words
 
 PLATFORM = "platform.xml"
 HOSTS = "hosts"
@@ -74,6 +75,4 @@ class Smpi:
         match = re.search(r"hpltune-virtual: (.+)", stderr)
         if match:
             return f"the simulation: {match[1]}"
-        last = [line.strip() for line in stderr.splitlines() if line.strip() and not line.startswith("hpltune-")]
-        ended = f"SimGrid ended by signal {-exit_code}" if exit_code < 0 else f"SimGrid ended with code {exit_code}"
-        return f"{ended}: {last[-1]}" if last else ended
+        return last_words("SimGrid", exit_code, stderr)

@@ -215,6 +215,11 @@ class VirtualCluster(Part):
         """Nodes x cores x clock x operations per cycle, as the TOP500 counts."""
         return sum(group.count * group.cores * group.clock_ghz * group.flops_per_cycle for group in self.nodes)
 
+    @property
+    def default_network(self) -> str:
+        """The network a launch uses where none is named."""
+        return next(iter(self.networks))
+
     def price_with(self, network: str) -> float | None:
         """US dollars of the cluster with one of its networks, or None where nothing is said."""
         total = sum(group.count * group.price_usd for group in self.nodes) + self.networks[network].switch.price_usd

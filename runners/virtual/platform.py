@@ -106,13 +106,13 @@ def host_file(cluster: VirtualCluster, ranks: int, *, spread: bool = False) -> s
 
 
 def _leaf(setup: Setup, number: int, nodes: range, speeds: Sequence[float]) -> str:
-    half_us = setup.link.latency_us / 2
+    half_us, bytes_s = setup.link.latency_us / 2, setup.bandwidth_bytes_s()
     lines = [f'<zone id="leaf{number}" routing="Cluster">\n']
     for node in nodes:
         cores = setup.cluster.node_list[node].cores
         lines.append(
             f'<host id="n{node}" speed="{speeds[node]:.9g}Gf" core="{cores}"/>\n'
-            f'<link id="l{node}" bandwidth="{setup.bandwidth_bytes_s():.9g}Bps" latency="{half_us:.9g}us" '
+            f'<link id="l{node}" bandwidth="{bytes_s:.9g}Bps" latency="{half_us:.9g}us" '
             f'sharing_policy="SPLITDUPLEX"/>\n'
             f'<host_link id="n{node}" up="l{node}_UP" down="l{node}_DOWN"/>\n'
         )

@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,13 +39,9 @@ def simulate(
     slots: int,
     limit_s: float,
     stop: StopRequest,
-    on_done: Callable[[int], None] = lambda _: None,
     every_message: bool | None = None,
 ) -> list[Simulated]:
     """Simulate configurations, several at a time.
-
-    Args:
-        on_done: told how many have ended.
 
     Returns:
         One result a wish, in their order; fewer where the user stopped it.
@@ -64,7 +60,6 @@ def simulate(
         found[number] = Simulated(
             result.gflops if result else None, measured.cost_s if result else None, fault.reason if fault else ""
         )
-        on_done(len(found))
 
     try:
         for number, wish in enumerate(wishes):

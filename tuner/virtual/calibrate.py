@@ -23,7 +23,6 @@ from .batch import Simulated, Wish, simulate
 from .figures import Figures, parse_figures, pooled, this_machine
 from .site import VirtualSite
 
-POLL_S = 0.05
 CALIBRATOR_LIMIT_S = 600.0
 CACHE_KIB = 512.0
 """Second-level cache of a core where the kernel does not tell."""
@@ -173,12 +172,7 @@ def _run_calibrator(workshop: Workshop, blas: str, kernel: str, folder: Path, st
         walltime_s=CALIBRATOR_LIMIT_S,
         launcher_environment=dict(site.mpi.environment),
     )
-    runner = evaluator.runner
-    job_id = runner.submit(job)
-    while not (status := runner.poll([job_id])[job_id]).state.final:
-        if stop.at_once:
-            runner.cancel([job_id])
-        time.sleep(POLL_S)
+    status = evaluator.run_job(job, lambda _: None, stop)
     if status.exit_code != 0 and not stop.requested:
         raise TunerError(f"timing {blas}'s routines failed: {status.message}")
     return RunPaths(folder).read_stdout()

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from runners.virtual.cluster import VirtualCluster
+
 
 @dataclass(frozen=True)
 class Costs:
@@ -15,8 +17,9 @@ class Costs:
     years: float = 4.0
     usd_per_kwh: float = 0.25
 
-    def usd_per_hour(self, price_usd: float | None, power_w: float | None) -> float | None:
-        """Of the whole machine; None where neither price nor power is known."""
+    def usd_per_hour(self, cluster: VirtualCluster) -> float | None:
+        """Of a cluster with its default network; None where neither price nor power is known."""
+        price_usd, power_w = (told(cluster.default_network) for told in (cluster.price_with, cluster.power_with))
         if price_usd is None and power_w is None:
             return None
         return (price_usd or 0.0) / (self.years * 8766.0) + (power_w or 0.0) / 1000.0 * self.usd_per_kwh

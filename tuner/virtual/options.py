@@ -50,9 +50,8 @@ def virtual_budget_s(text: str, cluster: Mapping[str, Any] | None) -> float:
         return parse_duration_s(text, "--budget")
     if cluster is None:
         raise TunerError(f"--budget {text}: money is for virtual clusters; write a time, for example 1h30m")
-    found = cluster_from(dict(cluster))
-    network = next(iter(found.networks))
-    usd_per_hour = Costs().usd_per_hour(found.price_with(network), found.power_with(network))
+    found = cluster_from(cluster)
+    usd_per_hour = Costs().usd_per_hour(found)
     if not usd_per_hour:
         raise TunerError(f"--budget {text}: {found.name} says neither price_usd nor power_w")
     if float(money[1]) <= 0:

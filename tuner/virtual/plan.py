@@ -82,7 +82,7 @@ def _setup(params: Mapping[str, Scalar], cluster: VirtualCluster, key: str, repe
     without = [name for name in params if name.startswith("mpi.")] + [f"net.{name}" for name in unknown]
     if without:
         raise PlanError(f"{', '.join(without)}: without meaning on a virtual cluster")
-    network = str(net.get(NETWORK, next(iter(cluster.networks))))
+    network = str(net.get(NETWORK, cluster.default_network))
     if network not in cluster.networks:
         raise PlanError(f"net.network = {network}: {cluster.name} has {', '.join(cluster.networks)}")
     if str(params["blas"]) not in cluster.blas:

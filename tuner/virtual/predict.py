@@ -95,7 +95,7 @@ def run_predict(request: PredictRequest) -> int:
 
 def network_of(design: Design) -> str:
     """The network a design is held to: the one it names, or the cluster's first."""
-    return design.network or next(iter(design.cluster.networks))
+    return design.network or design.cluster.default_network
 
 
 def _tuned(request: PredictRequest, design: Design, site: VirtualSite, bench: Bench) -> Prediction | None:

@@ -1,20 +1,19 @@
 """Opening a study on a virtual cluster: what `tune --cluster`, `reproduce` and `predict` have in common."""
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
-from results.record import Kind, Study, TrialRecord
+from results.record import Kind
 from results.store import Store
-from search_spaces.load import load, space_text
+from search_spaces.load import load
 
 from ..budget import Meter
 from ..clock import ToldClock
 from ..events import Listener
 from ..options import TuneOptions
 from ..stopping import StopRequest
+from ..stored_study import MachineFacts, begin
 from .simulator import Simulator
 from .site import VirtualSite
 from .study import VirtualStudy
@@ -42,7 +41,7 @@ def open_study(name: str, options: TuneOptions, site: VirtualSite, bench: Bench)
     Raises:
         SpaceError, ResultsError: a sentence says what prevents the study.
     """
-    earlier = _stored(name, options, site, bench.store)
+    earlier = begin(bench.store, name, options, lambda: _facts(options, site), run="simulation")
     overrides = {"binding": ["core"], **(options.overrides or {})}
     N = study_n(site, options)
     space = load(options.space, site.machine(N), overrides, bench.store.study(name).space_text)
@@ -75,24 +74,12 @@ def cores_here() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _stored(name: str, options: TuneOptions, site: VirtualSite, store: Store) -> Sequence[TrialRecord]:
-    if name in {study.name for study in store.studies()}:
-        store.abandon_running(name, "hpltune was killed while this simulation ran")
-        return store.records(name)
-    cluster, network = site.cluster, site.network
-    store.create_study(
-        Study(
-            name=name,
-            created_at=datetime.now(UTC),
-            space_name=options.space,
-            space_text=space_text(options.space),
-            engine=options.engine,
-            options=options.to_json(),
-            host=site.facts(),
-            rpeak_gflops=options.rpeak_gflops or cluster.rpeak_gflops,
-            price_usd=options.price_usd or cluster.price_with(network),
-            power_w=options.power_w or cluster.power_with(network),
-            versions=site.versions(),
-        )
+def _facts(options: TuneOptions, site: VirtualSite) -> MachineFacts:
+    cluster = site.cluster
+    return MachineFacts(
+        host=site.facts(),
+        rpeak_gflops=options.rpeak_gflops or cluster.rpeak_gflops,
+        price_usd=options.price_usd or cluster.price_with(cluster.default_network),
+        power_w=options.power_w or cluster.power_with(cluster.default_network),
+        versions=site.versions(),
     )
-    return ()

@@ -69,11 +69,6 @@ class Simulator:
         """Whether another simulation may start."""
         return len(self._pending) < self.slots
 
-    @property
-    def idle(self) -> bool:
-        """Whether nothing runs."""
-        return not self._pending
-
     def start(
         self, plan: VirtualPlan, directory: Path, on_fraction: Callable[[float, float], None] = lambda *_: None
     ) -> None:
@@ -152,8 +147,8 @@ class Simulator:
         stdout, asked = paths.read_stdout(), pending.plan.trial.runs[0]
         if pending.outgrown:
             status = JobStatus(JobState.FAILED, status.exit_code, pending.outgrown)
-        simulator, nodes = f"SimGrid {self.site.simgrid.version}", len(self.site.cluster.node_list)
-        verdict = judge_simulated(asked, status, stdout, simulator, nodes)
+        nodes = len(self.site.cluster.node_list)
+        verdict = judge_simulated(asked, status, stdout, self.site.simulator, nodes)
         rate = verdict.results[0].gflops if verdict.results else 0.0
         return Measured(
             verdict=verdict,

@@ -1,5 +1,6 @@
 """A virtual cluster as searches and reports see it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -11,14 +12,13 @@ from hpl.simgrid import SimGrid, find_simgrid
 from hpl.sizing import Node, n_for_memory, process_grids
 from hpl.source import HplSource, obtain
 from hpl.virtual_build import build_virtual
+from results.record import SIMULATOR
 from runners.virtual.cluster import GIB, VirtualCluster
-from runners.virtual.load import checked_cluster, load_cluster
+from runners.virtual.load import checked_cluster
 from search_spaces.machine import BlasFacts, Machine
 
 from ..places import Places
 
-WHOLE_MEMORY = 0.8
-"""Part of a node's memory the matrix takes where N is not given, as HPL's FAQ advises."""
 STEP = 64
 
 
@@ -48,9 +48,9 @@ class VirtualSite:
         return cls(cluster, simgrid, source, program.path, program.key)
 
     @property
-    def network(self) -> str:
-        """The default network."""
-        return next(iter(self.cluster.networks))
+    def simulator(self) -> str:
+        """Name and version of what stands for the machine."""
+        return f"SimGrid {self.simgrid.version}"
 
     def machine(self, N: int) -> Machine:
         """The facts a search space needs."""
@@ -63,9 +63,11 @@ class VirtualSite:
         least = min(node.memory_gib / node.cores for node in self.cluster.nodes)
         return int(least * self.cluster.cores * GIB)
 
-    def largest_n(self, fraction: float = WHOLE_MEMORY) -> int:
-        """The N that fills so much of the memory."""
-        return largest_n(self.cluster, fraction)
+    def largest_n(self, fraction: float) -> int:
+        """The N whose matrix fills so much of every node's memory, with all cores on the squarest grid."""
+        nodes = [Node(int(group.memory_gib * GIB), group.cores) for group in self.cluster.node_list]
+        P, Q = process_grids(self.cluster.cores)[0]
+        return n_for_memory(nodes, fraction=fraction, NB=STEP, P=P, Q=Q)
 
     def facts(self) -> dict[str, Any]:
         """What a study says of its machine."""
@@ -84,16 +86,9 @@ class VirtualSite:
         return {
             "hpltune": version("hpltune"),
             "hpl": f"{self.source.version} ({self.source.origin})",
-            "simulator": f"SimGrid {self.simgrid.version}",
+            SIMULATOR: self.simulator,
             "optuna": version("optuna"),
         }
-
-
-def largest_n(cluster: VirtualCluster, fraction: float) -> int:
-    """The N whose matrix fills so much of every node's memory, with all cores on the squarest grid."""
-    nodes = [Node(int(group.memory_gib * GIB), group.cores) for group in cluster.node_list]
-    P, Q = process_grids(cluster.cores)[0]
-    return n_for_memory(nodes, fraction=fraction, NB=STEP, P=P, Q=Q)
 
 
 def cluster_dict(cluster: VirtualCluster) -> dict[str, Any]:
@@ -101,10 +96,10 @@ def cluster_dict(cluster: VirtualCluster) -> dict[str, Any]:
     return cluster.model_dump(mode="json", exclude_defaults=True)
 
 
-def cluster_from(stored: dict[str, Any] | str) -> VirtualCluster:
-    """A stored cluster, or that of a name or file.
+def cluster_from(stored: Mapping[str, Any]) -> VirtualCluster:
+    """The cluster that was stored with a study.
 
     Raises:
         runners.virtual.load.ClusterFileError: it cannot be used.
     """
-    return load_cluster(stored) if isinstance(stored, str) else checked_cluster("the stored cluster", stored)
+    return checked_cluster("the stored cluster", stored)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from results.record import Invalidity, Kind, TrialRecord, TrialState
+from results.record import SIMULATOR, Invalidity, Kind, TrialRecord, TrialState
 from results.statistics import Ranked, rank
 from results.store import Store
 from runners.errors import RunnerError
@@ -147,9 +147,8 @@ class VirtualStudy:
 
     def _end(self, begun: TrialRecord) -> TrialRecord:
         plan, measured = self.simulator.next_result(self.stop)
-        versions = {"simulator": f"SimGrid {self.site.simgrid.version}"}
         record = finished(begun, plan.trial, measured, self._folder(begun))
-        return self._commit(replace(record, versions=versions))
+        return self._commit(replace(record, versions={SIMULATOR: self.site.simulator}))
 
     def _folder(self, begun: TrialRecord) -> Path:
         return self.runs / self.name / f"{begun.number:05d}"
@@ -159,9 +158,7 @@ class VirtualStudy:
         cost_s = record.cost_s or 0.0
         self.meter.charge(cost_s, trial=record.kind is Kind.SEARCH)
         self.meter.clock.sleep(cost_s)
-        if record.ranked:
-            self.best_gflops = max(self.best_gflops or 0.0, record.gflops or 0.0)
-            self.expected_s = max(self.expected_s, cost_s)
+        self._note(record)
         self.listener(TrialEnded(record, self.best_gflops, self.meter.wall_s, self.meter.remaining_s()))
         return record
 
@@ -169,6 +166,9 @@ class VirtualStudy:
         """Take a search trial of an earlier session into account."""
         self.meter.charge(record.cost_s or 0.0, trial=True)
         self._earlier.append(record)
+        self._note(record)
+
+    def _note(self, record: TrialRecord) -> None:
         if record.ranked:
             self.best_gflops = max(self.best_gflops or 0.0, record.gflops or 0.0)
             self.expected_s = max(self.expected_s, record.cost_s or 0.0)

@@ -12,8 +12,7 @@ from .site import VirtualSite
 
 def spent(site: VirtualSite, run_s: float) -> str:
     """What the search would have cost on the real cluster, as a sentence."""
-    cluster = site.cluster
-    usd_per_hour = Costs().usd_per_hour(cluster.price_with(site.network), cluster.power_with(site.network))
+    usd_per_hour = Costs().usd_per_hour(site.cluster)
     money = "" if not usd_per_hour else f", about {usd_per_hour * run_s / 3600:.2f} US dollars"
     return f"On the cluster itself this search would have taken {duration(run_s)} of HPL runs{money}."
 

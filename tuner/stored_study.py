@@ -1,0 +1,56 @@
+"""The beginning of a study in the store: a new one, or the one that was stopped."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from results.record import Study, TrialRecord
+from results.store import Store
+from search_spaces.load import space_text
+
+from .options import TuneOptions
+
+
+@dataclass(frozen=True)
+class MachineFacts:
+    """What a study keeps of the machine it runs on; names, units and None as in `Study`."""
+
+    host: Mapping[str, object]
+    rpeak_gflops: float | None
+    price_usd: float | None
+    power_w: float | None
+    versions: Mapping[str, str]
+
+
+def begin(
+    store: Store, name: str, options: TuneOptions, facts: Callable[[], MachineFacts], *, run: str
+) -> Sequence[TrialRecord]:
+    """Create the study, or go on with the stored one of that name.
+
+    Args:
+        facts: looked up for a new study only.
+        run: what a trial is called in the sentence about one that was killed.
+
+    Returns:
+        The trials of earlier times; those that were running when hpltune was killed are ended.
+    """
+    if name in {study.name for study in store.studies()}:
+        store.abandon_running(name, f"hpltune was killed while this {run} ran")
+        return store.records(name)
+    machine = facts()
+    store.create_study(
+        Study(
+            name=name,
+            created_at=datetime.now(UTC),
+            space_name=options.space,
+            space_text=space_text(options.space),
+            engine=options.engine,
+            options=options.to_json(),
+            host=machine.host,
+            rpeak_gflops=machine.rpeak_gflops,
+            price_usd=machine.price_usd,
+            power_w=machine.power_w,
+            versions=machine.versions,
+        )
+    )
+    return ()
