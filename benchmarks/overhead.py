@@ -31,7 +31,8 @@ from search_spaces.load import load, space_text
 from search_spaces.machine import BlasFacts, Machine
 from tuner.engines.base import Engine
 from tuner.engines.registry import ENGINES, make_engine
-from tuner.loop import outcome_of, retell
+from tuner.ladder import outcome_of
+from tuner.loop import retell
 from tuner.plan import TrialPlan, plan
 from tuner.site import Site
 from tuner.trials import started

@@ -72,3 +72,21 @@ RULES: tuple[Callable[[HplParams], HplParams], ...] = (
     _swapping,
     _mapping,
 )
+
+
+def inert(params: HplParams) -> frozenset[str]:
+    """The parameters HPL does not look at in this configuration, by the same rules as `canonical`."""
+    unused: set[str] = set()
+    if params.P == 1:
+        unused |= {"SWAP", "swap_threshold", "EQUIL", "U"}
+    if params.Q == 1:
+        unused |= {"DEPTH", "BCAST"}
+    if 1 in {params.P, params.Q}:
+        unused.add("PMAP")
+    if params.NBMIN >= params.NB:
+        unused |= {"NBMIN", "RFACT", "NDIV"}
+    if params.SWAP is not Swap.MIX:
+        unused.add("swap_threshold")
+    if params.SWAP is Swap.BINARY_EXCHANGE:
+        unused.add("EQUIL")
+    return frozenset(unused)

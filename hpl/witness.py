@@ -34,11 +34,16 @@ class RankReport:
 
 @dataclass(frozen=True)
 class Panel:
-    """Rank 0 begins the panel at `column` of a matrix of order N, `time_s` seconds after the first one."""
+    """Rank 0 begins the panel at `column` of a matrix of order N, `time_s` seconds after the first one.
+
+    Attributes:
+        stopped: the run was asked to end there, and all ranks have reached it.
+    """
 
     N: int
     column: int
     time_s: float
+    stopped: bool = False
 
     @property
     def fraction(self) -> float:
@@ -66,7 +71,7 @@ def parse_reports(stderr: str) -> tuple[RankReport, ...]:
 def parse_panels(stderr: str) -> tuple[Panel, ...]:
     """The progress lines in the order they were printed; damaged ones are passed over."""
     return tuple(
-        Panel(int(said["N"]), int(said["column"]), float(said["time_s"]))
+        Panel(int(said["N"]), int(said["column"]), float(said["time_s"]), stopped=bool(said.get("stopped", False)))
         for said in _objects(stderr, PANEL, ("N", "column", "time_s"))
     )
 

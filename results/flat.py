@@ -15,11 +15,11 @@ COLUMNS: dict[str, type[Cell]] = {
     "started_at": str, "ended_at": str,
     "library": str, "library_version": str, "library_kernel": str, "library_threads": int,
     "key": str, "command": str, "directory": str, "xhpl_key": str,
-    "simulated": bool,
+    "simulated": bool, "part": float, "session": int,
 }  # fmt: skip
 """Names and types in their order; later versions only append."""
 
-_FIGURES = tuple(name for name, kind in COLUMNS.items() if kind is float and name != "threshold")
+_FIGURES = tuple(name for name, kind in COLUMNS.items() if kind is float and name not in {"threshold", "part"})
 
 
 def flat(record: TrialRecord) -> dict[str, Cell]:

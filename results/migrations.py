@@ -55,7 +55,13 @@ def m001_studies_trials_outputs(connection: Connection) -> None:
     )
 
 
-MIGRATIONS: Sequence[Callable[[Connection], None]] = (m001_studies_trials_outputs,)
+def m002_parts_and_sessions(connection: Connection) -> None:
+    """Trials that are less than a full run, and which sitting of a study they belong to."""
+    connection.execute(text("ALTER TABLE trials ADD COLUMN part FLOAT NOT NULL DEFAULT 1"))
+    connection.execute(text("ALTER TABLE trials ADD COLUMN session INTEGER NOT NULL DEFAULT 0"))
+
+
+MIGRATIONS: Sequence[Callable[[Connection], None]] = (m001_studies_trials_outputs, m002_parts_and_sessions)
 
 
 def applied(connection: Connection) -> list[str]:

@@ -34,13 +34,17 @@ class Invalidity(StrEnum):
 
 
 class Kind(StrEnum):
-    """Why a trial was run; pilots and extrapolations are never ranked against the others.
+    """Why a trial was run; what is no full run at the study's N is never ranked against the others.
 
-    SEARCH: an engine asked for it. PILOT: a small run that tells how long runs take. CONFIRMATION: a finalist once
-    more. EXTRAPOLATION: the winner at a smaller N. RUN: the user's own HPL.dat. BASELINE: what to compare it with.
+    SEARCH: an engine asked for it. SMALL: an engine asked for it at a smaller N. PREFIX: an engine asked for its first
+    columns only, or it was stopped because it could not win. PILOT: a small run that tells how long runs take.
+    CONFIRMATION: a finalist once more. EXTRAPOLATION: the winner at a smaller N. RUN: the user's own HPL.dat. BASELINE:
+    what to compare it with.
     """
 
     SEARCH = "search"
+    SMALL = "small"
+    PREFIX = "prefix"
     PILOT = "pilot"
     CONFIRMATION = "confirmation"
     EXTRAPOLATION = "extrapolation"
@@ -120,8 +124,10 @@ class TrialRecord:
         blas, kernel: the BLAS and the kernel that were asked for; `observed` says what ran.
         ranks: MPI ranks, at least 1.
         threads: per rank, at least 1.
-        time_s: HPL's own time of the solve in seconds.
+        time_s: HPL's own time of the solve in seconds; of a prefix run the seconds until it was stopped.
         gflops: HPL's own rate in GFLOPS; also kept where the residual FAILED, but never ranked then.
+        part: how much of a full run it was: n / N of a small one, the part of the columns of a prefix, else 1.
+        session: which sitting of the study it belongs to, from 0.
         residual, passed: HPL's check, the residual without a unit; None where it was not reached.
         command: the command line as a shell would need it.
         directory: where the run's files are.
@@ -161,6 +167,8 @@ class TrialRecord:
     cost_s: float | None = None
     xhpl_key: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
+    part: float = 1.0
+    session: int = 0
 
     @property
     def simulated(self) -> bool:

@@ -20,7 +20,7 @@ from .schema import HPL_COLUMNS
 
 _TEXTS = ("study", "reason", "key", "blas", "kernel", "command", "directory", "xhpl_key")
 _FIGURES = ("time_s", "gflops", "residual", "cost_s")
-_PLAIN = ("number", "ranks", "threads", "passed")
+_PLAIN = ("number", "ranks", "threads", "passed", "part", "session")
 _HPL_NAMES = tuple(column.name for column in HPL_COLUMNS)
 _STUDY_JSON = ("options", "host", "versions")
 

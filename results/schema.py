@@ -88,6 +88,8 @@ TRIALS = Table(
     Column("xhpl_key", Text, nullable=False),
     Column("params", Text, nullable=False),
     Column("versions", Text, nullable=False),
+    Column("part", Float, nullable=False),
+    Column("session", Integer, nullable=False),
     Index("trials_by_key", "study", "key"),
 )
 

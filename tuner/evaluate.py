@@ -21,9 +21,11 @@ from runners.tail import Tail
 from .judge import Fault, Verdict, judge
 from .plan import TrialPlan
 from .site import Site
-from .stopping import StopRequest
+from .stopping import Stopping
 from .units import gibibytes
 
+STOP_AT = "HPLTUNE_STOP_AT"
+"""Variable that tells `native/progress.c` to end a run early."""
 POLL_S = 0.05
 """Pause between two looks at a running job: short against any run worth measuring, and under 1 % of a core."""
 
@@ -63,7 +65,7 @@ class Evaluator:
         directory: Path,
         walltime_s: float,
         on_panel: Callable[[Panel], None],
-        stop: StopRequest,
+        stop: Stopping,
     ) -> Measured:
         """Run a plan and judge it. Everything that can go wrong with the run itself becomes a fault, not an error.
 
@@ -110,6 +112,8 @@ class Evaluator:
 
     def _job(self, plan: TrialPlan, xhpl: Xhpl | None, directory: Path, walltime_s: float) -> Job:
         environment = dict(plan.environment)
+        if plan.stop_at is not None:
+            environment[STOP_AT] = str(plan.stop_at)
         if xhpl is None:
             witness = witness_library(self.site.mpi, self.search)
             if witness is not None:
@@ -128,7 +132,7 @@ class Evaluator:
             oversubscribe=plan.oversubscribe,
         )
 
-    def run_job(self, job: Job, on_panel: Callable[[Panel], None], stop: StopRequest) -> JobStatus:
+    def run_job(self, job: Job, on_panel: Callable[[Panel], None], stop: Stopping) -> JobStatus:
         """Start a job and wait for its end, telling of panels and looking whether it shall be ended at once.
 
         Raises:

@@ -50,11 +50,13 @@ def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdi
     observed = observe(reports)
     ended = _end(plan, status, found, stderr)
     mismatch = None if ended and not reports else _mismatch(plan, reports)
+    if plan.stop_at is not None:
+        return Verdict((), (mismatch or _stopped_fault(status, found, stderr),), observed, _cancelled(status))
     faults = tuple(
         mismatch or _fault(asked, found.results[i] if i < len(found.results) else None, ended)
         for i, asked in enumerate(plan.runs)
     )
-    return Verdict(found.results, faults, observed, status.state is JobState.CANCELLED)
+    return Verdict(found.results, faults, observed, _cancelled(status))
 
 
 def observe(reports: Sequence[RankReport]) -> Observed | None:
@@ -103,6 +105,21 @@ def _end(plan: TrialPlan, status: JobStatus, found: HplOutput, stderr: str) -> F
     if errors:
         return Fault(Invalidity.RUNTIME, f"HPL says: {errors[0]}")
     return Fault(Invalidity.RUNTIME, status.message or f"HPL printed {len(found.results)} of {len(plan.runs)} results")
+
+
+def _cancelled(status: JobStatus) -> bool:
+    return status.state is JobState.CANCELLED
+
+
+def _stopped_fault(status: JobStatus, found: HplOutput, stderr: str) -> Fault | None:
+    """What is wrong with a run that was to end at a column, where it did not say that it ended there."""
+    if any(panel.stopped for panel in parse_panels(stderr)) and status.exit_code == 0:
+        return None
+    if status.state is JobState.TIMEOUT:
+        return Fault(Invalidity.TIMEOUT, f"{status.message}{_reached(stderr)}")
+    errors = found.errors or output.parse(stderr).errors
+    reason = f"HPL says: {errors[0]}" if errors else status.message or "the run did not stop where it was asked to"
+    return Fault(Invalidity.RUNTIME, reason)
 
 
 def _reached(stderr: str) -> str:

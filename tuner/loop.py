@@ -1,11 +1,11 @@
 """Ask, plan, evaluate, store, tell: a study from its first trial to its confirmed winner."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hpl.errors import HplError
-from hpl.witness import Panel
+from hpl.witness import Panel, parse_panels
 from results.record import Invalidity, Kind, TrialRecord, TrialState
 from results.statistics import Ranked, rank
 from results.store import Store
@@ -13,17 +13,24 @@ from runners.errors import RunnerError
 from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 
+from .anchors import Anchors
 from .budget import Meter
-from .engines.base import Engine, Outcome
-from .evaluate import Evaluator, Measured
-from .events import Listener, PhaseStarted, TrialEnded, TrialProgress, TrialStarted
+from .engines.base import Engine
+from .engines.fidelity import FULL, Fidelity, Ladder, Question, Rung
+from .evaluate import Evaluator
+from .events import Listener, Notice, PhaseStarted, TrialEnded, TrialProgress, TrialStarted
 from .judge import Fault
+from .ladder import outcome_of, small_n
 from .plan import PlanError, Scalar, TrialPlan, label, plan
+from .prospects import Hopeless, Prospects
 from .stopping import StopRequest
-from .trials import finished, rejected, started
+from .trials import finished, given_up, rejected, started
 
 FINALISTS = 3
 """Configurations that are measured again before one is called the winner."""
+KINDS = {Fidelity.SMALL: Kind.SMALL, Fidelity.PREFIX: Kind.PREFIX, Fidelity.FULL: Kind.SEARCH}
+SEARCHED = frozenset(KINDS.values())
+"""Kinds of trials that an engine asked for."""
 
 
 @dataclass
@@ -32,6 +39,8 @@ class Loop:
 
     Attributes:
         walltime_s: seconds after which a run is ended.
+        ladder: how much of a full run the engine may ask for.
+        session: number of this sitting of the study.
         expected_s: seconds the next run will probably take, None while unknown; learnt from finished runs.
     """
 
@@ -44,14 +53,18 @@ class Loop:
     stop: StopRequest
     runs: Path
     walltime_s: float
+    ladder: Ladder = (FULL,)
+    session: int = 0
     expected_s: float | None = None
     best_gflops: float | None = None
+    prospects: Prospects = field(default_factory=Prospects)
+    anchors: Anchors = field(default_factory=Anchors)
 
     def search(self, engine: Engine, *, repeats: int, reserved_runs: float, first: Sequence[Point] = ()) -> str:
         """Ask the engine for configurations and measure each until the budget, the engine or the user ends it.
 
         Args:
-            repeats: how often each configuration is run in this phase.
+            repeats: how often each configuration is run in full in this phase.
             reserved_runs: runs that must still fit into the budget afterwards.
             first: points to try before the engine is asked, as far as it does not know them.
 
@@ -63,12 +76,15 @@ class Loop:
             reason = self.meter.used_up((self.expected_s or 0.0) * (repeats + reserved_runs))
             if reason:
                 return reason
-            params = engine.first_unseen(first) or engine.ask()
-            if params is None:
-                return "every configuration of the space has been measured"
-            for _ in range(repeats):
-                record = self.trial(self.space.complete(params), Kind.SEARCH)
-                engine.tell(params, outcome_of(record))
+            start = engine.first_unseen(first)
+            question = Question(start) if start else self.anchors.due() or engine.choose(self.ladder)
+            self._pass_on(engine)
+            if question is None:
+                return "nothing is left that could be faster, as far as the engine can tell"
+            for _ in range(repeats if question.rung == FULL else 1):
+                record = self.trial(self.space.complete(question.params), KINDS[question.rung.fidelity], question.rung)
+                engine.tell(question.params, outcome_of(record))
+                self._watch_drift(question, record)
                 if record.state is not TrialState.COMPLETE or self.stop.requested:
                     break
         return "stopped on request"
@@ -93,38 +109,51 @@ class Loop:
         """The study's configurations, best median first; those confirmed before those seen once."""
         return rank(self.store.records(self.study, kinds=(Kind.SEARCH, Kind.CONFIRMATION)))
 
-    def trial(self, params: Mapping[str, Scalar], kind: Kind) -> TrialRecord:
+    def trial(self, params: Mapping[str, Scalar], kind: Kind, rung: Rung = FULL) -> TrialRecord:
         """Run one complete point and commit its record, whatever happens to it.
+
+        Args:
+            rung: how much of it to run.
 
         Raises:
             results.errors.ResultsError: the store cannot be written; then the run's directory still tells the result.
         """
-        begun = started(self.study, params, kind, self.space.key(params))
+        begun = started(self.study, params, kind, self.space.key(params), self.session)
         number = self.store.begin(begun)
         begun = replace(begun, number=number)
         try:
-            trial_plan = plan(params, self.evaluator.site)
+            trial_plan = self._planned(params, rung)
         except (PlanError, HplError) as error:
             return self._commit(rejected(begun, Fault(Invalidity.CONSTRAINTS, str(error))))
-        self.listener(TrialStarted(number, str(kind), label(trial_plan), self.expected_s))
+        expected_s = None if self.expected_s is None else self.expected_s * rung.operations
+        self.listener(TrialStarted(number, str(kind), label(trial_plan), expected_s))
         directory = self.runs / self.study / f"{number:05d}"
+        begun = replace(begun, part=_part(trial_plan, params, rung))
         try:
-            measured = self._measure(trial_plan, directory, number)
+            return self._commit(self._measured(begun, trial_plan, directory))
         except (RunnerError, OSError) as error:
             return self._commit(rejected(begun, Fault(Invalidity.RUNTIME, str(error))))
-        return self._commit(finished(begun, trial_plan, measured, directory))
 
-    def _measure(self, trial_plan: TrialPlan, directory: Path, number: int) -> Measured:
-        started_s = self.meter.clock.now_s()
+    def _planned(self, params: Mapping[str, Scalar], rung: Rung) -> TrialPlan:
+        if rung.fidelity is Fidelity.SMALL:
+            return plan({**params, "N": small_n(int(params["N"]), rung.part)}, self.evaluator.site)
+        whole = plan(params, self.evaluator.site)
+        return whole if rung == FULL else replace(whole, stop_at=rung.part)
 
-        def on_panel(panel: Panel) -> None:
-            self.listener(TrialProgress(number, panel.fraction, self.meter.clock.now_s() - started_s))
-
-        return self.evaluator.evaluate(trial_plan, directory, self.walltime_s, on_panel, self.stop)
+    def _measured(self, begun: TrialRecord, trial_plan: TrialPlan, directory: Path) -> TrialRecord:
+        best = self.best_gflops if begun.kind is Kind.SEARCH else None
+        run = Watched(self, begun.number, best)
+        measured = self.evaluator.evaluate(trial_plan, directory, self.walltime_s, run.on_panel, run)
+        record = finished(begun, trial_plan, measured, directory)
+        if run.hopeless is not None and record.state is TrialState.CANCELLED and best is not None:
+            return given_up(record, run.hopeless, best)
+        if record.kind is Kind.SEARCH and record.ranked and record.gflops:
+            self.prospects.learn(parse_panels(measured.errors_text), record.gflops)
+        return record
 
     def _commit(self, record: TrialRecord) -> TrialRecord:
         self.store.finish(record)
-        self.meter.charge(record.cost_s or 0.0, trial=record.kind is Kind.SEARCH)
+        self.meter.charge(record.cost_s or 0.0, trial=record.kind in SEARCHED)
         if record.ranked and record.kind in {Kind.SEARCH, Kind.CONFIRMATION}:
             self.best_gflops = max(self.best_gflops or 0.0, record.gflops or 0.0)
             cost_s = record.cost_s or 0.0
@@ -132,10 +161,46 @@ class Loop:
         self.listener(TrialEnded(record, self.best_gflops, self.meter.wall_s, self.meter.remaining_s()))
         return record
 
+    def _watch_drift(self, question: Question, record: TrialRecord) -> None:
+        sentence = self.anchors.note(question, outcome_of(record).gflops)
+        if sentence:
+            self.listener(Notice(sentence))
 
-def outcome_of(record: TrialRecord) -> Outcome:
-    """What an engine learns of a record."""
-    return Outcome(gflops=record.gflops if record.ranked else None, time_s=record.time_s, state=str(record.state))
+    def _pass_on(self, engine: Engine) -> None:
+        for remark in engine.remarks:
+            self.listener(Notice(remark))
+        engine.remarks.clear()
+
+
+@dataclass
+class Watched:
+    """A run under way: tells the display how far it is, and ends it when the user wants or when it cannot win."""
+
+    loop: Loop
+    number: int
+    best_gflops: float | None
+    hopeless: Hopeless | None = None
+
+    def __post_init__(self) -> None:
+        self._started_s = self.loop.meter.clock.now_s()
+
+    @property
+    def at_once(self) -> bool:
+        """Whether the run must be ended now."""
+        return self.loop.stop.at_once or self.hopeless is not None
+
+    def on_panel(self, panel: Panel) -> None:
+        """Hear of a panel that has begun."""
+        elapsed_s = self.loop.meter.clock.now_s() - self._started_s
+        self.loop.listener(TrialProgress(self.number, panel.fraction, elapsed_s))
+        if self.best_gflops is not None and self.hopeless is None:
+            self.hopeless = self.loop.prospects.hopeless(panel, self.best_gflops)
+
+
+def _part(trial_plan: TrialPlan, params: Mapping[str, Scalar], rung: Rung) -> float:
+    if rung.fidelity is Fidelity.SMALL:
+        return trial_plan.runs[0].N / int(params["N"])
+    return rung.part
 
 
 def retell(engine: Engine, records: Sequence[TrialRecord]) -> None:

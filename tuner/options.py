@@ -29,6 +29,7 @@ class TuneOptions:
         cluster: the virtual cluster to simulate, as its file says; None for this machine.
         jobs: simulations at a time, None for one a core; `limit_s` real seconds after which one is ended.
         from_simulation: study on a virtual cluster whose best configurations are tried first.
+        warm_start: studies, outputs of HPL and HPL.dat files that say what is known already.
     """
 
     space: str = "default"
@@ -52,6 +53,7 @@ class TuneOptions:
     jobs: int | None = None
     limit_s: float = DEFAULT_SIMULATION_S
     from_simulation: str | None = None
+    warm_start: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """A mapping that JSON can hold."""
@@ -67,6 +69,7 @@ class TuneOptions:
         known = {entry.name: data[entry.name] for entry in fields(cls) if entry.name in data}
         known["budget"] = Budget(**known["budget"])
         known["blas_only"] = tuple(known["blas_only"])
+        known["warm_start"] = tuple(known.get("warm_start", ()))
         known["blas_files"] = {name: Path(path) for name, path in known["blas_files"].items()}
         for name in ("xhpl", "hpl_source"):
             known[name] = None if known[name] is None else Path(known[name])

@@ -37,6 +37,7 @@ class TrialPlan:
         binding: what each rank is bound to.
         mpi_parameters: MCA parameters of Open MPI.
         oversubscribe: more ranks than cores are wanted; they are not bound then.
+        stop_at: part of the columns after which all ranks leave; None runs to the end.
     """
 
     runs: tuple[HplParams, ...]
@@ -50,6 +51,7 @@ class TrialPlan:
     binding: str
     mpi_parameters: Mapping[str, str]
     oversubscribe: bool = False
+    stop_at: float | None = None
 
     @property
     def memory_bytes(self) -> int:

@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 from rich.table import Table
 
+from results.confidence import standing
 from results.export import varying
 from results.metrics import merit
 from results.record import Study
@@ -67,4 +68,12 @@ def ranking_json(
         }
         for entry in ranking
     ]
-    return {"study": study.name, "rpeak_gflops": study.rpeak_gflops, "ranking": entries, **dict(written or {})}
+    sure = standing(ranking)
+    return {
+        "study": study.name,
+        "rpeak_gflops": study.rpeak_gflops,
+        "confidence": None if sure is None else sure.confidence,
+        "cannot_be_told_apart": None if sure is None else list(sure.equals),
+        "ranking": entries,
+        **dict(written or {}),
+    }

@@ -4,6 +4,15 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Protocol
+
+
+class Stopping(Protocol):
+    """Who may end a run."""
+
+    @property
+    def at_once(self) -> bool:
+        """The running trial must be ended."""
 
 
 class StopRequest:

@@ -11,19 +11,20 @@ from search_spaces.space import SearchSpace
 
 from .budget import Meter
 from .clock import RealClock
-from .engines.base import Engine
+from .engines.fidelity import FULL, Ladder
 from .engines.registry import make_engine
 from .errors import TunerError
 from .events import Listener, Notice, PhaseStarted
-from .loop import FINALISTS, Loop, retell
+from .ladder import ladder
+from .loop import FINALISTS, SEARCHED, Loop
 from .options import TuneOptions
 from .pilot import pilot, run_time, samples_of
 from .plan import parse_layout
 from .problem_size import SMALLEST_N, STEP, Extrapolation, Sample, affordable_n, extrapolate, launch_s
-from .simulated_starts import simulated_best
 from .site import Site
 from .stopping import StopRequest
 from .stored_study import MachineFacts, begin
+from .taught import probes, tell_earlier, tell_known
 from .textbook import full_memory_n
 from .units import duration
 from .versions import versions
@@ -85,8 +86,11 @@ def tune(
         walltime_s=max(60.0, run_time(options.budget).limit_s),
     )
     _size(loop, options, site, earlier, text)
-    engine = _engine(options, loop, earlier)
-    first = simulated_best(store, options.from_simulation, loop.space) if options.from_simulation else ()
+    loop.session = 1 + max((record.session for record in earlier), default=-1)
+    loop.ladder = _ladder(loop, site)
+    engine = make_engine(options.engine, loop.space, options.seed, {"points": options.points, "probes": probes(site)})
+    first = tell_known(options, loop, engine)
+    tell_earlier(loop, engine, earlier)
     reserved_runs = FINALISTS * options.confirm + SMALLER_RUNS
     ended = loop.search(engine, repeats=options.repeats, reserved_runs=reserved_runs, first=first)
     listener(Notice(f"Search ended: {ended}."))
@@ -129,7 +133,7 @@ def _programs(space: SearchSpace, site: Site) -> tuple[Sequence[str], Sequence[i
 
 def _study_n(earlier: Sequence[TrialRecord]) -> int | None:
     """The N an interrupted study was already being searched at."""
-    sizes = [record.hpl.N for record in earlier if record.kind is Kind.SEARCH and record.hpl]
+    sizes = [int(record.params["N"]) for record in earlier if record.kind in SEARCHED and "N" in record.params]
     return max(sizes, default=None)
 
 
@@ -157,6 +161,16 @@ def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialR
         raise TunerError(f"{refused}: raise --budget or choose a smaller N with --set N=…")
 
 
+def _ladder(loop: Loop, site: Site) -> Ladder:
+    """The rungs worth having at this study's N; a program the user brought cannot be stopped at a column."""
+    N = int(loop.space.complete(loop.space.point(0))["N"])
+    samples = samples_of(loop.store.records(loop.study, kinds=(Kind.PILOT,)))
+    if not samples or loop.expected_s is None:
+        return (FULL,)
+    rest_s = min(sample.cost_s - sample.time_s for sample in samples)
+    return ladder(N, loop.expected_s - rest_s, rest_s, prefixes=site.xhpl is None)
+
+
 def _why_n(N: int, largest_n: int, expected_s: float, limit_s: float, wall_s: float | None) -> str:
     if largest_n <= N:
         return f"N={N}: the whole memory fits into the budget, about {duration(expected_s)} a run."
@@ -165,16 +179,6 @@ def _why_n(N: int, largest_n: int, expected_s: float, limit_s: float, wall_s: fl
         f"N={N} was chosen from the budget{budget}: a run takes about {duration(expected_s)} and is ended after "
         f"{duration(limit_s)}. The whole memory would hold N={largest_n}: `--full` measures there."
     )
-
-
-def _engine(options: TuneOptions, loop: Loop, earlier: Sequence[TrialRecord]) -> Engine:
-    engine = make_engine(options.engine, loop.space, options.seed, {"points": options.points})
-    searched = [record for record in earlier if record.kind is Kind.SEARCH]
-    retell(engine, searched)
-    for record in searched:
-        loop.meter.charge(record.cost_s or 0.0, trial=True)
-    loop.best_gflops = max((record.gflops or 0.0 for record in searched if record.ranked), default=None)
-    return engine
 
 
 def _predict_full(loop: Loop, site: Site, ranking: Sequence[Ranked], options: TuneOptions) -> Extrapolation | None:

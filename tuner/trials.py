@@ -5,14 +5,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hpl.witness import parse_panels
 from results.record import Kind, TrialRecord, TrialState
 
+from .engines.base import GIVEN_UP
 from .evaluate import Measured
 from .judge import Fault
 from .plan import Scalar, TrialPlan
+from .prospects import CERTAINTY, Hopeless
 
 
-def started(study: str, params: Mapping[str, Scalar], kind: Kind, key: str) -> TrialRecord:
+def started(study: str, params: Mapping[str, Scalar], kind: Kind, key: str, session: int = 0) -> TrialRecord:
     """The record of a trial that is about to run; the store gives it its number."""
     return TrialRecord(
         study=study,
@@ -22,6 +25,7 @@ def started(study: str, params: Mapping[str, Scalar], kind: Kind, key: str) -> T
         params=dict(params),
         key=key,
         started_at=datetime.now(UTC),
+        session=session,
     )
 
 
@@ -38,6 +42,23 @@ def rejected(begun: TrialRecord, fault: Fault) -> TrialRecord:
     )
 
 
+def given_up(record: TrialRecord, hopeless: Hopeless, best_gflops: float) -> TrialRecord:
+    """A full run that was ended because it could not win any more: as much of it as ran is a prefix run."""
+    N = record.hpl.N if record.hpl else 0
+    return replace(
+        record,
+        kind=Kind.PREFIX,
+        state=TrialState.COMPLETE,
+        part=hopeless.column / N if N else 1.0,
+        time_s=hopeless.time_s,
+        gflops=None,
+        reason=(
+            f"{GIVEN_UP} after {hopeless.part:.0%} of its columns: at most {hopeless.most_gflops:.4g} GFLOPS with "
+            f"{CERTAINTY:.0%} certainty, the best has {best_gflops:.4g}"
+        ),
+    )
+
+
 def finished(begun: TrialRecord, plan: TrialPlan, measured: Measured, directory: Path, index: int = 0) -> TrialRecord:
     """The record of a run, whatever its verdict.
 
@@ -45,6 +66,7 @@ def finished(begun: TrialRecord, plan: TrialPlan, measured: Measured, directory:
         index: which of the plan's runs; files with several give one record each.
     """
     verdict, asked = measured.verdict, plan.runs[index]
+    stopped = next((panel for panel in parse_panels(measured.errors_text) if panel.stopped), None)
     fault = verdict.faults[index]
     result = verdict.results[index] if index < len(verdict.results) else None
     state = TrialState.FAILED if fault else TrialState.COMPLETE
@@ -60,7 +82,8 @@ def finished(begun: TrialRecord, plan: TrialPlan, measured: Measured, directory:
         kernel=plan.kernel,
         ranks=plan.ranks,
         threads=plan.threads,
-        time_s=result.time_s if result else None,
+        time_s=result.time_s if result else stopped.time_s if stopped else None,
+        part=stopped.column / stopped.N if stopped else begun.part,
         gflops=result.gflops if result else None,
         residual=result.residual if result else None,
         passed=result.passed if result else None,

@@ -10,6 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from hpl.rpeak import Rpeak
+from results.confidence import sentence, standing
 from results.record import Study
 from results.store import Store
 from runners.host_facts import busy_sentence
@@ -31,6 +32,7 @@ from .units import duration
 from .virtual.session import Bench
 from .virtual.site import VirtualSite, cluster_from
 from .virtual.tune import tune_virtual
+from .warm_start import read_source
 from .winner import Written, write_winner
 from .workshop import Workshop
 
@@ -68,6 +70,8 @@ def run_tune(request: Request) -> int:
         space_text(options.space)
         if options.from_simulation:
             simulated_ranking(store, options.from_simulation)
+        for source in options.warm_start:
+            read_source(store, source)
         if options.cluster is None:
             provision_if_needed(places, console, options.blas_files, program=options.xhpl is not None)
         with listening(told) as stop, display(console) as listener:
@@ -177,13 +181,15 @@ def _finish(
         print(json.dumps(ranking_json(study, outcome.ranking, written.to_json()), indent=1))
     else:
         console.print(ranking_table(study, outcome.ranking, count=5))
+        if not study.simulated:
+            console.print(sentence(standing(outcome.ranking)))
         _tell_written(console, written, outcome, options)
     return INTERRUPTED if outcome.interrupted else 0
 
 
 def _tell_written(console: Console, written: Written, outcome: Outcome, options: TuneOptions) -> None:
-    for sentence in written.sentences:
-        console.print(sentence, markup=False)
+    for told_line in written.sentences:
+        console.print(told_line, markup=False)
     if outcome.full is not None and written.confirm is not None:
         console.print(
             f"The whole memory ({options.memory_fraction:.0%}) holds N={outcome.full.N}: expect about "

@@ -1,25 +1,53 @@
 /* One line per panel from rank 0: how far the factorisation is. HPL calls HPL_binit once for each panel on every rank,
- * and the linker's --wrap=HPL_binit brings the calls here. ia is where the panel begins; ja has moved on by then. */
+ * and the linker's --wrap=HPL_binit brings the calls here. ia is where the panel begins; ja has moved on by then.
+ *
+ * With HPLTUNE_STOP_AT=0.1 in the environment a run ends after a tenth of the columns: every rank comes here for the
+ * same panel, when the broadcasts before it are over, so all leave together and MPI ends in order. */
 #include "hpl.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 int __real_HPL_binit(HPL_T_panel *panel);
 int __wrap_HPL_binit(HPL_T_panel *panel);
 
+static void say(int N, int column, double time_s, const char *more)
+{
+    static int unheard;
+    char line[160];
+    int length;
+    if (unheard)
+        return;
+    length = snprintf(line, sizeof line, "hpltune-panel {\"N\": %d, \"column\": %d, \"time_s\": %.4f%s}\n", N, column, time_s,
+                      more);
+    if (write(STDERR_FILENO, line, (size_t)length) < 0)
+        unheard = 1; /* nobody listens any more */
+}
+
+static int stop_column(int N)
+{
+    const char *part = getenv("HPLTUNE_STOP_AT");
+    return part ? (int)(strtod(part, NULL) * N) : N;
+}
+
 int __wrap_HPL_binit(HPL_T_panel *panel)
 {
     static double began_s;
-    static int unheard;
-    if (panel->grid->iam == 0 && !unheard) {
-        char line[128];
-        int length, N = panel->pmat->n;
-        if (panel->ia == 0)
-            began_s = HPL_ptimer_walltime();
-        length = snprintf(line, sizeof line, "hpltune-panel {\"N\": %d, \"column\": %d, \"time_s\": %.3f}\n", N, panel->ia,
-                          HPL_ptimer_walltime() - began_s);
-        if (write(STDERR_FILENO, line, (size_t)length) < 0)
-            unheard = 1; /* nobody listens any more */
+    static int last;
+    int N = panel->pmat->n;
+    if (panel->ia == 0) {
+        began_s = HPL_ptimer_walltime();
+        last = stop_column(N);
     }
+    if (panel->ia >= last && panel->ia > 0) {
+        (void)HPL_barrier(panel->grid->all_comm);
+        if (panel->grid->iam == 0)
+            say(N, panel->ia, HPL_ptimer_walltime() - began_s, ", \"stopped\": true");
+        fflush(NULL);
+        MPI_Finalize();
+        exit(EXIT_SUCCESS);
+    }
+    if (panel->grid->iam == 0)
+        say(N, panel->ia, HPL_ptimer_walltime() - began_s, "");
     return __real_HPL_binit(panel);
 }

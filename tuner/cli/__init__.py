@@ -12,6 +12,7 @@ from .calibrate import calibrate
 from .clean import clean
 from .dat import dat
 from .doctor import doctor
+from .explain import explain
 from .export import export
 from .predict import predict
 from .reproduce import reproduce
@@ -35,6 +36,7 @@ for _command in (
     tune,
     show,
     best,
+    explain,
     export,
     run,
     dat,

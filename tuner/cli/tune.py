@@ -72,6 +72,14 @@ def tune(
         str | None,
         typer.Option(metavar="STUDY", autocompletion=complete_study, help="Try the best of a simulated study first."),
     ] = None,
+    warm_start: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SOURCE",
+            autocompletion=complete_study,
+            help="What is known already: an earlier study, HPL's output, or an HPL.dat. Repeatable.",
+        ),
+    ] = None,
     study: Annotated[
         str | None, typer.Option(metavar="NAME", autocompletion=complete_study, help="Name of the study.")
     ] = None,
@@ -110,6 +118,7 @@ def tune(
     from ..tune_command import Request, run_tune
     from ..units import parse_duration_s
     from ..virtual.options import simulation_options, virtual_budget_s
+    from ..warm_start import absolute
 
     names, files = parse_blas(blas or [])
     simulation = simulation_options(cluster, jobs, limit)
@@ -141,5 +150,6 @@ def tune(
         jobs=jobs,
         limit_s=simulation.limit_s,
         from_simulation=from_simulation,
+        warm_start=tuple(absolute(source) for source in warm_start or ()),
     )
     raise typer.Exit(run_tune(Request(options, study, resume, out, db, as_json)))

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -10,6 +10,10 @@ from search_spaces.dimension import Point, Scalar
 from search_spaces.space import SearchSpace
 
 from ..errors import TunerError
+from .fidelity import FULL, Ladder, Question, Rung
+
+GIVEN_UP = "given up"
+"""State of a full run that was ended because it could not win."""
 
 
 @dataclass(frozen=True)
@@ -17,14 +21,21 @@ class Outcome:
     """What came of a configuration.
 
     Attributes:
-        gflops: the rate, or None where the trial did not count: a failure is never a number.
+        gflops: the rate, or None where the trial did not count: a failure is never a number. Of a prefix run, the rate
+            until it was stopped.
         time_s: HPL's time, or None.
         state: "complete" or how else the trial ended.
+        rung: how much of a full run it was.
+        cost_s: seconds of the whole launch, or None.
+        session: which sitting of the study it belongs to.
     """
 
     gflops: float | None
     time_s: float | None = None
     state: str = "complete"
+    rung: Rung = FULL
+    cost_s: float | None = None
+    session: int = 0
 
 
 class Engine(ABC):
@@ -38,6 +49,9 @@ class Engine(ABC):
         space: the legal points.
         seed: makes its choices repeatable.
         options: what the user set for it; an engine looks only at what concerns it.
+
+    Attributes:
+        remarks: sentences for the user; who shows them empties the list.
     """
 
     def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
@@ -45,7 +59,9 @@ class Engine(ABC):
         self.seed = seed
         self.options = options
         self.told: dict[str, list[Outcome]] = {}
+        self.remarks: list[str] = []
         self._pending: set[str] = set()
+        self._complete: dict[str, dict[str, Scalar]] = {}
         self._keys: dict[tuple[tuple[str, Scalar], ...], str] = {}
 
     def ask(self) -> dict[str, Scalar] | None:
@@ -56,20 +72,41 @@ class Engine(ABC):
         self._pending.add(self.key(point))
         return point
 
+    def choose(self, ladder: Ladder) -> Question | None:
+        """As `ask`, with how much of a full run to spend on the point; most engines know only full runs.
+
+        Args:
+            ladder: what may be spent, the full run included.
+        """
+        del ladder
+        point = self.ask()
+        return None if point is None else Question(point)
+
     def tell(self, params: Point, outcome: Outcome) -> None:
         """Learn what came of a point, asked or not; it may be complete. What is not of this space is passed over."""
         point = self._own(params)
         if self.space.why_not(point) is not None or not self._same_configuration(params, point):
             return
+        if outcome.rung != FULL:
+            self._learn_part(point, outcome)
+        else:
+            self._take_in(point, outcome)
+
+    def _take_in(self, point: dict[str, Scalar], outcome: Outcome) -> None:
         key = self.key(point)
         self._pending.discard(key)
         self.told.setdefault(key, []).append(outcome)
+        self._complete[key] = point
         self._learn(point, outcome)
 
     def rate(self, point: Point) -> float | None:
         """The median of the GFLOPS a point was told, or None where it never counted or was not told yet."""
-        rates = [outcome.gflops for outcome in self.told.get(self.key(point), ()) if outcome.gflops is not None]
-        return median(rates) if rates else None
+        return self._median(self.key(point))
+
+    def choice(self) -> dict[str, Scalar] | None:
+        """The point this engine would call the best now, among those that were run in full; None before the first."""
+        best = max(self.told, key=lambda key: self._median(key) or 0.0, default=None)
+        return None if best is None or self._median(best) is None else dict(self._complete[best])
 
     def moved(self, point: Point, name: str, value: Scalar) -> dict[str, Scalar] | None:
         """The legal point with one value changed, and what must change with it; None where there is none."""
@@ -106,6 +143,10 @@ class Engine(ABC):
         """The first point of a sequence that was not seen."""
         return next((dict(point) for point in points if not self.seen(point)), None)
 
+    def _median(self, key: str) -> float | None:
+        rates = [outcome.gflops for outcome in self.told.get(key, ()) if outcome.gflops is not None]
+        return median(rates) if rates else None
+
     @abstractmethod
     def _propose(self) -> dict[str, Scalar] | None:
         """A legal point that was not seen, or None."""
@@ -127,6 +168,11 @@ class Engine(ABC):
 
     def _learn(self, point: Point, outcome: Outcome) -> None:  # noqa: B027 - most engines look at `told` when asked
         """Take in one outcome of a legal point."""
+
+    def _learn_part(self, point: dict[str, Scalar], outcome: Outcome) -> None:
+        """Take in the outcome of a cheaper run; a full one that was given up lost against all others."""
+        if outcome.state == GIVEN_UP:
+            self._take_in(point, replace(outcome, gflops=None, rung=FULL))
 
 
 def points_option(options: Mapping[str, Any]) -> int | None:

@@ -15,7 +15,8 @@ from ..budget import Meter
 from ..engines.base import Engine
 from ..events import Listener, PhaseStarted, TrialEnded, TrialProgress, TrialStarted
 from ..judge import Fault
-from ..loop import FINALISTS, outcome_of, retell
+from ..ladder import outcome_of
+from ..loop import FINALISTS, retell
 from ..plan import PlanError, Scalar, label
 from ..stopping import StopRequest
 from ..trials import finished, rejected, started

@@ -1,0 +1,131 @@
+"""A recorded landscape: every legal point of a space with what it was measured to do, as one JSON file.
+
+    {"name": …, "description": …, "space": TOML, "machine": {cores, memory_bytes, N, blas: {name: {kernels, threaded}}},
+     "N": …, "small_N": …, "probes": {blas: {kernel: GFLOPS}},
+     "points": [{"params": {…}, "full": [run, …], "small": [run, …]}]}
+
+A run is {"gflops": rate, "time_s": HPL's time, "cost_s": seconds of the whole launch, "panels": [[column, time_s], …]};
+one that failed has a "reason" and no rate. Panels are those of the full size at which prefix runs may stop.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from search_spaces.dimension import Scalar
+from search_spaces.load import load
+from search_spaces.machine import BlasFacts, Machine
+from search_spaces.space import SearchSpace
+
+PARTS = (0.03, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7)
+"""Parts of the columns whose panels are kept."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One launch of HPL; times in seconds, the rate in GFLOPS or None where the run failed."""
+
+    gflops: float | None
+    time_s: float
+    cost_s: float
+    panels: tuple[tuple[int, float], ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A configuration with its runs, full ones and ones at the small N."""
+
+    params: Mapping[str, Scalar]
+    full: tuple[Run, ...]
+    small: tuple[Run, ...]
+
+    @property
+    def gflops(self) -> float | None:
+        """The median of the full runs, which is what a search is held against."""
+        rates = [run.gflops for run in self.full if run.gflops]
+        return median(rates) if rates else None
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """All of a space, measured."""
+
+    name: str
+    description: str
+    space: str
+    machine: Machine
+    N: int
+    small_n: int
+    probes: Mapping[str, Mapping[str, float]]
+    places: tuple[Place, ...]
+
+    def search_space(self) -> SearchSpace:
+        """The space whose legal points the places are."""
+        return load(self.name, self.machine, text=self.space)
+
+    def save(self, path: Path) -> None:
+        """Write the file, a point a line."""
+        head = {
+            "name": self.name,
+            "description": self.description,
+            "space": self.space,
+            "machine": asdict(self.machine),
+            "N": self.N,
+            "small_N": self.small_n,
+            "probes": self.probes,
+        }
+        points = ",\n".join(json.dumps(_place_json(place), separators=(",", ":")) for place in self.places)
+        text = json.dumps(head, indent=1)[:-2] + f',\n "points": [\n{points}\n]}}\n'
+        path.write_text(text, encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: Path) -> "Landscape":
+        """Read a file back.
+
+        Raises:
+            OSError, ValueError, KeyError: it is not one.
+        """
+        data = json.loads(path.read_text(encoding="utf-8"))
+        facts = data["machine"]
+        blas = {name: BlasFacts(tuple(one["kernels"]), one["threaded"]) for name, one in facts["blas"].items()}
+        return cls(
+            name=data["name"],
+            description=data["description"],
+            space=data["space"],
+            machine=Machine(facts["cores"], facts["memory_bytes"], blas, facts["N"]),
+            N=data["N"],
+            small_n=data["small_N"],
+            probes=data["probes"],
+            places=tuple(_place(one) for one in data["points"]),
+        )
+
+
+def kept(N: int, panels: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
+    """The first panel at or after each of PARTS, each once."""
+    found = [next((panel for panel in panels if panel[0] >= part * N), None) for part in PARTS]
+    return tuple(dict.fromkeys(panel for panel in found if panel is not None))
+
+
+def _place_json(place: Place) -> dict[str, Any]:
+    return {
+        "params": dict(place.params),
+        "full": [_run_json(run) for run in place.full],
+        "small": [_run_json(run) for run in place.small],
+    }
+
+
+def _run_json(run: Run) -> dict[str, Any]:
+    return {name: value for name, value in asdict(run).items() if value not in ("", (), None)}
+
+
+def _place(data: Mapping[str, Any]) -> Place:
+    return Place(data["params"], *(tuple(_run(run) for run in data[name]) for name in ("full", "small")))
+
+
+def _run(data: Mapping[str, Any]) -> Run:
+    panels = tuple((int(column), float(time_s)) for column, time_s in data.get("panels", ()))
+    return Run(data.get("gflops"), data["time_s"], data["cost_s"], panels, data.get("reason", ""))

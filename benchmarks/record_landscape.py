@@ -1,0 +1,171 @@
+"""Measures every legal point of a space with real HPL, at its N and at a small one, and writes a landscape file.
+
+    python benchmarks/record_landscape.py machine SPACE.toml OUT.json --size 4032 --small 1408
+    python benchmarks/record_landscape.py hosts SPACE.toml OUT.json --size 1600 --small 640     # needs root
+    python benchmarks/record_landscape.py simulated SPACE.toml OUT.json --cluster kronos --small 4096
+
+Rounds go through all points in an order of their own, so that a drift of the machine hits all alike. A round that is
+done is written, so that a long recording may be stopped.
+"""
+
+import argparse
+import random
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hosts_lab import Lab, lab_workshop
+from landscapes_file import Landscape, Place, Run, kept
+
+from hpl.witness import parse_panels
+from runners.virtual.load import load_cluster
+from search_spaces.dimension import Scalar
+from search_spaces.load import load
+from search_spaces.machine import Machine
+from search_spaces.space import SearchSpace
+from tuner.evaluate import Measured
+from tuner.options import TuneOptions
+from tuner.places import Places
+from tuner.plan import plan
+from tuner.stopping import StopRequest
+from tuner.virtual.plan import virtual_plan
+from tuner.virtual.session import cores_here
+from tuner.virtual.simulator import Simulator
+from tuner.virtual.site import VirtualSite
+from tuner.workshop import Workshop
+
+Point = Mapping[str, Scalar]
+LIMIT_S = 600.0
+
+
+@dataclass
+class Recording:
+    """What is known so far, by the key of a point."""
+
+    name: str
+    description: str
+    text: str
+    machine: Machine
+    space: SearchSpace
+    small_n: int
+    probes: Mapping[str, Mapping[str, float]]
+    full: dict[str, list[Run]] = field(default_factory=dict)
+    small: dict[str, list[Run]] = field(default_factory=dict)
+
+    def points(self) -> dict[str, Point]:
+        """The points HPL can tell apart, by key."""
+        return {self.space.key(point): point for point in reversed(list(self.space))}
+
+    def save(self, path: Path) -> None:
+        """Write what there is."""
+        places = tuple(
+            Place(dict(point), tuple(self.full.get(key, ())), tuple(self.small.get(key, ())))
+            for key, point in self.points().items()
+        )
+        N = int(self.space.complete(self.space.point(0))["N"])
+        Landscape(self.name, self.description, self.text, self.machine, N, self.small_n, self.probes, places).save(path)
+
+
+def run_of(measured: Measured, N: int) -> Run:
+    """One launch in the words of the file."""
+    fault = measured.verdict.faults[0]
+    cost_s = round(measured.cost_s, 4)
+    if fault or not measured.verdict.results:
+        return Run(None, cost_s, cost_s, (), fault.reason if fault else "no result")
+    gflops = measured.verdict.results[0].gflops
+    panels = kept(N, [(panel.column, panel.time_s) for panel in parse_panels(measured.errors_text)])
+    time_s = (2 / 3 * N**3 + 3 / 2 * N**2) / gflops / 1e9
+    return Run(gflops, round(time_s, 4), cost_s, panels)
+
+
+def record_real(recording: Recording, workshop: Workshop, rounds: int, out: Path) -> None:
+    """Real runs, one at a time; the first round's launches also warm the disk's and the library's caches."""
+    points = recording.points()
+    chance = random.Random(1)
+    stop = StopRequest()
+    with tempfile.TemporaryDirectory(prefix="hpltune-landscape-") as folder:
+        for turn in range(rounds):
+            keys = list(points)
+            chance.shuffle(keys)
+            for number, key in enumerate(keys):
+                for runs, small in ((recording.full, False), (recording.small, True)):
+                    complete = recording.space.complete(points[key])
+                    wish = {**complete, "N": recording.small_n} if small else complete
+                    place = Path(folder) / f"{turn}-{number}-{small}"
+                    measured = workshop.evaluator.evaluate(
+                        plan(wish, workshop.site), place, LIMIT_S, lambda _: None, stop
+                    )
+                    runs.setdefault(key, []).append(run_of(measured, int(wish["N"])))
+                if number % 20 == 0:
+                    print(f"round {turn + 1} of {rounds}: {number} of {len(keys)} points", file=sys.stderr, flush=True)
+            recording.save(out)
+
+
+def record_simulated(recording: Recording, site: VirtualSite, out: Path) -> None:
+    """Simulated runs, several at a time; one of each suffices, because they are all alike."""
+    simulator = Simulator(site, cores_here(), LIMIT_S)
+    points = recording.points()
+    waiting: list[tuple[str, bool, int]] = []
+    stop = StopRequest()
+
+    def collect() -> None:
+        key, small, N = waiting.pop(0)
+        _, measured = simulator.next_result(stop)
+        (recording.small if small else recording.full).setdefault(key, []).append(run_of(measured, N))
+
+    with tempfile.TemporaryDirectory(prefix="hpltune-landscape-") as folder:
+        for number, (key, point) in enumerate(points.items()):
+            for small in (False, True):
+                complete = recording.space.complete(point)
+                N = recording.small_n if small else int(complete["N"])
+                while not simulator.free:
+                    collect()
+                simulator.start(virtual_plan({**complete, "N": N}, site.cluster), Path(folder) / f"{number}-{small}")
+                waiting.append((key, small, N))
+            if number % 100 == 0:
+                print(f"{number} of {len(points)} points", file=sys.stderr, flush=True)
+        while waiting:
+            collect()
+    simulator.close()
+    recording.save(out)
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("where", choices=("machine", "hosts", "simulated"))
+    parser.add_argument("space", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--size", type=int, default=None, help="N of the full runs where the space does not give it")
+    parser.add_argument("--small", type=int, required=True, help="N of the small runs")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--cluster", default="kronos", help="virtual cluster to simulate: a name or a file")
+    parser.add_argument("--rate", default="100mbit", help="line rate of the hosts' network, as tc writes it")
+    parser.add_argument("--description", default="")
+    asked = parser.parse_args(arguments)
+    text = asked.space.read_text(encoding="utf-8")
+    places = Places.of_user()
+
+    def recording(machine: Machine, probes: Mapping[str, Mapping[str, float]]) -> Recording:
+        space = load(asked.space.stem, machine, text=text)
+        return Recording(asked.out.stem, asked.description, text, machine, space, asked.small, probes)
+
+    if asked.where == "simulated":
+        site = VirtualSite.open(load_cluster(asked.cluster), places, None, None)
+        whole = asked.size or site.largest_n(0.8)
+        record_simulated(recording(site.machine(whole), {}), site, asked.out)
+        return 0
+    with Lab(asked.rate) if asked.where == "hosts" else nullcontext() as lab:
+        workshop = Workshop.open(TuneOptions(), places, lambda _: None)
+        if lab is not None:
+            workshop = lab_workshop(workshop, lab)
+        site_machine = workshop.site.machine(all_blas=True, N=asked.size)
+        probes = {blas: {probe.kernel: probe.gflops for probe in found} for blas, found in workshop.site.probes.items()}
+        record_real(recording(site_machine, probes), workshop, asked.rounds, asked.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,131 @@
+"""Plays an engine against a recorded landscape: a recorded run answers each question, and its seconds are charged."""
+
+import math
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from landscapes_file import Landscape, Place, Run
+
+from hpl.flops import flop_count, fraction_done
+from search_spaces.space import SearchSpace
+from tuner.engines.base import Engine, Outcome
+from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
+from tuner.engines.registry import make_engine
+from tuner.engines.surrogate.physics import Probes
+
+NOISE = 0.005
+"""Standard deviation of a simulated run, drawn anew for each: 0.3 to 0.4 % on good clusters (Dahu)."""
+LAUNCH_S = 2.0
+"""What a launch takes where the recording is of a simulator, which starts at once."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """After so many machine-seconds the engine's choice is so far below the optimum, as a part of it."""
+
+    cost_s: float
+    regret: float
+
+
+@dataclass
+class Played:
+    """One game: an engine, a landscape, a seed."""
+
+    engine: str
+    landscape: str
+    seed: int
+    steps: list[Step] = field(default_factory=list)
+    asks_s: list[float] = field(default_factory=list)
+    runs: dict[str, int] = field(default_factory=dict)
+
+    def cost_until(self, regret: float) -> float:
+        """Seconds until the choice is that near to the optimum for the first time; infinite where it never was."""
+        return next((step.cost_s for step in self.steps if step.regret <= regret), float("inf"))
+
+    def regret_after(self, cost_s: float) -> float:
+        """Regret of the choice when so much is spent; 1 before the first full run."""
+        return next((step.regret for step in reversed(self.steps) if step.cost_s <= cost_s), 1.0)
+
+
+class Board:
+    """A landscape with its space, made ready to answer."""
+
+    def __init__(self, landscape: Landscape) -> None:
+        self.landscape = landscape
+        self.space: SearchSpace = landscape.search_space()
+        self.places: dict[str, Place] = {self.space.key(place.params): place for place in landscape.places}
+        rates = {key: place.gflops for key, place in self.places.items()}
+        self.rates = {key: rate for key, rate in rates.items() if rate is not None}
+        self.best = max(self.rates.values())
+        self.simulated = not landscape.probes
+        part = landscape.small_n / landscape.N
+        self.ladder: Sequence[Rung] = (
+            Rung(Fidelity.SMALL, part), Rung(Fidelity.PREFIX, 0.1), Rung(Fidelity.PREFIX, 0.3), FULL
+        )  # fmt: skip
+
+    @property
+    def grid_s(self) -> float:
+        """Machine-seconds of measuring every configuration once in full."""
+        return sum(self.cost_s(place.full[0]) for place in self.places.values())
+
+    def cost_s(self, run: Run) -> float:
+        """Seconds of a whole launch."""
+        return run.cost_s + (LAUNCH_S if self.simulated else 0.0)
+
+    def answer(self, question: Question, chance: random.Random) -> tuple[Outcome, float]:
+        """What came of a question, and its seconds: one of the recorded runs by chance."""
+        place = self.places[self.space.key(question.params)]
+        rung = question.rung
+        if rung.fidelity is Fidelity.SMALL:
+            run = self._drawn(place.small, chance)
+            return Outcome(run.gflops, run.time_s, rung=rung, cost_s=self.cost_s(run)), self.cost_s(run)
+        run = self._drawn(place.full, chance)
+        if rung == FULL or run.gflops is None:
+            return Outcome(run.gflops, run.time_s, rung=rung, cost_s=self.cost_s(run)), self.cost_s(run)
+        N = self.landscape.N
+        column, time_s = next(panel for panel in run.panels if panel[0] >= rung.part * N * 0.999)
+        cost_s = self.cost_s(run) - run.time_s + time_s
+        gflops = fraction_done(N, column) * flop_count(N) / time_s / 1e9
+        return Outcome(gflops, time_s, rung=rung, cost_s=cost_s), cost_s
+
+    def _drawn(self, runs: Sequence[Run], chance: random.Random) -> Run:
+        """One of the recorded runs; a simulated one with noise of its own."""
+        run = chance.choice(runs)
+        if not self.simulated or run.gflops is None:
+            return run
+        factor = math.exp(chance.gauss(0.0, NOISE))
+        panels = tuple((column, time_s / factor) for column, time_s in run.panels)
+        return replace(run, gflops=run.gflops * factor, time_s=run.time_s / factor, panels=panels)
+
+
+def play(board: Board, name: str, seed: int, *, most_s: float, most_trials: int) -> Played:
+    """One game, until the engine has nothing to ask, the time is used up or the optimum is found.
+
+    Args:
+        most_s: machine-seconds, `most_trials` questions.
+    """
+    played = Played(name, board.landscape.name, seed)
+    chance = random.Random(f"{board.landscape.name} {seed}")
+    probes = Probes(board.landscape.probes)
+    engine: Engine = make_engine(name, board.space, seed, {"probes": probes})
+    spent_s = 0.0
+    for _ in range(most_trials):
+        began = time.perf_counter()
+        question = engine.choose(board.ladder)
+        played.asks_s.append(time.perf_counter() - began)
+        if question is None or spent_s >= most_s:
+            break
+        outcome, cost_s = board.answer(question, chance)
+        engine.tell(question.params, outcome)
+        spent_s += cost_s
+        fidelity = str(question.rung.fidelity)
+        played.runs[fidelity] = played.runs.get(fidelity, 0) + 1
+        if question.rung == FULL:
+            chosen = engine.choice()
+            regret = 1.0 if chosen is None else 1 - board.rates.get(board.space.key(chosen), 0.0) / board.best
+            played.steps.append(Step(spent_s, regret))
+            if regret <= 0.0:
+                break
+    return played

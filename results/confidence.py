@@ -1,0 +1,60 @@
+"""How sure it is that the first of a ranking is the fastest."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .statistics import Ranked, relative_sd
+
+DRAWS = 20_000
+TOLD_APART = 0.95
+"""Probability from which one configuration counts as faster than another."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The first of a ranking against the others.
+
+    Attributes:
+        confidence: probability that it is the fastest of all, 0 to 1.
+        equals: places in the ranking, from 1, of those that cannot be told from it, its own among them.
+    """
+
+    confidence: float
+    equals: tuple[int, ...]
+
+
+def standing(ranking: Sequence[Ranked]) -> Standing | None:
+    """Judge a ranking, or None where nothing was repeated, so that the noise is not known.
+
+    The logarithms of the rates of all configurations are taken to scatter alike, with the pooled variance of repeated
+    runs, which is itself uncertain (scaled inverse chi-squared); means are drawn from what the runs leave possible.
+    """
+    freedom = sum(entry.runs - 1 for entry in ranking)
+    sd = relative_sd(ranking)
+    if freedom < 1 or sd is None:
+        return None
+    if len(ranking) == 1:
+        return Standing(1.0, (1,))
+    chance = np.random.default_rng(0)
+    means = np.array([np.mean([math.log(rate) for rate in entry.gflops]) for entry in ranking])
+    runs = np.array([entry.runs for entry in ranking])
+    spread = max(sd, 1e-9) * np.sqrt(freedom / chance.chisquare(freedom, DRAWS))
+    drawn = means + spread[:, None] / np.sqrt(runs) * chance.standard_normal((DRAWS, len(ranking)))
+    first = drawn[:, 0]
+    ahead = (first[:, None] >= drawn).mean(axis=0)
+    equals = tuple(place for place, share in enumerate(ahead, start=1) if place == 1 or share < TOLD_APART)
+    return Standing(float((drawn.argmax(axis=1) == 0).mean()), equals)
+
+
+def sentence(found: Standing | None) -> str:
+    """What to tell of it."""
+    if found is None:
+        return "Nothing was run twice, so it cannot be told how sure this is: --confirm 2 repeats the best."
+    if len(found.equals) == 1:
+        return f"The first is the fastest with {found.confidence:.0%}."
+    others = [str(place) for place in found.equals]
+    named = f"{', '.join(others[:-1])} and {others[-1]}" if len(others) <= 4 else f"The first {len(others)}"
+    return f"{named} cannot be told apart by these runs (the first is the fastest with {found.confidence:.0%})."

@@ -1,0 +1,51 @@
+"""How sure it is that the first of a ranking is the fastest."""
+
+import pytest
+
+from results.confidence import sentence, standing
+from results.statistics import Ranked
+
+
+def entry(key: str, *gflops: float) -> Ranked:
+    return Ranked(key, {"NB": 192}, gflops, 1)
+
+
+def test_a_clear_winner_is_sure() -> None:
+    found = standing([entry("a", 100.0, 100.4, 99.8), entry("b", 90.0, 90.3, 89.9), entry("c", 80.0)])
+    assert found is not None
+    assert found.confidence > 0.99
+    assert found.equals == (1,)
+    assert sentence(found) == f"The first is the fastest with {found.confidence:.0%}."
+
+
+def test_two_that_differ_by_less_than_the_noise_cannot_be_told_apart() -> None:
+    found = standing([entry("a", 100.0, 97.0, 103.0), entry("b", 99.5, 102.0, 97.0), entry("c", 60.0, 61.0, 59.0)])
+    assert found is not None
+    assert 0.4 < found.confidence < 0.8
+    assert found.equals == (1, 2)
+    assert sentence(found).startswith("1 and 2 cannot be told apart by these runs (the first is the fastest with ")
+
+
+def test_more_runs_of_the_same_kind_make_it_surer() -> None:
+    few = standing([entry("a", 101.0, 99.0), entry("b", 99.0, 97.0)])
+    many = standing([entry("a", *[101.0, 99.0] * 10), entry("b", *[99.0, 97.0] * 10)])
+    assert few is not None
+    assert many is not None
+    assert many.confidence > few.confidence
+
+
+def test_one_run_each_tells_nothing_of_the_noise() -> None:
+    assert standing([entry("a", 100.0), entry("b", 90.0)]) is None
+    assert "--confirm 2" in sentence(None)
+
+
+def test_the_only_configuration_is_the_fastest() -> None:
+    found = standing([entry("a", 100.0, 101.0)])
+    assert found is not None
+    assert (found.confidence, found.equals) == (1.0, (1,))
+
+
+def test_runs_that_are_all_alike_are_no_division_by_zero() -> None:
+    found = standing([entry("a", 100.0, 100.0), entry("b", 90.0, 90.0)])
+    assert found is not None
+    assert found.confidence == pytest.approx(1.0)

@@ -1,0 +1,302 @@
+"""The engine `hpl`: which run, of which configuration and how much of it, tells most a second of machine time."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from hpl.flops import flop_count
+from search_spaces.dimension import Point, Scalar
+from search_spaces.space import SearchSpace
+
+from .base import GIVEN_UP, Engine, Outcome
+from .fidelity import FULL, Fidelity, Ladder, Question, Rung
+from .starts import starts
+from .surrogate.axes import Codes
+from .surrogate.feasible import chance_to_run
+from .surrogate.information import best_of, expected_improvement, gain
+from .surrogate.physics import Probes
+from .surrogate.pool import Pool
+from .surrogate.process import FitError, Process, Runs
+from .surrogate.scales import Scales, Vector
+
+FIRST = 3
+"""Start points that are measured before the model is asked."""
+DRAWS = 24
+"""Draws of the best rate that the information is averaged over."""
+LIKELY = 200
+"""Configurations among which the best is drawn: those with the highest mean + 2 sd."""
+VERIFY = 1.0
+"""Full runs' worth of cheap runs after which the best so far is measured in full."""
+WORTHLESS = 5e-4
+"""Gain in the logarithm of the rate that any further run is expected to bring, below which the search ends."""
+LARGEST_LOG = 100.0
+"""Rates beyond e^100 GFLOPS are nobody's, but no reason to divide by zero."""
+MOST_REPEATS = 5
+"""Full runs of one configuration during a search, where repeating it tells more than trying another."""
+GROWTH = 1.12
+"""The scales are fitted anew when the runs have grown by this factor."""
+AROUND = 6
+"""Best configurations whose neighbours join the pool of a space too large to hold."""
+FITTED_FROM = 6
+"""Runs below which the prior scales are used as they are."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run that gave a rate."""
+
+    place: int
+    rung: Rung
+    log_rate: float
+    session: int
+    rest_s: float | None
+
+
+class Learned(Engine):
+    """A Gaussian process on HPL's cost model, told of runs on every rung, asked by information about the best rate.
+
+    Every choice weighs what a run would tell against what it costs; once the cheap runs since the last full one cost
+    as much as a full one, the most promising configuration is measured in full, so that at most half of the time is
+    lost where cheap runs mislead. Where the model cannot be fitted, Optuna's TPE takes over.
+    """
+
+    def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
+        super().__init__(space, seed, options)
+        probes = options.get("probes")
+        self._pool = Pool(space, seed, probes if isinstance(probes, Probes) else Probes())
+        self._starts: Iterator[Point] = starts(space)
+        self._started = 0
+        self._runs: list[Measured] = []
+        self._failed: list[int] = []
+        self._taken: set[tuple[int, Rung]] = set()
+        self._waiting: list[tuple[int, Rung]] = []
+        self._scales: tuple[Scales, tuple[Rung, ...], int] | None = None
+        self._since_full = 0.0
+        self._instead: Engine | None = None
+
+    def choose(self, ladder: Ladder) -> Question | None:
+        """The run that tells most a second, on any rung of the ladder; a full run may come again where runs differ."""
+        if self._instead is not None:
+            return self._instead.choose(ladder)
+        try:
+            with threadpool_limits(1):
+                question = self._decide(ladder)
+        except FitError as error:
+            question = self._give_up(error, ladder)
+        if question is not None:
+            self._take(question)
+        return question
+
+    def choice(self) -> dict[str, Scalar] | None:
+        """The best mean of the model among what was run in full."""
+        known = sorted({run.place for run in self._runs if run.rung == FULL})
+        if self._instead is not None or not known:
+            return super().choice()
+        try:
+            with threadpool_limits(1):
+                process, _ = self._process((FULL,))
+        except FitError:
+            return super().choice()
+        mean, _ = process.believed(self._pool.codes[known], self._centred(1.0)[known])
+        return dict(self._pool.points[known[int(np.argmax(mean))]])
+
+    def model(self) -> tuple[Process, Pool, Vector]:
+        """What was learnt: the process fitted to all runs, its configurations, and what to ask it for them with.
+
+        Raises:
+            FitError: the runs cannot be described.
+        """
+        self._scales = None
+        process, _ = self._process((FULL,))
+        return process, self._pool, self._centred(1.0)
+
+    @property
+    def level(self) -> float:
+        """What a mean of the process lacks to be the logarithm of GFLOPS."""
+        return float(np.mean(self._pool.modelled()))
+
+    def _propose(self) -> dict[str, Scalar] | None:
+        question = self.choose((FULL,))
+        return None if question is None else question.params
+
+    def _take(self, question: Question) -> None:
+        key = self.key(question.params)
+        place = self._pool.place(key, question.params)
+        self._taken.add((place, question.rung))
+        self._waiting.append((place, question.rung))
+        if question.rung == FULL:
+            self._pending.add(key)
+
+    def _learn(self, point: Point, outcome: Outcome) -> None:
+        self._since_full = 0.0
+        self._note(point, outcome)
+        if self._instead is not None:
+            self._instead.tell(point, outcome)
+
+    def _learn_part(self, point: dict[str, Scalar], outcome: Outcome) -> None:
+        given_up = outcome.state == GIVEN_UP
+        self._since_full = 0.0 if given_up else self._since_full + outcome.rung.operations
+        self._note(point, outcome)
+        if given_up:
+            key = self.key(point)
+            self._pending.discard(key)
+            self._settle(self._pool.place(key, point), FULL)
+
+    def _note(self, point: Point, outcome: Outcome) -> None:
+        place = self._pool.place(self.key(point), point)
+        self._settle(place, outcome.rung)
+        if outcome.gflops is None or not np.isfinite(outcome.gflops) or outcome.gflops <= 0:
+            self._failed.append(place)
+            return
+        rest_s = None if outcome.cost_s is None or outcome.time_s is None else outcome.cost_s - outcome.time_s
+        self._runs.append(Measured(place, outcome.rung, float(np.log(outcome.gflops)), outcome.session, rest_s))
+
+    def _settle(self, place: int, rung: Rung) -> None:
+        self._taken.add((place, rung))
+        if (place, rung) in self._waiting:
+            self._waiting.remove((place, rung))
+
+    def _decide(self, ladder: Ladder) -> Question | None:
+        pool = self._pool
+        rungs = sorted({*ladder, FULL}, key=lambda rung: rung.operations)
+        while self._started < FIRST and len(self._runs) < FIRST:
+            start = self.first_unseen(self._starts)
+            self._started += 1
+            if start is not None:
+                place = pool.place(self.key(start), start)
+                if (place, rungs[0]) not in self._taken:
+                    return Question(start, rungs[0])
+        if not self._runs:
+            return self._any(rungs[-1])
+        process, kinds = self._process(rungs)
+        self._widen(process)
+        codes, physics = pool.codes, self._centred(1.0)
+        mean, sd = process.believed(codes, physics)
+        full_left = self._left(FULL)
+        if not full_left.any():
+            return self._any(FULL)
+        likely = np.argsort(-(mean + 2 * sd))[:LIKELY]
+        chance = np.random.default_rng([self.seed, len(self._taken)])
+        best = best_of(process.draws(codes[likely], physics[likely], DRAWS, chance))
+        runs_at_all = self._chance_to_run(codes)
+        level = float(np.mean(pool.modelled()))
+        rates = np.exp(np.clip(mean + level, -LARGEST_LOG, LARGEST_LOG))
+        full_s = np.array([flop_count(int(N)) for N in pool.sizes]) / (rates * 1e9)
+        hoped = self._hoped(mean, sd) * full_left * runs_at_all
+        if len(rungs) > 1 and float(hoped.max()) < WORTHLESS:
+            return None
+        if len(rungs) > 1 and self._since_full >= VERIFY:
+            return Question(dict(pool.points[int(np.argmax(hoped))]), FULL)
+        worth: list[tuple[float, int, Rung]] = []
+        for rung in rungs:
+            left = (self._left(rung) & full_left) | (self._repeatable() if rung == FULL and len(rungs) > 1 else False)
+            if not left.any():
+                continue
+            shared = process.shared(codes, physics, self._centred(_size_part(rung)), kinds.index(rung))
+            told = gain(mean, sd, shared, best) * runs_at_all / (self._rest_s(rung) + rung.operations * full_s)
+            told[~left] = -1.0
+            place = int(np.argmax(told))
+            worth.append((float(told[place]), place, rung))
+        _, place, rung = max(worth, key=lambda entry: entry[0])
+        return Question(dict(pool.points[place]), rung)
+
+    def _hoped(self, mean: Vector, sd: Vector) -> Vector:
+        """Expected gain of each configuration over the best that was measured in full."""
+        known = [run.place for run in self._runs if run.rung == FULL]
+        over = max((mean[place] for place in known), default=float(mean.max()))
+        return expected_improvement(mean, sd, over) if known else np.maximum(mean - mean.min(), WORTHLESS)
+
+    def _process(self, rungs: Sequence[Rung]) -> tuple[Process, list[Rung]]:
+        """The process of all runs and of what is waited for, and the rungs by their numbers in it."""
+        seen = {run.rung for run in self._runs} | set(rungs) | (set(self._scales[1]) if self._scales else set())
+        kinds = [FULL, *sorted(seen - {FULL}, key=lambda rung: (rung.fidelity, rung.part))]
+        runs = self._as_runs(self._runs, kinds)
+        correlations = self._pool.correlations()
+        prior = Scales.prior(self._pool.names, len(kinds))
+        known = self._scales
+        scales = known[0] if known is not None and known[1] == tuple(kinds) else prior
+        process = Process(runs, correlations, scales, prior)
+        stale = known is None or known[1] != tuple(kinds) or len(runs) >= known[2] * GROWTH
+        if len(runs) >= FITTED_FROM and stale:
+            process = process.fitted()
+            self._scales = (process.scales, tuple(kinds), len(runs))
+        return process, kinds
+
+    def _as_runs(self, measured: Sequence[Measured], kinds: Sequence[Rung]) -> Runs:
+        places = np.array([run.place for run in measured], dtype=np.intp)
+        physics = np.array([self._centred(_size_part(run.rung))[run.place] for run in measured])
+        level = float(np.mean(self._pool.modelled()))
+        return Runs(
+            codes=self._pool.codes[places],
+            rung=np.array([kinds.index(run.rung) for run in measured], dtype=np.intp),
+            log_rate=np.array([run.log_rate for run in measured]) - level - physics,
+            physics=physics,
+            session=np.array([run.session for run in measured], dtype=np.intp),
+        )
+
+    def _centred(self, part: float) -> Vector:
+        """The cost model at a part of N, against its mean over the pool at the whole N."""
+        return self._pool.modelled(part) - float(np.mean(self._pool.modelled()))
+
+    def _left(self, rung: Rung) -> np.typing.NDArray[np.bool_]:
+        left = np.ones(len(self._pool), dtype=bool)
+        left[[place for place, taken in self._taken if taken == rung]] = False
+        return left
+
+    def _repeatable(self) -> np.typing.NDArray[np.bool_]:
+        """Configurations that may be run in full once more."""
+        counts = np.zeros(len(self._pool), dtype=int)
+        for run in self._runs:
+            counts[run.place] += run.rung == FULL
+        waiting = [place for place, rung in self._waiting if rung == FULL]
+        counts[waiting] = MOST_REPEATS
+        return (counts > 0) & (counts < MOST_REPEATS)
+
+    def _chance_to_run(self, codes: Codes) -> Vector:
+        ran = codes[[run.place for run in self._runs]]
+        return chance_to_run(codes, ran, codes[self._failed] if self._failed else codes[:0])
+
+    def _rest_s(self, rung: Rung) -> float:
+        """Seconds of a launch beside HPL's own time."""
+        rests = [run.rest_s for run in self._runs if run.rung == rung and run.rest_s is not None]
+        rests = rests or [run.rest_s for run in self._runs if run.rest_s is not None]
+        return max(0.0, float(np.median(rests))) if rests else 0.0
+
+    def _widen(self, process: Process) -> None:
+        """Where the pool is a sample, take in the neighbours of what looks best."""
+        if self._pool.whole:
+            return
+        mean, _ = process.believed(self._pool.codes, self._centred(1.0))
+        for place in np.argsort(-mean)[:AROUND]:
+            self._pool.add(self.neighbours(self._pool.points[int(place)]))
+
+    def _any(self, rung: Rung) -> Question | None:
+        """Some point that was not taken; one drawn by chance where the pool is used up but the space is not."""
+        left = np.flatnonzero(self._left(rung))
+        chance = random.Random(f"{self.seed} {len(self._taken)}")  # noqa: S311 - not for secrets
+        if len(left):
+            return Question(dict(self._pool.points[int(chance.choice(list(left)))]), rung)
+        if not self._pool.whole:
+            size = len(self.space)
+            found = self.first_unseen(self.space.point(chance.randrange(size)) for _ in range(1_000))
+            return None if found is None else Question(found, rung)
+        return None
+
+    def _give_up(self, error: FitError, ladder: Ladder) -> Question | None:
+        from .bayes import Bayes  # noqa: PLC0415 - Optuna is slow to import, and seldom needed here
+
+        self.remarks.append(f"The model cannot describe the runs so far ({error}): Optuna's TPE goes on instead.")
+        self._instead = Bayes(self.space, self.seed, self.options)
+        for key, outcomes in self.told.items():
+            for outcome in outcomes:
+                self._instead.tell(self._pool.points[self._pool.places[key]], outcome)
+        return self._instead.choose(ladder)
+
+
+def _size_part(rung: Rung) -> float:
+    """The part of N a rung runs at."""
+    return rung.part if rung.fidelity is Fidelity.SMALL else 1.0

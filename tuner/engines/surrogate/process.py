@@ -1,0 +1,263 @@
+"""A Gaussian process over configurations and rungs of fidelity: what the runs so far say of all others.
+
+The logarithm of HPL's rate is taken as HPL's cost model plus effects that are learnt:
+
+    full run    f(x) = model(x) + sum_d a_d g_d + sum_{d<e} sqrt(pair a_d a_e) g_de + rest
+    rung r      f_r(x) = f(x) + offset_r + apart_r times effects of the same kind
+    a run       y = f_r(x) + session + noise_r
+
+so each parameter has an effect of its own, pairs interact as far as the data support it, and what a small run or a
+prefix misses is learnt from the runs that went further. The kernel of additive effects follows D. Duvenaud, H. Nickisch
+and C. Rasmussen, "Additive Gaussian processes" (2011); the rungs M. Kennedy and A. O'Hagan, "Predicting the output from
+a complex computer code when fast approximations are available", Biometrika 87 (2000). The scales are found by maximum
+a posteriori.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
+from scipy.optimize import Bounds, minimize
+
+from .axes import Codes, Matrix
+from .scales import Scales, Vector
+
+LEVEL_SD = 3.0
+"""Of the overall level, which the first run tells."""
+OFFSET_SD = 1.0
+"""Of a rung's steady distance from full runs."""
+SESSION_SD = 0.05
+"""Of a whole session: a cluster moved by 11 % between two campaigns (Dahu)."""
+PHYSICS_SD = 0.3
+"""Of the weight of the cost model, which is 1 where it is right."""
+HALF_RELEVANT = 0.02
+"""Amplitude at which an axis counts half in what no pair explains."""
+STEPS = 25
+WIDEST = 4.0
+"""Scales stay within so many standard deviations of their priors."""
+
+
+class FitError(Exception):
+    """The runs cannot be described: a covariance that is not positive, or a figure that is not finite."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What was measured, one row a run.
+
+    Attributes:
+        codes: value numbers, shape (runs, axes).
+        rung: 0 for a full run, further numbers for cheaper ones, shape (runs,).
+        log_rate: natural logarithm of the rate less that of the cost model at its size, shape (runs,).
+        physics: logarithm of the cost model's rate, centred, shape (runs,).
+        session: which sitting a run belongs to, shape (runs,).
+    """
+
+    codes: Codes
+    rung: Codes
+    log_rate: Vector
+    physics: Vector
+    session: Codes
+
+    def __len__(self) -> int:
+        return len(self.log_rate)
+
+
+class Process:
+    """The process, conditioned on runs.
+
+    Args:
+        correlations: of each axis between its values, shape (values, values).
+
+    Raises:
+        FitError: the covariance of the runs is not positive.
+    """
+
+    def __init__(self, runs: Runs, correlations: Sequence[Matrix], scales: Scales, prior: Scales) -> None:
+        self.runs, self.scales, self._correlations, self._prior = runs, scales, correlations, prior
+        self._level = float(np.mean(runs.log_rate[runs.rung == 0])) if (runs.rung == 0).any() else 0.0
+        if not (runs.rung == 0).any() and len(runs):
+            self._level = float(np.mean(runs.log_rate))
+        self._relevance = scales.amplitude / (scales.amplitude + HALF_RELEVANT)
+        self._root = _root(self._steady + self._effects(scales)[0] + np.diag(scales.noise[runs.rung] ** 2))
+        self._weights = cho_solve((self._root, True), runs.log_rate - self._level)
+
+    def fitted(self, steps: int = STEPS) -> "Process":
+        """The same runs with the scales that explain them best, searched from the present ones.
+
+        Raises:
+            FitError: no finite scales were found.
+        """
+        centre, sd = self._prior.logs(), self._prior.prior_sd()
+        lowest, highest = centre - WIDEST * sd, centre + WIDEST * sd
+        start = np.clip(self.scales.logs(), lowest, highest)
+        found = minimize(  # type: ignore[call-overload] - the stubs know no function that returns its gradient too
+            lambda logs: self._cost(logs, centre, sd),
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=Bounds(lowest, highest),
+            options={"maxiter": steps},
+        )
+        if not np.isfinite(found.fun):
+            raise FitError("no scales explain the runs")
+        return Process(self.runs, self._correlations, self.scales.of_logs(found.x), self._prior)
+
+    def believed(self, codes: Codes, physics: Vector) -> tuple[Vector, Vector]:
+        """Mean and standard deviation of f less the cost model's centred part, at each of some configurations."""
+        towards, prior = self._towards(codes, physics, 0)
+        return self._mean(towards, physics), np.sqrt(np.maximum(prior - _squares(self._solved(towards)), 1e-12))
+
+    def shared(self, codes: Codes, physics: Vector, at_rung: Vector, rung: int) -> Vector:
+        """Correlation, after the runs so far, of one more noisy run on a rung with f of the same configuration.
+
+        Args:
+            at_rung: the cost model at the rung's size.
+        """
+        full, prior = self._towards(codes, physics, 0)
+        part, part_prior = self._towards(codes, at_rung, rung)
+        solved_full, solved_part = self._solved(full), self._solved(part)
+        ahead = prior - _squares(solved_full)
+        seen = part_prior - _squares(solved_part) + self.scales.noise[rung] ** 2
+        common = self._common_prior(codes, physics, at_rung) - np.einsum("ij,ij->j", solved_full, solved_part)
+        return np.asarray(np.clip(common / np.sqrt(np.maximum(ahead * seen, 1e-18)), -1.0, 1.0))
+
+    def draws(self, codes: Codes, physics: Vector, count: int, chance: np.random.Generator) -> Matrix:
+        """Joint draws of f at some configurations, shape (count, points)."""
+        towards, _ = self._towards(codes, physics, 0)
+        solved = self._solved(towards)
+        among = self._among(codes, codes) + PHYSICS_SD**2 * np.outer(physics, physics) + LEVEL_SD**2
+        root = _root(among - solved.T @ solved + 1e-8 * np.eye(len(codes)))
+        normal = chance.standard_normal((count, len(codes)))
+        return np.asarray(self._mean(towards, physics) + normal @ root.T)
+
+    def _mean(self, towards: Matrix, physics: Vector) -> Vector:
+        return np.asarray(self._level + physics + towards.T @ self._weights)
+
+    def _solved(self, towards: Matrix) -> Matrix:
+        return np.asarray(solve_triangular(self._root, towards, lower=True))
+
+    def _towards(self, codes: Codes, at_rung: Vector, rung: int) -> tuple[Matrix, Vector]:
+        """Prior covariance of each run with f_r at each configuration, shape (runs, points), and f_r's variance."""
+        runs, scales = self.runs, self.scales
+        among = self._among(runs.codes, codes)
+        here = (runs.rung == rung)[:, None]
+        extra = np.concatenate([[0.0], scales.apart**2])[rung]
+        offset = OFFSET_SD**2 if rung else 0.0
+        towards = LEVEL_SD**2 + PHYSICS_SD**2 * np.outer(runs.physics, at_rung) + among * np.where(here, 1 + extra, 1.0)
+        towards += np.where(here, offset, 0.0)
+        own = self._own_variance(len(codes))
+        return towards, LEVEL_SD**2 + PHYSICS_SD**2 * at_rung**2 + own * (1 + extra) + offset
+
+    def _common_prior(self, codes: Codes, physics: Vector, at_rung: Vector) -> Vector:
+        return LEVEL_SD**2 + PHYSICS_SD**2 * physics * at_rung + self._own_variance(len(codes))
+
+    def _own_variance(self, count: int) -> Vector:
+        """Prior variance of the effects at one configuration: all correlations are 1 there."""
+        amplitude = self.scales.amplitude
+        pairs = 0.5 * (amplitude.sum() ** 2 - (amplitude**2).sum())
+        return np.full(count, (amplitude**2).sum() + self.scales.pair * pairs + self.scales.rest**2)
+
+    def _among(self, ones: Codes, others: Codes) -> Matrix:
+        """Prior covariance of the effects between configurations, shape (ones, others)."""
+        shape = (len(ones), len(others))
+        total, weighted, squares, product = (np.zeros(shape), np.zeros(shape), np.zeros(shape), np.ones(shape))
+        for number, table in enumerate(self._correlations):
+            alike = table[ones[:, number][:, None], others[:, number][None, :]]
+            amplitude = self.scales.amplitude[number]
+            total += amplitude**2 * alike
+            weighted += amplitude * alike
+            squares += (amplitude * alike) ** 2
+            product *= 1 - self._relevance[number] * (1 - alike)
+        return np.asarray(total + 0.5 * self.scales.pair * (weighted**2 - squares) + self.scales.rest**2 * product)
+
+    @cached_property
+    def _between(self) -> list[Matrix]:
+        columns = self.runs.codes.T
+        return [table[np.ix_(column, column)] for table, column in zip(self._correlations, columns, strict=True)]
+
+    @cached_property
+    def _rest_between(self) -> Matrix:
+        product = np.ones((len(self.runs), len(self.runs)))
+        for relevance, alike in zip(self._relevance, self._between, strict=True):
+            product *= 1 - relevance * (1 - alike)
+        return product
+
+    @cached_property
+    def _steady(self) -> Matrix:
+        """The part of the covariance that no scale changes."""
+        runs = self.runs
+        same_rung = (runs.rung[:, None] == runs.rung[None, :]) & (runs.rung > 0)[:, None]
+        same_session = runs.session[:, None] == runs.session[None, :]
+        several = len(np.unique(runs.session)) > 1
+        return np.asarray(
+            LEVEL_SD**2
+            + PHYSICS_SD**2 * np.outer(runs.physics, runs.physics)
+            + OFFSET_SD**2 * same_rung
+            + (SESSION_SD**2 * same_session if several else 0.0)
+            + 1e-10 * np.eye(len(runs))
+        )
+
+    def _effects(self, scales: Scales) -> tuple[Matrix, Matrix, Matrix, Matrix]:
+        """Covariance of effects over all rungs; and the parts its gradient needs: one rung's, the sum, the factor."""
+        size = (len(self.runs), len(self.runs))
+        main, weighted, squares = np.zeros(size), np.zeros(size), np.zeros(size)
+        for amplitude, alike in zip(scales.amplitude, self._between, strict=True):
+            main += amplitude**2 * alike
+            weighted += amplitude * alike
+            squares += (amplitude * alike) ** 2
+        alone = main + 0.5 * scales.pair * (weighted**2 - squares) + scales.rest**2 * self._rest_between
+        factor = np.ones(size)
+        for number, apart in enumerate(scales.apart, start=1):
+            on = self.runs.rung == number
+            factor[np.ix_(on, on)] += apart**2
+        return alone * factor, alone, weighted, factor
+
+    def _cost(self, logs: Vector, centre: Vector, sd: Vector) -> tuple[float, Vector]:
+        """Negative log posterior of the scales, and its gradient."""
+        scales, runs = self.scales.of_logs(logs), self.runs
+        effects, alone, weighted, factor = self._effects(scales)
+        try:
+            root = _root(self._steady + effects + np.diag(scales.noise[runs.rung] ** 2))
+        except FitError:
+            return 1e12, np.zeros_like(logs)
+        y = runs.log_rate - self._level
+        weights = cho_solve((root, True), y)
+        inverse = cho_solve((root, True), np.eye(len(runs)))
+        slope = 0.5 * (inverse - np.outer(weights, weights))
+        shared = slope * factor
+        gradient = []
+        squares = np.zeros_like(weighted)
+        for amplitude, alike in zip(scales.amplitude, self._between, strict=True):
+            mine = amplitude * alike
+            squares += mine**2
+            change = 2 * amplitude * mine + scales.pair * mine * (weighted - mine)
+            gradient.append(float(np.sum(shared * change)))
+        gradient.append(float(np.sum(shared * 0.5 * scales.pair * (weighted**2 - squares))))
+        gradient.append(float(np.sum(shared * 2 * scales.rest**2 * self._rest_between)))
+        for number, apart in enumerate(scales.apart, start=1):
+            on = runs.rung == number
+            gradient.append(float(np.sum((slope * alone)[np.ix_(on, on)]) * 2 * apart**2))
+        for number, noise in enumerate(scales.noise):
+            gradient.append(float(np.sum(np.diag(slope)[runs.rung == number]) * 2 * noise**2))
+        away = (logs - centre) / sd
+        cost = 0.5 * float(y @ weights) + float(np.log(np.diag(root)).sum()) + 0.5 * float(away @ away)
+        return cost, np.array(gradient) + away / sd
+
+
+def _squares(matrix: Matrix) -> Vector:
+    return np.asarray(np.einsum("ij,ij->j", matrix, matrix))
+
+
+def _root(covariance: Matrix) -> Matrix:
+    """Lower Cholesky root.
+
+    Raises:
+        FitError: the matrix is not positive or not finite.
+    """
+    try:
+        return np.asarray(cholesky(covariance, lower=True))
+    except (LinAlgError, ValueError) as error:
+        raise FitError(str(error)) from error

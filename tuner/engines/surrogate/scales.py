@@ -1,0 +1,72 @@
+"""How large effects are, before and after anything was measured."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+USUAL_EFFECT = {
+    "blas": 0.3, "kernel": 0.3, "layout": 0.1, "NB": 0.08, "grid": 0.08, "N": 0.08, "memory_fraction": 0.08,
+    "BCAST": 0.03, "DEPTH": 0.03, "SWAP": 0.02, "binding": 0.03,
+}  # fmt: skip
+"""Standard deviation of an effect in the logarithm of the rate, from published HPL data (Dahu, sbcc, EPYC)."""
+OTHER_EFFECT = 0.01
+PAIR = 0.15
+REST = 0.01
+APART = 0.3
+NOISE = 0.02
+PRIOR_SD = {"amplitude": 1.0, "pair": 1.2, "rest": 1.2, "apart": 0.7, "noise": 1.0}
+"""How far, as a factor e^sd, the data may move each scale."""
+
+
+@dataclass(frozen=True)
+class Scales:
+    """Sizes of the effects, all above zero.
+
+    Attributes:
+        amplitude: of each axis, in the logarithm of the rate.
+        pair: variance of an interaction against the product of the amplitudes of its axes.
+        rest: standard deviation of what no pair explains.
+        apart: of each cheaper rung, the size of effects that full runs do not share against those they share.
+        noise: of each rung, full runs first, the standard deviation of a repeated run.
+    """
+
+    amplitude: Vector
+    pair: float
+    rest: float
+    apart: Vector
+    noise: Vector
+
+    @classmethod
+    def prior(cls, names: Sequence[str], rungs: int) -> "Scales":
+        """What published data suggest.
+
+        Args:
+            names: the axes.
+            rungs: kinds of runs, full ones included.
+        """
+        amplitude = np.array([USUAL_EFFECT.get(name, OTHER_EFFECT) for name in names])
+        return cls(amplitude, PAIR, REST, np.full(rungs - 1, APART), np.full(rungs, NOISE))
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many there are of each kind."""
+        return {
+            "amplitude": len(self.amplitude), "pair": 1, "rest": 1, "apart": len(self.apart), "noise": len(self.noise)
+        }  # fmt: skip
+
+    def logs(self) -> Vector:
+        """All as one vector of logarithms."""
+        return np.asarray(np.log(np.concatenate([self.amplitude, [self.pair, self.rest], self.apart, self.noise])))
+
+    def of_logs(self, logs: Vector) -> "Scales":
+        """Scales of this shape from such a vector."""
+        amplitude, pair, rest, apart, noise = np.split(np.exp(logs), np.cumsum(list(self.sizes.values()))[:-1])
+        return Scales(amplitude, float(pair[0]), float(rest[0]), apart, noise)
+
+    def prior_sd(self) -> Vector:
+        """How far each logarithm may move."""
+        return np.asarray(np.hstack([np.full(size, PRIOR_SD[name]) for name, size in self.sizes.items()]))

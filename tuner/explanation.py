@@ -1,0 +1,239 @@
+"""What a study learnt: which parameters matter, which go together, and what one-at-a-time tuning would have missed.
+
+Everything is read off the model of the engine `hpl`, told all trials of the study. Shares of variance are those of a
+functional analysis of variance over all configurations that HPL can tell apart (I. Sobol', 1993; F. Hutter, H. Hoos,
+K. Leyton-Brown, "An efficient approach for assessing hyperparameter importance", 2014), computed for joint draws of the
+model, so that each has an uncertainty. H is the statistic of J. Friedman and B. Popescu (2008): the part of the joint
+effect of two parameters that is not the sum of their own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from results.record import TrialRecord
+from search_spaces.dimension import Scalar
+from search_spaces.space import SearchSpace
+
+from .engines.base import Outcome
+from .engines.learned import Learned
+from .engines.one_at_a_time import OneAtATime
+from .engines.surrogate.pool import Pool
+from .errors import TunerError
+from .ladder import outcome_of
+
+DRAWS = 60
+FEWEST = 8
+"""Runs below which there is nothing to explain."""
+MOST_POINTS = 1_200
+"""Configurations the variance is taken over; more are thinned out by chance."""
+STEPS = 400
+"""Configurations one-at-a-time tuning may look at."""
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value of a parameter.
+
+    Attributes:
+        percent, sd: by how much the rate is better with it than with the average value, in percent.
+        runs: trials that had it.
+    """
+
+    value: Scalar
+    percent: float
+    sd: float
+    runs: int
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a parameter does.
+
+    Attributes:
+        share, sd: part of the variance of all rates that is this parameter's alone.
+        total: part of the variance it takes part in, alone or with others.
+        values: best first.
+    """
+
+    name: str
+    share: float
+    sd: float
+    total: float
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """How two parameters go together.
+
+    Attributes:
+        share, sd: part of the variance that only both together explain.
+        h: part of their joint effect that is not the sum of their own, 0 to 1.
+        best: for each value of `other` the best one of `one`.
+    """
+
+    one: str
+    other: str
+    share: float
+    sd: float
+    h: float
+    best: Mapping[Scalar, Scalar]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """All that a study learnt.
+
+    Attributes:
+        best, best_gflops: the configuration the model thinks fastest, and its rate without noise.
+        alone, alone_percent: what one-at-a-time tuning would have ended at, and how far below the best, in percent.
+        noise_percent: standard deviation of a repeated full run.
+        untested: values of the space that no trial had.
+    """
+
+    effects: tuple[Effect, ...]
+    pairs: tuple[Pair, ...]
+    best: Mapping[str, Scalar]
+    best_gflops: float
+    best_sd_percent: float
+    alone: Mapping[str, Scalar]
+    alone_percent: float
+    noise_percent: float
+    untested: Mapping[str, tuple[Scalar, ...]]
+    runs: int
+
+
+def explain(space: SearchSpace, records: Sequence[TrialRecord]) -> Explanation:
+    """Explain a study.
+
+    Raises:
+        TunerError: too few trials gave a rate, or nothing varies.
+    """
+    engine = Learned(space, 0, {})
+    told = [outcome_of(record) for record in records]
+    for record, outcome in zip(records, told, strict=True):
+        engine.tell(record.params, outcome)
+    counted = sum(outcome.gflops is not None for outcome in told)
+    if counted < FEWEST:
+        raise TunerError(f"only {counted} trials gave a rate: at least {FEWEST} are needed to explain anything")
+    if not space.varying:
+        raise TunerError("nothing varies in this space, so there is nothing to explain")
+    process, pool, physics = engine.model()
+    chosen = _thinned(len(pool))
+    codes = pool.codes[chosen]
+    draws = process.draws(codes, physics[chosen], DRAWS, np.random.default_rng(0))
+    mean, sd = process.believed(pool.codes, physics)
+    best = int(np.argmax(mean))
+    alone = _one_at_a_time(space, pool, mean)
+    return Explanation(
+        effects=_effects(pool, codes, draws, chosen, records),
+        pairs=_pairs(pool, codes, draws, mean),
+        best=pool.points[best],
+        best_gflops=float(np.exp(mean[best] + engine.level)),
+        best_sd_percent=100 * float(sd[best]),
+        alone=pool.points[alone],
+        alone_percent=100 * float(-np.expm1(mean[alone] - mean[best])),
+        noise_percent=100 * float(process.scales.noise[0]),
+        untested=_untested(space, records),
+        runs=counted,
+    )
+
+
+def _thinned(count: int) -> NDArray[np.intp]:
+    everything = np.arange(count)
+    if count <= MOST_POINTS:
+        return everything
+    return np.sort(np.random.default_rng(0).choice(everything, MOST_POINTS, replace=False))
+
+
+def _grouped(codes: NDArray[np.intp], draws: Matrix) -> Matrix:
+    """Mean of each draw over the points of each group, laid out per point: shape (draws, points)."""
+    _, group = np.unique(codes, axis=0, return_inverse=True)
+    group = group.ravel()
+    sums = np.stack([np.bincount(group, weights=draw) for draw in draws])
+    return np.asarray((sums / np.bincount(group))[:, group])
+
+
+def _effects(
+    pool: Pool, codes: NDArray[np.intp], draws: Matrix, chosen: NDArray[np.intp], records: Sequence[TrialRecord]
+) -> tuple[Effect, ...]:
+    whole = draws.var(axis=1)
+    found = []
+    for number, name in enumerate(pool.names):
+        own = _grouped(codes[:, [number]], draws)
+        others = _grouped(np.delete(codes, number, axis=1), draws).var(axis=1)
+        share = own.var(axis=1) / whole
+        total = float(np.mean(1 - others / whole))
+        values = []
+        for value in _values(pool, chosen, name):
+            at = [place for place, point in enumerate(chosen) if pool.points[point].get(name) == value]
+            percent = 100 * np.expm1(draws[:, at].mean(axis=1) - draws.mean(axis=1))
+            runs = sum(record.params.get(name) == value for record in records)
+            values.append(Value(value, float(percent.mean()), float(percent.std()), runs))
+        ordered = tuple(sorted(values, key=lambda entry: -entry.percent))
+        found.append(Effect(name, float(share.mean()), float(share.std()), max(total, float(share.mean())), ordered))
+    return tuple(sorted(found, key=lambda effect: -effect.total))
+
+
+def _pairs(pool: Pool, codes: NDArray[np.intp], draws: Matrix, mean: Matrix) -> tuple[Pair, ...]:
+    whole = draws.var(axis=1)
+    own = [_grouped(codes[:, [number]], draws).var(axis=1) for number in range(codes.shape[1])]
+    found = []
+    for i, j in combinations(range(codes.shape[1]), 2):
+        joint = _grouped(codes[:, [i, j]], draws).var(axis=1)
+        share = np.maximum(joint - own[i] - own[j], 0.0) / whole
+        h = float(np.mean(np.sqrt(np.maximum(joint - own[i] - own[j], 0.0) / np.maximum(joint, 1e-15))))
+        one, other = _which_depends(pool, i, j)
+        best = _best_by(pool, mean, one, other)
+        found.append(Pair(one, other, float(share.mean()), float(share.std()), h, best))
+    return tuple(sorted(found, key=lambda pair: -pair.share))
+
+
+def _which_depends(pool: Pool, i: int, j: int) -> tuple[str, str]:
+    """The pair with the parameter of more values first: its best value is told for each of the other's."""
+    names = pool.names
+    counts = [len({point.get(name) for point in pool.points}) for name in (names[i], names[j])]
+    return (names[i], names[j]) if counts[0] >= counts[1] else (names[j], names[i])
+
+
+def _best_by(pool: Pool, mean: Matrix, one: str, other: str) -> dict[Scalar, Scalar]:
+    found: dict[Scalar, tuple[float, Scalar]] = {}
+    for place, point in enumerate(pool.points):
+        if one in point and other in point:
+            rate = float(mean[place])
+            if point[other] not in found or rate > found[point[other]][0]:
+                found[point[other]] = (rate, point[one])
+    return {value: best for value, (_, best) in found.items()}
+
+
+def _values(pool: Pool, chosen: NDArray[np.intp], name: str) -> list[Scalar]:
+    return list(dict.fromkeys(pool.points[place][name] for place in chosen if name in pool.points[place]))
+
+
+def _one_at_a_time(space: SearchSpace, pool: Pool, mean: Matrix) -> int:
+    """Where sweeping one parameter after the other would end if rates were what the model thinks they are."""
+    engine = OneAtATime(space, 0, {})
+    for _ in range(STEPS):
+        point = engine.ask()
+        if point is None:
+            break
+        place = pool.places.get(space.key(point))
+        engine.tell(point, Outcome(None if place is None else float(np.exp(mean[place]))))
+    choice = engine.choice()
+    return int(np.argmax(mean)) if choice is None else pool.places[space.key(choice)]
+
+
+def _untested(space: SearchSpace, records: Sequence[TrialRecord]) -> dict[str, tuple[Scalar, ...]]:
+    found = {}
+    for name, parameter in space.varying.items():
+        seen = {record.params.get(name) for record in records}
+        left = tuple(value for value in parameter.values if value not in seen)
+        if left:
+            found[name] = left
+    return found

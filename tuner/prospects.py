@@ -1,0 +1,80 @@
+"""Whether a run that is under way can still win: what its beginning says, learnt from runs that went to their end."""
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from scipy.stats import t
+
+from hpl.flops import flop_count, fraction_done
+from hpl.witness import Panel
+
+from .ladder import STOPS
+
+CERTAINTY = 0.99
+"""Probability with which a run that is stopped would not have won."""
+FEWEST = 4
+"""Runs to the end below which nothing is stopped."""
+USUAL_SD = 0.01
+"""Standard deviation of the end against the beginning that is believed before it is seen; counts as two runs."""
+USUAL_COUNT = 2
+
+
+@dataclass(frozen=True)
+class Hopeless:
+    """A run that cannot win any more.
+
+    Attributes:
+        part: of the columns that are done, as in STOPS; `column` where it is.
+        time_s: until then.
+        most_gflops: what it would have reached at most, with CERTAINTY.
+    """
+
+    part: float
+    column: int
+    time_s: float
+    most_gflops: float
+
+
+@dataclass
+class Prospects:
+    """For each of STOPS, how much faster or slower runs were in the end than until there, as logarithms."""
+
+    _ratios: dict[float, list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    def learn(self, panels: Sequence[Panel], gflops: float) -> None:
+        """Take in a run that went to its end.
+
+        Args:
+            panels: all of its panels.
+        """
+        for stop in STOPS:
+            panel = next((panel for panel in panels if panel.column >= stop * panel.N), None)
+            if panel is not None and panel.time_s > 0:
+                self._ratios[stop].append(math.log(gflops / rate_until(panel)))
+
+    def hopeless(self, panel: Panel, best_gflops: float) -> Hopeless | None:
+        """Whether a run that begins this panel will stay below the best, with CERTAINTY; None while it may win.
+
+        The end is taken to differ from the beginning as it did in the runs before: Student's t with their mean and
+        standard deviation, for one more run of the kind.
+        """
+        stop = max((stop for stop in STOPS if panel.column >= stop * panel.N), default=None)
+        if stop is None or panel.time_s <= 0:
+            return None
+        ratios = self._ratios[stop]
+        if len(ratios) < FEWEST:
+            return None
+        mean, count = fmean(ratios), len(ratios)
+        squares = sum((ratio - mean) ** 2 for ratio in ratios) + USUAL_COUNT * USUAL_SD**2
+        sd = math.sqrt(squares / (count - 1 + USUAL_COUNT) * (1 + 1 / count))
+        ahead = mean + float(t.ppf(CERTAINTY, count - 1 + USUAL_COUNT)) * sd
+        most = rate_until(panel) * math.exp(ahead)
+        return None if most >= best_gflops else Hopeless(stop, panel.column, panel.time_s, most)
+
+
+def rate_until(panel: Panel) -> float:
+    """GFLOPS from the first panel to this one."""
+    return fraction_done(panel.N, panel.column) * flop_count(panel.N) / panel.time_s / 1e9

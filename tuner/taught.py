@@ -1,0 +1,60 @@
+"""An engine is taught what is known: by probes, from elsewhere, and from earlier sittings of its study."""
+
+from collections.abc import Sequence
+
+from hpl.witness import parse_panels
+from results.record import Kind, TrialRecord
+from search_spaces.dimension import Point
+
+from .engines.base import Engine
+from .engines.fidelity import Question
+from .engines.surrogate.physics import Probes
+from .events import Notice
+from .ladder import outcome_of, rung_of
+from .loop import SEARCHED, Loop, retell
+from .options import TuneOptions
+from .simulated_starts import simulated_best
+from .site import Site
+from .warm_start import advice, advise, read_source
+
+
+def probes(site: Site) -> Probes:
+    """What the machine's dgemm probes tell an engine."""
+    return Probes({blas: {probe.kernel: probe.gflops for probe in found} for blas, found in site.probes.items()})
+
+
+def tell_known(options: TuneOptions, loop: Loop, engine: Engine) -> Sequence[Point]:
+    """Tell an engine what is known from elsewhere.
+
+    Returns:
+        The points to try before it is asked.
+
+    Raises:
+        TunerError: nothing of a source is of use here.
+    """
+    simulated = options.from_simulation
+    first = simulated_best(loop.store, simulated, loop.space) if simulated else []
+    found = [advice(read_source(loop.store, name), loop.space) for name in options.warm_start]
+    for one in found:
+        loop.listener(Notice(one.sentence))
+    return [*first, *advise(engine, found)]
+
+
+def tell_earlier(loop: Loop, engine: Engine, earlier: Sequence[TrialRecord]) -> None:
+    """Bring engine, budget, anchors and prospects to where the last sitting of the study left them."""
+    searched = [record for record in earlier if record.kind in SEARCHED]
+    if not searched:
+        return
+    retell(engine, searched)
+    for record in searched:
+        loop.anchors.note(Question(dict(record.params), rung_of(record)), outcome_of(record).gflops)
+        loop.meter.charge(record.cost_s or 0.0, trial=True)
+    loop.anchors.soon = True
+    full = [
+        record
+        for record in loop.store.records(loop.study, kinds=(Kind.SEARCH,), outputs=True)
+        if record.ranked and record.gflops
+    ]
+    for record in full:
+        loop.prospects.learn(parse_panels(record.errors_text), record.gflops or 0.0)
+    loop.best_gflops = max((record.gflops or 0.0 for record in full), default=None)
