@@ -9,6 +9,7 @@ where that configuration was measured in full. Engines that only know full runs 
 """
 
 import argparse
+import os
 import statistics
 import sys
 from collections.abc import Iterable, Sequence
@@ -25,7 +26,7 @@ WITHIN = (0.01, 0.02, 0.05)
 BUDGETS = (0.01, 0.02, 0.05, 0.1)
 MOST = 0.6
 """Games end when this part of the exhaustive grid's time is spent."""
-MOST_TRIALS = 200
+MOST_TRIALS = 120
 
 _boards: dict[Path, Board] = {}
 
@@ -97,6 +98,7 @@ def main(arguments: Sequence[str]) -> int:
     engines = asked.engines.split(",")
     for engine in engines:
         check_engine(engine)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     pages = []
     with ProcessPoolExecutor(asked.jobs) as pool:
         for path in asked.landscapes or sorted(SHIPPED.glob("*.json")):

@@ -20,7 +20,7 @@ from .options import TuneOptions
 
 SHOWN_PAIRS = 6
 LEAST_SHARE = 0.002
-"""Pairs below this share of the variance are not worth a line."""
+"""Pairs below this share of the variance, or below its own uncertainty, are not worth a line."""
 
 
 def run_explain(console: Console, store: Store, name: str | None, *, as_json: bool) -> None:
@@ -76,7 +76,7 @@ def _newest(store: Store) -> Study:
 
 def _print(console: Console, study: Study, found: Explanation) -> None:
     console.print(_effects(study, found))
-    pairs = [pair for pair in found.pairs if pair.share >= LEAST_SHARE][:SHOWN_PAIRS]
+    pairs = [pair for pair in found.pairs if pair.share >= max(LEAST_SHARE, pair.sd)][:SHOWN_PAIRS]
     if pairs:
         console.print(_pairs(pairs))
     else:

@@ -7,7 +7,7 @@ model, so that each has an uncertainty. H is the statistic of J. Friedman and B.
 effect of two parameters that is not the sum of their own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -127,13 +127,19 @@ def explain(space: SearchSpace, records: Sequence[TrialRecord]) -> Explanation:
     process, pool, physics = engine.model()
     chosen = _thinned(len(pool))
     codes = pool.codes[chosen]
-    draws = process.draws(codes, physics[chosen], DRAWS, np.random.default_rng(0))
+    landscape = Landscape(
+        names=pool.names,
+        points=[pool.points[place] for place in chosen],
+        codes=codes,
+        draws=process.draws(codes, physics[chosen], DRAWS, np.random.default_rng(0)),
+        active=pool.active()[chosen],
+    )
     mean, sd = process.believed(pool.codes, physics)
     best = int(np.argmax(mean))
     alone = _one_at_a_time(space, pool, mean)
     return Explanation(
-        effects=_effects(pool, codes, draws, chosen, records),
-        pairs=_pairs(pool, codes, draws, mean),
+        effects=_effects(landscape, records),
+        pairs=_pairs(landscape, pool, mean),
         best=pool.points[best],
         best_gflops=float(np.exp(mean[best] + engine.level)),
         best_sd_percent=100 * float(sd[best]),
@@ -160,38 +166,74 @@ def _grouped(codes: NDArray[np.intp], draws: Matrix) -> Matrix:
     return np.asarray((sums / np.bincount(group))[:, group])
 
 
-def _effects(
-    pool: Pool, codes: NDArray[np.intp], draws: Matrix, chosen: NDArray[np.intp], records: Sequence[TrialRecord]
-) -> tuple[Effect, ...]:
-    whole = draws.var(axis=1)
+@dataclass(frozen=True)
+class Landscape:
+    """The configurations that are looked at, with draws of their rates.
+
+    Attributes:
+        points: the configurations; `codes` their value numbers, shape (points, parameters).
+        draws: logarithms of rates, shape (draws, points).
+        active: whether HPL looks at a parameter, shape (points, parameters).
+    """
+
+    names: Sequence[str]
+    points: Sequence[Mapping[str, Scalar]]
+    codes: NDArray[np.intp]
+    draws: Matrix
+    active: NDArray[np.bool_]
+
+    @property
+    def variance(self) -> Matrix:
+        """Of each draw over all configurations."""
+        return np.asarray(self.draws.var(axis=1))
+
+    def own_variance(self, columns: Sequence[int], among: NDArray[np.bool_]) -> Matrix:
+        """Variance of each draw's means by the values of some parameters, over some of the configurations."""
+        return np.asarray(_grouped(self.codes[among][:, list(columns)], self.draws[:, among]).var(axis=1))
+
+
+def _effects(landscape: Landscape, records: Sequence[TrialRecord]) -> tuple[Effect, ...]:
+    """Effects of one parameter each, taken over the configurations in which HPL looks at it."""
+    whole = landscape.variance
     found = []
-    for number, name in enumerate(pool.names):
-        own = _grouped(codes[:, [number]], draws)
-        others = _grouped(np.delete(codes, number, axis=1), draws).var(axis=1)
-        share = own.var(axis=1) / whole
-        total = float(np.mean(1 - others / whole))
-        values = []
-        for value in _values(pool, chosen, name):
-            at = [place for place, point in enumerate(chosen) if pool.points[point].get(name) == value]
-            percent = 100 * np.expm1(draws[:, at].mean(axis=1) - draws.mean(axis=1))
-            runs = sum(record.params.get(name) == value for record in records)
-            values.append(Value(value, float(percent.mean()), float(percent.std()), runs))
-        ordered = tuple(sorted(values, key=lambda entry: -entry.percent))
-        found.append(Effect(name, float(share.mean()), float(share.std()), max(total, float(share.mean())), ordered))
+    for number, name in enumerate(landscape.names):
+        among = landscape.active[:, number]
+        if not among.any():
+            continue
+        share = among.mean() * landscape.own_variance([number], among) / whole
+        others = [other for other in range(len(landscape.names)) if other != number]
+        everywhere = np.ones(len(among), dtype=bool)
+        total = float(np.mean(1 - landscape.own_variance(others, everywhere) / whole)) if others else 1.0
+        values = tuple(sorted(_values(landscape, number, records), key=lambda entry: -entry.percent))
+        found.append(Effect(name, float(share.mean()), float(share.std()), max(total, float(share.mean())), values))
     return tuple(sorted(found, key=lambda effect: -effect.total))
 
 
-def _pairs(pool: Pool, codes: NDArray[np.intp], draws: Matrix, mean: Matrix) -> tuple[Pair, ...]:
-    whole = draws.var(axis=1)
-    own = [_grouped(codes[:, [number]], draws).var(axis=1) for number in range(codes.shape[1])]
+def _values(landscape: Landscape, number: int, records: Sequence[TrialRecord]) -> Iterator[Value]:
+    name, among = landscape.names[number], landscape.active[:, number]
+    level = landscape.draws[:, among].mean(axis=1)
+    chosen = np.array([str(point.get(name)) for point in landscape.points])
+    for value in dict.fromkeys(point[name] for point in landscape.points if name in point):
+        at = among & (chosen == str(value))
+        if at.any():
+            percent = 100 * np.expm1(landscape.draws[:, at].mean(axis=1) - level)
+            runs = sum(record.params.get(name) == value for record in records)
+            yield Value(value, float(percent.mean()), float(percent.std()), runs)
+
+
+def _pairs(landscape: Landscape, pool: Pool, mean: Matrix) -> tuple[Pair, ...]:
+    whole = landscape.variance
     found = []
-    for i, j in combinations(range(codes.shape[1]), 2):
-        joint = _grouped(codes[:, [i, j]], draws).var(axis=1)
-        share = np.maximum(joint - own[i] - own[j], 0.0) / whole
-        h = float(np.mean(np.sqrt(np.maximum(joint - own[i] - own[j], 0.0) / np.maximum(joint, 1e-15))))
+    for i, j in combinations(range(len(landscape.names)), 2):
+        among = landscape.active[:, i] & landscape.active[:, j]
+        if {landscape.names[i], landscape.names[j]} == {"blas", "kernel"} or not among.any():
+            continue
+        joint = landscape.own_variance([i, j], among)
+        extra = joint - landscape.own_variance([i], among) - landscape.own_variance([j], among)
+        share = among.mean() * np.maximum(extra, 0.0) / whole
+        h = float(np.mean(np.sqrt(np.clip(extra / np.maximum(joint, 1e-15), 0.0, 1.0))))
         one, other = _which_depends(pool, i, j)
-        best = _best_by(pool, mean, one, other)
-        found.append(Pair(one, other, float(share.mean()), float(share.std()), h, best))
+        found.append(Pair(one, other, float(share.mean()), float(share.std()), h, _best_by(pool, mean, one, other)))
     return tuple(sorted(found, key=lambda pair: -pair.share))
 
 
@@ -210,10 +252,6 @@ def _best_by(pool: Pool, mean: Matrix, one: str, other: str) -> dict[Scalar, Sca
             if point[other] not in found or rate > found[point[other]][0]:
                 found[point[other]] = (rate, point[one])
     return {value: best for value, (_, best) in found.items()}
-
-
-def _values(pool: Pool, chosen: NDArray[np.intp], name: str) -> list[Scalar]:
-    return list(dict.fromkeys(pool.points[place][name] for place in chosen if name in pool.points[place]))
 
 
 def _one_at_a_time(space: SearchSpace, pool: Pool, mean: Matrix) -> int:

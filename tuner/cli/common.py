@@ -30,6 +30,13 @@ def complete_space(incomplete: str) -> list[str]:
     return [name for name in shipped() if name.startswith(incomplete)]
 
 
+def complete_engine(incomplete: str) -> list[str]:
+    """Names of engines, for tab completion."""
+    from ..engines.registry import descriptions
+
+    return [name for name in descriptions() if name.startswith(incomplete)]
+
+
 def complete_cluster(incomplete: str) -> list[str]:
     """Names of shipped virtual clusters, for tab completion."""
     from runners.virtual.load import shipped
@@ -50,6 +57,15 @@ Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Simulations at 
 Limit = Annotated[
     str | None,
     typer.Option("--limit", metavar="TIME", help="Real time after which one simulation is ended; default 10m."),
+]
+EngineName = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="ENGINE",
+        autocompletion=complete_engine,
+        help="hpl, bayes, grid, one-at-a-time or random; to compare with: optuna-tpe, optuna-gp, smac.",
+    ),
 ]
 Db = Annotated[
     Path | None,

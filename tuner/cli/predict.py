@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Db, Jobs, Json, Limit, complete_space
+from .common import Db, EngineName, Jobs, Json, Limit, complete_space
 
 
 def predict(
@@ -13,7 +13,7 @@ def predict(
     space: Annotated[
         str, typer.Option(metavar="SPACE", autocompletion=complete_space, help="What may be tuned in each design.")
     ] = "default",
-    engine: Annotated[str, typer.Option(metavar="ENGINE", help="grid, one-at-a-time, random or bayes.")] = "bayes",
+    engine: EngineName = "hpl",
     trials: Annotated[int, typer.Option(min=1, help="Simulations for each design.")] = 24,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the engine.")] = 0,
     full: Annotated[bool, typer.Option("--full", help="Simulate the whole memory, however long it takes.")] = False,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Db, Jobs, Json, Limit
+from .common import Db, EngineName, Jobs, Json, Limit
 
 
 def complete_published(incomplete: str) -> list[str]:
@@ -17,7 +17,7 @@ def complete_published(incomplete: str) -> list[str]:
 def reproduce(
     name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=complete_published, help="kronos.")],
     trials: Annotated[int, typer.Option(min=0, help="Trials of each of the two searches; 0 for the tests only.")] = 120,
-    engine: Annotated[str, typer.Option(metavar="ENGINE", help="grid, one-at-a-time, random or bayes.")] = "bayes",
+    engine: EngineName = "hpl",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the engine.")] = 0,
     jobs: Jobs = None,
     limit: Limit = None,

@@ -9,6 +9,7 @@ from .common import (
     BlasFiles,
     Cluster,
     Db,
+    EngineName,
     Jobs,
     Json,
     Limit,
@@ -22,21 +23,11 @@ from .common import (
 )
 
 
-def complete_engine(incomplete: str) -> list[str]:
-    """Names of engines, for tab completion."""
-    from ..engines.registry import descriptions
-
-    return [name for name in descriptions() if name.startswith(incomplete)]
-
-
 def tune(
     space: Annotated[
         str, typer.Option(metavar="SPACE", autocompletion=complete_space, help="A shipped space or a TOML file.")
     ] = "default",
-    engine: Annotated[
-        str,
-        typer.Option(metavar="ENGINE", autocompletion=complete_engine, help="grid, one-at-a-time, random or bayes."),
-    ] = "bayes",
+    engine: EngineName = "hpl",
     budget: Annotated[
         str | None,
         typer.Option(

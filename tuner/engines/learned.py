@@ -31,7 +31,7 @@ LIKELY = 200
 """Configurations among which the best is drawn: those with the highest mean + 2 sd."""
 VERIFY = 1.0
 """Full runs' worth of cheap runs after which the best so far is measured in full."""
-WORTHLESS = 5e-4
+WORTHLESS = 1e-4
 """Gain in the logarithm of the rate that any further run is expected to bring, below which the search ends."""
 LARGEST_LOG = 100.0
 """Rates beyond e^100 GFLOPS are nobody's, but no reason to divide by zero."""

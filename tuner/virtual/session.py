@@ -4,13 +4,14 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from results.record import Kind
 from results.store import Store
 from search_spaces.load import load
 
 from ..budget import Meter
 from ..clock import ToldClock
 from ..events import Listener
+from ..ladder import ladder
+from ..loop import SEARCHED
 from ..options import TuneOptions
 from ..stopping import StopRequest
 from ..stored_study import MachineFacts, begin
@@ -55,9 +56,10 @@ def open_study(name: str, options: TuneOptions, site: VirtualSite, bench: Bench)
         listener=bench.listener,
         stop=bench.stop,
         runs=bench.runs,
+        ladder=ladder(N, 1.0, 0.0, prefixes=False),
     )
     for record in earlier:
-        if record.kind is Kind.SEARCH:
+        if record.kind in SEARCHED:
             study.learn(record)
     return study
 

@@ -13,10 +13,11 @@ from search_spaces.space import SearchSpace
 
 from ..budget import Meter
 from ..engines.base import Engine
+from ..engines.fidelity import FULL, Fidelity, Ladder, Question, Rung
 from ..events import Listener, PhaseStarted, TrialEnded, TrialProgress, TrialStarted
 from ..judge import Fault
-from ..ladder import outcome_of
-from ..loop import FINALISTS, retell
+from ..ladder import outcome_of, small_n
+from ..loop import FINALISTS, KINDS, SEARCHED, retell
 from ..plan import PlanError, Scalar, label
 from ..stopping import StopRequest
 from ..trials import finished, rejected, started
@@ -24,7 +25,7 @@ from .plan import VirtualPlan, virtual_plan
 from .simulator import Simulator
 from .site import VirtualSite
 
-Waiting = deque[tuple[TrialRecord, Mapping[str, Scalar]]]
+Waiting = deque[tuple[TrialRecord, Question]]
 """Trials under way, with what was asked, oldest first."""
 
 
@@ -45,6 +46,7 @@ class VirtualStudy:
     listener: Listener
     stop: StopRequest
     runs: Path
+    ladder: Ladder = (FULL,)
     best_gflops: float | None = None
     expected_s: float = 0.0
     _earlier: list[TrialRecord] = field(default_factory=list)
@@ -65,8 +67,8 @@ class VirtualStudy:
             if reason is None:
                 reason = self._fill(engine, repeats, waiting)
             if waiting:
-                begun, params = waiting.popleft()
-                engine.tell(params, outcome_of(self._end(begun)))
+                begun, question = waiting.popleft()
+                engine.tell(question.params, outcome_of(self._end(begun)))
         return reason
 
     def _fill(self, engine: Engine, repeats: int, waiting: Waiting) -> str | None:
@@ -81,15 +83,15 @@ class VirtualStudy:
             over = self.meter.out_of_time(self.expected_s * (len(waiting) + repeats))
             if over and asked:
                 return over
-            params = engine.ask()
-            if params is None:
-                return None if waiting else "every configuration of the space has been simulated"
-            for repeat in range(repeats):
-                begun = self._begin(self.space.complete(params), Kind.SEARCH, repeat)
+            question = engine.choose(self.ladder)
+            if question is None:
+                return None if waiting else "nothing is left that could be faster, as far as the engine can tell"
+            for repeat in range(repeats if question.rung == FULL else 1):
+                begun = self._begin(self.space.complete(question.params), repeat=repeat, rung=question.rung)
                 if begun.state is not TrialState.RUNNING:
-                    engine.tell(params, outcome_of(begun))
+                    engine.tell(question.params, outcome_of(begun))
                     break
-                waiting.append((begun, params))
+                waiting.append((begun, question))
         return None
 
     def confirm(self, repeats: int) -> Sequence[Ranked]:
@@ -102,7 +104,7 @@ class VirtualStudy:
             for finalist in finalists:
                 if self.stop.requested:
                     break
-                begun = self._begin(finalist.params, Kind.CONFIRMATION, finalist.runs + turn)
+                begun = self._begin(finalist.params, kind=Kind.CONFIRMATION, repeat=finalist.runs + turn)
                 if begun.state is TrialState.RUNNING:
                     self._end(begun)
         return self.ranking()
@@ -116,7 +118,7 @@ class VirtualStudy:
                 continue
             if not self.simulator.free:
                 self._end(waiting.popleft())
-            begun = self._begin(point, kind, 0)
+            begun = self._begin(point, kind=kind)
             if begun.state is TrialState.RUNNING:
                 known.add(begun.key)
                 waiting.append(begun)
@@ -127,12 +129,15 @@ class VirtualStudy:
         """The study's configurations, best median first."""
         return rank(self.store.records(self.name, kinds=(Kind.SEARCH, Kind.CONFIRMATION)))
 
-    def _begin(self, params: Mapping[str, Scalar], kind: Kind, repeat: int) -> TrialRecord:
-        key = self.space.key(params)
-        begun = started(self.name, params, kind, key)
-        begun = replace(begun, number=self.store.begin(begun))
+    def _begin(
+        self, params: Mapping[str, Scalar], *, kind: Kind | None = None, repeat: int = 0, rung: Rung = FULL
+    ) -> TrialRecord:
+        key, N = self.space.key(params), int(params["N"])
+        wish = {**params, "N": small_n(N, rung.part)} if rung.fidelity is Fidelity.SMALL else params
+        begun = started(self.name, params, kind or KINDS[rung.fidelity], key)
+        begun = replace(begun, number=self.store.begin(begun), part=int(wish["N"]) / N)
         try:
-            plan = virtual_plan(params, self.site.cluster, key, repeat)
+            plan = virtual_plan(wish, self.site.cluster, key, repeat)
             self.listener(TrialStarted(begun.number, str(kind), _label(plan), None))
             number = begun.number
 
@@ -157,7 +162,7 @@ class VirtualStudy:
     def _commit(self, record: TrialRecord) -> TrialRecord:
         self.store.finish(record)
         cost_s = record.cost_s or 0.0
-        self.meter.charge(cost_s, trial=record.kind is Kind.SEARCH)
+        self.meter.charge(cost_s, trial=record.kind in SEARCHED)
         self.meter.clock.sleep(cost_s)
         self._note(record)
         self.listener(TrialEnded(record, self.best_gflops, self.meter.wall_s, self.meter.remaining_s()))
@@ -170,7 +175,7 @@ class VirtualStudy:
         self._note(record)
 
     def _note(self, record: TrialRecord) -> None:
-        if record.ranked:
+        if record.ranked and record.kind is not Kind.SMALL:
             self.best_gflops = max(self.best_gflops or 0.0, record.gflops or 0.0)
             self.expected_s = max(self.expected_s, record.cost_s or 0.0)
 

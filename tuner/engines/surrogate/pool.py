@@ -4,11 +4,12 @@ import random
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from search_spaces.dimension import Point, Scalar
 from search_spaces.space import SearchSpace
 
-from .axes import Axes, Codes, Matrix
+from .axes import INERT, Axes, Codes, Matrix
 from .physics import Probes, predicted_gflops
 from .scales import Vector
 
@@ -57,6 +58,11 @@ class Pool:
     def correlations(self) -> list[Matrix]:
         """Of each parameter between its values."""
         return [axis.correlation() for axis in self._axes.axes]
+
+    def active(self) -> NDArray[np.bool_]:
+        """Whether HPL looks at a parameter of a point, shape (points, parameters)."""
+        inert = [axis.labels.get(INERT, -1) for axis in self._axes.axes]
+        return np.asarray(self.codes != np.array(inert))
 
     def add(self, points: Iterable[Point]) -> None:
         """Take in points, those that are known already excepted."""

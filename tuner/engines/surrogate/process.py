@@ -93,7 +93,7 @@ class Process:
         centre, sd = self._prior.logs(), self._prior.prior_sd()
         lowest, highest = centre - WIDEST * sd, centre + WIDEST * sd
         start = np.clip(self.scales.logs(), lowest, highest)
-        found = minimize(  # type: ignore[call-overload] - the stubs know no function that returns its gradient too
+        found = minimize(  # type: ignore[call-overload]  # the stubs know no function with its gradient
             lambda logs: self._cost(logs, centre, sd),
             start,
             jac=True,

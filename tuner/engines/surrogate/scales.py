@@ -14,10 +14,10 @@ USUAL_EFFECT = {
 }  # fmt: skip
 """Standard deviation of an effect in the logarithm of the rate, from published HPL data (Dahu, sbcc, EPYC)."""
 OTHER_EFFECT = 0.01
-PAIR = 0.15
-REST = 0.01
+PAIR = 0.4
+REST = 0.02
 APART = 0.3
-NOISE = 0.02
+NOISE = 0.007
 PRIOR_SD = {"amplitude": 1.0, "pair": 1.2, "rest": 1.2, "apart": 0.7, "noise": 1.0}
 """How far, as a factor e^sd, the data may move each scale."""
 
