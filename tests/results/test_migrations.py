@@ -16,6 +16,7 @@ from results.statistics import rank
 from results.store import Store
 
 DATA = Path(__file__).parent / "data"
+TODAY = [migration.__name__ for migration in migrations.MIGRATIONS]
 
 
 @pytest.fixture
@@ -91,27 +92,28 @@ def test_opening_again_applies_nothing_twice(schema_1: Path) -> None:
     before = schema_1.read_bytes()
     Store.open(schema_1).close()
     assert schema_1.read_bytes() == before
-    assert applied(schema_1) == ["m001_studies_trials_outputs"]
+    assert applied(schema_1) == TODAY
 
 
 def test_a_pending_migration_is_applied_and_noted(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def m002_notes(connection: Connection) -> None:
+    def m003_notes(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE trials ADD COLUMN note TEXT"))
 
-    with_step(monkeypatch, m002_notes)
+    with_step(monkeypatch, m003_notes)
     with Store.open(schema_1) as store:
         assert len(store.records("kronos")) == 5
-    assert applied(schema_1) == ["m001_studies_trials_outputs", "m002_notes"]
+    assert applied(schema_1) == [*TODAY, "m003_notes"]
 
 
 def test_a_migration_that_fails_leaves_nothing_behind(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def m002_broken(connection: Connection) -> None:
+    def m003_broken(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE trials ADD COLUMN note TEXT"))
         connection.execute(text("DELETE FROM studies"))
         connection.execute(text("UPDATE no_such_table SET x = 1"))
 
+    Store.open(schema_1).close()
     before = structure(schema_1)
-    with_step(monkeypatch, m002_broken)
+    with_step(monkeypatch, m003_broken)
     with pytest.raises(ResultsError, match="no such table: no_such_table"):
         Store.open(schema_1)
     monkeypatch.undo()
@@ -121,15 +123,15 @@ def test_a_migration_that_fails_leaves_nothing_behind(schema_1: Path, monkeypatc
 
 
 def test_a_newer_database_is_refused_and_unchanged(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def m002_of_the_future(connection: Connection) -> None:
+    def m003_of_the_future(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE trials RENAME COLUMN gflops TO tflops"))
 
-    with_step(monkeypatch, m002_of_the_future)
+    with_step(monkeypatch, m003_of_the_future)
     Store.open(schema_1).close()
     monkeypatch.undo()
     before = schema_1.read_bytes()
     sentence = (
-        rf"{schema_1} was written by a newer hpltune \(its schema is 2, this hpltune knows up to 1\): "
+        rf"{schema_1} was written by a newer hpltune \(its schema is 3, this hpltune knows up to 2\): "
         "update hpltune, or give another file with --db"
     )
     with pytest.raises(ResultsError, match=sentence):
@@ -137,7 +139,18 @@ def test_a_newer_database_is_refused_and_unchanged(schema_1: Path, monkeypatch: 
     assert schema_1.read_bytes() == before
 
 
-def test_the_store_can_be_made_anew_from_its_script(tmp_path: Path, schema_1: Path) -> None:
-    with Store.open(tmp_path / "new.db") as store:
-        store.create_study(a_study())
-    assert structure(tmp_path / "new.db") == structure(schema_1)
+def test_a_database_of_schema_2_knows_how_much_of_a_full_run_a_trial_was(tmp_path: Path) -> None:
+    """The asset is what `data/make_schema_2.py` wrote."""
+    path = Path(shutil.copy(DATA / "schema-2.db", tmp_path / "hpltune.db"))
+    with Store.open(path, create=False) as store:
+        full, small, prefix = store.records("ladder")
+    assert [record.kind for record in (full, small, prefix)] == [Kind.SEARCH, Kind.SMALL, Kind.PREFIX]
+    assert [record.part for record in (full, small, prefix)] == [1.0, 0.35, 0.05]
+    assert [record.session for record in (full, small, prefix)] == [0, 0, 1]
+    assert len(rank([full, small, prefix])) == 1
+    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
+
+
+def test_trials_of_schema_1_were_whole_runs_of_the_first_sitting(schema_1: Path) -> None:
+    with Store.open(schema_1) as store:
+        assert {(record.part, record.session) for record in store.records("kronos")} == {(1.0, 0)}

@@ -220,7 +220,9 @@ def test_bayes_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_engine_says_what_it_does() -> None:
-    assert list(descriptions()) == ["bayes", "grid", "one-at-a-time", "random"]
+    assert list(descriptions()) == [
+        "bayes", "grid", "hpl", "one-at-a-time", "optuna-gp", "optuna-tpe", "random", "smac",
+    ]  # fmt: skip
     assert all(islice(descriptions().values(), len(ENGINES)))
 
 

@@ -21,7 +21,7 @@ def test_options_survive_the_database() -> None:
 
 
 def test_options_of_a_later_version_are_passed_over() -> None:
-    assert TuneOptions.from_json({**TuneOptions().to_json(), "telepathy": True}).engine == "bayes"
+    assert TuneOptions.from_json({**TuneOptions().to_json(), "telepathy": True}).engine == "hpl"
 
 
 def test_a_blas_is_a_name_or_a_name_with_a_file(tmp_path: Path) -> None:
