@@ -7,7 +7,7 @@ model, so that each has an uncertainty. H is the statistic of J. Friedman and B.
 effect of two parameters that is not the sum of their own.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -30,6 +30,16 @@ FEWEST = 8
 """Runs below which there is nothing to explain."""
 MOST_POINTS = 1_200
 """Configurations the variance is taken over; more are thinned out by chance."""
+_GRID = ("BCAST", "DEPTH", "SWAP", "swap_threshold", "U", "EQUIL", "PMAP")
+GOVERNS: Mapping[str, tuple[str, ...]] = {
+    "blas": ("kernel",),
+    "layout": ("grid", *_GRID),
+    "grid": _GRID,
+    "SWAP": ("swap_threshold", "EQUIL"),
+    "NB": ("RFACT", "NDIV"),
+    "NBMIN": ("RFACT", "NDIV"),
+}
+"""Parameters that are looked at, or have other values, depending on another: they cannot be held while that changes."""
 STEPS = 400
 """Configurations one-at-a-time tuning may look at."""
 
@@ -129,7 +139,7 @@ def explain(space: SearchSpace, records: Sequence[TrialRecord]) -> Explanation:
     codes = pool.codes[chosen]
     landscape = Landscape(
         names=pool.names,
-        points=[pool.points[place] for place in chosen],
+        labels=pool.labels(),
         codes=codes,
         draws=process.draws(codes, physics[chosen], DRAWS, np.random.default_rng(0)),
         active=pool.active()[chosen],
@@ -138,7 +148,7 @@ def explain(space: SearchSpace, records: Sequence[TrialRecord]) -> Explanation:
     best = int(np.argmax(mean))
     alone = _one_at_a_time(space, pool, mean)
     return Explanation(
-        effects=_effects(landscape, records),
+        effects=_effects(landscape, space, records),
         pairs=_pairs(landscape, pool, mean),
         best=pool.points[best],
         best_gflops=float(np.exp(mean[best] + engine.level)),
@@ -171,13 +181,13 @@ class Landscape:
     """The configurations that are looked at, with draws of their rates.
 
     Attributes:
-        points: the configurations; `codes` their value numbers, shape (points, parameters).
+        labels: what the value numbers of each parameter mean; `codes` are those numbers, shape (points, parameters).
         draws: logarithms of rates, shape (draws, points).
         active: whether HPL looks at a parameter, shape (points, parameters).
     """
 
     names: Sequence[str]
-    points: Sequence[Mapping[str, Scalar]]
+    labels: Sequence[Sequence[str]]
     codes: NDArray[np.intp]
     draws: Matrix
     active: NDArray[np.bool_]
@@ -187,12 +197,23 @@ class Landscape:
         """Of each draw over all configurations."""
         return np.asarray(self.draws.var(axis=1))
 
-    def own_variance(self, columns: Sequence[int], among: NDArray[np.bool_]) -> Matrix:
-        """Variance of each draw's means by the values of some parameters, over some of the configurations."""
-        return np.asarray(_grouped(self.codes[among][:, list(columns)], self.draws[:, among]).var(axis=1))
+    def apart(self, columns: Sequence[int], among: NDArray[np.bool_]) -> Matrix:
+        """Each draw against its mean over the configurations that differ in some parameters only.
+
+        What other parameters do is so taken out, though not every value is beside every other.
+
+        Returns:
+            Shape (draws, configurations among which it is taken).
+        """
+        moving = {governed for column in columns for governed in GOVERNS.get(self.names[column], ())}
+        others = [at for at, name in enumerate(self.names) if at not in columns and name not in moving]
+        draws = self.draws[:, among]
+        if not others:
+            return np.asarray(draws - draws.mean(axis=1, keepdims=True))
+        return np.asarray(draws - _grouped(self.codes[among][:, others], draws))
 
 
-def _effects(landscape: Landscape, records: Sequence[TrialRecord]) -> tuple[Effect, ...]:
+def _effects(landscape: Landscape, space: SearchSpace, records: Sequence[TrialRecord]) -> tuple[Effect, ...]:
     """Effects of one parameter each, taken over the configurations in which HPL looks at it."""
     whole = landscape.variance
     found = []
@@ -200,25 +221,26 @@ def _effects(landscape: Landscape, records: Sequence[TrialRecord]) -> tuple[Effe
         among = landscape.active[:, number]
         if not among.any():
             continue
-        share = among.mean() * landscape.own_variance([number], among) / whole
-        others = [other for other in range(len(landscape.names)) if other != number]
-        everywhere = np.ones(len(among), dtype=bool)
-        total = float(np.mean(1 - landscape.own_variance(others, everywhere) / whole)) if others else 1.0
-        values = tuple(sorted(_values(landscape, number, records), key=lambda entry: -entry.percent))
-        found.append(Effect(name, float(share.mean()), float(share.std()), max(total, float(share.mean())), values))
+        apart = landscape.apart([number], among)
+        values = landscape.codes[among, number]
+        own = _grouped(values[:, None], apart)
+        share = among.mean() * own.var(axis=1) / whole
+        total = float(np.mean(among.mean() * apart.var(axis=1) / whole))
+        told = []
+        for value in space.varying[name].values:
+            at = np.isin(values, [code for code, label in enumerate(landscape.labels[number]) if _is(label, value)])
+            if at.any():
+                percent = 100 * np.expm1(own[:, at].mean(axis=1))
+                runs = sum(record.params.get(name) == value for record in records)
+                told.append(Value(value, float(percent.mean()), float(percent.std()), runs))
+        ordered = tuple(sorted(told, key=lambda entry: -entry.percent))
+        found.append(Effect(name, float(share.mean()), float(share.std()), total, ordered))
     return tuple(sorted(found, key=lambda effect: -effect.total))
 
 
-def _values(landscape: Landscape, number: int, records: Sequence[TrialRecord]) -> Iterator[Value]:
-    name, among = landscape.names[number], landscape.active[:, number]
-    level = landscape.draws[:, among].mean(axis=1)
-    chosen = np.array([str(point.get(name)) for point in landscape.points])
-    for value in dict.fromkeys(point[name] for point in landscape.points if name in point):
-        at = among & (chosen == str(value))
-        if at.any():
-            percent = 100 * np.expm1(landscape.draws[:, at].mean(axis=1) - level)
-            runs = sum(record.params.get(name) == value for record in records)
-            yield Value(value, float(percent.mean()), float(percent.std()), runs)
+def _is(label: str, value: Scalar) -> bool:
+    """Whether a value stands for a label, which may begin with the library it belongs to."""
+    return label == str(value) or label.endswith(f"/{value}")
 
 
 def _pairs(landscape: Landscape, pool: Pool, mean: Matrix) -> tuple[Pair, ...]:
@@ -228,10 +250,11 @@ def _pairs(landscape: Landscape, pool: Pool, mean: Matrix) -> tuple[Pair, ...]:
         among = landscape.active[:, i] & landscape.active[:, j]
         if {landscape.names[i], landscape.names[j]} == {"blas", "kernel"} or not among.any():
             continue
-        joint = landscape.own_variance([i, j], among)
-        extra = joint - landscape.own_variance([i], among) - landscape.own_variance([j], among)
-        share = among.mean() * np.maximum(extra, 0.0) / whole
-        h = float(np.mean(np.sqrt(np.clip(extra / np.maximum(joint, 1e-15), 0.0, 1.0))))
+        apart, codes = landscape.apart([i, j], among), landscape.codes[among]
+        joint = _grouped(codes[:, [i, j]], apart)
+        extra = joint - _grouped(codes[:, [i]], apart) - _grouped(codes[:, [j]], apart)
+        share = among.mean() * extra.var(axis=1) / whole
+        h = float(np.mean(np.sqrt(np.clip(extra.var(axis=1) / np.maximum(joint.var(axis=1), 1e-15), 0.0, 1.0))))
         one, other = _which_depends(pool, i, j)
         found.append(Pair(one, other, float(share.mean()), float(share.std()), h, _best_by(pool, mean, one, other)))
     return tuple(sorted(found, key=lambda pair: -pair.share))

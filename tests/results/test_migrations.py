@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from record_builders import a_study, begun, finished
+from record_builders import begun, finished
 from sqlalchemy import Connection, create_engine, inspect, text
 
 from results import migrations

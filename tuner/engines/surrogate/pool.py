@@ -59,6 +59,10 @@ class Pool:
         """Of each parameter between its values."""
         return [axis.correlation() for axis in self._axes.axes]
 
+    def labels(self) -> list[list[str]]:
+        """What the value numbers of each parameter mean."""
+        return [list(axis.labels) for axis in self._axes.axes]
+
     def active(self) -> NDArray[np.bool_]:
         """Whether HPL looks at a parameter of a point, shape (points, parameters)."""
         inert = [axis.labels.get(INERT, -1) for axis in self._axes.axes]

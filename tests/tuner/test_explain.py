@@ -1,0 +1,111 @@
+"""What a study learnt."""
+
+import math
+import random
+from typing import Any
+
+import pytest
+from engine_contract import CONDITIONAL, space_of
+from landscape import Landscape
+from record_builders import finished
+
+from hpl.params import HplParams
+from results.record import Kind, TrialRecord, TrialState
+from search_spaces.dimension import Point
+from search_spaces.space import SearchSpace
+from tuner.errors import TunerError
+from tuner.explain_report import depends, sentences
+from tuner.explanation import Pair, explain
+
+SMALL = """
+[parameters]
+grid = "auto"
+NB = [64, 128, 192]
+BCAST = ["1rg", "1rM", "LnM"]
+DEPTH = [0, 1]
+SWAP = ["bin", "long"]
+"""
+
+
+def records(space: SearchSpace, rate: Any, count: int, noise: float = 0.002) -> list[TrialRecord]:
+    chance = random.Random(0)  # noqa: S311 - not for secrets
+    found = []
+    for place in chance.sample(range(len(space)), min(count, len(space))):
+        point = space.complete(space.point(place))
+        gflops = rate(point) * math.exp(chance.gauss(0, noise))
+        hpl = HplParams.from_words(point)
+        found.append(finished(place, gflops, params=point, hpl=hpl, key=space.key(point), kind=Kind.SEARCH))
+    return found
+
+
+def planted(point: Point) -> float:
+    """NB matters most; look-ahead pays with the bin-exchange swap only; broadcasts are all alike."""
+    log = {64: 0.0, 128: 0.1, 192: 0.2}[int(point["NB"])]
+    if point["grid"] == "2x2":
+        log += 0.08 if (point["DEPTH"] == 1) == (point["SWAP"] == "bin") else 0.0
+    return 100 * math.exp(log)
+
+
+def test_the_planted_effect_and_the_planted_interaction_are_found() -> None:
+    space = space_of(SMALL)
+    found = explain(space, records(space, planted, 60))
+    assert found.effects[0].name == "NB"
+    assert found.effects[0].values[0].value == 192
+    assert found.effects[0].share > 0.5
+    pair = found.pairs[0]
+    assert {pair.one, pair.other} == {"DEPTH", "SWAP"}
+    assert pair.h > 0.5
+    named = {effect.name: effect for effect in found.effects}
+    assert named["BCAST"].total < 0.05
+    assert all(abs(value.percent) < 1.5 for value in named["BCAST"].values)
+
+
+def test_the_best_configuration_and_what_one_at_a_time_would_have_missed() -> None:
+    def trap(point: Point) -> float:
+        """Two parameters that only gain together."""
+        return 100.0 * (1.3 if point["NB"] == 64 and point["BCAST"] == "LnM" else 1.0 if point["NB"] == 192 else 0.9)
+
+    space = space_of(SMALL)
+    found = explain(space, records(space, trap, 80))
+    assert (found.best["NB"], found.best["BCAST"]) == (64, "LnM")
+    assert found.best_gflops == pytest.approx(130, rel=0.03)
+    assert found.alone_percent > 10
+    assert any(
+        sentence.startswith("One parameter at a time from the textbook would have ended")
+        for sentence in sentences(found)
+    )
+
+
+def test_values_that_no_run_had_are_named() -> None:
+    space = space_of(SMALL)
+    some = [record for record in records(space, planted, 80) if record.params["BCAST"] != "LnM"]
+    found = explain(space, some)
+    assert found.untested == {"BCAST": ("LnM",)}
+    assert sentences(found)[-1] == "No run had BCAST LnM: what is said of them is inferred."
+
+
+def test_small_runs_and_failures_are_understood() -> None:
+    space = space_of(CONDITIONAL)
+    landscape = Landscape(space, 0)
+    full = records(space, landscape.rate, 20)
+    small = [
+        finished(
+            100 + number, 0.6 * (record.gflops or 0.0), params=record.params, hpl=record.hpl, kind=Kind.SMALL, part=0.35
+        )
+        for number, record in enumerate(full)
+    ]
+    failed = [finished(300, None, params=full[0].params, state=TrialState.FAILED, passed=None)]
+    found = explain(space, [*full, *small, *failed])
+    assert found.runs == 40
+
+
+def test_too_few_runs_explain_nothing() -> None:
+    space = space_of(SMALL)
+    with pytest.raises(TunerError, match="only 3 trials gave a rate: at least 8 are needed"):
+        explain(space, records(space, planted, 3))
+
+
+def test_what_depends_on_what_is_said_as_people_say_it() -> None:
+    pair = Pair("NB", "blas", 0.1, 0.01, 0.5, {"blis": 232, "openblas": 192, "mkl": 192})
+    assert depends(pair) == "NB 232 with blis, 192 with openblas/mkl"
+    assert depends(Pair("NB", "grid", 0.1, 0.01, 0.5, {"1x4": 128, "2x2": 128})) == "NB 128 for every grid"

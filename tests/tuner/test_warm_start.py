@@ -1,0 +1,112 @@
+"""What is known before a study begins."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from engine_contract import CONDITIONAL, SMALL, space_of
+from record_builders import a_study, begun, finished
+
+from hpl.dat import HplDat, render
+from hpl.params import HplParams
+from results.store import Store
+from tuner.engines.base import Engine, Outcome
+from tuner.engines.registry import make_engine
+from tuner.errors import TunerError
+from tuner.warm_start import Known, Source, advice, advise, read_source
+
+OUTPUT = """
+================================================================================
+T/V                N    NB     P     Q               Time                 Gflops
+--------------------------------------------------------------------------------
+WR11C2R4        4000   128     2     2               1.00              4.2700e+01
+--------------------------------------------------------------------------------
+||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=        0.0045000 ...... PASSED
+WR01C2R4        4000    64     2     2               0.80              5.3380e+01
+--------------------------------------------------------------------------------
+||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=        0.0045000 ...... PASSED
+================================================================================
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "hpltune.db") as opened:
+        yield opened
+
+
+def test_an_earlier_study_is_told_and_its_best_are_tried_first(store: Store) -> None:
+    space = space_of(SMALL)
+    store.create_study(a_study("before"))
+    for number in (0, 5, 11):
+        params = {**space.complete(space.point(number)), "N": 9000, "layout": "2x1"}
+        key = space.key(params)
+        store.finish(finished(store.begin(begun("before", key=key)), 50.0 + number, "before", params=params, key=key))
+    found = advice(read_source(store, "before"), space)
+    assert found.sentence == "Warm start from study before: all configurations are in this space."
+    engine = make_engine("hpl", space, 0, {})
+    first = advise(engine, [found])
+    assert space.key(first[0]) == space.key(space.point(11))
+    assert engine.choice() is None
+
+
+def test_what_another_space_had_is_left_out_and_said() -> None:
+    space = space_of(SMALL)
+    known = (Known({"NB": 128, "DEPTH": 0}, 50.0), Known({"NB": 77, "DEPTH": 0}, 60.0))
+    found = advice(Source("study other", known), space)
+    assert len(found.points) == 1
+    assert "1 of its 2 configurations are in this space" in found.sentence
+    with pytest.raises(
+        TunerError, match=r"none of the 1 configurations of study other is in the space .*; it searches over"
+    ):
+        advice(Source("study other", known[1:]), space)
+
+
+def test_hpls_own_output_is_a_source(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "HPL.out"
+    path.write_text(OUTPUT, encoding="utf-8")
+    found = advice(read_source(store, str(path)), space_of(SMALL))
+    assert [(point["NB"], point["DEPTH"], gflops) for point, gflops in found.points] == [(64, 0, 53.38), (128, 1, 42.7)]
+
+
+def test_an_hpl_dat_is_tried_first(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "HPL.dat"
+    path.write_text(render(HplDat.of(HplParams(4000, 192, 2, 2, DEPTH=0))), encoding="utf-8")
+    found = advice(read_source(store, str(path)), space_of(SMALL))
+    engine = make_engine("random", space_of(SMALL), 0, {})
+    (first,) = advise(engine, [found])
+    assert (first["NB"], first["grid"], first["DEPTH"]) == (192, "2x2", 0)
+
+
+@pytest.mark.parametrize("name", ["hpl", "bayes", "random", "one-at-a-time", "grid", "optuna-tpe"])
+def test_every_engine_may_be_told_and_goes_on(name: str) -> None:
+    space = space_of(CONDITIONAL)
+    engine: Engine = make_engine(name, space, 0, {})
+    known = tuple(Known(space.complete(space.point(number)), 40.0 + number) for number in range(0, 60, 10))
+    advise(engine, [advice(Source("study x", known), space)])
+    for _ in range(6):
+        point = engine.ask()
+        assert point is not None
+        engine.tell(point, Outcome(50.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (None, "there is no study and no file of that name"),
+        ("hello", "neither HPL's output with results that PASSED, nor an HPL.dat"),
+        (OUTPUT.replace("PASSED", "FAILED"), "neither HPL's output with results that PASSED"),
+    ],
+)
+def test_a_source_that_is_none_is_refused(store: Store, tmp_path: Path, text: str | None, sentence: str) -> None:
+    path = tmp_path / "known"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    with pytest.raises(TunerError, match=sentence):
+        read_source(store, str(path))
+
+
+def test_a_study_without_a_valid_run_is_no_source(store: Store) -> None:
+    store.create_study(a_study("empty"))
+    with pytest.raises(TunerError, match="no run of that study was valid"):
+        read_source(store, "empty")
