@@ -8,19 +8,24 @@ from results.errors import ResultsError
 from results.statistics import rank
 from results.store import Store
 
+from .objective import of_study, pareto
 from .ranking_report import ranking_json, ranking_table
 
 
-def show_best(console: Console, store: Store, name: str | None, count: int, *, as_json: bool) -> None:
+def show_best(console: Console, store: Store, name: str | None, count: int, *, front: bool, as_json: bool) -> None:
     """The best configurations of a study.
 
     Raises:
         ResultsError: there is no such study, or none of its runs was valid.
     """
     study = store.study(name) if name else store.newest()
-    ranking = rank(store.records(study.name))
+    objective = of_study(study)
+    ranking = objective.ranked(rank(store.records(study.name)))
     if not ranking:
         raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name} --failed` says why")
+    if front:
+        ranking = pareto(objective, ranking)
+        count = len(ranking)
     if as_json:
         print(json.dumps(ranking_json(study, ranking[:count]), indent=1))
         return

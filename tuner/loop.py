@@ -21,6 +21,7 @@ from .evaluate import Evaluator
 from .events import Listener, Notice, PhaseStarted, TrialEnded, TrialProgress, TrialStarted
 from .judge import Fault
 from .ladder import outcome_of, small_n
+from .objective import Objective
 from .plan import PlanError, Scalar, TrialPlan, label, plan
 from .prospects import Hopeless, Prospects
 from .stopping import StopRequest
@@ -53,6 +54,7 @@ class Loop:
     stop: StopRequest
     runs: Path
     walltime_s: float
+    objective: Objective
     ladder: Ladder = (FULL,)
     session: int = 0
     expected_s: float | None = None
@@ -83,7 +85,7 @@ class Loop:
                 return "nothing is left that could be faster, as far as the engine can tell"
             for _ in range(repeats if question.rung == FULL else 1):
                 record = self.trial(self.space.complete(question.params), KINDS[question.rung.fidelity], question.rung)
-                engine.tell(question.params, outcome_of(record))
+                engine.tell(question.params, self.objective.outcome(record.params, outcome_of(record)))
                 self._watch_drift(question, record)
                 if record.state is not TrialState.COMPLETE or self.stop.requested:
                     break
@@ -107,7 +109,7 @@ class Loop:
 
     def ranking(self) -> Sequence[Ranked]:
         """The study's configurations, best median first; those confirmed before those seen once."""
-        return rank(self.store.records(self.study, kinds=(Kind.SEARCH, Kind.CONFIRMATION)))
+        return self.objective.ranked(rank(self.store.records(self.study, kinds=(Kind.SEARCH, Kind.CONFIRMATION))))
 
     def trial(self, params: Mapping[str, Scalar], kind: Kind, rung: Rung = FULL) -> TrialRecord:
         """Run one complete point and commit its record, whatever happens to it.
@@ -203,8 +205,8 @@ def _part(trial_plan: TrialPlan, params: Mapping[str, Scalar], rung: Rung) -> fl
     return rung.part
 
 
-def retell(engine: Engine, records: Sequence[TrialRecord]) -> None:
+def retell(engine: Engine, records: Sequence[TrialRecord], objective: Objective) -> None:
     """Rebuild an engine from the store: the records are the only state a study has."""
     for record in records:
         if record.state is not TrialState.CANCELLED:
-            engine.tell(record.params, outcome_of(record))
+            engine.tell(record.params, objective.outcome(record.params, outcome_of(record)))

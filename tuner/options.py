@@ -34,6 +34,7 @@ class TuneOptions:
 
     space: str = "default"
     engine: str = "hpl"
+    objective: str = "gflops"
     seed: int = 0
     budget: Budget = field(default_factory=lambda: Budget(wall_s=DEFAULT_WALL_S))
     points: int | None = None

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from results.record import TrialRecord, TrialState
+from results.record import Kind, TrialRecord, TrialState
 
 from .events import BuildStep, Event, Listener, Notice, PhaseStarted, TrialEnded, TrialProgress, TrialStarted
+from .ladder import prefix_gflops
 from .units import duration
 
 PHASES = {
@@ -33,7 +34,10 @@ def output(*, stderr: bool = False) -> Console:
 def outcome(record: TrialRecord) -> str:
     """A trial's result in a few words: GFLOPS, or the stage that failed with its reason."""
     if record.ranked and record.gflops is not None:
-        return f"{record.gflops:8.2f} GFLOPS"
+        return f"{record.gflops:8.2f} GFLOPS{' small' if record.kind is Kind.SMALL else ''}"
+    if record.kind is Kind.PREFIX and record.state is TrialState.COMPLETE:
+        rate = prefix_gflops(record)
+        return record.reason or f"{rate or 0.0:8.2f} GFLOPS in its first {record.part:.0%}"
     if record.state in {TrialState.CANCELLED, TrialState.RUNNING}:
         return str(record.state)
     return f"{record.invalidity}: {record.reason}"

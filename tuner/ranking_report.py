@@ -10,11 +10,18 @@ from results.export import varying
 from results.metrics import merit
 from results.record import Study
 from results.statistics import Ranked, relative_sd
+from search_spaces.dimension import Scalar
+
+from .objective import of_study
 
 
-def figures(study: Study, gflops: float) -> dict[str, float]:
-    """The figures of merit that the study's facts allow, by name with their unit."""
-    merits = merit(gflops, rpeak_gflops=study.rpeak_gflops, price_usd=study.price_usd, power_w=study.power_w)
+def figures(study: Study, gflops: float, params: Mapping[str, Scalar]) -> dict[str, float]:
+    """The figures of merit that the study's facts allow, by name with their unit, of the nodes that are in use."""
+    share = of_study(study).share(params) if "layout" in params else 1.0
+    peak, price, power = (
+        None if fact is None else fact * share for fact in (study.rpeak_gflops, study.price_usd, study.power_w)
+    )
+    merits = merit(gflops, rpeak_gflops=peak, price_usd=price, power_w=power)
     return {name: value for name, value in asdict(merits).items() if value is not None}
 
 
@@ -37,7 +44,7 @@ def ranking_table(study: Study, ranking: Sequence[Ranked], count: int) -> Table:
     where = " (simulated)" if study.simulated else ""
     title = f"Best of study {study.name}{where}"
     table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
-    merits = figures(study, shown[0].median_gflops) if shown else {}
+    merits = figures(study, shown[0].median_gflops, shown[0].params) if shown else {}
     for head in ("", "GFLOPS", "±%", "runs"):
         table.add_column(head, justify="right")
     for name in merits:
@@ -47,7 +54,7 @@ def ranking_table(study: Study, ranking: Sequence[Ranked], count: int) -> Table:
     for place, entry in enumerate(shown, start=1):
         spread = "" if entry.spread_percent is None else f"{entry.spread_percent:.1f}"
         cells = [str(place), f"{entry.median_gflops:.2f}", spread, str(entry.runs)]
-        own = figures(study, entry.median_gflops)
+        own = figures(study, entry.median_gflops, entry.params)
         cells += [HEADS[name][1].format(own[name]) for name in merits]
         table.add_row(*cells, *(str(entry.params.get(name, "")) for name in names), style="bold" if place == 1 else "")
     return table
@@ -62,7 +69,7 @@ def ranking_json(
             "median_gflops": entry.median_gflops,
             "gflops": list(entry.gflops),
             "spread_percent": entry.spread_percent,
-            **figures(study, entry.median_gflops),
+            **figures(study, entry.median_gflops, entry.params),
             "trial": entry.best_record_number,
             "params": dict(entry.params),
         }

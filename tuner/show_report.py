@@ -96,7 +96,7 @@ def _facts(study: Study, record: TrialRecord) -> dict[str, str]:
     if record.reason:
         facts["reason"] = record.reason
     if record.gflops is not None:
-        merits = figures(study, record.gflops) if record.ranked else {}
+        merits = figures(study, record.gflops, record.params) if record.ranked else {}
         facts["GFLOPS"] = " ".join([f"{record.gflops:.2f}", *(f"{name}={value:.2f}" for name, value in merits.items())])
         checked = f"{record.residual} ({'PASSED' if record.passed else 'not passed'})"
         facts["residual"] = "none, because nothing was computed: simulated" if record.simulated else checked

@@ -17,6 +17,7 @@ from .errors import TunerError
 from .events import Listener, Notice, PhaseStarted
 from .ladder import ladder
 from .loop import FINALISTS, SEARCHED, Loop
+from .objective import Objective
 from .options import TuneOptions
 from .pilot import pilot, run_time, samples_of
 from .plan import parse_layout
@@ -74,7 +75,9 @@ def tune(
     text = store.study(name).space_text
     space = load_space(options, site, _study_n(earlier) or SMALLEST_N, text)
     workshop.build(*_programs(space, site), listener)
+    objective = Objective.of(options.objective, store.study(name))
     loop = Loop(
+        objective=objective,
         store=store,
         study=name,
         space=space,

@@ -45,7 +45,7 @@ def tell_earlier(loop: Loop, engine: Engine, earlier: Sequence[TrialRecord]) -> 
     searched = [record for record in earlier if record.kind in SEARCHED]
     if not searched:
         return
-    retell(engine, searched)
+    retell(engine, searched, loop.objective)
     for record in searched:
         loop.anchors.note(Question(dict(record.params), rung_of(record)), outcome_of(record).gflops)
         loop.meter.charge(record.cost_s or 0.0, trial=True)

@@ -19,6 +19,7 @@ from search_spaces.load import space_text
 from .engines.registry import check_engine
 from .errors import TunerError
 from .events import BuildStep, Listener, Notice
+from .objective import check_inputs
 from .options import TuneOptions
 from .places import Places
 from .progress import display, output
@@ -70,6 +71,8 @@ def run_tune(request: Request) -> int:
         space_text(options.space)
         if options.from_simulation:
             simulated_ranking(store, options.from_simulation)
+        if options.cluster is None:
+            check_inputs(options.objective, price_usd=options.price_usd, power_w=options.power_w)
         for source in options.warm_start:
             read_source(store, source)
         if options.cluster is None:

@@ -10,6 +10,9 @@ from .common import Db, Json, StudyName, console, open_store
 def best(
     study: StudyName = None,
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many.")] = 5,
+    pareto: Annotated[
+        bool, typer.Option("--pareto", help="Those that none beats both in GFLOPS and in GFLOPS for each node in use.")
+    ] = False,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -20,8 +23,10 @@ def best(
         hpltune best
 
         hpltune best --study default-1 -n 10 --json
+
+        hpltune best --study predicted --pareto
     """
     from ..best_report import show_best
 
     with open_store(db, create=False) as store:
-        show_best(console(), store, study, count, as_json=as_json)
+        show_best(console(), store, study, count, front=pareto, as_json=as_json)

@@ -28,10 +28,15 @@ def tune(
         str, typer.Option(metavar="SPACE", autocompletion=complete_space, help="A shipped space or a TOML file.")
     ] = "default",
     engine: EngineName = "hpl",
+    objective: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="gflops, percent-of-peak, usd-per-gflops or mflops-per-watt."),
+    ] = "gflops",
     budget: Annotated[
         str | None,
         typer.Option(
-            metavar="TIME", help="Wall time for all of it: 90s, 5m, 1h30m. Default 5m. With --cluster also 20usd."
+            metavar="TIME",
+            help="Wall time for all of it: 90s, 5m, 1h30m; node-hours: 2nh. Default 5m. With --cluster also 20usd.",
         ),
     ] = None,
     trials: Annotated[int | None, typer.Option(min=1, help="At most so many search trials.")] = None,
@@ -105,6 +110,7 @@ def tune(
         hpltune tune --cluster kronos --space kronos --trials 40
     """
     from ..budget import Budget
+    from ..objective import check_objective
     from ..options import DEFAULT_FULL_TRIALS, DEFAULT_WALL_S, TuneOptions, parse_blas, parse_overrides, user_program
     from ..tune_command import Request, run_tune
     from ..units import parse_duration_s
@@ -122,6 +128,7 @@ def tune(
     options = TuneOptions(
         space=space,
         engine=engine,
+        objective=check_objective(objective),
         seed=seed,
         budget=Budget(trials=trials, wall_s=wall_s, run_s=run_s),
         points=points,

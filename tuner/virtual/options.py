@@ -40,11 +40,14 @@ def simulation_options(cluster: str | None, jobs: int | None, limit: str | None)
 
 
 def virtual_budget_s(text: str, cluster: Mapping[str, Any] | None) -> float:
-    """Seconds of `--budget`: a time, or with a virtual cluster the hours that so many dollars pay for.
+    """Seconds of `--budget`: a time, node-hours, or with a virtual cluster the hours that so many dollars pay for.
 
     Raises:
         TunerError: it is neither, or what the cluster costs is not known.
     """
+    hours = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*nh\s*", text, re.IGNORECASE)
+    if hours and float(hours[1]) > 0:
+        return float(hours[1]) * 3600.0 / (len(cluster_from(cluster).node_list) if cluster else 1)
     money = re.fullmatch(r"\s*\$?\s*(\d+(?:\.\d+)?)\s*(?:usd|\$)?\s*", text, re.IGNORECASE)
     if money is None or not re.search(r"usd|\$", text, re.IGNORECASE):
         return parse_duration_s(text, "--budget")

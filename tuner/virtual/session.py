@@ -12,6 +12,7 @@ from ..clock import ToldClock
 from ..events import Listener
 from ..ladder import ladder
 from ..loop import SEARCHED
+from ..objective import Objective
 from ..options import TuneOptions
 from ..stopping import StopRequest
 from ..stored_study import MachineFacts, begin
@@ -56,6 +57,7 @@ def open_study(name: str, options: TuneOptions, site: VirtualSite, bench: Bench)
         listener=bench.listener,
         stop=bench.stop,
         runs=bench.runs,
+        objective=Objective.of(options.objective, bench.store.study(name)),
         ladder=ladder(N, 1.0, 0.0, prefixes=False),
     )
     for record in earlier:

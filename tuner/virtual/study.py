@@ -18,6 +18,7 @@ from ..events import Listener, PhaseStarted, TrialEnded, TrialProgress, TrialSta
 from ..judge import Fault
 from ..ladder import outcome_of, small_n
 from ..loop import FINALISTS, KINDS, SEARCHED, retell
+from ..objective import Objective
 from ..plan import PlanError, Scalar, label
 from ..stopping import StopRequest
 from ..trials import finished, rejected, started
@@ -46,6 +47,7 @@ class VirtualStudy:
     listener: Listener
     stop: StopRequest
     runs: Path
+    objective: Objective
     ladder: Ladder = (FULL,)
     best_gflops: float | None = None
     expected_s: float = 0.0
@@ -60,7 +62,7 @@ class VirtualStudy:
             The sentence why it ended.
         """
         self.listener(PhaseStarted("search", self.meter.budget.trials))
-        retell(engine, self._earlier)
+        retell(engine, self._earlier, self.objective)
         waiting: Waiting = deque()
         reason: str | None = None
         while reason is None or waiting:
@@ -68,7 +70,8 @@ class VirtualStudy:
                 reason = self._fill(engine, repeats, waiting)
             if waiting:
                 begun, question = waiting.popleft()
-                engine.tell(question.params, outcome_of(self._end(begun)))
+                record = self._end(begun)
+                engine.tell(question.params, self.objective.outcome(record.params, outcome_of(record)))
         return reason
 
     def _fill(self, engine: Engine, repeats: int, waiting: Waiting) -> str | None:
@@ -89,7 +92,7 @@ class VirtualStudy:
             for repeat in range(repeats if question.rung == FULL else 1):
                 begun = self._begin(self.space.complete(question.params), repeat=repeat, rung=question.rung)
                 if begun.state is not TrialState.RUNNING:
-                    engine.tell(question.params, outcome_of(begun))
+                    engine.tell(question.params, self.objective.outcome(begun.params, outcome_of(begun)))
                     break
                 waiting.append((begun, question))
         return None
@@ -127,7 +130,7 @@ class VirtualStudy:
 
     def ranking(self) -> Sequence[Ranked]:
         """The study's configurations, best median first."""
-        return rank(self.store.records(self.name, kinds=(Kind.SEARCH, Kind.CONFIRMATION)))
+        return self.objective.ranked(rank(self.store.records(self.name, kinds=(Kind.SEARCH, Kind.CONFIRMATION))))
 
     def _begin(
         self, params: Mapping[str, Scalar], *, kind: Kind | None = None, repeat: int = 0, rung: Rung = FULL

@@ -1,0 +1,51 @@
+"""What a study is to find the best of."""
+
+import pytest
+from record_builders import a_study
+
+from results.statistics import Ranked
+from tuner.engines.base import Outcome
+from tuner.errors import TunerError
+from tuner.objective import NEEDS, Objective, check_objective, of_study, pareto
+
+CLUSTER = {"nodes": 8, "physical_cores": 32}
+
+
+def entry(layout: str, *gflops: float) -> Ranked:
+    return Ranked(layout, {"layout": layout}, gflops, 1)
+
+
+def test_on_one_machine_every_objective_ranks_alike() -> None:
+    ranking = [entry("2x1", 90.0, 91.0), entry("1x2", 80.0, 81.0)]
+    for name in NEEDS:
+        objective = Objective.of(name, a_study(host={"physical_cores": 2}))
+        assert objective.ranked(list(reversed(ranking))) == ranking
+
+
+def test_fewer_nodes_may_be_worth_more_for_each() -> None:
+    ranking = [entry("32x1", 200.0, 201.0), entry("8x1", 80.0, 80.5), entry("4x1", 30.0, 30.0)]
+    rate, price = (Objective.of(name, a_study(host=CLUSTER)) for name in ("gflops", "usd-per-gflops"))
+    assert [one.key for one in rate.ranked(ranking)] == ["32x1", "8x1", "4x1"]
+    assert [one.key for one in price.ranked(ranking)] == ["8x1", "4x1", "32x1"]
+    assert price.share({"layout": "8x1"}) == 0.25
+    assert price.outcome({"layout": "8x1"}, Outcome(80.0)).gflops == 320.0
+    assert price.outcome({"layout": "8x1"}, Outcome(None)).gflops is None
+    assert [one.key for one in pareto(price, ranking)] == ["32x1", "8x1"]
+
+
+def test_an_objective_that_lacks_its_figure_says_which_and_how_to_give_it() -> None:
+    with pytest.raises(
+        TunerError, match="--objective usd-per-gflops needs price_usd of the machine: give it with --price"
+    ):
+        Objective.of("usd-per-gflops", a_study(price_usd=None))
+    with pytest.raises(TunerError, match="needs power_w of the machine: give it in the cluster's file"):
+        Objective.of("mflops-per-watt", a_study(power_w=None, versions={"simulator": "SimGrid 3.32"}))
+
+
+def test_a_name_that_is_no_objective_is_refused() -> None:
+    with pytest.raises(TunerError, match="--objective speed: choose one of gflops, percent-of-peak, usd-per-gflops"):
+        check_objective("speed")
+
+
+def test_a_study_of_before_there_were_objectives_is_ranked_by_gflops() -> None:
+    assert of_study(a_study()).name == "gflops"

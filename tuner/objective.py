@@ -1,0 +1,117 @@
+"""What a study is to find the best of.
+
+With fixed hardware % of peak, $/GFLOPS and MFLOPS/W are best where GFLOPS are: the search is the same. They part where
+a layout leaves nodes of a cluster idle, because only the nodes in use are counted.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from results.record import Study
+from results.statistics import Ranked
+from search_spaces.dimension import Scalar, ranks_and_threads
+
+from .engines.base import Outcome
+from .errors import TunerError
+
+NEEDS: Mapping[str, str] = {
+    "gflops": "",
+    "percent-of-peak": "rpeak_gflops",
+    "usd-per-gflops": "price_usd",
+    "mflops-per-watt": "power_w",
+}
+"""The objectives, and the fact of the machine that each needs."""
+OPTIONS = {"rpeak_gflops": "--rpeak", "price_usd": "--price", "power_w": "--power"}
+
+
+def check_objective(name: str) -> str:
+    """The name of an objective.
+
+    Raises:
+        TunerError: there is none of that name.
+    """
+    if name not in NEEDS:
+        raise TunerError(f"--objective {name}: choose one of {', '.join(NEEDS)}")
+    return name
+
+
+def check_inputs(name: str, **facts: float | None) -> None:
+    """Refuse an objective before anything is built, where the user has to give what it needs.
+
+    Raises:
+        TunerError: the fact it needs is among `facts`, and None.
+    """
+    need = NEEDS[name]
+    if need in facts and facts[need] is None:
+        raise TunerError(f"--objective {name} needs {need} of the machine: give it with {OPTIONS[need]}")
+
+
+@dataclass(frozen=True)
+class Objective:
+    """One objective on one machine.
+
+    Attributes:
+        nodes, cores: of the whole machine.
+    """
+
+    name: str
+    nodes: int
+    cores: int
+
+    @classmethod
+    def of(cls, name: str, study: Study) -> "Objective":
+        """The objective of a study.
+
+        Raises:
+            TunerError: it needs a price, a power or a peak that the study does not know.
+        """
+        need = NEEDS[check_objective(name)]
+        if need and getattr(study, need) is None:
+            where = "in the cluster's file" if study.simulated else f"with {OPTIONS[need]}"
+            raise TunerError(f"--objective {name} needs {need} of the machine: give it {where}")
+        return cls(name, _whole(study.host, "nodes"), _whole(study.host, "physical_cores"))
+
+    def share(self, params: Mapping[str, Scalar]) -> float:
+        """Part of the machine's nodes that a configuration uses, above 0 to 1."""
+        ranks, threads = ranks_and_threads(params["layout"])
+        used = math.ceil(ranks * threads / (self.cores / self.nodes))
+        return min(1.0, max(1, used) / self.nodes)
+
+    def worth(self, params: Mapping[str, Scalar], gflops: float) -> float:
+        """What an engine maximises: GFLOPS, or GFLOPS for each node in use."""
+        return gflops if self.name == "gflops" else gflops / self.share(params)
+
+    def outcome(self, params: Mapping[str, Scalar], outcome: Outcome) -> Outcome:
+        """An outcome in terms of this objective."""
+        return outcome if outcome.gflops is None else replace(outcome, gflops=self.worth(params, outcome.gflops))
+
+    def ranked(self, ranking: Sequence[Ranked]) -> Sequence[Ranked]:
+        """A ranking by GFLOPS in the order of this objective."""
+        return sorted(ranking, key=lambda entry: (entry.runs < 2, -self.worth(entry.params, entry.median_gflops)))
+
+
+def pareto(objective: Objective, ranking: Sequence[Ranked]) -> list[Ranked]:
+    """The configurations that none beats both in GFLOPS and in GFLOPS for each node in use, fastest first."""
+    front: list[Ranked] = []
+    most = 0.0
+    for entry in sorted(ranking, key=lambda one: -one.median_gflops):
+        each = entry.median_gflops / objective.share(entry.params)
+        if each > most:
+            front.append(entry)
+            most = each
+    return front
+
+
+def of_study(study: Study) -> Objective:
+    """The objective a stored study was asked for."""
+    options: Mapping[str, Any] = study.options
+    return Objective(
+        str(options.get("objective", "gflops")), _whole(study.host, "nodes"), _whole(study.host, "physical_cores")
+    )
+
+
+def _whole(host: Mapping[str, object], name: str) -> int:
+    value = host.get(name)
+    return value if isinstance(value, int) and value > 0 else 1
