@@ -26,7 +26,7 @@ from .errors import TunerError
 from .ladder import outcome_of
 
 DRAWS = 60
-FEWEST = 8
+FEWEST = 5
 """Runs below which there is nothing to explain."""
 MOST_POINTS = 1_200
 """Configurations the variance is taken over; more are thinned out by chance."""

@@ -1,11 +1,21 @@
 """Engines: the contract for each, and what is special about one."""
 
+import importlib.util
 from collections import Counter
 from itertools import islice
 from statistics import median
 
 import pytest
-from engine_contract import CONDITIONAL, FAILED, SMALL, EngineContract, MakeEngine, drive, space_of
+from engine_contract import (
+    CONDITIONAL,
+    FAILED,
+    SMALL,
+    EngineContract,
+    MakeEngine,
+    assert_new_and_legal,
+    drive,
+    space_of,
+)
 from landscape import Landscape
 
 from search_spaces.dimension import Point, Scalar
@@ -54,6 +64,34 @@ class TestBayes(EngineContract):
     @pytest.fixture
     def make_engine(self) -> MakeEngine:
         return lambda space, seed: make_engine("bayes", space, seed, {})
+
+
+class TestOptunaTpe(EngineContract):
+    @pytest.fixture
+    def make_engine(self) -> MakeEngine:
+        return lambda space, seed: make_engine("optuna-tpe", space, seed, {})
+
+
+@pytest.mark.skipif(importlib.util.find_spec("smac") is None, reason="the package smac is not installed")
+def test_smac_asks_new_and_legal_points_and_goes_on_after_failures() -> None:
+    space = space_of(SMALL)
+    engine, landscape = make_engine("smac", space, 0, {}), Landscape(space, 0)
+    asked: list[Point] = []
+    for number in range(14):
+        point = engine.ask()
+        assert point is not None
+        asked.append(point)
+        engine.tell(point, FAILED if number % 4 == 3 else Outcome(landscape.rate(point)))
+    assert_new_and_legal(space, asked)
+
+
+@pytest.mark.parametrize(("name", "package"), [("optuna-gp", "torch"), ("smac", "smac")])
+def test_an_engine_whose_package_is_missing_says_which(
+    name: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    with pytest.raises(TunerError, match=f"--engine {name} needs .*{package}.*or take --engine hpl"):
+        make_engine(name, space_of(SMALL), 0, {})
 
 
 # grid

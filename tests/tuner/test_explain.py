@@ -101,7 +101,7 @@ def test_small_runs_and_failures_are_understood() -> None:
 
 def test_too_few_runs_explain_nothing() -> None:
     space = space_of(SMALL)
-    with pytest.raises(TunerError, match="only 3 trials gave a rate: at least 8 are needed"):
+    with pytest.raises(TunerError, match="only 3 trials gave a rate: at least 5 are needed"):
         explain(space, records(space, planted, 3))
 
 

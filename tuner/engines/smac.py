@@ -36,9 +36,14 @@ class Smac(Engine):
         self._asked: dict[str, Any] = {}
 
     def _propose(self) -> dict[str, Scalar] | None:
+        from smac.main.exceptions import ConfigurationSpaceExhaustedException  # noqa: PLC0415
+
         wish: dict[str, Scalar] = {}
         for _ in range(TRIES):
-            info = self._facade.ask()
+            try:
+                info = self._facade.ask()
+            except (ConfigurationSpaceExhaustedException, StopIteration):
+                break
             wish = {name: self._value(name, int(number)) for name, number in dict(info.config).items()}
             wish = {name: value for name, value in wish.items() if value != ABSENT}
             legal = self.space.why_not(self._whole(wish)) is None

@@ -1,0 +1,102 @@
+"""How well cheap runs tell the rate of the full run, on recorded landscapes.
+
+    python benchmarks/rungs.py                       # all that are shipped
+    python benchmarks/rungs.py LANDSCAPE.json
+
+For each rung: its part of a full run's seconds, launch included; the rank correlation over all configurations; by how
+much it is off in the mean, and how much that differs between configurations; and what the configuration it ranks first
+reaches of the best. The bridge puts a small run and a prefix together: with T(n) = A n^3 + B n^2 for what is left when
+n columns are left, the small run gives T(n0) and the prefix T(N) - T(N - column), so that T(N) follows.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+from landscapes_file import Landscape, Place
+from replay import LAUNCH_S
+from scipy.stats import spearmanr
+
+from hpl.flops import flop_count, fraction_done
+
+SHIPPED = Path(__file__).parent / "landscapes"
+Estimate = tuple[float, float]
+"""GFLOPS and seconds of the launch."""
+
+
+def small(_landscape: Landscape, place: Place) -> Estimate | None:
+    """The rate of the small run as it is."""
+    run = place.small[0]
+    return None if run.gflops is None else (run.gflops, run.cost_s)
+
+
+def prefix(part: float) -> Callable[[Landscape, Place], Estimate | None]:
+    """The rate of the first columns."""
+
+    def estimate(landscape: Landscape, place: Place) -> Estimate | None:
+        run = place.full[0]
+        panel = next((panel for panel in run.panels if panel[0] >= part * landscape.N), None)
+        if panel is None or panel[1] <= 0 or run.gflops is None:
+            return None
+        column, time_s = panel
+        rate = fraction_done(landscape.N, column) * flop_count(landscape.N) / time_s / 1e9
+        return rate, run.cost_s - run.time_s + time_s
+
+    return estimate
+
+
+def bridge(part: float) -> Callable[[Landscape, Place], Estimate | None]:
+    """A small run and a prefix together."""
+
+    def estimate(landscape: Landscape, place: Place) -> Estimate | None:
+        begun, whole = prefix(part)(landscape, place), place.small[0]
+        if begun is None or whole.gflops is None:
+            return None
+        N, n0 = landscape.N, landscape.small_n
+        column, time_s = next(panel for panel in place.full[0].panels if panel[0] >= part * N)
+        left = N - column
+        terms = np.array([[n0**3, n0**2], [N**3 - left**3, N**2 - left**2]], dtype=float)
+        a, b = np.linalg.solve(terms, np.array([whole.time_s, time_s]))
+        total_s = float(a * N**3 + b * N**2)
+        return None if total_s <= 0 else (flop_count(N) / total_s / 1e9, begun[1] + whole.cost_s)
+
+    return estimate
+
+
+RUNGS: dict[str, Callable[[Landscape, Place], Estimate | None]] = {
+    "small run": small,
+    **{f"prefix of {part:.0%}": prefix(part) for part in (0.05, 0.1, 0.2, 0.3, 0.5)},
+    **{f"bridge: small run and {part:.0%}": bridge(part) for part in (0.05, 0.1, 0.2)},
+}
+
+
+def rows(landscape: Landscape) -> Iterator[str]:
+    """A line of Markdown a rung."""
+    launch_s = 0.0 if landscape.probes else LAUNCH_S
+    for name, rung in RUNGS.items():
+        found = [(rung(landscape, place), place) for place in landscape.places if place.gflops]
+        told = [(estimate, place) for estimate, place in found if estimate is not None]
+        rates = np.array([estimate[0] for estimate, _ in told])
+        truth = np.array([place.gflops for _, place in told])
+        ratios = np.log(rates / truth)
+        cost = fmean((estimate[1] + launch_s) / (place.full[0].cost_s + launch_s) for estimate, place in told)
+        order = spearmanr(rates, truth).statistic
+        reached = truth[int(np.argmax(rates))] / truth.max()
+        off = np.expm1(ratios.mean())
+        yield f"| {name} | {cost:.0%} | {order:.2f} | {off:+.0%} | {ratios.std():.1%} | {reached:.1%} |"
+
+
+def main(arguments: Sequence[str]) -> int:
+    for path in [Path(argument) for argument in arguments] or sorted(SHIPPED.glob("*.json")):
+        landscape = Landscape.read(path)
+        print(f"\n### {landscape.name} (N={landscape.N}, small runs at N={landscape.small_n})\n")
+        print("| rung | seconds of a full run | rank correlation | off by | differs by | its first reaches |")
+        print("| --- | --- | --- | --- | --- | --- |")
+        print("\n".join(rows(landscape)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
