@@ -61,6 +61,7 @@ class Engine(ABC):
         self.told: dict[str, list[Outcome]] = {}
         self.remarks: list[str] = []
         self._pending: set[str] = set()
+        self._medians: dict[str, float] = {}
         self._complete: dict[str, dict[str, Scalar]] = {}
         self._keys: dict[tuple[tuple[str, Scalar], ...], str] = {}
 
@@ -97,16 +98,19 @@ class Engine(ABC):
         self._pending.discard(key)
         self.told.setdefault(key, []).append(outcome)
         self._complete[key] = point
+        rates = [one.gflops for one in self.told[key] if one.gflops is not None]
+        if rates:
+            self._medians[key] = median(rates)
         self._learn(point, outcome)
 
     def rate(self, point: Point) -> float | None:
         """The median of the GFLOPS a point was told, or None where it never counted or was not told yet."""
-        return self._median(self.key(point))
+        return self._medians.get(self.key(point))
 
     def choice(self) -> dict[str, Scalar] | None:
         """The point this engine would call the best now, among those that were run in full; None before the first."""
-        best = max(self.told, key=lambda key: self._median(key) or 0.0, default=None)
-        return None if best is None or self._median(best) is None else dict(self._complete[best])
+        best = max(self._medians, key=lambda key: self._medians[key], default=None)
+        return None if best is None else dict(self._complete[best])
 
     def moved(self, point: Point, name: str, value: Scalar) -> dict[str, Scalar] | None:
         """The legal point with one value changed, and what must change with it; None where there is none."""
@@ -142,10 +146,6 @@ class Engine(ABC):
     def first_unseen(self, points: Iterable[Point]) -> dict[str, Scalar] | None:
         """The first point of a sequence that was not seen."""
         return next((dict(point) for point in points if not self.seen(point)), None)
-
-    def _median(self, key: str) -> float | None:
-        rates = [outcome.gflops for outcome in self.told.get(key, ()) if outcome.gflops is not None]
-        return median(rates) if rates else None
 
     @abstractmethod
     def _propose(self) -> dict[str, Scalar] | None:
