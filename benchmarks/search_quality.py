@@ -28,6 +28,14 @@ MOST = 0.6
 """Games end when this part of the exhaustive grid's time is spent."""
 MOST_TRIALS = 120
 
+INTRO = """# How fast each engine finds the best
+
+Made by `benchmarks/search_quality.py` from the recorded landscapes in `benchmarks/landscapes/`: complete tables of real or simulated HPL
+runs. An engine is charged the recorded seconds of every run it asks for, launches included, as percent of the time that measuring every
+configuration once takes (the exhaustive grid). Its choice counts only where it was measured in full; "never" is not within 60 % of the
+grid's time or 120 trials. Engines other than `hpl` know only full runs. The order of `grid` is that of the space, so its figures are luck.
+"""
+
 _boards: dict[Path, Board] = {}
 
 
@@ -108,7 +116,7 @@ def main(arguments: Sequence[str]) -> int:
             print(page, flush=True)
             pages.append(page)
     if asked.markdown:
-        asked.markdown.write_text("\n".join(pages), encoding="utf-8")
+        asked.markdown.write_text("\n".join([INTRO, *pages]), encoding="utf-8")
     return 0
 
 

@@ -7,9 +7,10 @@ model, so that each has an uncertainty. H is the statistic of J. Friedman and B.
 effect of two parameters that is not the sum of their own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,9 @@ DRAWS = 60
 FEWEST = 5
 """Runs below which there is nothing to explain."""
 MOST_POINTS = 1_200
-"""Configurations the variance is taken over; more are thinned out by chance."""
+"""Configurations of a space that are crossed with each other."""
+BASES = 20
+"""Of these, those beside which each further parameter is changed."""
 _GRID = ("BCAST", "DEPTH", "SWAP", "swap_threshold", "U", "EQUIL", "PMAP")
 GOVERNS: Mapping[str, tuple[str, ...]] = {
     "blas": ("kernel",),
@@ -135,7 +138,14 @@ def explain(space: SearchSpace, records: Sequence[TrialRecord]) -> Explanation:
     if not space.varying:
         raise TunerError("nothing varies in this space, so there is nothing to explain")
     process, pool, physics = engine.model()
-    chosen = _thinned(len(pool))
+    mean, sd = process.believed(pool.codes, physics)
+    best = int(np.argmax(mean))
+    order = [pool.names[number] for number in np.argsort(-process.scales.amplitude)]
+    chosen = looked_at(space, pool, order, pool.points[best])
+    alone = _one_at_a_time(space, engine)
+    alone_gflops = engine.expected_gflops(alone)
+    process, _, physics = engine.model()
+    mean, sd = process.believed(pool.codes, physics)
     codes = pool.codes[chosen]
     landscape = Landscape(
         names=pool.names,
@@ -144,28 +154,53 @@ def explain(space: SearchSpace, records: Sequence[TrialRecord]) -> Explanation:
         draws=process.draws(codes, physics[chosen], DRAWS, np.random.default_rng(0)),
         active=pool.active()[chosen],
     )
-    mean, sd = process.believed(pool.codes, physics)
-    best = int(np.argmax(mean))
-    alone = _one_at_a_time(space, pool, mean)
     return Explanation(
         effects=_effects(landscape, space, records),
         pairs=_pairs(landscape, pool, mean),
         best=pool.points[best],
         best_gflops=float(np.exp(mean[best] + engine.level)),
         best_sd_percent=100 * float(sd[best]),
-        alone=pool.points[alone],
-        alone_percent=100 * float(-np.expm1(mean[alone] - mean[best])),
+        alone=alone,
+        alone_percent=100 * (1 - alone_gflops / float(np.exp(mean[best] + engine.level))),
         noise_percent=100 * float(process.scales.noise[0]),
         untested=_untested(space, records),
         runs=counted,
     )
 
 
-def _thinned(count: int) -> NDArray[np.intp]:
-    everything = np.arange(count)
-    if count <= MOST_POINTS:
-        return everything
-    return np.sort(np.random.default_rng(0).choice(everything, MOST_POINTS, replace=False))
+def looked_at(space: SearchSpace, pool: Pool, order: Sequence[str], best: Mapping[str, Scalar]) -> NDArray[np.intp]:
+    """The configurations to explain: all of a small space.
+
+    Of a large one those that differ from the best in the parameters that matter most, in all combinations of these, and
+    beside some of them those that differ in one of the others.
+
+    Args:
+        order: the parameters, those that matter most first.
+    """
+    if pool.whole and len(pool) <= MOST_POINTS:
+        return np.arange(len(pool))
+    crossed: list[str] = []
+    for name in _with_dependants(space, order):
+        if prod(len(space.varying[one].values) for one in (*crossed, name)) <= MOST_POINTS:
+            crossed.append(name)
+    values = [space.varying[name].values for name in crossed]
+    chosen = _legal(space, ({**best, **dict(zip(crossed, words, strict=True))} for words in product(*values)))
+    for name in space.varying:
+        if name not in crossed:
+            bases = chosen[:: max(1, len(chosen) // BASES)][:BASES]
+            chosen += _legal(space, ({**base, name: value} for base in bases for value in space.varying[name].values))
+    pool.add(chosen)
+    return np.array(sorted({pool.places[space.key(point)] for point in chosen}), dtype=np.intp)
+
+
+def _with_dependants(space: SearchSpace, order: Sequence[str]) -> list[str]:
+    """The same order, with each parameter that depends on another right behind that."""
+    free = [name for name in order if space.varying[name].by not in space.varying]
+    return [one for name in free for one in (name, *(other for other in order if space.varying[other].by == name))]
+
+
+def _legal(space: SearchSpace, points: Iterable[Mapping[str, Scalar]]) -> list[Mapping[str, Scalar]]:
+    return [point for point in points if space.why_not(point) is None]
 
 
 def _grouped(codes: NDArray[np.intp], draws: Matrix) -> Matrix:
@@ -205,12 +240,26 @@ class Landscape:
         Returns:
             Shape (draws, configurations among which it is taken).
         """
-        moving = {governed for column in columns for governed in GOVERNS.get(self.names[column], ())}
-        others = [at for at, name in enumerate(self.names) if at not in columns and name not in moving]
+        others = self._held(columns)
         draws = self.draws[:, among]
         if not others:
             return np.asarray(draws - draws.mean(axis=1, keepdims=True))
         return np.asarray(draws - _grouped(self.codes[among][:, others], draws))
+
+    def comparable(self, columns: Sequence[int]) -> NDArray[np.bool_]:
+        """Configurations in which HPL looks at some parameters, and beside which there is one that differs in them."""
+        among = np.asarray(self.active[:, list(columns)].all(axis=1))
+        others = self._held(columns)
+        if not others or not among.any():
+            return among
+        _, group, count = np.unique(self.codes[:, others][among], axis=0, return_inverse=True, return_counts=True)
+        found = among.copy()
+        found[among] = count[group.ravel()] > 1
+        return found
+
+    def _held(self, columns: Sequence[int]) -> list[int]:
+        moving = {governed for column in columns for governed in GOVERNS.get(self.names[column], ())}
+        return [at for at, name in enumerate(self.names) if at not in columns and name not in moving]
 
 
 def _effects(landscape: Landscape, space: SearchSpace, records: Sequence[TrialRecord]) -> tuple[Effect, ...]:
@@ -218,14 +267,15 @@ def _effects(landscape: Landscape, space: SearchSpace, records: Sequence[TrialRe
     whole = landscape.variance
     found = []
     for number, name in enumerate(landscape.names):
-        among = landscape.active[:, number]
+        among = landscape.comparable([number])
         if not among.any():
             continue
+        seen = landscape.active[:, number].mean()
         apart = landscape.apart([number], among)
         values = landscape.codes[among, number]
         own = _grouped(values[:, None], apart)
-        share = among.mean() * own.var(axis=1) / whole
-        total = float(np.mean(among.mean() * apart.var(axis=1) / whole))
+        share = seen * own.var(axis=1) / whole
+        total = float(np.mean(seen * apart.var(axis=1) / whole))
         told = []
         for value in space.varying[name].values:
             at = np.isin(values, [code for code, label in enumerate(landscape.labels[number]) if _is(label, value)])
@@ -247,13 +297,13 @@ def _pairs(landscape: Landscape, pool: Pool, mean: Matrix) -> tuple[Pair, ...]:
     whole = landscape.variance
     found = []
     for i, j in combinations(range(len(landscape.names)), 2):
-        among = landscape.active[:, i] & landscape.active[:, j]
+        among = landscape.comparable([i, j])
         if {landscape.names[i], landscape.names[j]} == {"blas", "kernel"} or not among.any():
             continue
         apart, codes = landscape.apart([i, j], among), landscape.codes[among]
         joint = _grouped(codes[:, [i, j]], apart)
         extra = joint - _grouped(codes[:, [i]], apart) - _grouped(codes[:, [j]], apart)
-        share = among.mean() * extra.var(axis=1) / whole
+        share = landscape.active[:, [i, j]].all(axis=1).mean() * extra.var(axis=1) / whole
         h = float(np.mean(np.sqrt(np.clip(extra.var(axis=1) / np.maximum(joint.var(axis=1), 1e-15), 0.0, 1.0))))
         one, other = _which_depends(pool, i, j)
         found.append(Pair(one, other, float(share.mean()), float(share.std()), h, _best_by(pool, mean, one, other)))
@@ -277,17 +327,16 @@ def _best_by(pool: Pool, mean: Matrix, one: str, other: str) -> dict[Scalar, Sca
     return {value: best for value, (_, best) in found.items()}
 
 
-def _one_at_a_time(space: SearchSpace, pool: Pool, mean: Matrix) -> int:
+def _one_at_a_time(space: SearchSpace, engine: Learned) -> dict[str, Scalar]:
     """Where sweeping one parameter after the other would end if rates were what the model thinks they are."""
-    engine = OneAtATime(space, 0, {})
+    walker = OneAtATime(space, 0, {})
     for _ in range(STEPS):
-        point = engine.ask()
+        point = walker.ask()
         if point is None:
             break
-        place = pool.places.get(space.key(point))
-        engine.tell(point, Outcome(None if place is None else float(np.exp(mean[place]))))
-    choice = engine.choice()
-    return int(np.argmax(mean)) if choice is None else pool.places[space.key(choice)]
+        walker.tell(point, Outcome(engine.expected_gflops(point)))
+    choice = walker.choice()
+    return {} if choice is None else choice
 
 
 def _untested(space: SearchSpace, records: Sequence[TrialRecord]) -> dict[str, tuple[Scalar, ...]]:

@@ -112,7 +112,18 @@ class Learned(Engine):
         """
         self._scales = None
         process, _ = self._process((FULL,))
-        return process, self._pool, self._centred(1.0)
+        return process, self._pool, self.centred()
+
+    def expected_gflops(self, point: Point) -> float:
+        """The rate of a full run of a legal point without noise, as the model has it now."""
+        process, _ = self._process((FULL,))
+        place = self._pool.place(self.key(point), point)
+        mean, _ = process.believed(self._pool.codes[[place]], self._centred(1.0)[[place]])
+        return float(np.exp(mean[0] + self.level))
+
+    def centred(self) -> Vector:
+        """What to ask the model with, for each configuration of its pool as it is now."""
+        return self._centred(1.0)
 
     @property
     def level(self) -> float:
