@@ -30,10 +30,12 @@ MOST_TRIALS = 120
 
 INTRO = """# How fast each engine finds the best
 
-Made by `benchmarks/search_quality.py` from the recorded landscapes in `benchmarks/landscapes/`: complete tables of real or simulated HPL
-runs. An engine is charged the recorded seconds of every run it asks for, launches included, as percent of the time that measuring every
-configuration once takes (the exhaustive grid). Its choice counts only where it was measured in full; "never" is not within 60 % of the
-grid's time or 120 trials. Engines other than `hpl` know only full runs. The order of `grid` is that of the space, so its figures are luck.
+Made by `benchmarks/search_quality.py` from the recorded landscapes in `benchmarks/landscapes/`: complete tables
+of real or simulated HPL runs, 30 seeds each. An engine is charged the recorded seconds of every run it asks
+for, launches included, as percent of the time that measuring every configuration once takes (the exhaustive
+grid). Its choice counts only where it was measured in full; "never" is not within 60 % of the grid's time or
+120 trials. Engines other than `hpl` know only full runs. The order of `grid` is that of the space, so its
+figures are luck.
 """
 
 _boards: dict[Path, Board] = {}
