@@ -14,9 +14,10 @@ from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
 
 from .errors import TunerError
-from .explanation import Effect, Explanation, Pair, explain
+from .explanation import Explanation, explain
 from .loop import SEARCHED
 from .options import TuneOptions
+from .variance import Effect, Pair
 
 SHOWN_PAIRS = 6
 LEAST_SHARE = 0.002

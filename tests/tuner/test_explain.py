@@ -15,7 +15,8 @@ from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 from tuner.errors import TunerError
 from tuner.explain_report import depends, sentences
-from tuner.explanation import Pair, explain
+from tuner.explanation import explain
+from tuner.variance import Pair
 
 SMALL = """
 [parameters]

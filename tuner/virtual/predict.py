@@ -25,7 +25,7 @@ from ..stopping import listening
 from ..study_names import free_name
 from ..tune_command import INTERRUPTED, told
 from .designs import Design, read_designs
-from .session import Bench, open_study
+from .session import Bench, open_study, sitting
 from .site import VirtualSite, cluster_dict
 
 
@@ -115,11 +115,8 @@ def _tuned(request: PredictRequest, design: Design, site: VirtualSite, bench: Be
     )
     slug = re.sub(r"[^A-Za-z0-9]+", "-", design.name).strip("-").lower() or "design"
     study = open_study(free_name(bench.store, f"predict-{slug}"), options, site, bench)
-    try:
+    with sitting(study):
         study.search(make_engine(request.engine, study.space, request.seed, {}), 1)
-    finally:
-        study.simulator.close()
-        bench.store.end_study(study.name, "interrupted" if bench.stop.requested else "complete")
     ranking = study.ranking()
     if not ranking:
         if bench.stop.requested:

@@ -18,7 +18,7 @@ from ..tune_command import INTERRUPTED, told
 from . import reproduce_report as report
 from .published import Published, published
 from .reproduce import Found, search, simulate_tests
-from .session import Bench, cores_here, open_study
+from .session import Bench, cores_here, open_study, sitting
 from .site import VirtualSite, cluster_dict
 
 
@@ -91,10 +91,6 @@ def _search(
     name = free_name(store, f"reproduce-{request.name}")
     study = open_study(name, options, site, bench)
     flat = open_study(f"{name}-flat", flat_options, site, bench)
-    try:
+    with sitting(study), sitting(flat):
         found = search(study, flat, request.engine, request.seed, found_in)
-    finally:
-        for session in (study, flat):
-            session.simulator.close()
-            store.end_study(session.name, "interrupted" if stop.requested else "complete")
     return found, name

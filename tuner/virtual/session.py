@@ -1,6 +1,8 @@
 """Opening a study on a virtual cluster: what `tune --cluster`, `reproduce` and `predict` have in common."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,6 +66,18 @@ def open_study(name: str, options: TuneOptions, site: VirtualSite, bench: Bench)
         if record.kind in SEARCHED:
             study.learn(record)
     return study
+
+
+@contextmanager
+def sitting(study: VirtualStudy) -> Iterator[None]:
+    """Close the simulator and end the study whatever happens; only one that came to its end is complete."""
+    done = False
+    try:
+        yield
+        done = not study.stop.requested
+    finally:
+        study.simulator.close()
+        study.store.end_study(study.name, "complete" if done else "interrupted")
 
 
 def study_n(site: VirtualSite, options: TuneOptions) -> int:

@@ -6,7 +6,7 @@ from ..options import TuneOptions
 from ..study import Outcome
 from ..units import duration
 from .costs import Costs
-from .session import Bench, open_study
+from .session import Bench, open_study, sitting
 from .site import VirtualSite
 
 
@@ -33,12 +33,9 @@ def tune_virtual(options: TuneOptions, name: str, site: VirtualSite, bench: Benc
             )
         )
     engine = make_engine(options.engine, study.space, options.seed, {"points": options.points})
-    try:
+    with sitting(study):
         ended = study.search(engine, options.repeats)
         bench.listener(Notice(f"Search ended: {ended}."))
         bench.listener(Notice(spent(site, study.meter.run_s)))
         ranking = study.confirm(options.confirm)
-    finally:
-        study.simulator.close()
-    bench.store.end_study(name, "interrupted" if bench.stop.requested else "complete")
     return Outcome(name, ranking, None, ended, interrupted=bench.stop.requested)
