@@ -16,12 +16,17 @@ from statistics import median
 from typing import Any
 
 from search_spaces.dimension import Scalar
+from search_spaces.errors import SpaceError
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
 
 PARTS = (0.03, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7)
 """Parts of the columns whose panels are kept."""
+
+
+class LandscapeError(Exception):
+    """A sentence that says what is wrong with a landscape file."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +92,34 @@ class Landscape:
         """Read a file back.
 
         Raises:
-            OSError, ValueError, KeyError: it is not one.
+            LandscapeError: it cannot be read, is no landscape, or contradicts itself.
         """
+        try:
+            found = cls._parsed(path)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, SpaceError) as error:
+            raise LandscapeError(f"{path} is no landscape: {type(error).__name__} {error}") from error
+        found.check(path)
+        return found
+
+    def check(self, path: Path) -> None:
+        """Refuse a table that is not whole.
+
+        Raises:
+            LandscapeError: a legal point is missing or stands there twice, a run is missing, or nothing ran.
+        """
+        space = self.search_space()
+        keys = [space.key(place.params) for place in self.places]
+        missing = {space.key(point) for point in space} - set(keys)
+        twice = len(keys) - len(set(keys))
+        if missing or twice:
+            raise LandscapeError(f"{path}: {len(missing)} configurations are missing and {twice} stand there twice")
+        if not all(place.full and place.small for place in self.places):
+            raise LandscapeError(f"{path}: a configuration has no full or no small run")
+        if all(place.gflops is None for place in self.places):
+            raise LandscapeError(f"{path}: no full run gave a rate, so there is no best")
+
+    @classmethod
+    def _parsed(cls, path: Path) -> "Landscape":
         data = json.loads(path.read_text(encoding="utf-8"))
         facts = data["machine"]
         blas = {name: BlasFacts(tuple(one["kernels"]), one["threaded"]) for name, one in facts["blas"].items()}

@@ -16,10 +16,11 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from landscapes_file import Landscape
+from landscapes_file import Landscape, LandscapeError
 from replay import Board, Played, play
 
 from tuner.engines.registry import ENGINES, check_engine
+from tuner.errors import TunerError
 
 SHIPPED = Path(__file__).parent / "landscapes"
 WITHIN = (0.01, 0.02, 0.05)
@@ -123,4 +124,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (LandscapeError, TunerError) as refused:
+        sys.exit(str(refused))
