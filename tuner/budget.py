@@ -80,6 +80,18 @@ class Meter:
             return f"all {self.budget.trials} trials are done"
         return self.out_of_time(next_run_s)
 
+    def last(self, full_s: float, reserved_runs: float) -> bool:
+        """Whether the next trial is the last but a few seconds: what it finds can only be confirmed, not followed up.
+
+        Args:
+            full_s: seconds of a full run.
+            reserved_runs: full runs that must still follow, the next one included.
+        """
+        if self.budget.trials is not None and self.trials >= self.budget.trials - 1:
+            return True
+        remaining_s = self.remaining_s()
+        return remaining_s is not None and remaining_s < full_s * (reserved_runs + 1.0)
+
     def out_of_time(self, next_run_s: float) -> str | None:
         """The sentence why a run of so many seconds does not fit any more, or None; trials are not looked at."""
         remaining_s = self.remaining_s()

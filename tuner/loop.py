@@ -79,7 +79,9 @@ class Loop:
             if reason:
                 return reason
             start = engine.first_unseen(first)
-            question = Question(start) if start else self.anchors.due() or engine.choose(self.ladder)
+            ladder = (FULL,) if self.meter.last(self.expected_s or 0.0, repeats + reserved_runs) else self.ladder
+            anchor = self.anchors.due() if ladder != (FULL,) else None
+            question = Question(start) if start else anchor or engine.choose(ladder)
             self._pass_on(engine)
             if question is None:
                 return "nothing is left that could be faster, as far as the engine can tell"

@@ -1,3 +1,5 @@
+import pytest
+
 from tuner.budget import Budget, Meter
 from tuner.clock import ToldClock
 
@@ -53,3 +55,20 @@ def test_confirmation_runs_do_not_look_at_the_number_of_trials() -> None:
 def test_a_budget_says_itself_in_words() -> None:
     assert str(Budget(trials=3, wall_s=300)) == "3 trials, 5 min of wall time"
     assert str(Budget()) == "no limit"
+
+
+@pytest.mark.parametrize(
+    ("budget", "trials", "spent_s", "last"),
+    [
+        (Budget(trials=5), 3, 0.0, False),
+        (Budget(trials=5), 4, 0.0, True),
+        (Budget(wall_s=100.0), 50, 40.0, False),
+        (Budget(wall_s=100.0), 50, 65.0, True),
+        (Budget(), 50, 1e9, False),
+    ],
+)
+def test_the_last_trial_of_a_budget_is_known_as_such(
+    budget: Budget, trials: int, spent_s: float, *, last: bool
+) -> None:
+    meter = Meter(budget, ToldClock(), spent_wall_s=spent_s, trials=trials)
+    assert meter.last(full_s=10.0, reserved_runs=3.0) is last

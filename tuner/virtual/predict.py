@@ -122,7 +122,8 @@ def _tuned(request: PredictRequest, design: Design, site: VirtualSite, bench: Be
         if bench.stop.requested:
             return None
         reasons = [record.reason for record in bench.store.records(study.name) if record.reason]
-        raise TunerError(f"design {design.name}: no simulation gave a result; the last one: {reasons[-1]}")
+        why = f"the last one: {reasons[-1]}" if reasons else "none was a full run; give more --trials"
+        raise TunerError(f"design {design.name}: no simulation gave a result; {why}")
     network = network_of(design)
     cluster = design.cluster
     value = merit(

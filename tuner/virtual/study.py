@@ -86,7 +86,9 @@ class VirtualStudy:
             over = self.meter.out_of_time(self.expected_s * (len(waiting) + repeats))
             if over and asked:
                 return over
-            question = engine.choose(self.ladder)
+            last = limit is not None and asked >= limit - 1
+            last = last or self.meter.last(self.expected_s, len(waiting) + repeats)
+            question = engine.choose((FULL,) if last else self.ladder)
             if question is None:
                 return None if waiting else "nothing is left that could be faster, as far as the engine can tell"
             for repeat in range(repeats if question.rung == FULL else 1):
