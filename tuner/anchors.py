@@ -43,10 +43,12 @@ class Anchors:
         if self._question is None and gflops is not None:
             self._question, self._rates, self._since = question, [gflops], 0
             return None
-        if question != self._question or gflops is None:
+        if question != self._question:
             self._since += 1
             return None
         self._since, self.soon = 0, False
+        if gflops is None:
+            return None
         before = [*self._rates]
         change = math.log(gflops / median(before))
         self._rates.append(gflops)

@@ -88,6 +88,15 @@ def test_a_machine_that_became_slower_is_noticed_once() -> None:
     assert anchors.note(question, 40.5) is None
 
 
+def test_an_anchor_that_fails_is_not_asked_again_at_once() -> None:
+    anchors = Anchors(soon=True)
+    question = Question({"NB": 64}, SMALL)
+    anchors.note(question, 50.0)
+    assert anchors.due() == question
+    assert anchors.note(question, None) is None
+    assert anchors.due() is None
+
+
 def test_a_later_session_begins_with_the_anchor() -> None:
     anchors = Anchors(soon=True)
     question = Question({"NB": 64}, SMALL)

@@ -77,9 +77,8 @@ class Process:
 
     def __init__(self, runs: Runs, correlations: Sequence[Matrix], scales: Scales, prior: Scales) -> None:
         self.runs, self.scales, self._correlations, self._prior = runs, scales, correlations, prior
-        self._level = float(np.mean(runs.log_rate[runs.rung == 0])) if (runs.rung == 0).any() else 0.0
-        if not (runs.rung == 0).any() and len(runs):
-            self._level = float(np.mean(runs.log_rate))
+        full = runs.rung == 0
+        self._level = float(np.mean(runs.log_rate[full] if full.any() else runs.log_rate))
         self._relevance = scales.amplitude / (scales.amplitude + HALF_RELEVANT)
         self._root = _root(self._steady + self._effects(scales)[0] + np.diag(scales.noise[runs.rung] ** 2))
         self._weights = cho_solve((self._root, True), runs.log_rate - self._level)
