@@ -1,5 +1,6 @@
 """Ask, plan, evaluate, store, tell: a study from its first trial to its confirmed winner."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 from hpl.errors import HplError
 from hpl.witness import Panel, parse_panels
 from results.record import Invalidity, Kind, TrialRecord, TrialState
-from results.statistics import Ranked, rank
+from results.statistics import Ranked, rank, relative_sd
 from results.store import Store
 from runners.errors import RunnerError
 from search_spaces.dimension import Point
@@ -29,6 +30,7 @@ from .trials import finished, given_up, rejected, started
 
 FINALISTS = 3
 """Configurations that are measured again before one is called the winner."""
+STANDARD_ERRORS = 2.0
 KINDS = {Fidelity.SMALL: Kind.SMALL, Fidelity.PREFIX: Kind.PREFIX, Fidelity.FULL: Kind.SEARCH}
 SEARCHED = frozenset(KINDS.values())
 """Kinds of trials that an engine asked for."""
@@ -145,7 +147,7 @@ class Loop:
         return whole if rung == FULL else replace(whole, stop_at=rung.part)
 
     def _measured(self, begun: TrialRecord, trial_plan: TrialPlan, directory: Path) -> TrialRecord:
-        best = self.best_gflops if begun.kind is Kind.SEARCH else None
+        best = self._to_beat() if begun.kind is Kind.SEARCH else None
         run = Watched(self, begun.number, best)
         measured = self.evaluator.evaluate(trial_plan, directory, self.walltime_s, run.on_panel, run)
         record = finished(begun, trial_plan, measured, directory)
@@ -154,6 +156,15 @@ class Loop:
         if record.kind is Kind.SEARCH and record.ranked and record.gflops:
             self.prospects.learn(parse_panels(measured.errors_text), record.gflops)
         return record
+
+    def _to_beat(self) -> float | None:
+        """The rate the best configuration surely has: its median less two standard errors, so that luck is no bar."""
+        ranking = self.ranking()
+        if not ranking:
+            return None
+        first = max(ranking, key=lambda entry: entry.median_gflops)
+        sd = relative_sd(ranking) or 0.0
+        return first.median_gflops * (1 - STANDARD_ERRORS * sd / math.sqrt(first.runs))
 
     def _commit(self, record: TrialRecord) -> TrialRecord:
         self.store.finish(record)
