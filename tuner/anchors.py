@@ -49,11 +49,11 @@ class Anchors:
         self._since, self.soon = 0, False
         if gflops is None:
             return None
-        before = [*self._rates]
-        change = math.log(gflops / median(before))
+        change = math.log(gflops / median(self._rates))
+        apart = math.log(max(self._rates) / min(self._rates))
+        known = len(self._rates) >= FEWEST
         self._rates.append(gflops)
-        apart = math.log(max(before) / min(before))
-        if len(before) < FEWEST or abs(change - self._told) < max(DRIFT, BEYOND * apart):
+        if not known or abs(change - self._told) < max(DRIFT, BEYOND * apart):
             return None
         self._told = change
         faster = "faster" if change > 0 else "slower"

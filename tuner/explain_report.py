@@ -3,12 +3,14 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from math import prod
 
 from rich.console import Console
 from rich.table import Table
 
 from results.record import Study, TrialRecord
 from results.store import Store
+from search_spaces.dimension import ranks_and_threads
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
@@ -17,6 +19,7 @@ from .errors import TunerError
 from .explanation import Explanation, explain
 from .loop import SEARCHED
 from .options import TuneOptions
+from .study_names import newest_search
 from .variance import Effect, Pair
 
 SHOWN_PAIRS = 6
@@ -31,7 +34,7 @@ def run_explain(console: Console, store: Store, name: str | None, *, as_json: bo
         TunerError: there is nothing to explain.
         ResultsError: there is no such study.
     """
-    study = store.study(name) if name else _newest(store)
+    study = store.study(name) if name else newest_search(store, "to explain")
     if not study.space_text:
         raise TunerError(f"study {study.name} only measured a file: there is nothing to explain")
     records = [record for record in store.records(study.name) if record.kind in SEARCHED]
@@ -50,9 +53,8 @@ def stored_space(study: Study, records: Sequence[TrialRecord]) -> SearchSpace:
     kernels: dict[str, dict[str, None]] = {}
     for record in records:
         kernels.setdefault(str(record.params["blas"]), {})[str(record.params.get("kernel", "auto"))] = None
-    layouts = [str(record.params["layout"]).split("x") for record in records]
     machine = Machine(
-        cores=max(int(ranks) * int(threads) for ranks, threads in layouts),
+        cores=max(prod(ranks_and_threads(record.params["layout"])) for record in records),
         memory_bytes=_memory_bytes(study.host),
         blas={name: BlasFacts(tuple(found), threaded=True) for name, found in kernels.items()},
         N=max(int(record.params["N"]) for record in records),
@@ -66,13 +68,6 @@ def stored_space(study: Study, records: Sequence[TrialRecord]) -> SearchSpace:
 def _memory_bytes(host: Mapping[str, object]) -> int:
     known = host.get("memory_available_bytes") or host.get("memory_bytes")
     return int(known) if isinstance(known, int | float) else 2**62
-
-
-def _newest(store: Store) -> Study:
-    searches = [study for study in store.studies() if study.space_text]
-    if not searches:
-        raise TunerError(f"{store.path} holds no study to explain: `hpltune tune` makes one")
-    return searches[-1]
 
 
 def _print(console: Console, study: Study, found: Explanation) -> None:

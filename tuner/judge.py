@@ -99,12 +99,17 @@ def _end(plan: TrialPlan, status: JobStatus, found: HplOutput, stderr: str) -> F
     """Why results may be missing; None when HPL ran to its end."""
     if found.finished and len(found.results) >= len(plan.runs):
         return None
+    return _ended(status, found, stderr, f"HPL printed {len(found.results)} of {len(plan.runs)} results")
+
+
+def _ended(status: JobStatus, found: HplOutput, stderr: str, otherwise: str) -> Fault:
+    """Why a run ended before it should: out of time, what HPL says, what the launcher says, or else this sentence."""
     if status.state is JobState.TIMEOUT:
         return Fault(Invalidity.TIMEOUT, f"{status.message}{_reached(stderr)}")
     errors = found.errors or output.parse(stderr).errors
     if errors:
         return Fault(Invalidity.RUNTIME, f"HPL says: {errors[0]}")
-    return Fault(Invalidity.RUNTIME, status.message or f"HPL printed {len(found.results)} of {len(plan.runs)} results")
+    return Fault(Invalidity.RUNTIME, status.message or otherwise)
 
 
 def _cancelled(status: JobStatus) -> bool:
@@ -115,11 +120,7 @@ def _stopped_fault(status: JobStatus, found: HplOutput, stderr: str) -> Fault | 
     """What is wrong with a run that was to end at a column, where it did not say that it ended there."""
     if any(panel.stopped for panel in parse_panels(stderr)) and status.exit_code == 0:
         return None
-    if status.state is JobState.TIMEOUT:
-        return Fault(Invalidity.TIMEOUT, f"{status.message}{_reached(stderr)}")
-    errors = found.errors or output.parse(stderr).errors
-    reason = f"HPL says: {errors[0]}" if errors else status.message or "the run did not stop where it was asked to"
-    return Fault(Invalidity.RUNTIME, reason)
+    return _ended(status, found, stderr, "the run did not stop where it was asked to")
 
 
 def _reached(stderr: str) -> str:

@@ -7,7 +7,6 @@ a layout leaves nodes of a cluster idle, because only the nodes in use are count
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from results.record import Study
 from results.statistics import Ranked
@@ -60,8 +59,8 @@ class Objective:
     nodes: int
     cores: int
 
-    @classmethod
-    def of(cls, name: str, study: Study) -> "Objective":
+    @staticmethod
+    def of(name: str, study: Study) -> "Objective":
         """The objective of a study.
 
         Raises:
@@ -71,7 +70,7 @@ class Objective:
         if need and getattr(study, need) is None:
             where = "in the cluster's file" if study.simulated else f"with {OPTIONS[need]}"
             raise TunerError(f"--objective {name} needs {need} of the machine: give it {where}")
-        return cls(name, _whole(study.host, "nodes"), _whole(study.host, "physical_cores"))
+        return _on(study, name)
 
     def share(self, params: Mapping[str, Scalar]) -> float:
         """Part of the machine's nodes that a configuration uses, above 0 to 1."""
@@ -106,10 +105,11 @@ def pareto(objective: Objective, ranking: Sequence[Ranked]) -> list[Ranked]:
 
 def of_study(study: Study) -> Objective:
     """The objective a stored study was asked for."""
-    options: Mapping[str, Any] = study.options
-    return Objective(
-        str(options.get("objective", "gflops")), _whole(study.host, "nodes"), _whole(study.host, "physical_cores")
-    )
+    return _on(study, str(study.options.get("objective", "gflops")))
+
+
+def _on(study: Study, name: str) -> Objective:
+    return Objective(name, _whole(study.host, "nodes"), _whole(study.host, "physical_cores"))
 
 
 def _whole(host: Mapping[str, object], name: str) -> int:

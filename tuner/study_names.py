@@ -1,6 +1,24 @@
-"""Names of studies that nobody chose."""
+"""Studies that nobody named."""
 
+from results.record import Study
 from results.store import Store
+
+from .errors import TunerError
+
+
+def newest_search(store: Store, purpose: str) -> Study:
+    """The study created last by `tune`; those of `hpltune run` have no space.
+
+    Args:
+        purpose: what it is wanted for, as the sentence has it: "to go on with".
+
+    Raises:
+        TunerError: there is none.
+    """
+    searches = [study for study in store.studies() if study.space_text]
+    if not searches:
+        raise TunerError(f"{store.path} holds no study {purpose}: `hpltune tune` makes one")
+    return searches[-1]
 
 
 def free_name(store: Store, base: str) -> str:

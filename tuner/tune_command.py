@@ -11,7 +11,6 @@ from rich.console import Console
 
 from hpl.rpeak import Rpeak
 from results.confidence import sentence, standing
-from results.record import Study
 from results.store import Store
 from runners.host_facts import busy_sentence
 from search_spaces.load import space_text
@@ -28,7 +27,7 @@ from .ranking_report import ranking_json, ranking_table
 from .simulated_starts import simulated_ranking
 from .stopping import StopRequest, listening
 from .study import Outcome, tune
-from .study_names import free_name
+from .study_names import free_name, newest_search
 from .units import duration
 from .virtual.session import Bench
 from .virtual.site import VirtualSite, cluster_from
@@ -111,7 +110,7 @@ def _virtual(
 def _which(request: Request, store: Store) -> tuple[str, TuneOptions]:
     """The study's name, and its options: those given, or those stored with a study that is resumed."""
     if request.resume:
-        study = store.study(request.study) if request.study else _newest_search(store)
+        study = store.study(request.study) if request.study else newest_search(store, "to go on with")
         if not study.space_text:
             raise TunerError(f"study {study.name} only measured a file: there is nothing to go on with")
         return study.name, TuneOptions.from_json(study.options)
@@ -121,18 +120,6 @@ def _which(request: Request, store: Store) -> tuple[str, TuneOptions]:
             raise TunerError(f"study {request.study} exists already: add --resume to go on, or choose another --study")
         return request.study, request.options
     return free_name(store, Path(request.options.space).stem), request.options
-
-
-def _newest_search(store: Store) -> Study:
-    """The study created last by `tune`; those of `hpltune run` have no space.
-
-    Raises:
-        TunerError: there is none.
-    """
-    searches = [study for study in store.studies() if study.space_text]
-    if not searches:
-        raise TunerError(f"{store.path} holds no study to go on with: `hpltune tune` makes one")
-    return searches[-1]
 
 
 def _introduce(name: str, options: TuneOptions, rpeak: Rpeak, listener: Listener, cores: int) -> None:

@@ -5,7 +5,7 @@ import random
 from typing import Any
 
 import pytest
-from engine_contract import CONDITIONAL, space_of
+from engine_contract import CONDITIONAL, SMALL, space_of
 from landscape import Landscape
 from record_builders import finished
 
@@ -18,14 +18,7 @@ from tuner.explain_report import depends, sentences
 from tuner.explanation import explain
 from tuner.variance import Pair
 
-SMALL = """
-[parameters]
-grid = "auto"
-NB = [64, 128, 192]
-BCAST = ["1rg", "1rM", "LnM"]
-DEPTH = [0, 1]
-SWAP = ["bin", "long"]
-"""
+SWAPPING = SMALL + 'SWAP = ["bin", "long"]\n'
 
 
 def records(space: SearchSpace, rate: Any, count: int, noise: float = 0.002) -> list[TrialRecord]:
@@ -48,7 +41,7 @@ def planted(point: Point) -> float:
 
 
 def test_the_planted_effect_and_the_planted_interaction_are_found() -> None:
-    space = space_of(SMALL)
+    space = space_of(SWAPPING)
     found = explain(space, records(space, planted, 60))
     assert found.effects[0].name == "NB"
     assert found.effects[0].values[0].value == 192
@@ -66,7 +59,7 @@ def test_the_best_configuration_and_what_one_at_a_time_would_have_missed() -> No
         """Two parameters that only gain together."""
         return 100.0 * (1.3 if point["NB"] == 64 and point["BCAST"] == "LnM" else 1.0 if point["NB"] == 192 else 0.9)
 
-    space = space_of(SMALL)
+    space = space_of(SWAPPING)
     found = explain(space, records(space, trap, 80))
     assert (found.best["NB"], found.best["BCAST"]) == (64, "LnM")
     assert found.best_gflops == pytest.approx(130, rel=0.03)
@@ -78,7 +71,7 @@ def test_the_best_configuration_and_what_one_at_a_time_would_have_missed() -> No
 
 
 def test_values_that_no_run_had_are_named() -> None:
-    space = space_of(SMALL)
+    space = space_of(SWAPPING)
     some = [record for record in records(space, planted, 80) if record.params["BCAST"] != "LnM"]
     found = explain(space, some)
     assert found.untested == {"BCAST": ("LnM",)}
@@ -101,7 +94,7 @@ def test_small_runs_and_failures_are_understood() -> None:
 
 
 def test_too_few_runs_explain_nothing() -> None:
-    space = space_of(SMALL)
+    space = space_of(SWAPPING)
     with pytest.raises(TunerError, match="only 3 trials gave a rate: at least 5 are needed"):
         explain(space, records(space, planted, 3))
 

@@ -112,6 +112,11 @@ class Engine(ABC):
         best = max(self._medians, key=lambda key: self._medians[key], default=None)
         return None if best is None else dict(self._complete[best])
 
+    def whole(self, wish: Point) -> dict[str, Scalar]:
+        """A choice of what varies, with the only value of everything else, in the space's order."""
+        fixed = {name: one.values[0] for name, one in self.space.parameters.items() if name not in self.space.varying}
+        return {name: {**fixed, **wish}[name] for name in self.space.parameters if name in fixed or name in wish}
+
     def moved(self, point: Point, name: str, value: Scalar) -> dict[str, Scalar] | None:
         """The legal point with one value changed, and what must change with it; None where there is none."""
         wish = {**point, name: value}

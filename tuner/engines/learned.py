@@ -194,8 +194,7 @@ class Learned(Engine):
         chance = np.random.default_rng([self.seed, len(self._taken)])
         best = best_of(process.draws(codes[likely], physics[likely], DRAWS, chance))
         runs_at_all = self._chance_to_run(codes)
-        level = float(np.mean(pool.modelled()))
-        rates = np.exp(np.clip(mean + level, -LARGEST_LOG, LARGEST_LOG))
+        rates = np.exp(np.clip(mean + self.level, -LARGEST_LOG, LARGEST_LOG))
         full_s = np.array([flop_count(int(N)) for N in pool.sizes]) / (rates * 1e9)
         hoped = self._hoped(mean, sd) * full_left * runs_at_all
         if len(rungs) > 1 and float(hoped.max()) < WORTHLESS:
@@ -222,7 +221,7 @@ class Learned(Engine):
         return expected_improvement(mean, sd, over) if known else np.maximum(mean - mean.min(), WORTHLESS)
 
     def _process(self, rungs: Sequence[Rung]) -> tuple[Process, list[Rung]]:
-        """The process of all runs and of what is waited for, and the rungs by their numbers in it."""
+        """The process of all runs, and the rungs by their numbers in it."""
         seen = {run.rung for run in self._runs} | set(rungs) | (set(self._scales[1]) if self._scales else set())
         kinds = [FULL, *sorted(seen - {FULL}, key=lambda rung: (rung.fidelity, rung.part))]
         runs = self._as_runs(self._runs, kinds)
@@ -239,19 +238,19 @@ class Learned(Engine):
 
     def _as_runs(self, measured: Sequence[Measured], kinds: Sequence[Rung]) -> Runs:
         places = np.array([run.place for run in measured], dtype=np.intp)
-        physics = np.array([self._centred(_size_part(run.rung))[run.place] for run in measured])
-        level = float(np.mean(self._pool.modelled()))
+        modelled = {part: self._centred(part) for part in {_size_part(run.rung) for run in measured}}
+        physics = np.array([modelled[_size_part(run.rung)][run.place] for run in measured])
         return Runs(
             codes=self._pool.codes[places],
             rung=np.array([kinds.index(run.rung) for run in measured], dtype=np.intp),
-            log_rate=np.array([run.log_rate for run in measured]) - level - physics,
+            log_rate=np.array([run.log_rate for run in measured]) - self.level - physics,
             physics=physics,
             session=np.array([run.session for run in measured], dtype=np.intp),
         )
 
     def _centred(self, part: float) -> Vector:
         """The cost model at a part of N, against its mean over the pool at the whole N."""
-        return self._pool.modelled(part) - float(np.mean(self._pool.modelled()))
+        return self._pool.modelled(part) - self.level
 
     def _left(self, rung: Rung) -> np.typing.NDArray[np.bool_]:
         left = np.ones(len(self._pool), dtype=bool)

@@ -53,7 +53,7 @@ class OptunaPlain(Engine):
                 elif self.space.why_not(wish) is not None or self.seen(wish):
                     study.tell(trial, state=TrialState.FAIL)
                 else:
-                    return self._whole(wish)
+                    return self.whole(wish)
         near = self.space.nearest(wish)
         size = len(self.space)
         drawn = (self.space.point(chance.randrange(size)) for _ in range(1_000))
@@ -74,10 +74,6 @@ class OptunaPlain(Engine):
             name: CategoricalDistribution((*parameter.values, *((ABSENT,) if parameter.by else ())))
             for name, parameter in self.space.varying.items()
         }
-
-    def _whole(self, wish: Point) -> dict[str, Scalar]:
-        fixed = {name: one.values[0] for name, one in self.space.parameters.items() if name not in self.space.varying}
-        return {name: {**fixed, **wish}[name] for name in self.space.parameters if name in fixed or name in wish}
 
 
 class OptunaGp(OptunaPlain):

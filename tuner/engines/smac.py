@@ -46,11 +46,11 @@ class Smac(Engine):
                 break
             wish = {name: self._value(name, int(number)) for name, number in dict(info.config).items()}
             wish = {name: value for name, value in wish.items() if value != ABSENT}
-            legal = self.space.why_not(self._whole(wish)) is None
-            rate = self.rate(self._whole(wish)) if legal else None
-            if legal and not self.seen(self._whole(wish)):
-                self._asked[self.key(self._whole(wish))] = info
-                return self._whole(wish)
+            legal = self.space.why_not(self.whole(wish)) is None
+            rate = self.rate(self.whole(wish)) if legal else None
+            if legal and not self.seen(self.whole(wish)):
+                self._asked[self.key(self.whole(wish))] = info
+                return self.whole(wish)
             self._tell(info, rate)
         near = self.space.nearest(wish)
         return self.first_unseen([near, *self.neighbours(near)]) or self.first_unseen(self.space)
@@ -80,10 +80,6 @@ class Smac(Engine):
     def _value(self, name: str, number: int) -> Scalar:
         values = self.space.parameters[name].values
         return values[number] if number < len(values) else ABSENT
-
-    def _whole(self, wish: Point) -> dict[str, Scalar]:
-        fixed = {name: one.values[0] for name, one in self.space.parameters.items() if name not in self.space.varying}
-        return {name: {**fixed, **wish}[name] for name in self.space.parameters if name in fixed or name in wish}
 
 
 def _facade(space: SearchSpace, seed: int) -> Any:

@@ -161,16 +161,19 @@ class Process:
 
     def _among(self, ones: Codes, others: Codes) -> Matrix:
         """Prior covariance of the effects between configurations, shape (ones, others)."""
-        shape = (len(ones), len(others))
-        total, weighted, squares, product = (np.zeros(shape), np.zeros(shape), np.zeros(shape), np.ones(shape))
-        for number, table in enumerate(self._correlations):
-            alike = table[ones[:, number][:, None], others[:, number][None, :]]
-            amplitude = self.scales.amplitude[number]
-            total += amplitude**2 * alike
-            weighted += amplitude * alike
-            squares += (amplitude * alike) ** 2
-            product *= 1 - self._relevance[number] * (1 - alike)
-        return np.asarray(total + 0.5 * self.scales.pair * (weighted**2 - squares) + self.scales.rest**2 * product)
+        alike = [
+            table[ones[:, number][:, None], others[:, number][None, :]]
+            for number, table in enumerate(self._correlations)
+        ]
+        additive, _, _ = _additive(self.scales, alike, (len(ones), len(others)))
+        return additive + self.scales.rest**2 * self._together(alike, (len(ones), len(others)))
+
+    def _together(self, alike: Sequence[Matrix], shape: tuple[int, int]) -> Matrix:
+        """Correlation of what no pair explains: high only where all axes that matter are alike."""
+        product = np.ones(shape)
+        for relevance, one in zip(self._relevance, alike, strict=True):
+            product *= 1 - relevance * (1 - one)
+        return product
 
     @cached_property
     def _between(self) -> list[Matrix]:
@@ -179,10 +182,7 @@ class Process:
 
     @cached_property
     def _rest_between(self) -> Matrix:
-        product = np.ones((len(self.runs), len(self.runs)))
-        for relevance, alike in zip(self._relevance, self._between, strict=True):
-            product *= 1 - relevance * (1 - alike)
-        return product
+        return self._together(self._between, (len(self.runs), len(self.runs)))
 
     @cached_property
     def _steady(self) -> Matrix:
@@ -199,25 +199,21 @@ class Process:
             + 1e-10 * np.eye(len(runs))
         )
 
-    def _effects(self, scales: Scales) -> tuple[Matrix, Matrix, Matrix, Matrix]:
-        """Covariance of effects over all rungs; and the parts its gradient needs: one rung's, the sum, the factor."""
+    def _effects(self, scales: Scales) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix]:
+        """Covariance of effects over all rungs; and the parts its gradient needs: one rung's, both sums, the factor."""
         size = (len(self.runs), len(self.runs))
-        main, weighted, squares = np.zeros(size), np.zeros(size), np.zeros(size)
-        for amplitude, alike in zip(scales.amplitude, self._between, strict=True):
-            main += amplitude**2 * alike
-            weighted += amplitude * alike
-            squares += (amplitude * alike) ** 2
-        alone = main + 0.5 * scales.pair * (weighted**2 - squares) + scales.rest**2 * self._rest_between
+        additive, weighted, squares = _additive(scales, self._between, size)
+        alone = additive + scales.rest**2 * self._rest_between
         factor = np.ones(size)
         for number, apart in enumerate(scales.apart, start=1):
             on = self.runs.rung == number
             factor[np.ix_(on, on)] += apart**2
-        return alone * factor, alone, weighted, factor
+        return alone * factor, alone, weighted, squares, factor
 
     def _cost(self, logs: Vector, centre: Vector, sd: Vector) -> tuple[float, Vector]:
         """Negative log posterior of the scales, and its gradient."""
         scales, runs = self.scales.of_logs(logs), self.runs
-        effects, alone, weighted, factor = self._effects(scales)
+        effects, alone, weighted, squares, factor = self._effects(scales)
         try:
             root = _root(self._steady + effects + np.diag(scales.noise[runs.rung] ** 2))
         except FitError:
@@ -228,10 +224,8 @@ class Process:
         slope = 0.5 * (inverse - np.outer(weights, weights))
         shared = slope * factor
         gradient = []
-        squares = np.zeros_like(weighted)
         for amplitude, alike in zip(scales.amplitude, self._between, strict=True):
             mine = amplitude * alike
-            squares += mine**2
             change = 2 * amplitude * mine + scales.pair * mine * (weighted - mine)
             gradient.append(float(np.sum(shared * change)))
         gradient.append(float(np.sum(shared * 0.5 * scales.pair * (weighted**2 - squares))))
@@ -244,6 +238,16 @@ class Process:
         away = (logs - centre) / sd
         cost = 0.5 * float(y @ weights) + float(np.log(np.diag(root)).sum()) + 0.5 * float(away @ away)
         return cost, np.array(gradient) + away / sd
+
+
+def _additive(scales: Scales, alike: Sequence[Matrix], shape: tuple[int, int]) -> tuple[Matrix, Matrix, Matrix]:
+    """Covariance of the effects of single axes and of pairs; the sum of a_d k_d, and that of its squares."""
+    main, weighted, squares = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    for amplitude, one in zip(scales.amplitude, alike, strict=True):
+        main += amplitude**2 * one
+        weighted += amplitude * one
+        squares += (amplitude * one) ** 2
+    return main + 0.5 * scales.pair * (weighted**2 - squares), weighted, squares
 
 
 def _squares(matrix: Matrix) -> Vector:
