@@ -28,7 +28,9 @@ class Job:
         mpi_parameters: parameters of the MPI library by name.
         launcher_environment: variables that the launcher itself needs.
         oversubscribe: more ranks than cores are wanted.
+        mpi: name of the MPI library the program was built with; "" where the runner knows but one.
         nodes: hosts the ranks run on, an equal part on each, filled in this order; empty for this machine.
+        agent: program that starts an MPI library's daemons on nodes, called with a node and a command; set by runners.
 
     Raises:
         InvalidJobError: a value that no launcher could take.
@@ -44,7 +46,9 @@ class Job:
     mpi_parameters: Mapping[str, str] = field(default_factory=dict)
     launcher_environment: Mapping[str, str] = field(default_factory=dict)
     oversubscribe: bool = False
+    mpi: str = ""
     nodes: tuple[str, ...] = ()
+    agent: Path | None = None
 
     def __post_init__(self) -> None:
         self._require(bool(self.program) and Path(self.program[0]).is_absolute(), "program", "an absolute path")

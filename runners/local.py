@@ -119,8 +119,8 @@ class LocalRunner(Runner):
 
     def _ended(self, running: _Running, exit_code: int) -> JobStatus:
         state = JobState.COMPLETED if exit_code == 0 else JobState.FAILED
-        stderr = RunPaths(running.job.directory).read_stderr()
-        message = "" if exit_code == 0 else self._launcher.explain(exit_code, stderr)
+        said = RunPaths(running.job.directory).last_words()
+        message = "" if exit_code == 0 else self._launcher.explain(running.job, exit_code, said)
         return replace(running.status, state=state, exit_code=exit_code, message=message, ended_at=datetime.now(UTC))
 
 

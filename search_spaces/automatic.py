@@ -20,6 +20,8 @@ def automatic(name: str, machine: Machine, layouts: Sequence[str]) -> Parameter:
     """
     if name == "blas":
         return Parameter(name, tuple(machine.blas))
+    if name == "mpi":
+        return Parameter(name, machine.mpis)
     if name == "kernel":
         return Parameter.depending(name, "blas", {blas: facts.kernels for blas, facts in machine.blas.items()})
     if name == "layout":
@@ -27,7 +29,7 @@ def automatic(name: str, machine: Machine, layouts: Sequence[str]) -> Parameter:
     if name == "grid":
         grids = [f"{P}x{Q}" for layout in layouts for P, Q in process_grids(ranks_and_threads(layout)[0])]
         return Parameter(name, tuple(dict.fromkeys(grids)))
-    raise SpaceError('"auto" is known for blas, kernel, layout and grid only')
+    raise SpaceError('"auto" is known for blas, kernel, mpi, layout and grid only')
 
 
 def full_layouts(machine: Machine) -> tuple[str, ...]:

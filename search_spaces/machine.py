@@ -20,6 +20,7 @@ class Machine:
         cores: physical cores.
         memory_bytes: what HPL may take.
         blas: libraries by name, best guess first.
+        mpis: MPI libraries by name, the preferred one first.
         N: order of the matrix chosen from the budget, or None where nothing was chosen.
     """
 
@@ -27,3 +28,4 @@ class Machine:
     memory_bytes: int
     blas: Mapping[str, BlasFacts]
     N: int | None = None
+    mpis: tuple[str, ...] = ("openmpi",)

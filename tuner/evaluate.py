@@ -108,14 +108,16 @@ class Evaluator:
         """The plan's xhpl, built if it is not there yet; None for the user's own program."""
         if plan.library is None or self.source is None:
             return None
-        return build(Recipe(source=self.source, mpi=self.site.mpi, library=plan.library), self.search)
+        mpi = self.site.mpi_named(plan.launch.mpi)
+        return build(Recipe(source=self.source, mpi=mpi, library=plan.library), self.search)
 
     def _job(self, plan: TrialPlan, xhpl: Xhpl | None, directory: Path, walltime_s: float) -> Job:
         environment = dict(plan.environment)
+        mpi = self.site.mpi_named(plan.launch.mpi)
         if plan.stop_at is not None:
             environment[STOP_AT] = str(plan.stop_at)
         if xhpl is None:
-            witness = witness_library(self.site.mpi, self.search)
+            witness = witness_library(mpi, self.search)
             if witness is not None:
                 environment["LD_PRELOAD"] = str(witness)
         program = xhpl.path if xhpl else self.site.xhpl
@@ -126,9 +128,10 @@ class Evaluator:
             environment=environment,
             directory=directory,
             walltime_s=walltime_s,
-            binding=plan.binding,
-            mpi_parameters=plan.mpi_parameters,
-            launcher_environment=dict(self.site.mpi.environment),
+            binding=plan.launch.binding,
+            mpi_parameters=plan.launch.parameters,
+            launcher_environment=dict(mpi.environment),
+            mpi=mpi.name,
             oversubscribe=plan.oversubscribe,
         )
 

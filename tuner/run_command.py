@@ -22,7 +22,7 @@ from .events import Listener, Notice, TrialEnded, TrialProgress, TrialStarted
 from .judge import Fault
 from .options import TuneOptions
 from .places import Places
-from .plan import TrialPlan, label, parse_layout, placed
+from .plan import Launch, TrialPlan, label, parse_layout, placed
 from .progress import display, outcome, output
 from .site import FOREIGN
 from .stopping import StopRequest, listening
@@ -128,7 +128,7 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, workshop: Workshop, sto
         kernel=kernel,
         ranks=ranks,
         threads=threads,
-        binding=str(model.params.get("binding", "core")) if model else "core",
+        launch=Launch.of(model.params) if model else Launch(),
     )
     return replace(plan, oversubscribe=request.oversubscribe)
 
@@ -180,7 +180,7 @@ def _measure(
         "blas": plan.blas,
         "kernel": plan.kernel,
         "layout": f"{plan.ranks}x{plan.threads}",
-        "binding": plan.binding,
+        **plan.launch.words(),
     }
     begun = started(study, {**plan.runs[0].words(), **layout}, Kind.RUN, "")
     begun = replace(begun, number=store.begin(begun))

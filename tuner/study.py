@@ -74,7 +74,8 @@ def tune(
     earlier = begin(store, name, options, lambda: _facts(options, workshop), run="trial")
     text = store.study(name).space_text
     space = load_space(options, site, _study_n(earlier) or SMALLEST_N, text)
-    workshop.build(*_programs(space, site), listener)
+    names, threads, mpis = _programs(space, site)
+    workshop.build(names, threads, listener, mpis)
     objective = Objective.of(options.objective, store.study(name))
     loop = Loop(
         objective=objective,
@@ -124,14 +125,15 @@ def _facts(options: TuneOptions, workshop: Workshop) -> MachineFacts:
     )
 
 
-def _programs(space: SearchSpace, site: Site) -> tuple[Sequence[str], Sequence[int]]:
-    first = space.complete(space.point(0))
-    names, layouts = (
-        [str(value) for value in (space.parameters[name].values if name in space.parameters else (first[name],))]
-        for name in ("blas", "layout")
+def _programs(space: SearchSpace, site: Site) -> tuple[Sequence[str], Sequence[int], Sequence[str]]:
+    """The BLAS libraries, numbers of threads and MPI libraries that a search may need programs for."""
+    fixed = space.complete(space.point(0))
+    names, layouts, mpis = (
+        [str(value) for value in (space.parameters[name].values if name in space.parameters else [fixed.get(name, "")])]
+        for name in ("blas", "layout", "mpi")
     )
     threads = sorted({parse_layout(layout)[1] for layout in layouts} | {1})
-    return ([] if site.xhpl else names), threads
+    return ([] if site.xhpl else names), threads, mpis
 
 
 def _study_n(earlier: Sequence[TrialRecord]) -> int | None:

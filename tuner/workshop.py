@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from hpl.build import Recipe, build
 from hpl.search import SearchPaths
 from hpl.source import HplSource, obtain
-from runners.registry import local_runner
+from runners.local import LocalRunner
+from runners.registry import Installed, launchers
 
 from .evaluate import Evaluator
 from .events import BuildStep, Listener, Notice
@@ -37,11 +39,13 @@ class Workshop:
         search = SearchPaths(prefix=places.prefix, cache=places.cache)
         site = look_around(options, places, listener, probing=probing)
         source: HplSource | None = None if options.xhpl else obtain(search, options.hpl_source)
-        runner = local_runner(site.mpi.name, site.mpi.mpirun, site.mpi.version)
+        runner = LocalRunner(launchers(Installed(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis))
         return cls(places, site, Evaluator(site, search, source, runner))
 
-    def build(self, names: Sequence[str], threads: Sequence[int], listener: Listener) -> None:
-        """Build an xhpl for each BLAS, in its builds for these numbers of threads; cached ones cost nothing.
+    def build(
+        self, names: Sequence[str], threads: Sequence[int], listener: Listener, mpis: Sequence[str] = ("",)
+    ) -> None:
+        """Build an xhpl for each MPI and BLAS, in its builds for these numbers of threads; cached ones cost nothing.
 
         Raises:
             hpl.build.BuildError: with the compiler's first message.
@@ -56,8 +60,8 @@ class Workshop:
             for count in threads
             if count == 1 or entry.threaded
         }
-        for library in libraries.values():
-            recipe = Recipe(source=source, mpi=self.site.mpi, library=library)
+        for library, mpi in product(libraries.values(), mpis):
+            recipe = Recipe(source=source, mpi=self.site.mpi_named(mpi), library=library)
             build(recipe, self.evaluator.search, on_step=lambda *step: listener(BuildStep(*step)))
 
 

@@ -203,7 +203,7 @@ def test_the_launcher_is_tokens_and_files_of_the_folder(tmp_path: Path) -> None:
     ],
 )
 def test_what_simgrid_says_becomes_a_sentence(code: int, said: str, sentence: str) -> None:
-    assert sentence in SMPI.explain(code, said)
+    assert sentence in SMPI.explain(Job(program=("/opt/xhpl-virtual",), ranks=8, directory=Path("/run")), code, said)
 
 
 def test_the_cluster_of_the_page_works() -> None:

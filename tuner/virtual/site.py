@@ -55,7 +55,7 @@ class VirtualSite:
     def machine(self, N: int) -> Machine:
         """The facts a search space needs."""
         blas = {name: BlasFacts(kernels=("auto",), threaded=False) for name in self.cluster.blas}
-        return Machine(cores=self.cluster.cores, memory_bytes=self.memory_bytes, blas=blas, N=N)
+        return Machine(cores=self.cluster.cores, memory_bytes=self.memory_bytes, blas=blas, N=N, mpis=("smpi",))
 
     @property
     def memory_bytes(self) -> int:
