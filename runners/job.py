@@ -11,6 +11,8 @@ BINDINGS = ("core", "l3cache", "numa", "socket", "none")
 """What a rank may be bound to; with "core" it gets one core for each of its threads."""
 HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
 """Names and IPv4 addresses of hosts (RFC 1123); nothing that a shell or an option parser could take for more."""
+INTERFACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,14}")
+"""Names of network interfaces; Linux allows 15 bytes."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
@@ -30,6 +32,7 @@ class Job:
         oversubscribe: more ranks than cores are wanted.
         mpi: name of the MPI library the program was built with; "" where the runner knows but one.
         nodes: hosts the ranks run on, an equal part on each, filled in this order; empty for this machine.
+        interfaces: network interfaces that MPI may use; empty leaves the choice to it.
         agent: program that starts an MPI library's daemons on nodes, called with a node and a command; set by runners.
 
     Raises:
@@ -48,6 +51,7 @@ class Job:
     oversubscribe: bool = False
     mpi: str = ""
     nodes: tuple[str, ...] = ()
+    interfaces: tuple[str, ...] = ()
     agent: Path | None = None
 
     def __post_init__(self) -> None:
@@ -59,6 +63,9 @@ class Job:
         for node in self.nodes:
             if not HOST_NAME.fullmatch(node):
                 raise InvalidJobError(f"job: {node!r} is not the name of a host")
+        for interface in self.interfaces:
+            if not INTERFACE.fullmatch(interface):
+                raise InvalidJobError(f"job: {interface!r} is not the name of a network interface")
         if self.nodes and self.ranks % len(self.nodes):
             raise InvalidJobError(f"job: {self.ranks} ranks cannot be spread evenly over {len(self.nodes)} nodes")
         for name, value in self.environment.items():

@@ -33,7 +33,8 @@ def automatic(name: str, machine: Machine, layouts: Sequence[str]) -> Parameter:
 
 
 def full_layouts(machine: Machine) -> tuple[str, ...]:
-    """Ranks x threads that fill the cores, single-threaded ones first."""
+    """Ranks x threads that fill the cores of every node, single-threaded ones first."""
     threaded = any(facts.threaded for facts in machine.blas.values()) or not machine.blas
-    counts = [threads for threads in range(1, machine.cores + 1) if machine.cores % threads == 0]
+    each = machine.cores // machine.nodes
+    counts = [threads for threads in range(1, each + 1) if each % threads == 0]
     return tuple(f"{machine.cores // threads}x{threads}" for threads in counts if threads == 1 or threaded)

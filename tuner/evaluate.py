@@ -12,7 +12,6 @@ from hpl.source import HplSource
 from hpl.witness import Panel, parse_panels
 from results.record import Invalidity
 from runners.base import Runner
-from runners.host_facts import memory_available_bytes
 from runners.job import Job
 from runners.paths import RunPaths
 from runners.status import JobStatus
@@ -37,6 +36,7 @@ class Measured:
     Attributes:
         command: the exact command line, "" where nothing was started.
         output: HPL's own standard output; `errors_text` everything the ranks and the launcher said on stderr.
+        lost_nodes: nodes that did not answer when the run had failed.
         cost_s: wall seconds from launch to the end of the process tree.
     """
 
@@ -48,6 +48,7 @@ class Measured:
     ended_at: datetime
     cost_s: float
     xhpl_key: str
+    lost_nodes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Evaluator:
             xhpl = self._program(plan)
         except BuildError as error:
             return self._not_started(plan, Fault(Invalidity.COMPILE, str(error)), started_at)
-        shortage = memory_shortage(plan)
+        shortage = memory_shortage(plan, self.site)
         if shortage:
             return self._not_started(plan, Fault(Invalidity.CONSTRAINTS, shortage), started_at)
         paths = RunPaths(directory)
@@ -102,6 +103,7 @@ class Evaluator:
             ended_at=datetime.now(UTC),
             cost_s=cost_s,
             xhpl_key=xhpl.key if xhpl else "",
+            lost_nodes=status.lost_nodes,
         )
 
     def _program(self, plan: TrialPlan) -> Xhpl | None:
@@ -132,6 +134,8 @@ class Evaluator:
             mpi_parameters=plan.launch.parameters,
             launcher_environment=dict(mpi.environment),
             mpi=mpi.name,
+            nodes=self.site.node_names,
+            interfaces=self.site.nodes.cluster.interfaces if self.site.nodes else (),
             oversubscribe=plan.oversubscribe,
         )
 
@@ -159,9 +163,9 @@ class Evaluator:
         return Measured(verdict, "", "", "", started_at, now, (now - started_at).total_seconds(), "")
 
 
-def memory_shortage(plan: TrialPlan) -> str | None:
+def memory_shortage(plan: TrialPlan, site: Site) -> str | None:
     """The sentence why this plan would make the machine swap or kill the run, or None where it fits."""
-    free = memory_available_bytes()
+    free = site.free_bytes()
     if plan.memory_bytes <= free:
         return None
     N = max(run.N for run in plan.runs)

@@ -66,7 +66,7 @@ def run_file(request: RunRequest) -> int:
             listener(Notice(f"Caution: {request.file}: {caution}."))
         if dat.device != DEVICE_STDOUT:
             listener(Notice(f"{request.file} prints to {dat.output_file}; it is run with standard output instead."))
-        workshop = Workshop.open(request.options, places, listener)
+        workshop = Workshop.open(_where(request, store), places, listener)
         plan = plan_of(request, dat, text, workshop, store)
         study = _new_study(request, workshop, store)
         records: list[TrialRecord] = []
@@ -78,6 +78,14 @@ def run_file(request: RunRequest) -> int:
     if stop.requested:
         return INTERRUPTED
     return 0 if all(record.ranked for record in records) else 1
+
+
+def _where(request: RunRequest, store: Store) -> TuneOptions:
+    """The options with the cluster of the study whose trial the run shall be like, unless another is given."""
+    if request.options.real_cluster is not None or not request.like:
+        return request.options
+    study = store.study(request.like.partition("#")[0])
+    return replace(request.options, real_cluster=study.options.get("real_cluster"))
 
 
 def read_dat(file: Path) -> tuple[HplDat, str]:
@@ -158,7 +166,7 @@ def _new_study(request: RunRequest, workshop: Workshop, store: Store) -> str:
             space_text="",
             engine="run",
             options=request.options.to_json(),
-            host=workshop.site.host.to_dict(),
+            host=workshop.site.facts(),
             rpeak_gflops=workshop.site.rpeak.gflops,
             versions=versions(workshop.site, workshop.evaluator.source),
         )

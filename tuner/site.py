@@ -11,7 +11,8 @@ from hpl.blas.survey import kernel_survey
 from hpl.rpeak import Rpeak, cpu_flags, detect
 from hpl.search import SearchPaths
 from hpl.toolchain import Mpi, find_mpis
-from runners.host_facts import HostFacts, host_facts
+from runners.cluster import Cluster
+from runners.host_facts import HostFacts, host_facts, memory_available_bytes
 from runners.registry import LAUNCHERS
 from search_spaces.machine import BlasFacts, Machine
 
@@ -27,6 +28,22 @@ SLOW_KERNEL = 0.7
 
 
 @dataclass(frozen=True)
+class Nodes:
+    """The nodes of a real cluster.
+
+    Attributes:
+        names: in the order ranks fill them.
+        cores: used on each.
+        memory_bytes: free on the fullest of them.
+    """
+
+    names: tuple[str, ...]
+    cores: int
+    memory_bytes: int
+    cluster: Cluster
+
+
+@dataclass(frozen=True)
 class Site:
     """What a study may use.
 
@@ -34,6 +51,7 @@ class Site:
         mpis: MPI libraries of which ranks can be started here, the preferred one first; at least one.
         probes: per BLAS the dgemm rate of each kernel choice, fastest first; empty where probing was not wanted.
         xhpl: a program the user brought; then no BLAS of the catalogue is used.
+        nodes: where ranks run; None for this machine alone. `host` then speaks of all of them together.
     """
 
     host: HostFacts
@@ -42,6 +60,21 @@ class Site:
     blas: tuple[Blas, ...]
     probes: Mapping[str, tuple[Probe, ...]]
     xhpl: Path | None = None
+    nodes: Nodes | None = None
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """Where ranks run; empty for this machine alone."""
+        return self.nodes.names if self.nodes else ()
+
+    def free_bytes(self) -> int:
+        """Memory that a run may take now, on all nodes together."""
+        return self.host.memory_available_bytes if self.nodes else memory_available_bytes()
+
+    def facts(self) -> dict[str, object]:
+        """The host as a study keeps it."""
+        nodes = {"nodes": len(self.nodes.names), "node_names": list(self.nodes.names)} if self.nodes else {}
+        return {**self.host.to_dict(), **nodes}
 
     @property
     def mpi(self) -> Mpi:
@@ -141,6 +174,7 @@ class Site:
             blas=facts,
             N=N,
             mpis=tuple(mpi.name for mpi in self.mpis),
+            nodes=max(1, len(self.node_names)),
         )
 
     def _rate(self, blas: str) -> float:

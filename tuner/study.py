@@ -117,7 +117,7 @@ def load_space(options: TuneOptions, site: Site, N: int, text: str) -> SearchSpa
 def _facts(options: TuneOptions, workshop: Workshop) -> MachineFacts:
     site = workshop.site
     return MachineFacts(
-        host=site.host.to_dict(),
+        host=site.facts(),
         rpeak_gflops=site.rpeak.gflops,
         price_usd=options.price_usd,
         power_w=options.power_w,

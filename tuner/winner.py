@@ -1,4 +1,4 @@
-"""Writes what a study found: the winner's HPL.dat, one for the whole memory, and the command line that ran it."""
+"""Writes what a study found: the winner's HPL.dat, one for the whole memory, and the command that ran it."""
 
 import shlex
 from dataclasses import asdict, dataclass, replace
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hpl.dat import HplDat, render
 from results.store import Store
+from runners.ssh import AGENT
 
 from .files import write_text
 from .study import Outcome
@@ -55,6 +56,9 @@ def write_winner(folder: Path, outcome: Outcome, store: Store, db: Path | None) 
     line = best.command.replace(ran_in, '"$PWD"') if ran_in else best.command
     text = f'#!/bin/sh\n# Best of study {outcome.study}, trial {best.number}.\ncd "$(dirname "$0")" && exec {line}\n'
     write_text(command, text, executable=True)
+    agent = Path(best.directory) / AGENT
+    if best.directory and agent.is_file():
+        write_text(folder / AGENT, agent.read_text(encoding="utf-8"), executable=True)
     sentences = [f"HPL.dat of the best: {dat}", f"Its exact command line: {command}"]
     full_dat = confirm = None
     if outcome.full is not None and best.hpl is not None:

@@ -1,17 +1,20 @@
 """What every command that runs HPL needs: the machine, HPL's source, a runner, and built programs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from hpl.build import Recipe, build
 from hpl.search import SearchPaths
 from hpl.source import HplSource, obtain
+from runners.cluster import stored_cluster
 from runners.local import LocalRunner
 from runners.registry import Installed, launchers
+from runners.ssh import SshRunner
 
 from .evaluate import Evaluator
 from .events import BuildStep, Listener, Notice
+from .nodes import survey_nodes, without
 from .options import TuneOptions
 from .places import Places
 from .site import Site, survey
@@ -39,8 +42,23 @@ class Workshop:
         search = SearchPaths(prefix=places.prefix, cache=places.cache)
         site = look_around(options, places, listener, probing=probing)
         source: HplSource | None = None if options.xhpl else obtain(search, options.hpl_source)
-        runner = LocalRunner(launchers(Installed(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis))
-        return cls(places, site, Evaluator(site, search, source, runner))
+        starters = launchers(Installed(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
+        if options.real_cluster is None:
+            return cls(places, site, Evaluator(site, search, source, LocalRunner(starters)))
+        cluster = stored_cluster(options.real_cluster)
+        site, notices = survey_nodes(cluster, site, places.data / "runs")
+        for sentence in notices:
+            listener(Notice(sentence))
+        return cls(places, site, Evaluator(site, search, source, SshRunner(starters, cluster.reach)))
+
+    def without(self, lost: Sequence[str]) -> "Workshop":
+        """The workshop on the nodes that are left.
+
+        Raises:
+            TunerError: none is.
+        """
+        site = without(self.site, lost)
+        return replace(self, site=site, evaluator=replace(self.evaluator, site=site))
 
     def build(
         self, names: Sequence[str], threads: Sequence[int], listener: Listener, mpis: Sequence[str] = ("",)

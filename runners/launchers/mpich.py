@@ -45,7 +45,8 @@ class Mpich:
         """The tokens: ranks, where they are bound, their variables, the program."""
         argv = [str(self.mpiexec), *self._places(job), "-n", str(job.ranks), *self._binding(job)]
         argv += ["-wdir", str(job.directory)]
-        for name, value in sorted({**self._pinning(job), **job.mpi_parameters, **job.environment}.items()):
+        own = {**self._pinning(job), **self._interfaces(job)}
+        for name, value in sorted({**own, **job.mpi_parameters, **job.environment}.items()):
             argv += ["-genv", name, value]
         return [*argv, *job.program]
 
@@ -59,7 +60,14 @@ class Mpich:
             return []
         hosts = ",".join(f"{node}:{job.ranks_per_node}" for node in job.nodes)
         launcher = [] if job.agent is None else ["-launcher", "ssh", "-launcher-exec", str(job.agent)]
-        return [*launcher, "-hosts", hosts]
+        iface = ["-iface", job.interfaces[0]] if job.interfaces else []
+        return [*launcher, *iface, "-hosts", hosts]
+
+    def _interfaces(self, job: Job) -> dict[str, str]:
+        """Variables that name the interfaces to UCX and to libfabric's TCP, whichever the library was built with."""
+        if not job.interfaces:
+            return {}
+        return {"UCX_NET_DEVICES": ",".join(job.interfaces), "FI_TCP_IFACE": job.interfaces[0]}
 
     def _binding(self, job: Job) -> list[str]:
         if job.binding == "none" or job.oversubscribe:

@@ -57,7 +57,7 @@ class OpenMpi:
         if self.as_root:
             argv.append("--allow-run-as-root")
         argv += [*self._places(job), "-np", str(job.ranks), *self._binding(job), "-wdir", str(job.directory)]
-        for name, value in sorted(job.mpi_parameters.items()):
+        for name, value in sorted({**self._interfaces(job), **job.mpi_parameters}.items()):
             argv += ["--mca", name, value]
         for name, value in sorted(job.environment.items()):
             argv += ["-x", f"{name}={value}"]
@@ -77,6 +77,14 @@ class OpenMpi:
             return ["--host", hosts]
         launch = "ssh" if self.major >= 5 else "rsh"
         return ["--host", hosts, "--mca", "plm", launch, "--mca", f"plm_{launch}_agent", str(job.agent)]
+
+    def _interfaces(self, job: Job) -> dict[str, str]:
+        """TCP between ranks, and between the launcher's daemons, on these interfaces only."""
+        if not job.interfaces:
+            return {}
+        names = ",".join(job.interfaces)
+        daemons = "prte_if_include" if self.major >= 5 else "oob_tcp_if_include"
+        return {"btl_tcp_if_include": names, daemons: names}
 
     def _binding(self, job: Job) -> list[str]:
         over = ":OVERSUBSCRIBE" if job.oversubscribe else ""

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from runners.errors import InvalidJobError
 from runners.job import Job
 from runners.launchers.smpi import Smpi, SmpiNetwork
+from runners.toml_file import ClusterFileError
 from runners.virtual.cluster import Network, Noise, VirtualCluster
 from runners.virtual.cost_model import cost_model
 from runners.virtual.link import LinkError, Settings, link
-from runners.virtual.load import ClusterFileError, cluster_text, load_cluster, parse_cluster, shipped
+from runners.virtual.load import cluster_text, load_cluster, parse_cluster, shipped
 from runners.virtual.platform import Setup, host_file, platform_xml
 
 KRONOS = cluster_text("kronos")[1]

@@ -50,8 +50,11 @@ Cluster = Annotated[
         "--cluster",
         metavar="CLUSTER",
         autocompletion=complete_cluster,
-        help="Simulate this virtual cluster instead: a shipped name or a TOML file.",
+        help="A TOML file of a real cluster to run on, or a virtual one to simulate: a file or a shipped name.",
     ),
+]
+RealClusterFile = Annotated[
+    Path | None, typer.Option("--cluster", metavar="FILE", help="The TOML file of a real cluster to run on.")
 ]
 Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Simulations at a time; by default one a core.")]
 Limit = Annotated[

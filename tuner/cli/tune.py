@@ -107,19 +107,23 @@ def tune(
 
         hpltune tune --resume
 
+        hpltune tune --cluster my-cluster.toml --budget 1h
+
         hpltune tune --cluster kronos --space kronos --trials 40
     """
     from ..budget import Budget
     from ..objective import check_objective
     from ..options import DEFAULT_FULL_TRIALS, DEFAULT_WALL_S, TuneOptions, parse_blas, parse_overrides, user_program
+    from ..real_cluster import read_cluster
     from ..tune_command import Request, run_tune
     from ..units import parse_duration_s
-    from ..virtual.options import simulation_options, virtual_budget_s
+    from ..virtual.options import budget_s, simulation_options
     from ..warm_start import absolute
 
     names, files = parse_blas(blas or [])
-    simulation = simulation_options(cluster, jobs, limit)
-    wall_s = virtual_budget_s(budget, simulation.cluster) if budget else None
+    real = read_cluster(cluster)
+    simulation = simulation_options(None if real else cluster, jobs, limit)
+    wall_s = budget_s(budget, simulation.cluster, real.size if real else 1) if budget else None
     run_s = parse_duration_s(run_time, "--run-time") if run_time else None
     if simulation.cluster is not None and wall_s is None and run_s is None:
         trials = trials or simulation.trials
@@ -142,8 +146,9 @@ def tune(
         xhpl=user_program(xhpl),
         hpl_source=hpl_source,
         rpeak_gflops=rpeak,
-        price_usd=price,
-        power_w=power,
+        price_usd=price or (real.price_usd if real else None),
+        power_w=power or (real.power_w if real else None),
+        real_cluster=real.cluster.table() if real else None,
         cluster=simulation.cluster,
         jobs=jobs,
         limit_s=simulation.limit_s,

@@ -100,6 +100,6 @@ def cluster_from(stored: Mapping[str, Any]) -> VirtualCluster:
     """The cluster that was stored with a study.
 
     Raises:
-        runners.virtual.load.ClusterFileError: it cannot be used.
+        runners.toml_file.ClusterFileError: it cannot be used.
     """
     return checked_cluster("the stored cluster", stored)

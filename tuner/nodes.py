@@ -1,0 +1,155 @@
+"""The nodes of a real cluster: asked before anything is started, so that a study begins on nodes that fit together."""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from hpl.rpeak import Rpeak
+from runners.cluster import GIB, Cluster
+from runners.node_facts import NodeSays, ask_nodes
+
+from .errors import TunerError
+from .site import Nodes, Site
+from .units import gibibytes
+
+SEEN = ".seen-by-all-nodes"
+
+
+def survey_nodes(cluster: Cluster, site: Site, shared: Path) -> tuple[Site, list[str]]:
+    """The site of a cluster: this machine's libraries, all nodes' cores and memory.
+
+    Args:
+        site: this machine, from which ranks are started.
+        shared: folder for runs, which every node must see at the same path.
+
+    Returns:
+        The site, and sentences about what the user should know.
+
+    Raises:
+        TunerError: a node does not answer, or does not fit to the others; the sentence names it.
+    """
+    says = asked(cluster, shared, site.mpi.mpirun)
+    _fit_together(cluster, says, site, shared)
+    cores = cluster.node.cores or min(node.cores for node in says)
+    memory_bytes = int(cluster.node.memory_gib * GIB) if cluster.node.memory_gib else _least_memory(says)
+    nodes = Nodes(tuple(node.node for node in says), cores, memory_bytes, cluster)
+    return on_nodes(site, nodes, _rpeak(cluster, says, site, cores)), _notices(says, cores)
+
+
+def on_nodes(site: Site, nodes: Nodes, rpeak: Rpeak) -> Site:
+    """A site whose cores and memory are those of its nodes together."""
+    count = len(nodes.names)
+    host = replace(
+        site.host,
+        hostname=nodes.cluster.name,
+        physical_cores=count * nodes.cores,
+        logical_cpus=count * nodes.cores,
+        memory_total_bytes=count * nodes.memory_bytes,
+        memory_available_bytes=count * nodes.memory_bytes,
+    )
+    return replace(site, host=host, rpeak=rpeak, nodes=nodes)
+
+
+def without(site: Site, lost: Sequence[str]) -> Site:
+    """The same cluster after nodes were lost.
+
+    Raises:
+        TunerError: none is left.
+    """
+    if site.nodes is None:
+        raise TunerError("this machine is the only node")
+    left = tuple(name for name in site.nodes.names if name not in lost)
+    if not left:
+        raise TunerError("no node is left: repair one and go on with `hpltune tune --resume`")
+    part = len(left) / len(site.nodes.names)
+    rpeak = replace(site.rpeak, gflops=site.rpeak.gflops * part, cores=round(site.rpeak.cores * part))
+    return on_nodes(site, replace(site.nodes, names=left), rpeak)
+
+
+def asked(cluster: Cluster, shared: Path | None, mpirun: Path | None) -> list[NodeSays]:
+    """What all nodes say of themselves.
+
+    Raises:
+        TunerError: one does not answer.
+    """
+    with _token(shared) as token:
+        heard = ask_nodes(cluster.reach, cluster.hosts, token, mpirun)
+    silent = [str(said) for said in heard.values() if not isinstance(said, NodeSays)]
+    if silent:
+        raise TunerError("; ".join(silent))
+    return [said for said in heard.values() if isinstance(said, NodeSays)]
+
+
+@contextmanager
+def _token(shared: Path | None) -> Iterator[Path | None]:
+    """A file with a word that nobody can guess, in the folder that all nodes should see."""
+    if shared is None:
+        yield None
+        return
+    shared.mkdir(parents=True, exist_ok=True)
+    token = shared / f"{SEEN}-{secrets.token_hex(4)}"
+    token.write_text(token.name, encoding="utf-8")
+    try:
+        yield token
+    finally:
+        token.unlink(missing_ok=True)
+
+
+def _fit_together(cluster: Cluster, says: Sequence[NodeSays], site: Site, shared: Path) -> None:
+    first = says[0]
+    same = {node.hostname for node in says}
+    if len(same) < len(says):
+        twice = next(node for node in says if sum(other.hostname == node.hostname for other in says) > 1)
+        names = " and ".join(node.node for node in says if node.hostname == twice.hostname)
+        raise TunerError(f"{names} are the same machine ({twice.hostname}): name it once in hosts")
+    for node in says:
+        where = f"node {node.node}"
+        if node.architecture != first.architecture:
+            sentence = f"{where} is {node.architecture}, {first.node} is {first.architecture}"
+            raise TunerError(f"{sentence}: no xhpl runs on both")
+        if not node.token.startswith(SEEN):
+            raise TunerError(
+                f"{where} does not see {shared}: put it on a file system that all nodes share (HPLTUNE_DATA, and "
+                "HPLTUNE_CACHE for the builds)"
+            )
+        if not node.mpi:
+            raise TunerError(f"{where} has no {site.mpi.mpirun}: install the same MPI on all nodes, at the same path")
+        if site.mpi.version not in node.mpi:
+            ours = f"{site.mpi.name} {site.mpi.version}"
+            raise TunerError(f"{where} has another MPI ({node.mpi}) than this host ({ours})")
+        for interface in cluster.interfaces:
+            if interface not in node.interfaces:
+                there = ", ".join(node.interfaces) or "none"
+                raise TunerError(f"{where} has no interface {interface} (there: {there})")
+
+
+def _rpeak(cluster: Cluster, says: Sequence[NodeSays], site: Site, cores: int) -> Rpeak:
+    count = len(says)
+    if cluster.node.rpeak_gflops:
+        each, gflops = cluster.node.rpeak_gflops, count * cluster.node.rpeak_gflops
+        sentence = f"Rpeak = {count} nodes x {each:g} = {gflops:.4g} GFLOPS, from the cluster file."
+        return replace(site.rpeak, gflops=gflops, cores=count * cores, reasoning=(sentence,))
+    others = [node for node in says if node.model != site.host.cpu_model]
+    if others:
+        raise TunerError(
+            f"node {others[0].node} has another CPU ({others[0].model or 'unknown'}) than this host "
+            f"({site.host.cpu_model}): say what a node can do with rpeak_gflops under [node] in the cluster file"
+        )
+    gflops = site.rpeak.gflops / site.rpeak.cores * count * cores
+    sentence = f"Rpeak = {count} nodes x {cores} cores like this host's = {gflops:.4g} GFLOPS; --rpeak overrules it."
+    return replace(site.rpeak, gflops=gflops, cores=count * cores, reasoning=(sentence,))
+
+
+def _least_memory(says: Sequence[NodeSays]) -> int:
+    return min(node.memory_bytes for node in says)
+
+
+def _notices(says: Sequence[NodeSays], cores: int) -> list[str]:
+    memories = [node.memory_bytes for node in says]
+    notices = [f"{len(says)} nodes with {cores} cores and at least {gibibytes(min(memories))} free each."]
+    uneven = [node.node for node in says if node.cores != cores]
+    if uneven:
+        notices.append(f"Caution: {', '.join(uneven)} have another number of cores: {cores} a node are used.")
+    return notices

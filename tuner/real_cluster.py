@@ -1,0 +1,49 @@
+"""What the command line says of a real cluster."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from runners.cluster import Cluster, describes_real_cluster, load_real_cluster
+from runners.virtual.load import shipped
+
+
+@dataclass(frozen=True)
+class RealCluster:
+    """A real cluster, and what all its nodes cost and draw together; None where the file does not say."""
+
+    cluster: Cluster
+
+    @property
+    def size(self) -> int:
+        """How many nodes there are."""
+        return len(self.cluster.hosts)
+
+    @property
+    def price_usd(self) -> float | None:
+        """Price of all nodes."""
+        return None if self.cluster.node.price_usd is None else self.size * self.cluster.node.price_usd
+
+    @property
+    def power_w(self) -> float | None:
+        """Power of all nodes under load."""
+        return None if self.cluster.node.power_w is None else self.size * self.cluster.node.power_w
+
+
+def read_cluster(name: str | None) -> RealCluster | None:
+    """The real cluster that `--cluster` names; None where it names none, or a virtual one.
+
+    Raises:
+        runners.toml_file.ClusterFileError: the file cannot be used.
+    """
+    if name is None or name in shipped() or not Path(name).is_file() or not describes_real_cluster(Path(name)):
+        return None
+    return read_real_cluster(Path(name))
+
+
+def read_real_cluster(file: Path) -> RealCluster:
+    """The real cluster of a file.
+
+    Raises:
+        runners.toml_file.ClusterFileError: the file cannot be used.
+    """
+    return RealCluster(load_real_cluster(file))
