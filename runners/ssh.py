@@ -1,7 +1,10 @@
 """Runs jobs on nodes that are reached by ssh: the launcher runs here, its daemons there."""
 
 import shlex
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import replace
 
 from .base import JobId
@@ -10,13 +13,17 @@ from .job import Job
 from .launchers.base import Launcher
 from .local import LocalRunner, Running
 from .process_tree import MARK
-from .reach import Ssh, say_all
-from .status import JobState
+from .reach import CONNECT_S, Ssh, say_all
+from .status import JobState, JobStatus
 
 GRACE_S = 30
 """Seconds after a job's walltime when the lease on each node ends it, should nobody else have."""
 LOOK_S = 10
 """Seconds between two looks of the lease at what is left of its job."""
+CHECK_S = 60.0
+"""Seconds between two looks whether the nodes of a running job still answer."""
+TOLERATED = 2
+"""Looks in a row that a node may miss: a busy one can be slow to answer."""
 AGENT = "agent"
 
 FIND = f"""grep -lsz "^{MARK}=$1\\$" /proc/[0-9]*/environ"""
@@ -25,7 +32,7 @@ LEASE = f"""
 left=$2
 while [ "$left" -gt 0 ]; do
     sleep {LOOK_S}
-    {FIND} >/dev/null || exit 0
+    [ -n "$({FIND})" ] || exit 0
     left=$((left - {LOOK_S}))
 done
 {KILL}
@@ -39,7 +46,7 @@ exec sh -c "$3"
 """Starts $3 on a node, marked as of job $1, with a lease of $2 seconds."""
 SWEEP = f"""
 tries=0
-while {FIND} >/dev/null && [ "$tries" -lt 20 ]; do
+while [ -n "$({FIND})" ] && [ "$tries" -lt 20 ]; do
     {KILL}
     tries=$((tries + 1))
     sleep 0.1
@@ -55,9 +62,11 @@ class SshRunner(LocalRunner):
     this process dies or a node is cut off, the node ends the job by itself once its time is over.
     """
 
-    def __init__(self, launcher: Launcher, reach: Ssh) -> None:
+    def __init__(self, launcher: Launcher, reach: Ssh, check_s: float = CHECK_S) -> None:
         super().__init__(launcher)
         self._reach = reach
+        self._check_s = check_s
+        self._watches: dict[JobId, NodeWatch] = {}
 
     def submit(self, job: Job) -> JobId:
         """Start a job."""
@@ -76,8 +85,19 @@ class SshRunner(LocalRunner):
         except OSError as error:
             raise SubmitError(f"cannot write {job.agent}: {error.strerror}", transient=False) from error
 
+    def _look(self, job_id: JobId) -> JobStatus:
+        status = super()._look(job_id)
+        nodes = self._jobs[job_id].job.nodes
+        if status.state.final or not nodes:
+            return status
+        watch = self._watches.setdefault(job_id, NodeWatch(self._reach, nodes, self._check_s))
+        if watch.silent():
+            self._end(job_id, JobState.FAILED, "a node stopped answering")
+        return self._jobs[job_id].status
+
     def _clear(self, running: Running, job_id: JobId) -> None:
         super()._clear(running, job_id)
+        self._watches.pop(job_id, None)
         status = running.status
         if status.state is JobState.COMPLETED or not running.job.nodes:
             return
@@ -89,6 +109,49 @@ class SshRunner(LocalRunner):
         """End what a job has left on nodes; returns those that do not answer, with the sentence why."""
         said = say_all(self._reach, nodes, ("sh", "-c", SWEEP, "hpltune-sweep", job_id))
         return {node: str(answer) for node, answer in said.items() if isinstance(answer, UnreachableError)}
+
+
+class NodeWatch:
+    """Asks the nodes of a running job every so often whether they are there, without keeping anybody waiting.
+
+    MPI does not notice a cut link: ranks then wait until their time limit.
+    """
+
+    def __init__(self, reach: Ssh, nodes: tuple[str, ...], check_s: float) -> None:
+        self._reach = reach
+        self._nodes = nodes
+        self._check_s = check_s
+        self._next_s = time.monotonic() + check_s
+        self._asking: Future[bool] | None = None
+        self._missed = 0
+
+    def silent(self) -> bool:
+        """Whether a node has missed TOLERATED looks in a row."""
+        if self._asking is not None and self._asking.done():
+            self._missed = 0 if self._asking.result() else self._missed + 1
+            self._asking = None
+        if self._asking is None and time.monotonic() > self._next_s:
+            self._next_s = time.monotonic() + self._check_s
+            self._asking = _in_background(self._all_answer)
+        return self._missed >= TOLERATED
+
+    def _all_answer(self) -> bool:
+        said = say_all(self._reach, self._nodes, ("true",), timeout_s=2 * CONNECT_S)
+        return not any(isinstance(answer, UnreachableError) for answer in said.values())
+
+
+def _in_background(work: Callable[[], bool]) -> Future[bool]:
+    """Run something in a thread that does not keep this program from ending."""
+    future: Future[bool] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
 
 
 def agent_text(reach: Ssh, job_id: str, walltime_s: float) -> str:

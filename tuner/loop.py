@@ -22,6 +22,7 @@ from .evaluate import Evaluator
 from .events import Listener, Notice, PhaseStarted, TrialEnded, TrialProgress, TrialStarted
 from .judge import Fault
 from .ladder import outcome_of, small_n
+from .nodes import NodesLostError, silent_nodes
 from .objective import Objective
 from .plan import PlanError, Scalar, TrialPlan, label, plan
 from .prospects import Hopeless, Prospects
@@ -31,6 +32,8 @@ from .trials import finished, given_up, rejected, started
 FINALISTS = 3
 """Configurations that are measured again before one is called the winner."""
 STANDARD_ERRORS = 2.0
+RETURN_S = 20.0
+"""Seconds a node gets to come back after a run died with it: a link that was pulled, a daemon that was restarted."""
 KINDS = {Fidelity.SMALL: Kind.SMALL, Fidelity.PREFIX: Kind.PREFIX, Fidelity.FULL: Kind.SEARCH}
 SEARCHED = frozenset(KINDS.values())
 """Kinds of trials that an engine asked for."""
@@ -44,6 +47,8 @@ class Loop:
         walltime_s: seconds after which a run is ended.
         ladder: how much of a full run the engine may ask for.
         session: number of this sitting of the study.
+        lost_nodes: nodes that did not answer after the last run.
+        shrunk: nodes were lost, so that some configurations that were measured cannot be run any more.
         expected_s: seconds the next run will probably take, None while unknown; learnt from finished runs.
     """
 
@@ -63,6 +68,8 @@ class Loop:
     best_gflops: float | None = None
     prospects: Prospects = field(default_factory=Prospects)
     anchors: Anchors = field(default_factory=Anchors)
+    lost_nodes: tuple[str, ...] = ()
+    shrunk: bool = False
 
     def search(self, engine: Engine, *, repeats: int, reserved_runs: float, first: Sequence[Point] = ()) -> str:
         """Ask the engine for configurations and measure each until the budget, the engine or the user ends it.
@@ -112,18 +119,47 @@ class Loop:
         return self.ranking()
 
     def ranking(self) -> Sequence[Ranked]:
-        """The study's configurations, best median first; those confirmed before those seen once."""
-        return self.objective.ranked(rank(self.store.records(self.study, kinds=(Kind.SEARCH, Kind.CONFIRMATION))))
+        """The study's configurations that can be run now, best median first; those confirmed before those seen once."""
+        ranked = self.objective.ranked(rank(self.store.records(self.study, kinds=(Kind.SEARCH, Kind.CONFIRMATION))))
+        if not self.shrunk:
+            return ranked
+        return [entry for entry in ranked if self.space.why_not(entry.params) is None]
 
     def trial(self, params: Mapping[str, Scalar], kind: Kind, rung: Rung = FULL) -> TrialRecord:
         """Run one complete point and commit its record, whatever happens to it.
+
+        A run that died with a node is repeated once where the node comes back.
 
         Args:
             rung: how much of it to run.
 
         Raises:
+            NodesLostError: it does not come back.
             results.errors.ResultsError: the store cannot be written; then the run's directory still tells the result.
         """
+        record = self._trial(params, kind, rung)
+        if self.lost_nodes and not self.stop.requested:
+            self._wait_for_nodes()
+            record = self._trial(params, kind, rung)
+        if self.lost_nodes:
+            raise NodesLostError(self.lost_nodes)
+        return record
+
+    def _wait_for_nodes(self) -> None:
+        """Give lost nodes a moment to answer again.
+
+        Raises:
+            NodesLostError: one does not.
+        """
+        self.listener(Notice(f"Node {', '.join(self.lost_nodes)} does not answer: waiting {RETURN_S:.0f} s for it."))
+        give_up_s = self.meter.clock.now_s() + RETURN_S
+        while lost := silent_nodes(self.evaluator.site):
+            if self.stop.requested or self.meter.clock.now_s() > give_up_s:
+                raise NodesLostError(lost)
+        self.listener(Notice("It answers again: the run is repeated."))
+
+    def _trial(self, params: Mapping[str, Scalar], kind: Kind, rung: Rung) -> TrialRecord:
+        self.lost_nodes = ()
         begun = started(self.study, params, kind, self.space.key(params), self.session)
         number = self.store.begin(begun)
         begun = replace(begun, number=number)
@@ -150,6 +186,7 @@ class Loop:
         best = self._to_beat() if begun.kind is Kind.SEARCH else None
         run = Watched(self, begun.number, best)
         measured = self.evaluator.evaluate(trial_plan, directory, self.walltime_s, run.on_panel, run)
+        self.lost_nodes = measured.lost_nodes
         record = finished(begun, trial_plan, measured, directory)
         if run.hopeless is not None and record.state is TrialState.CANCELLED and best is not None:
             return given_up(record, run.hopeless, best)

@@ -8,7 +8,9 @@ from pathlib import Path
 
 from hpl.rpeak import Rpeak
 from runners.cluster import GIB, Cluster
+from runners.errors import UnreachableError
 from runners.node_facts import NodeSays, ask_nodes
+from runners.reach import CONNECT_S, say_all
 
 from .errors import TunerError
 from .site import Nodes, Site
@@ -17,12 +19,25 @@ from .units import gibibytes
 SEEN = ".seen-by-all-nodes"
 
 
-def survey_nodes(cluster: Cluster, site: Site, shared: Path) -> tuple[Site, list[str]]:
+class NodesLostError(TunerError):
+    """Nodes of a running study do not answer any more.
+
+    Attributes:
+        nodes: their names.
+    """
+
+    def __init__(self, nodes: tuple[str, ...]) -> None:
+        super().__init__(f"node {', '.join(nodes)} does not answer any more")
+        self.nodes = nodes
+
+
+def survey_nodes(cluster: Cluster, site: Site, shared: Path, *, leave_out: bool = False) -> tuple[Site, list[str]]:
     """The site of a cluster: this machine's libraries, all nodes' cores and memory.
 
     Args:
         site: this machine, from which ranks are started.
         shared: folder for runs, which every node must see at the same path.
+        leave_out: go on without nodes that do not answer.
 
     Returns:
         The site, and sentences about what the user should know.
@@ -30,12 +45,15 @@ def survey_nodes(cluster: Cluster, site: Site, shared: Path) -> tuple[Site, list
     Raises:
         TunerError: a node does not answer, or does not fit to the others; the sentence names it.
     """
-    says = asked(cluster, shared, site.mpi.mpirun)
+    says, silent = asked(cluster, shared, site.mpi.mpirun)
+    if silent and not (leave_out and says):
+        raise TunerError("; ".join(silent))
     _fit_together(cluster, says, site, shared)
     cores = cluster.node.cores or min(node.cores for node in says)
     memory_bytes = int(cluster.node.memory_gib * GIB) if cluster.node.memory_gib else _least_memory(says)
     nodes = Nodes(tuple(node.node for node in says), cores, memory_bytes, cluster)
-    return on_nodes(site, nodes, _rpeak(cluster, says, site, cores)), _notices(says, cores)
+    notices = [f"Left out: {sentence}." for sentence in silent]
+    return on_nodes(site, nodes, _rpeak(cluster, says, site, cores)), [*notices, *_notices(says, cores)]
 
 
 def on_nodes(site: Site, nodes: Nodes, rpeak: Rpeak) -> Site:
@@ -68,18 +86,20 @@ def without(site: Site, lost: Sequence[str]) -> Site:
     return on_nodes(site, replace(site.nodes, names=left), rpeak)
 
 
-def asked(cluster: Cluster, shared: Path | None, mpirun: Path | None) -> list[NodeSays]:
-    """What all nodes say of themselves.
-
-    Raises:
-        TunerError: one does not answer.
-    """
+def asked(cluster: Cluster, shared: Path | None, mpirun: Path | None) -> tuple[list[NodeSays], list[str]]:
+    """What the nodes say of themselves, and the sentences about those that say nothing."""
     with _token(shared) as token:
         heard = ask_nodes(cluster.reach, cluster.hosts, token, mpirun)
     silent = [str(said) for said in heard.values() if not isinstance(said, NodeSays)]
-    if silent:
-        raise TunerError("; ".join(silent))
-    return [said for said in heard.values() if isinstance(said, NodeSays)]
+    return [said for said in heard.values() if isinstance(said, NodeSays)], silent
+
+
+def silent_nodes(site: Site) -> tuple[str, ...]:
+    """The nodes that do not answer now."""
+    if site.nodes is None:
+        return ()
+    said = say_all(site.nodes.cluster.reach, site.nodes.names, ("true",), timeout_s=2 * CONNECT_S)
+    return tuple(node for node, answer in said.items() if isinstance(answer, UnreachableError))
 
 
 @contextmanager

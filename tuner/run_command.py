@@ -85,7 +85,7 @@ def _where(request: RunRequest, store: Store) -> TuneOptions:
     if request.options.real_cluster is not None or not request.like:
         return request.options
     study = store.study(request.like.partition("#")[0])
-    return replace(request.options, real_cluster=study.options.get("real_cluster"))
+    return replace(request.options, real_cluster=TuneOptions.from_json(study.options).real_cluster)
 
 
 def read_dat(file: Path) -> tuple[HplDat, str]:

@@ -9,6 +9,7 @@ from results.store import Store
 from search_spaces.load import load, wants_all_blas
 from search_spaces.space import SearchSpace
 
+from .anchors import Anchors
 from .budget import Meter
 from .clock import RealClock
 from .engines.fidelity import FULL, Ladder
@@ -17,11 +18,13 @@ from .errors import TunerError
 from .events import Listener, Notice, PhaseStarted
 from .ladder import ladder
 from .loop import FINALISTS, SEARCHED, Loop
+from .nodes import NodesLostError
 from .objective import Objective
 from .options import TuneOptions
 from .pilot import pilot, run_time, samples_of
 from .plan import parse_layout
 from .problem_size import SMALLEST_N, STEP, Extrapolation, Sample, affordable_n, extrapolate, launch_s
+from .prospects import Prospects
 from .site import Site
 from .stopping import StopRequest
 from .stored_study import MachineFacts, begin
@@ -70,15 +73,13 @@ def tune(
     Raises:
         TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
     """
-    site = workshop.site
     earlier = begin(store, name, options, lambda: _facts(options, workshop), run="trial")
     text = store.study(name).space_text
-    space = load_space(options, site, _study_n(earlier) or SMALLEST_N, text)
-    names, threads, mpis = _programs(space, site)
+    space = load_space(options, workshop.site, _study_n(earlier) or SMALLEST_N, text)
+    names, threads, mpis = _programs(space, workshop.site)
     workshop.build(names, threads, listener, mpis)
-    objective = Objective.of(options.objective, store.study(name))
     loop = Loop(
-        objective=objective,
+        objective=Objective.of(options.objective, store.study(name)),
         store=store,
         study=name,
         space=space,
@@ -89,19 +90,50 @@ def tune(
         runs=workshop.places.data / "runs",
         walltime_s=max(60.0, run_time(options.budget).limit_s),
     )
-    _size(loop, options, site, earlier, text)
+    for record in earlier:
+        if record.kind in SEARCHED:
+            loop.meter.charge(record.cost_s or 0.0, trial=True)
     loop.session = 1 + max((record.session for record in earlier), default=-1)
+    while True:
+        try:
+            _size(loop, options, workshop.site, store.records(name), text)
+            return _search(loop, options, workshop.site)
+        except NodesLostError as lost:
+            workshop = _go_on_without(lost, loop, workshop)
+
+
+def _search(loop: Loop, options: TuneOptions, site: Site) -> Outcome:
+    """Search, confirm, predict: what follows once N is known."""
     loop.ladder = _ladder(loop, site)
     engine = make_engine(options.engine, loop.space, options.seed, {"points": options.points, "probes": probes(site)})
     first = tell_known(options, loop, engine)
-    tell_earlier(loop, engine, earlier)
+    tell_earlier(loop, engine, loop.store.records(loop.study))
     reserved_runs = FINALISTS * options.confirm + SMALLER_RUNS
     ended = loop.search(engine, repeats=options.repeats, reserved_runs=reserved_runs, first=first)
-    listener(Notice(f"Search ended: {ended}."))
+    loop.listener(Notice(f"Search ended: {ended}."))
     ranking = loop.confirm(options.confirm)
     full = None if options.full else _predict_full(loop, site, ranking, options)
-    store.end_study(name, "interrupted" if stop.requested else "complete")
-    return Outcome(name, ranking, full, ended, interrupted=stop.requested)
+    loop.store.end_study(loop.study, "interrupted" if loop.stop.requested else "complete")
+    return Outcome(loop.study, ranking, full, ended, interrupted=loop.stop.requested)
+
+
+def _go_on_without(lost: NodesLostError, loop: Loop, workshop: Workshop) -> Workshop:
+    """Take lost nodes out and fit the loop to those that are left.
+
+    Raises:
+        TunerError: none is left, or the cluster's file wants a pause instead.
+    """
+    nodes = workshop.site.nodes
+    on = f"`hpltune tune --resume --study {loop.study}` goes on"
+    if nodes is None or nodes.cluster.on_node_loss == "pause" or loop.stop.requested:
+        raise TunerError(f"{lost}: {on} once it is repaired") from lost
+    workshop = workshop.without(lost.nodes)
+    left = len(workshop.site.node_names)
+    loop.listener(Notice(f"Node {', '.join(lost.nodes)} is taken out; the study goes on with the {left} left."))
+    loop.evaluator = workshop.evaluator
+    loop.shrunk, loop.lost_nodes = True, ()
+    loop.prospects, loop.anchors = Prospects(), Anchors()
+    return workshop
 
 
 def load_space(options: TuneOptions, site: Site, N: int, text: str) -> SearchSpace:
@@ -151,7 +183,7 @@ def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialR
         return
     largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores, fraction=options.memory_fraction)
     chosen = largest_n if options.full else affordable_n(samples, times.target_s, largest_n)
-    N = _study_n(earlier) or chosen
+    N = min(_study_n(earlier) or chosen, largest_n) if site.nodes else _study_n(earlier) or chosen
     loop.space = load_space(options, site, N, text)
     largest_asked = int(loop.space.complete(loop.space.point(0))["N"])
     loop.expected_s = launch_s(samples, largest_asked)

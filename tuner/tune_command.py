@@ -85,7 +85,8 @@ def run_tune(request: Request) -> int:
 def _real(
     name: str, options: TuneOptions, store: Store, places: Places, listener: Listener, stop: StopRequest
 ) -> Outcome:
-    workshop = Workshop.open(options, places, listener)
+    resumed = name in {study.name for study in store.studies()}
+    workshop = Workshop.open(options, places, listener, leave_out=resumed)
     _introduce(name, options, workshop.site.rpeak, listener, workshop.site.host.physical_cores)
     with closing_study(name, store):
         return tune(options, name, store, workshop, listener, stop)

@@ -29,10 +29,13 @@ class Workshop:
     evaluator: Evaluator
 
     @classmethod
-    def open(cls, options: TuneOptions, places: Places, listener: Listener, *, probing: bool = True) -> "Workshop":
+    def open(
+        cls, options: TuneOptions, places: Places, listener: Listener, *, probing: bool = True, leave_out: bool = False
+    ) -> "Workshop":
         """Look at the machine and get HPL's source.
 
         Args:
+            leave_out: go on without nodes of a cluster that do not answer.
             probing: time the BLAS libraries, which plans without a given kernel need.
 
         Raises:
@@ -46,7 +49,7 @@ class Workshop:
         if options.real_cluster is None:
             return cls(places, site, Evaluator(site, search, source, LocalRunner(starters)))
         cluster = stored_cluster(options.real_cluster)
-        site, notices = survey_nodes(cluster, site, places.data / "runs")
+        site, notices = survey_nodes(cluster, site, places.data / "runs", leave_out=leave_out)
         for sentence in notices:
             listener(Notice(sentence))
         return cls(places, site, Evaluator(site, search, source, SshRunner(starters, cluster.reach)))
