@@ -49,6 +49,7 @@ class Cluster(Part):
         hosts: names that ssh knows, each once, in the order ranks fill them.
         ssh: the ssh program and options for it.
         interfaces: network interfaces MPI may use; none leaves the choice to it.
+        check_s: seconds between two looks whether the nodes of a running job still answer.
         on_node_loss: "continue" goes on with the nodes that are left, "pause" ends the session, to be resumed.
     """
 
@@ -58,6 +59,7 @@ class Cluster(Part):
     ssh: tuple[str, ...] = Field(("ssh",), min_length=1)
     interfaces: tuple[Interface, ...] = ()
     on_node_loss: Literal["continue", "pause"] = "continue"
+    check_s: Positive = 60.0
     node: NodeFacts = NodeFacts()
 
     @model_validator(mode="after")

@@ -20,8 +20,6 @@ GRACE_S = 30
 """Seconds after a job's walltime when the lease on each node ends it, should nobody else have."""
 LOOK_S = 10
 """Seconds between two looks of the lease at what is left of its job."""
-CHECK_S = 60.0
-"""Seconds between two looks whether the nodes of a running job still answer."""
 TOLERATED = 2
 """Looks in a row that a node may miss: a busy one can be slow to answer."""
 AGENT = "agent"
@@ -62,7 +60,7 @@ class SshRunner(LocalRunner):
     this process dies or a node is cut off, the node ends the job by itself once its time is over.
     """
 
-    def __init__(self, launcher: Launcher, reach: Ssh, check_s: float = CHECK_S) -> None:
+    def __init__(self, launcher: Launcher, reach: Ssh, check_s: float) -> None:
         super().__init__(launcher)
         self._reach = reach
         self._check_s = check_s

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hpl.rpeak import Rpeak
+from hpl.toolchain import Mpi
 from runners.cluster import GIB, Cluster
 from runners.errors import UnreachableError
 from runners.node_facts import NodeSays, ask_nodes
@@ -48,7 +49,8 @@ def survey_nodes(cluster: Cluster, site: Site, shared: Path, *, leave_out: bool 
     says, silent = asked(cluster, shared, site.mpi.mpirun)
     if silent and not (leave_out and says):
         raise TunerError("; ".join(silent))
-    _fit_together(cluster, says, site, shared)
+    for sentence in faults(cluster, says, site.mpi, shared):
+        raise TunerError(sentence)
     cores = cluster.node.cores or min(node.cores for node in says)
     memory_bytes = int(cluster.node.memory_gib * GIB) if cluster.node.memory_gib else _least_memory(says)
     nodes = Nodes(tuple(node.node for node in says), cores, memory_bytes, cluster)
@@ -117,32 +119,40 @@ def _token(shared: Path | None) -> Iterator[Path | None]:
         token.unlink(missing_ok=True)
 
 
-def _fit_together(cluster: Cluster, says: Sequence[NodeSays], site: Site, shared: Path) -> None:
-    first = says[0]
-    same = {node.hostname for node in says}
-    if len(same) < len(says):
-        twice = next(node for node in says if sum(other.hostname == node.hostname for other in says) > 1)
-        names = " and ".join(node.node for node in says if node.hostname == twice.hostname)
-        raise TunerError(f"{names} are the same machine ({twice.hostname}): name it once in hosts")
+def faults(cluster: Cluster, says: Sequence[NodeSays], mpi: Mpi | None, shared: Path) -> Iterator[str]:
+    """Why nodes cannot run together, a sentence each.
+
+    Args:
+        mpi: the library that starts ranks; None where this host has none.
+        shared: what all nodes must see.
+    """
     for node in says:
+        twins = [other.node for other in says if other.hostname == node.hostname]
+        if len(twins) > 1 and twins[0] == node.node:
+            yield f"nodes {' and '.join(twins)} are the same machine ({node.hostname}): name it once in hosts"
         where = f"node {node.node}"
-        if node.architecture != first.architecture:
-            sentence = f"{where} is {node.architecture}, {first.node} is {first.architecture}"
-            raise TunerError(f"{sentence}: no xhpl runs on both")
+        if node.architecture != says[0].architecture:
+            other = f"{says[0].node} is {says[0].architecture}"
+            yield f"{where} is {node.architecture}, but {other}: no xhpl runs on both"
         if not node.token.startswith(SEEN):
-            raise TunerError(
+            yield (
                 f"{where} does not see {shared}: put it on a file system that all nodes share (HPLTUNE_DATA, and "
                 "HPLTUNE_CACHE for the builds)"
             )
-        if not node.mpi:
-            raise TunerError(f"{where} has no {site.mpi.mpirun}: install the same MPI on all nodes, at the same path")
-        if site.mpi.version not in node.mpi:
-            ours = f"{site.mpi.name} {site.mpi.version}"
-            raise TunerError(f"{where} has another MPI ({node.mpi}) than this host ({ours})")
+        if mpi is not None:
+            yield from _mpi_faults(where, node, mpi)
         for interface in cluster.interfaces:
             if interface not in node.interfaces:
-                there = ", ".join(node.interfaces) or "none"
-                raise TunerError(f"{where} has no interface {interface} (there: {there})")
+                yield f"{where} has no interface {interface} (there: {', '.join(node.interfaces) or 'none'})"
+    if mpi is None:
+        yield "no MPI was found on this host: `hpltune setup` installs it"
+
+
+def _mpi_faults(where: str, node: NodeSays, mpi: Mpi) -> Iterator[str]:
+    if not node.mpi:
+        yield f"{where} has no {mpi.mpirun}: install the same MPI on all nodes, at the same path"
+    elif mpi.version not in node.mpi:
+        yield f"{where} has another MPI ({node.mpi}) than this host ({mpi.name} {mpi.version})"
 
 
 def _rpeak(cluster: Cluster, says: Sequence[NodeSays], site: Site, cores: int) -> Rpeak:

@@ -52,7 +52,7 @@ class Workshop:
         site, notices = survey_nodes(cluster, site, places.data / "runs", leave_out=leave_out)
         for sentence in notices:
             listener(Notice(sentence))
-        return cls(places, site, Evaluator(site, search, source, SshRunner(starters, cluster.reach)))
+        return cls(places, site, Evaluator(site, search, source, SshRunner(starters, cluster.reach, cluster.check_s)))
 
     def without(self, lost: Sequence[str]) -> "Workshop":
         """The workshop on the nodes that are left.

@@ -24,6 +24,8 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
     (r"exited on\s+signal 4 ", "a rank met an instruction this CPU lacks: the BLAS kernel does not fit it"),
     (r"exited on\s+signal (\d+) \(([^)]+)\)", r"a rank was ended by signal \1 (\2)"),
     (r"No space left on device", "the disk is full"),
+    (r"unable to reliably start one or more daemons|lost communication with a? ?(?:remote )?daemon|daemon exited unexp",
+     "Open MPI's daemon on a node could not be started, or was lost"),
     (r"MPI_ABORT was invoked on rank (\d+)", r"rank \1 aborted the run"),
     (r"Exit code:\s+(\d+)", r"a rank ended with code \1"),
     (r"exited with non-zero status", "a rank ended with an error"),

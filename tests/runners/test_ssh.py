@@ -80,7 +80,7 @@ class TestWithOpenMpi(OnTheLab):
             "import time; from pathlib import Path\n"
             "from runners.ssh import SshRunner; from runners.job import Job; from runners.reach import Ssh\n"
             "from runners.launchers.openmpi import OpenMpi\n"
-            f"runner = SshRunner(OpenMpi(Path({OPEN_MPI!r}), 4, as_root=True), Ssh({lab.ssh!r}))\n"
+            f"runner = SshRunner(OpenMpi(Path({OPEN_MPI!r}), 4, as_root=True), Ssh({lab.ssh!r}), 60.0)\n"
             f"runner.submit(Job(program=({str(program)!r},), ranks=2, directory=Path({str(tmp_path)!r}),\n"
             "  nodes=('h1', 'h2'), binding='none', interfaces=('eth0',)))\n"
             "time.sleep(60)\n"
