@@ -38,6 +38,7 @@ class Measured:
         command: the exact command line, "" where nothing was started.
         output: HPL's own standard output; `errors_text` everything the ranks and the launcher said on stderr.
         cost_s: wall seconds from launch to the end of the process tree.
+        begun_s: when the first panel of each run was heard of, in seconds from launch; fewer where none was.
     """
 
     verdict: Verdict
@@ -48,6 +49,7 @@ class Measured:
     ended_at: datetime
     cost_s: float
     xhpl_key: str
+    begun_s: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,14 @@ class Evaluator:
         directory.mkdir(parents=True, exist_ok=True)
         paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
         began = time.monotonic()
-        status = self.run_job(self._job(plan, xhpl, directory, walltime_s), on_panel, stop)
+        begun_s: list[float] = []
+
+        def heard(panel: Panel) -> None:
+            if panel.column == 0:
+                begun_s.append(time.monotonic() - began)
+            on_panel(panel)
+
+        status = self.run_job(self._job(plan, xhpl, directory, walltime_s), heard, stop)
         cost_s = time.monotonic() - began
         stdout, stderr = paths.read_stdout(), paths.read_stderr()
         return Measured(
@@ -102,6 +111,7 @@ class Evaluator:
             ended_at=datetime.now(UTC),
             cost_s=cost_s,
             xhpl_key=xhpl.key if xhpl else "",
+            begun_s=tuple(begun_s),
         )
 
     def _program(self, plan: TrialPlan) -> Xhpl | None:

@@ -11,7 +11,7 @@ from .engines.fidelity import Question
 from .engines.surrogate.physics import Probes
 from .events import Notice
 from .ladder import outcome_of, rung_of
-from .loop import SEARCHED, Loop, retell
+from .loop import SEARCHED, Loop, counts, retell
 from .options import TuneOptions
 from .simulated_starts import simulated_best
 from .site import Site
@@ -48,7 +48,7 @@ def tell_earlier(loop: Loop, engine: Engine, earlier: Sequence[TrialRecord]) -> 
     retell(engine, searched, loop.objective)
     for record in searched:
         loop.anchors.note(Question(dict(record.params), rung_of(record)), outcome_of(record).gflops)
-        loop.meter.charge(record.cost_s or 0.0, trial=True)
+        loop.meter.charge(record.cost_s or 0.0, trial=counts(record))
     loop.anchors.soon = True
     full = [
         record

@@ -209,10 +209,8 @@ class Learned(Engine):
                     return Question(start, rungs[0])
         if not self._runs:
             return self._any(rungs[-1])
-        process, kinds = self._process(rungs)
-        self._widen(process)
-        belief = self._with_waiting(Belief(process, pool, kinds))
-        process = belief.process
+        belief = self._belief(rungs)
+        process, kinds = belief.process, belief.kinds
         codes, physics = pool.codes, pool.centred(1.0)
         mean, sd = process.believed(codes, physics)
         full_left = self._left(FULL)
@@ -248,9 +246,13 @@ class Learned(Engine):
         waiting = [rung.operations for _, rung in self._waiting]
         return FULL.operations not in waiting and self._since_full + sum(waiting) >= VERIFY
 
-    def _with_waiting(self, belief: Belief) -> Belief:
-        """With the runs that were asked and not told yet, as if each came out as expected."""
-        for rung in {rung for _, rung in self._waiting if rung in belief.kinds}:
+    def _belief(self, rungs: Sequence[Rung]) -> Belief:
+        """What is believed, with the runs that were asked and not told yet, as if each came out as expected."""
+        process, kinds = self._process(rungs)
+        if self._widened(process):
+            process, kinds = self._process(rungs)
+        belief = Belief(process, self._pool, kinds)
+        for rung in {rung for _, rung in self._waiting if rung in kinds}:
             belief = belief.supposing([place for place, one in self._waiting if one == rung], rung)
         return belief
 
@@ -275,13 +277,14 @@ class Learned(Engine):
         return gathered(self.space, question.params, most, worth, ENOUGH * told / (launch_s + seconds))
 
     def _places(self, points: Sequence[Point]) -> list[int]:
-        return [self._pool.place(self.key(point), point) for point in points]
+        return [self._pool.places[self.key(point)] for point in points]
 
     def _all_left(self, points: Sequence[Point], rung: Rung) -> bool:
-        """Whether none of these was asked or told on the rung or in full, and HPL can tell each from the others."""
-        places = self._places(points)
-        taken = any({(place, rung), (place, FULL)} & self._taken for place in places)
-        return not taken and len(set(places)) == len(places)
+        """Whether the pool has these, HPL can tell them apart, and none was asked or told on the rung or in full."""
+        keys = {self.key(point) for point in points}
+        if len(keys) < len(points) or not keys <= self._pool.places.keys():
+            return False
+        return not any({(place, rung), (place, FULL)} & self._taken for place in self._places(points))
 
     def _launch(self, rung: Rung) -> tuple[float, float]:
         """Seconds of starting, which the runs of a launch share, and those that each run adds beside HPL's own time."""
@@ -346,13 +349,15 @@ class Learned(Engine):
         rests = [rest_s for one, rest_s in known if one == rung] or [rest_s for _, rest_s in known]
         return max(0.0, float(np.median(rests))) if rests else 0.0
 
-    def _widen(self, process: Process) -> None:
-        """Where the pool is a sample, take in the neighbours of what looks best."""
+    def _widened(self, process: Process) -> bool:
+        """Where the pool is a sample, take in the neighbours of what looks best; whether there were new ones."""
         if self._pool.whole:
-            return
+            return False
+        before = len(self._pool)
         mean, _ = process.believed(self._pool.codes, self._pool.centred(1.0))
         for place in np.argsort(-mean)[:AROUND]:
             self._pool.add(self.neighbours(self._pool.points[int(place)]))
+        return len(self._pool) > before
 
     def _any(self, rung: Rung) -> Question | None:
         """Some point that was not taken; one drawn by chance where the pool is used up but the space is not."""
