@@ -5,6 +5,8 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from statistics import median
 
 from landscapes_file import Landscape, Place, Run
 
@@ -39,6 +41,7 @@ class Played:
     steps: list[Step] = field(default_factory=list)
     asks_s: list[float] = field(default_factory=list)
     runs: dict[str, int] = field(default_factory=dict)
+    launches: int = 0
 
     def cost_until(self, regret: float) -> float:
         """Seconds until the choice is that near to the optimum for the first time; infinite where it never was."""
@@ -74,6 +77,21 @@ class Board:
         """Seconds of a whole launch."""
         return run.cost_s + (LAUNCH_S if self.simulated else 0.0)
 
+    @cached_property
+    def launch_s(self) -> float:
+        """Seconds of a launch that do not grow with N: those which several runs in one launch pay only once.
+
+        What a launch takes beside HPL's time is start-up, and the matrix that is made and checked, which grows as N^2;
+        the full and the small runs tell both.
+        """
+        full, small = (self._median_rest_s([getattr(place, size) for place in self.places.values()])
+                       for size in ("full", "small"))  # fmt: skip
+        squares = (self.landscape.N / self.landscape.small_n) ** 2
+        return max(0.0, small - max(0.0, full - small) / (squares - 1))
+
+    def _median_rest_s(self, runs: Sequence[Sequence[Run]]) -> float:
+        return median(self.cost_s(run) - run.time_s for of_place in runs for run in of_place if run.gflops)
+
     def answer(self, question: Question, chance: random.Random) -> tuple[Outcome, float]:
         """What came of a question, and its seconds: one of the recorded runs by chance."""
         place = self.places[self.space.key(question.params)]
@@ -100,28 +118,34 @@ class Board:
         return replace(run, gflops=run.gflops * factor, time_s=run.time_s / factor, panels=panels)
 
 
-def play(board: Board, name: str, seed: int, *, most_s: float, most_trials: int) -> Played:
+def play(board: Board, name: str, seed: int, *, most_s: float, most_trials: int, batches: bool = True) -> Played:
     """One game, until the engine has nothing to ask, the time is used up or the optimum is found.
 
     Args:
-        most_s: machine-seconds, `most_trials` questions.
+        most_s: machine-seconds, `most_trials` runs.
+        batches: the engine may put several runs into one launch.
     """
     played = Played(name, board.landscape.name, seed)
     chance = random.Random(f"{board.landscape.name} {seed}")
     probes = Probes(board.landscape.probes)
     engine: Engine = make_engine(name, board.space, seed, {"probes": probes})
     spent_s = 0.0
-    for _ in range(most_trials):
+    while sum(played.runs.values()) < most_trials and spent_s < most_s:
         began = time.perf_counter()
         question = engine.choose(board.ladder)
+        also = engine.companions(question, most_trials) if question and batches else []
         played.asks_s.append(time.perf_counter() - began)
-        if question is None or spent_s >= most_s:
+        if question is None:
             break
-        outcome, cost_s = board.answer(question, chance)
-        engine.tell(question.params, outcome)
-        spent_s += cost_s
+        asked = [question, *(Question(params, question.rung) for params in also)]
+        answers = [board.answer(one, chance) for one in asked]
+        saved_s = board.launch_s * (1 - 1 / len(asked))
+        spent_s += sum(cost_s for _, cost_s in answers) - saved_s * len(asked)
+        for one, (outcome, cost_s) in zip(asked, answers, strict=True):
+            engine.tell(one.params, replace(outcome, cost_s=cost_s - saved_s, sharing=len(asked)))
         fidelity = str(question.rung.fidelity)
-        played.runs[fidelity] = played.runs.get(fidelity, 0) + 1
+        played.runs[fidelity] = played.runs.get(fidelity, 0) + len(asked)
+        played.launches += 1
         if question.rung == FULL:
             chosen = engine.choice()
             regret = 1.0 if chosen is None else 1 - board.rates.get(board.space.key(chosen), 0.0) / board.best

@@ -42,13 +42,13 @@ figures are luck.
 _boards: dict[Path, Board] = {}
 
 
-def _game(path: Path, engine: str, seed: int) -> Played:
+def _game(path: Path, engine: str, seed: int, batches: bool) -> Played:  # noqa: FBT001 - for a pool of processes
     if path not in _boards:
         _boards[path] = Board(Landscape.read(path))
     board = _boards[path]
     whole = engine == "grid"
     return play(board, engine, seed, most_s=board.grid_s * (2.0 if whole else MOST),
-                most_trials=len(board.places) if whole else MOST_TRIALS)  # fmt: skip
+                most_trials=len(board.places) if whole else MOST_TRIALS, batches=batches)  # fmt: skip
 
 
 def quantile(values: Iterable[float], part: float) -> float:
@@ -62,7 +62,7 @@ def table(board: Board, games: Sequence[Played]) -> str:
     whole_s = board.grid_s
     heads = ["engine", *(f"to {within:.0%}: median / p90" for within in WITHIN)]
     heads += [f"regret after {budget:.0%}" for budget in BUDGETS] + [
-        "runs small / prefix / full",
+        "runs small / prefix / full, launches",
         "ask (median, worst)",
     ]
     lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
@@ -75,7 +75,8 @@ def table(board: Board, games: Sequence[Played]) -> str:
         regrets = [statistics.fmean(game.regret_after(budget * whole_s) for game in mine) for budget in BUDGETS]
         cells += [f"{100 * regret:.1f} %" for regret in regrets]
         cells.append(" / ".join(f"{statistics.fmean(game.runs.get(kind, 0) for game in mine):.0f}"
-                                for kind in ("small", "prefix", "full")))  # fmt: skip
+                                for kind in ("small", "prefix", "full"))
+                     + f", {statistics.fmean(game.launches for game in mine):.0f}")  # fmt: skip
         asks = [ask for game in mine for ask in game.asks_s]
         cells.append(f"{1000 * statistics.median(asks):.0f} ms, {1000 * max(asks):.0f} ms")
         lines.append("| " + " | ".join(cells) + " |")
@@ -105,6 +106,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seeds", type=int, default=30)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--markdown", type=Path, default=None, help="write the tables to a page as well")
+    parser.add_argument("--one-a-launch", action="store_true", help="every run in a launch of its own")
     asked = parser.parse_args(arguments)
     engines = asked.engines.split(",")
     for engine in engines:
@@ -114,7 +116,11 @@ def main(arguments: Sequence[str]) -> int:
     with ProcessPoolExecutor(asked.jobs) as pool:
         for path in asked.landscapes or sorted(SHIPPED.glob("*.json")):
             board = Board(Landscape.read(path))
-            waiting = [pool.submit(_game, path, engine, seed) for engine in engines for seed in range(asked.seeds)]
+            waiting = [
+                pool.submit(_game, path, engine, seed, not asked.one_a_launch)
+                for engine in engines
+                for seed in range(asked.seeds)
+            ]
             page = f"{title(board)}\n\n{table(board, [one.result() for one in waiting])}\n"
             print(page, flush=True)
             pages.append(page)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
+from math import prod
 
 from .params import Bcast, Fact, Form, HplParams, Pmap, Swap
 
@@ -70,6 +71,40 @@ class HplDat:
             EQUIL=params.EQUIL,
             alignment=params.alignment,
         )
+
+    @classmethod
+    def together(cls, runs: Sequence[HplParams]) -> HplDat | None:
+        """The file that runs exactly these configurations, each once; None where no file does.
+
+        HPL runs the product of a file's lists, so they must be such a product, and alike in what has no list.
+
+        Args:
+            runs: at least one, in any order; `runs()` of the file tells HPL's.
+        """
+        dat = replace(
+            cls.of(runs[0]),
+            Ns=tuple(dict.fromkeys(run.N for run in runs)),
+            NBs=tuple(dict.fromkeys(run.NB for run in runs)),
+            grids=tuple(dict.fromkeys((run.P, run.Q) for run in runs)),
+            PFACTs=tuple(dict.fromkeys(run.PFACT for run in runs)),
+            NBMINs=tuple(dict.fromkeys(run.NBMIN for run in runs)),
+            NDIVs=tuple(dict.fromkeys(run.NDIV for run in runs)),
+            RFACTs=tuple(dict.fromkeys(run.RFACT for run in runs)),
+            BCASTs=tuple(dict.fromkeys(run.BCAST for run in runs)),
+            DEPTHs=tuple(dict.fromkeys(run.DEPTH for run in runs)),
+        )
+        if prod(map(len, dat.lists)) != len(runs) or set(dat.runs()) != set(runs):
+            return None
+        lines = render(dat).splitlines()
+        fits = max(map(len, dat.lists)) <= MAX_VALUES and max(map(len, lines)) <= MAX_LINE
+        return dat if fits else None
+
+    @property
+    def lists(self) -> tuple[Sequence[object], ...]:
+        """The lists whose product is run, in the order of HPL's loops, outermost first."""
+        return (
+            self.grids, self.Ns, self.NBs, self.DEPTHs, self.BCASTs, self.RFACTs, self.PFACTs, self.NBMINs, self.NDIVs
+        )  # fmt: skip
 
     @property
     def ranks(self) -> int:

@@ -76,6 +76,21 @@ def parse_panels(stderr: str) -> tuple[Panel, ...]:
     )
 
 
+def of_run(stderr: str, index: int) -> str:
+    """What a launch of several runs said of one of them: all but the progress lines of the others.
+
+    Args:
+        index: of the run, from 0; each begins with its panel at column 0.
+    """
+    run, kept = -1, []
+    for line in stderr.splitlines(keepends=True):
+        panels = parse_panels(line)
+        run += any(panel.column == 0 for panel in panels)
+        if not panels or run == index:
+            kept.append(line)
+    return "".join(kept)
+
+
 def _objects(text: str, head: str, names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     for line in text.splitlines():
         _, found, rest = line.partition(head)

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from .clock import Clock
 from .units import duration
 
+MANY = 1000.0
+"""Trials that may be asked at a time where nothing limits them."""
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -91,6 +94,19 @@ class Meter:
             return True
         remaining_s = self.remaining_s()
         return remaining_s is not None and remaining_s < full_s * (reserved_runs + 1.0)
+
+    def room(self, full_s: float, reserved_runs: float) -> int:
+        """Cheap trials that fit besides the next one, each taken to cost as much as a full run.
+
+        Args:
+            full_s: seconds of a full run, above zero.
+            reserved_runs: full runs that must still follow, the last search trial excluded.
+        """
+        fitting = [] if self.budget.trials is None else [float(self.budget.trials - self.trials - 2)]
+        remaining_s = self.remaining_s()
+        if remaining_s is not None:
+            fitting.append(remaining_s / full_s - reserved_runs - 2)
+        return max(0, int(min([*fitting, MANY])))
 
     def out_of_time(self, next_run_s: float) -> str | None:
         """The sentence why a run of so many seconds does not fit any more, or None; trials are not looked at."""

@@ -38,6 +38,7 @@ class Measured:
         output: HPL's own standard output; `errors_text` everything the ranks and the launcher said on stderr.
         lost_nodes: nodes that did not answer when the run had failed.
         cost_s: wall seconds from launch to the end of the process tree.
+        begun_s: when the first panel of each run was heard of, in seconds from launch; fewer where none was.
     """
 
     verdict: Verdict
@@ -49,6 +50,7 @@ class Measured:
     cost_s: float
     xhpl_key: str
     lost_nodes: tuple[str, ...] = ()
+    begun_s: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,14 @@ class Evaluator:
         directory.mkdir(parents=True, exist_ok=True)
         paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
         began = time.monotonic()
-        status = self.run_job(self._job(plan, xhpl, directory, walltime_s), on_panel, stop)
+        begun_s: list[float] = []
+
+        def heard(panel: Panel) -> None:
+            if panel.column == 0:
+                begun_s.append(time.monotonic() - began)
+            on_panel(panel)
+
+        status = self.run_job(self._job(plan, xhpl, directory, walltime_s), heard, stop)
         cost_s = time.monotonic() - began
         stdout, stderr = paths.read_stdout(), paths.read_stderr()
         return Measured(
@@ -104,6 +113,7 @@ class Evaluator:
             cost_s=cost_s,
             xhpl_key=xhpl.key if xhpl else "",
             lost_nodes=status.lost_nodes,
+            begun_s=tuple(begun_s),
         )
 
     def _program(self, plan: TrialPlan) -> Xhpl | None:

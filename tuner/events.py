@@ -42,12 +42,14 @@ class TrialStarted:
     Attributes:
         label: the configuration in one line.
         expected_s: seconds it will probably take, or None.
+        after: the trial that was before it in the same launch, or None; that one is over.
     """
 
     number: int
     kind: str
     label: str
     expected_s: float | None
+    after: int | None = None
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,9 @@
 """The rungs between a cheap hint and the run that counts: which are worth having, and which a stored trial was."""
 
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
 from hpl.flops import flop_count, fraction_done
 from results.record import Kind, TrialRecord, TrialState
 
@@ -51,8 +55,14 @@ def rung_of(record: TrialRecord) -> Rung:
     return FULL
 
 
+def outcomes_of(records: Sequence[TrialRecord]) -> list[Outcome]:
+    """What an engine learns of records; those of one launch have its folder in common."""
+    sharing = Counter(record.directory for record in records if record.directory and record.cost_s)
+    return [replace(outcome_of(record), sharing=max(1, sharing[record.directory])) for record in records]
+
+
 def outcome_of(record: TrialRecord) -> Outcome:
-    """What an engine learns of a record."""
+    """What an engine learns of a record that had a launch of its own."""
     rung = rung_of(record)
     rate = prefix_gflops(record) if rung.fidelity is Fidelity.PREFIX else record.gflops if record.ranked else None
     given_up = rung.fidelity is Fidelity.PREFIX and record.reason.startswith(GIVEN_UP)

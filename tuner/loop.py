@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hpl.errors import HplError
-from hpl.witness import Panel, parse_panels
+from hpl.witness import parse_panels
 from results.record import Invalidity, Kind, TrialRecord, TrialState
 from results.statistics import Ranked, rank, relative_sd
 from results.store import Store
@@ -19,15 +19,16 @@ from .budget import Meter
 from .engines.base import Engine
 from .engines.fidelity import FULL, Fidelity, Ladder, Question, Rung
 from .evaluate import Evaluator
-from .events import Listener, Notice, PhaseStarted, TrialEnded, TrialProgress, TrialStarted
+from .events import Listener, Notice, PhaseStarted, TrialEnded
 from .judge import Fault
-from .ladder import outcome_of, small_n
+from .ladder import outcome_of, outcomes_of, small_n
+from .launch import Watched, labels, reached, together
 from .nodes import NodesLostError, silent_nodes
 from .objective import Objective
-from .plan import PlanError, Scalar, TrialPlan, label, plan
-from .prospects import Hopeless, Prospects
+from .plan import PlanError, Scalar, TrialPlan, plan
+from .prospects import Prospects
 from .stopping import StopRequest
-from .trials import finished, given_up, rejected, started
+from .trials import finished, given_up, not_reached, rejected, started
 
 FINALISTS = 3
 """Configurations that are measured again before one is called the winner."""
@@ -39,12 +40,20 @@ SEARCHED = frozenset(KINDS.values())
 """Kinds of trials that an engine asked for."""
 
 
+@dataclass(frozen=True)
+class Planned:
+    """A trial that is begun in the store, and the plan of it alone."""
+
+    begun: TrialRecord
+    plan: TrialPlan
+
+
 @dataclass
 class Loop:
     """One session of a study.
 
     Attributes:
-        walltime_s: seconds after which a run is ended.
+        walltime_s: seconds after which a launch is ended.
         ladder: how much of a full run the engine may ask for.
         session: number of this sitting of the study.
         lost_nodes: nodes that did not answer after the last run.
@@ -88,19 +97,37 @@ class Loop:
             if reason:
                 return reason
             start = engine.first_unseen(first)
-            ladder = (FULL,) if self.meter.last(self.expected_s or 0.0, repeats + reserved_runs) else self.ladder
-            anchor = self.anchors.due() if ladder != (FULL,) else None
-            question = Question(start) if start else anchor or engine.choose(ladder)
+            batch = [Question(start)] if start else self._asked(engine, repeats + reserved_runs)
             self._pass_on(engine)
-            if question is None:
+            if not batch:
                 return "nothing is left that could be faster, as far as the engine can tell"
-            for _ in range(repeats if question.rung == FULL else 1):
-                record = self.trial(self.space.complete(question.params), KINDS[question.rung.fidelity], question.rung)
-                engine.tell(question.params, self.objective.outcome(record.params, outcome_of(record)))
-                self._watch_drift(question, record)
-                if record.state is not TrialState.COMPLETE or self.stop.requested:
+            rung = batch[0].rung
+            for _ in range(repeats if rung == FULL else 1):
+                points = [self.space.complete(question.params) for question in batch]
+                records = self.launch(points, KINDS[rung.fidelity], rung)
+                for question, record, outcome in zip(batch, records, outcomes_of(records), strict=True):
+                    engine.tell(question.params, self.objective.outcome(record.params, outcome))
+                    self._watch_drift(question, record)
+                if self.stop.requested or any(record.state is not TrialState.COMPLETE for record in records):
                     break
         return "stopped on request"
+
+    def _asked(self, engine: Engine, runs_to_follow: float) -> list[Question]:
+        """What to run next: the anchor or what the engine chooses, with what may share the launch; or nothing.
+
+        Args:
+            runs_to_follow: full runs that the budget must still have room for.
+        """
+        full_s = self.expected_s or 0.0
+        last = self.meter.last(full_s, runs_to_follow)
+        anchor = None if last or tuple(self.ladder) == (FULL,) else self.anchors.due()
+        if anchor:
+            return [anchor]
+        question = engine.choose((FULL,) if last else self.ladder)
+        if question is None:
+            return []
+        most = self.meter.room(full_s, runs_to_follow) if full_s and question.rung != FULL else 0
+        return [question, *(Question(params, question.rung) for params in engine.companions(question, most))]
 
     def confirm(self, repeats: int) -> Sequence[Ranked]:
         """Measure the best configurations again, interleaved so that drift hits all alike, and rank by the median.
@@ -137,13 +164,23 @@ class Loop:
             NodesLostError: it does not come back.
             results.errors.ResultsError: the store cannot be written; then the run's directory still tells the result.
         """
-        record = self._trial(params, kind, rung)
+        return self.launch([params], kind, rung)[0]
+
+    def launch(self, points: Sequence[Mapping[str, Scalar]], kind: Kind, rung: Rung) -> list[TrialRecord]:
+        """Run complete points, in one launch if one HPL.dat holds them, and commit a record of each in their order.
+
+        Where a run of a launch fails, those before it keep their results, and each after it gets a launch of its own.
+
+        Raises:
+            NodesLostError, results.errors.ResultsError: as `trial`.
+        """
+        records = self._launch(points, kind, rung)
         if self.lost_nodes and not self.stop.requested:
             self._wait_for_nodes()
-            record = self._trial(params, kind, rung)
+            records = self._launch(points, kind, rung)
         if self.lost_nodes:
             raise NodesLostError(self.lost_nodes)
-        return record
+        return records
 
     def _wait_for_nodes(self) -> None:
         """Give lost nodes a moment to answer again.
@@ -158,23 +195,34 @@ class Loop:
                 raise NodesLostError(lost)
         self.listener(Notice("It answers again: the run is repeated."))
 
-    def _trial(self, params: Mapping[str, Scalar], kind: Kind, rung: Rung) -> TrialRecord:
+    def _launch(self, points: Sequence[Mapping[str, Scalar]], kind: Kind, rung: Rung) -> list[TrialRecord]:
         self.lost_nodes = ()
-        begun = started(self.study, params, kind, self.space.key(params), self.session)
-        number = self.store.begin(begun)
-        begun = replace(begun, number=number)
-        try:
-            trial_plan = self._planned(params, rung)
-        except (PlanError, HplError) as error:
-            return self._commit(rejected(begun, Fault(Invalidity.CONSTRAINTS, str(error))))
+        records: dict[int, TrialRecord] = {}
+        planned: list[Planned] = []
+        numbers = []
+        for params in points:
+            begun = started(self.study, params, kind, self.space.key(params), self.session)
+            begun = replace(begun, number=self.store.begin(begun))
+            numbers.append(begun.number)
+            try:
+                trial_plan = self._planned(params, rung)
+                planned.append(Planned(replace(begun, part=_part(trial_plan, params, rung)), trial_plan))
+            except (PlanError, HplError) as error:
+                records[begun.number] = self._commit(rejected(begun, Fault(Invalidity.CONSTRAINTS, str(error))))
         expected_s = None if self.expected_s is None else self.expected_s * rung.operations
-        self.listener(TrialStarted(number, str(kind), label(trial_plan), expected_s))
-        directory = self.runs / self.study / f"{number:05d}"
-        begun = replace(begun, part=_part(trial_plan, params, rung))
-        try:
-            return self._commit(self._measured(begun, trial_plan, directory))
-        except (RunnerError, OSError) as error:
-            return self._commit(rejected(begun, Fault(Invalidity.RUNTIME, str(error))))
+        records |= {record.number: record for record in self._launched(planned, expected_s)}
+        return [records[number] for number in numbers]
+
+    def _launched(self, planned: Sequence[Planned], expected_s: float | None) -> list[TrialRecord]:
+        shared = together([one.plan for one in planned]) if planned else None
+        if shared is None:
+            return [record for one in planned for record in self._launched([one], expected_s)]
+        planned = sorted(planned, key=lambda one: shared.runs.index(one.plan.runs[0]))
+        records = [self._commit(record) for record in self._measured(planned, shared, expected_s)]
+        for one in planned[len(records) :]:
+            over = self.stop.requested or self.lost_nodes or self.meter.out_of_time(0.0)
+            records += [self._commit(not_reached(one.begun))] if over else self._launched([one], expected_s)
+        return records
 
     def _planned(self, params: Mapping[str, Scalar], rung: Rung) -> TrialPlan:
         if rung.fidelity is Fidelity.SMALL:
@@ -182,17 +230,40 @@ class Loop:
         whole = plan(params, self.evaluator.site)
         return whole if rung == FULL else replace(whole, stop_at=rung.part)
 
-    def _measured(self, begun: TrialRecord, trial_plan: TrialPlan, directory: Path) -> TrialRecord:
-        best = self._to_beat() if begun.kind is Kind.SEARCH else None
-        run = Watched(self, begun.number, best)
-        measured = self.evaluator.evaluate(trial_plan, directory, self.walltime_s, run.on_panel, run)
+    def _measured(self, planned: Sequence[Planned], shared: TrialPlan, expected_s: float | None) -> list[TrialRecord]:
+        """The records of a launch, of the runs that HPL came to; all of them where the user ended it."""
+        first = planned[0].begun
+        may_end = first.kind is Kind.SEARCH and len(planned) == 1
+        run = Watched(
+            kind=first.kind,
+            trials=[
+                (one.begun.number, text)
+                for one, text in zip(planned, labels([each.plan for each in planned]), strict=True)
+            ],
+            listener=self.listener,
+            stop=self.stop,
+            clock=self.meter.clock,
+            prospects=self.prospects,
+            expected_s=expected_s,
+            best_gflops=self._to_beat() if may_end else None,
+        )
+        directory = self.runs / self.study / f"{first.number:05d}"
+        try:
+            measured = self.evaluator.evaluate(shared, directory, self.walltime_s, run.on_panel, run)
+        except (RunnerError, OSError) as error:
+            return [rejected(first, Fault(Invalidity.RUNTIME, str(error)))]
         self.lost_nodes = measured.lost_nodes
-        record = finished(begun, trial_plan, measured, directory)
-        if run.hopeless is not None and record.state is TrialState.CANCELLED and best is not None:
-            return given_up(record, run.hopeless, best)
-        if record.kind is Kind.SEARCH and record.ranked and record.gflops:
-            self.prospects.learn(parse_panels(measured.errors_text), record.gflops)
-        return record
+        records = [
+            replace(finished(one.begun, shared, measured, directory, index), hpl_dat=one.plan.hpl_dat)
+            for index, one in enumerate(planned[: None if measured.verdict.cancelled else reached(measured)])
+        ]
+        run.come_to(len(records) - 1)
+        if run.hopeless is not None and records[0].state is TrialState.CANCELLED and run.best_gflops is not None:
+            return [given_up(records[0], run.hopeless, run.best_gflops)]
+        for record in records:
+            if record.kind is Kind.SEARCH and record.ranked and record.gflops:
+                self.prospects.learn(parse_panels(record.errors_text), record.gflops)
+        return records
 
     def _to_beat(self) -> float | None:
         """The rate the best configuration surely has: its median less two standard errors, so that luck is no bar."""
@@ -205,7 +276,7 @@ class Loop:
 
     def _commit(self, record: TrialRecord) -> TrialRecord:
         self.store.finish(record)
-        self.meter.charge(record.cost_s or 0.0, trial=record.kind in SEARCHED)
+        self.meter.charge(record.cost_s or 0.0, trial=counts(record))
         if record.ranked and record.kind in {Kind.SEARCH, Kind.CONFIRMATION}:
             self.best_gflops = max(self.best_gflops or 0.0, record.gflops or 0.0)
             cost_s = record.cost_s or 0.0
@@ -224,39 +295,22 @@ class Loop:
         engine.remarks.clear()
 
 
-@dataclass
-class Watched:
-    """A run under way: tells the display how far it is, and ends it when the user wants or when it cannot win."""
-
-    loop: Loop
-    number: int
-    best_gflops: float | None
-    hopeless: Hopeless | None = None
-
-    def __post_init__(self) -> None:
-        self._started_s = self.loop.meter.clock.now_s()
-
-    @property
-    def at_once(self) -> bool:
-        """Whether the run must be ended now."""
-        return self.loop.stop.at_once or self.hopeless is not None
-
-    def on_panel(self, panel: Panel) -> None:
-        """Hear of a panel that has begun."""
-        elapsed_s = self.loop.meter.clock.now_s() - self._started_s
-        self.loop.listener(TrialProgress(self.number, panel.fraction, elapsed_s))
-        if self.best_gflops is not None and self.hopeless is None:
-            self.hopeless = self.loop.prospects.hopeless(panel, self.best_gflops)
-
-
 def _part(trial_plan: TrialPlan, params: Mapping[str, Scalar], rung: Rung) -> float:
     if rung.fidelity is Fidelity.SMALL:
         return trial_plan.runs[0].N / int(params["N"])
     return rung.part
 
 
+def counts(record: TrialRecord) -> bool:
+    """Whether a trial is one of those that a budget of trials allows."""
+    return record.kind in SEARCHED and record.state is not TrialState.CANCELLED
+
+
 def retell(engine: Engine, records: Sequence[TrialRecord], objective: Objective) -> None:
-    """Rebuild an engine from the store: the records are the only state a study has."""
-    for record in records:
-        if record.state is not TrialState.CANCELLED:
-            engine.tell(record.params, objective.outcome(record.params, outcome_of(record)))
+    """Rebuild an engine from the store: the records are the only state a study has.
+
+    Nothing is known of a trial that the user ended, or whose end was not seen because hpltune was killed.
+    """
+    for record, outcome in zip(records, outcomes_of(records), strict=True):
+        if record.state is not TrialState.CANCELLED and record.ended_at is not None:
+            engine.tell(record.params, objective.outcome(record.params, outcome))

@@ -113,7 +113,8 @@ class LiveDisplay:
                 self._progress.update(
                     self._build, description=text, completed=done, total=total, visible=not text.startswith("linking")
                 )
-            case TrialStarted(number=number, label=label, expected_s=expected_s):
+            case TrialStarted(number=number, label=label, expected_s=expected_s, after=after):
+                self._remove(after)
                 note = "" if expected_s is None else f"about {duration(expected_s)}"
                 self._trials[number] = self._progress.add_task(f"#{number} {label}", total=1.0, note=note)
             case TrialProgress(number=number, fraction=fraction, elapsed_s=elapsed_s) if number in self._trials:
@@ -125,10 +126,13 @@ class LiveDisplay:
             case _:
                 pass
 
-    def _end_trial(self, event: TrialEnded) -> None:
-        task = self._trials.pop(event.record.number, None)
+    def _remove(self, number: int | None) -> None:
+        task = None if number is None else self._trials.pop(number, None)
         if task is not None:
             self._progress.remove_task(task)
+
+    def _end_trial(self, event: TrialEnded) -> None:
+        self._remove(event.record.number)
         if event.remaining_s is not None:
             left_s = max(event.remaining_s, 0.0)
             best = "" if event.best_gflops is None else f", best {event.best_gflops:.2f} GFLOPS"

@@ -86,12 +86,22 @@ def show_trial(console: Console, store: Store, study: str, number: int, *, outpu
     table = Table(
         show_header=False, title=f"Study {study}, trial {number}: {outcome(record).strip()}", title_justify="left"
     )
-    for name, value in _facts(store.study(study), record).items():
+    others = [
+        one.number
+        for one in store.records(study)
+        if record.directory and one.directory == record.directory and one.number != number
+    ]
+    for name, value in _facts(store.study(study), record, others).items():
         table.add_row(name, value)
     console.print(table)
 
 
-def _facts(study: Study, record: TrialRecord) -> dict[str, str]:
+def _facts(study: Study, record: TrialRecord, others: Sequence[int]) -> dict[str, str]:
+    """What is shown of a trial.
+
+    Args:
+        others: trials of the same launch.
+    """
     facts = {"kind": str(record.kind), "state": str(record.state)}
     if record.reason:
         facts["reason"] = record.reason
@@ -101,7 +111,10 @@ def _facts(study: Study, record: TrialRecord) -> dict[str, str]:
         checked = f"{record.residual} ({'PASSED' if record.passed else 'not passed'})"
         facts["residual"] = "none, because nothing was computed: simulated" if record.simulated else checked
     if record.time_s is not None:
-        facts["time"] = f"{duration(record.time_s)} (whole launch {duration(record.cost_s or 0.0)})"
+        launch = "with its part of the launch" if others else "whole launch"
+        facts["time"] = f"{duration(record.time_s)} ({launch} {duration(record.cost_s or 0.0)})"
+    if others:
+        facts["same launch"] = f"trials {', '.join(map(str, others))}"
     facts["configuration"] = " ".join(f"{name}={value}" for name, value in record.params.items())
     if record.observed:
         seen = record.observed

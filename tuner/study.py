@@ -17,7 +17,7 @@ from .engines.registry import make_engine
 from .errors import TunerError
 from .events import Listener, Notice, PhaseStarted
 from .ladder import ladder
-from .loop import FINALISTS, SEARCHED, Loop
+from .loop import FINALISTS, SEARCHED, Loop, counts
 from .nodes import NodesLostError
 from .objective import Objective
 from .options import TuneOptions
@@ -92,7 +92,7 @@ def tune(
     )
     for record in earlier:
         if record.kind in SEARCHED:
-            loop.meter.charge(record.cost_s or 0.0, trial=True)
+            loop.meter.charge(record.cost_s or 0.0, trial=counts(record))
     loop.session = 1 + max((record.session for record in earlier), default=-1)
     while True:
         try:

@@ -5,12 +5,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hpl.witness import parse_panels
+from hpl.witness import of_run, parse_panels
 from results.record import Kind, TrialRecord, TrialState
 
 from .engines.base import GIVEN_UP
 from .evaluate import Measured
 from .judge import Fault
+from .launch import costs_s
 from .plan import Scalar, TrialPlan
 from .prospects import CERTAINTY, Hopeless
 
@@ -42,6 +43,11 @@ def rejected(begun: TrialRecord, fault: Fault) -> TrialRecord:
     )
 
 
+def not_reached(begun: TrialRecord) -> TrialRecord:
+    """The record of a trial whose launch ended before HPL came to it, and that is not run any more."""
+    return replace(begun, state=TrialState.CANCELLED, ended_at=datetime.now(UTC), cost_s=0.0)
+
+
 def given_up(record: TrialRecord, hopeless: Hopeless, best_gflops: float) -> TrialRecord:
     """A full run that was ended because it could not win any more: as much of it as ran is a prefix run."""
     N = record.hpl.N if record.hpl else 0
@@ -66,7 +72,8 @@ def finished(begun: TrialRecord, plan: TrialPlan, measured: Measured, directory:
         index: which of the plan's runs; files with several give one record each.
     """
     verdict, asked = measured.verdict, plan.runs[index]
-    stopped = next((panel for panel in parse_panels(measured.errors_text) if panel.stopped), None)
+    errors_text = measured.errors_text if len(plan.runs) == 1 else of_run(measured.errors_text, index)
+    stopped = next((panel for panel in parse_panels(errors_text) if panel.stopped), None)
     fault = verdict.faults[index]
     result = verdict.results[index] if index < len(verdict.results) else None
     state = TrialState.FAILED if fault else TrialState.COMPLETE
@@ -92,9 +99,9 @@ def finished(begun: TrialRecord, plan: TrialPlan, measured: Measured, directory:
         directory=str(directory),
         hpl_dat=plan.hpl_dat,
         output=measured.output,
-        errors_text=measured.errors_text,
+        errors_text=errors_text,
         started_at=measured.started_at,
         ended_at=measured.ended_at,
-        cost_s=measured.cost_s,
+        cost_s=costs_s(measured)[index],
         xhpl_key=measured.xhpl_key,
     )

@@ -10,9 +10,12 @@ from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
 from tuner.engines.base import Engine, Outcome
+from tuner.engines.companions import one_launch
+from tuner.engines.fidelity import FULL, Fidelity, Rung
 
 MakeEngine = Callable[[SearchSpace, int], Engine]
 FAILED = Outcome(gflops=None, state="failed")
+SMALL_RUN = Rung(Fidelity.SMALL, 0.35)
 
 ONE_POINT = "parameters = { NB = 128, DEPTH = 0 }"
 SMALL = """
@@ -201,3 +204,28 @@ class EngineContract:
                 engine.tell(point, Outcome(landscape.rate(point)))
         assert_new_and_legal(conditional, asked)
         assert len(asked) > 10
+
+    # what shares a launch
+
+    def test_what_it_puts_into_one_launch_is_new_and_fits_one_file(
+        self, make_engine: MakeEngine, conditional: SearchSpace
+    ) -> None:
+        engine, landscape = make_engine(conditional, 6), Landscape(conditional, 6)
+        asked: set[tuple[str, Rung]] = set()
+        for _ in range(25):
+            question = engine.choose((SMALL_RUN, FULL))
+            if question is None:
+                break
+            batch = [question.params, *engine.companions(question, most=5)]
+            assert len(batch) <= 6
+            assert [conditional.why_not(point) for point in batch] == [None] * len(batch)
+            assert one_launch(conditional, batch)
+            keys = {(conditional.key(point), question.rung) for point in batch}
+            assert len(keys) == len(batch)
+            assert question.rung == FULL or not keys & asked
+            asked |= keys
+            for point in batch:
+                rate = landscape.rate(point)
+                time_s = question.rung.operations * 100.0 / rate
+                cost_s = time_s + 5.0 / len(batch)
+                engine.tell(point, Outcome(rate, time_s, rung=question.rung, cost_s=cost_s, sharing=len(batch)))

@@ -123,6 +123,37 @@ def test_a_value_hpl_would_reject_or_replace_is_named_with_its_line(number: int,
     assert words in found[0][1]
 
 
+@given(st.builds(HplDat.of, PARAMS), st.data())
+def test_configurations_that_are_a_product_of_lists_share_a_file_in_any_order(one: HplDat, data: st.DataObject) -> None:
+    dat = replace(
+        one,
+        NBs=data.draw(st.lists(st.integers(1, 512), min_size=1, max_size=3, unique=True).map(tuple)),
+        grids=data.draw(st.sampled_from([((1, 4),), ((2, 2), (4, 1)), ((1, 4), (4, 1), (2, 2))])),
+        BCASTs=data.draw(st.lists(st.sampled_from(Bcast), min_size=1, max_size=3, unique=True).map(tuple)),
+    )
+    runs = list(dat.runs())
+    shared = HplDat.together(data.draw(st.permutations(runs)))
+    assert shared is not None
+    assert set(shared.runs()) == set(runs)
+    assert len(list(shared.runs())) == len(runs)
+    missing_one = data.draw(st.permutations(runs))[1:]
+    if len(dat.NBs) > 1 and len(dat.grids) > 1:
+        assert HplDat.together(missing_one) is None
+
+
+@pytest.mark.parametrize("change", [{"SWAP": Swap.LONG}, {"EQUIL": False}, {"NB": 64, "N": 900}, {}])
+def test_what_is_no_product_of_lists_needs_files_of_its_own(change: dict[str, int]) -> None:
+    one = HplParams(N=1000, NB=32, P=1, Q=2, SWAP=Swap.MIX)
+    assert HplDat.together([one, replace(one, **change)]) is None  # type: ignore[arg-type]
+
+
+def test_a_file_holds_no_more_values_than_hpl_reads() -> None:
+    one = HplParams(N=1000, NB=32, P=1, Q=2)
+    assert HplDat.together([replace(one, NB=NB) for NB in range(1, 21)]) is not None
+    assert HplDat.together([replace(one, NB=NB) for NB in range(1, 22)]) is None
+    assert HplDat.together([replace(one, N=10**9 + N) for N in range(20)]) is not None
+
+
 def test_all_problems_are_named_at_once() -> None:
     text = with_line(8, "1 2 0 4      NBs").replace("2            SWAP", "7            SWAP")
     assert [line for line, _ in problems(text)] == [8, 26]

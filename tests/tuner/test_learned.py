@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 import pytest
 from engine_contract import CONDITIONAL, FAILED, EngineContract, MakeEngine, space_of
+from engine_contract import SMALL as SMALL_SPACE
 from landscape import Landscape
 
+from hpl.flops import flop_count
 from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 from tuner.engines.base import GIVEN_UP, Engine, Outcome
+from tuner.engines.companions import shared_seconds
 from tuner.engines.fidelity import FULL, Fidelity, Rung
 from tuner.engines.learned import Learned
 from tuner.engines.registry import make_engine as made
@@ -162,6 +165,57 @@ class TestOnTheLadder:
             ]
             gained += reached[0] / reached[1] - 1
         assert gained > 0
+
+
+class TestSharingALaunch:
+    @pytest.fixture
+    def space(self) -> SearchSpace:
+        return space_of(SMALL_SPACE)
+
+    def launches(self, space: SearchSpace, start_s: float, most: int = 7) -> list[tuple[Rung, int]]:
+        """The rung and the size of each launch of a study where starting takes so long and a full run half a second."""
+        engine, landscape = Learned(space, 0, {}), Landscape(space, 0)
+        found = []
+        for _ in range(20):
+            question = engine.choose((SMALL, FULL))
+            if question is None:
+                break
+            batch = [question.params, *engine.companions(question, most)]
+            found.append((question.rung, len(batch)))
+            for point in batch:
+                rate = landscape.rate(point)
+                time_s = question.rung.operations * flop_count(space.machine.N or 0) / rate / 1e9
+                cost_s = time_s + start_s / len(batch)
+                engine.tell(point, Outcome(rate, time_s, rung=question.rung, cost_s=cost_s, sharing=len(batch)))
+        return found
+
+    def test_small_runs_share_it_where_starting_takes_longer_than_running(self, space: SearchSpace) -> None:
+        found = self.launches(space, start_s=0.1)
+        assert max(size for rung, size in found if rung == SMALL) > 1
+        assert {size for rung, size in found if rung == FULL} == {1}
+
+    def test_nothing_shares_it_where_starting_takes_no_time(self, space: SearchSpace) -> None:
+        assert {size for _, size in self.launches(space, start_s=0.0)} == {1}
+
+    @pytest.mark.parametrize("most", [0, 1, 2])
+    def test_no_more_than_there_is_room_for(self, space: SearchSpace, most: int) -> None:
+        assert max(size for _, size in self.launches(space, start_s=0.1, most=most)) == 1 + most
+
+
+def test_what_is_under_way_is_not_asked_for_again_in_another_form() -> None:
+    space = space_of(CONDITIONAL)
+    engine, landscape = Learned(space, 0, {}), Landscape(space, 0)
+    climb(engine, landscape, 25)
+    asked = [question for question in (engine.choose(LADDER) for _ in range(8)) if question is not None]
+    assert sum(question.rung == FULL for question in asked) < len(asked)
+    assert len({(space.key(question.params), question.rung) for question in asked}) == len(asked)
+
+
+def test_starting_and_running_are_told_apart_by_launches_that_differ() -> None:
+    rests = [(1, 0.35, 0.6 + 0.4 * 0.35**2), (4, 0.35, 0.15 + 0.4 * 0.35**2), (1, 1.0, 1.0)]
+    assert shared_seconds(rests, 1.0) == pytest.approx((0.6, 0.4))
+    assert shared_seconds(rests[:1], 0.35) == pytest.approx((rests[0][2] / 2, rests[0][2] / 2))
+    assert shared_seconds([], 1.0) == (0.0, 0.0)
 
 
 def test_a_model_that_cannot_be_fitted_gives_way_to_tpe_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

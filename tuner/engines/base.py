@@ -28,6 +28,7 @@ class Outcome:
         rung: how much of a full run it was.
         cost_s: seconds of the whole launch, or None.
         session: which sitting of the study it belongs to.
+        sharing: runs in its launch, itself included; `cost_s` is HPL's time and an equal part of what else it took.
     """
 
     gflops: float | None
@@ -36,6 +37,7 @@ class Outcome:
     rung: Rung = FULL
     cost_s: float | None = None
     session: int = 0
+    sharing: int = 1
 
 
 class Engine(ABC):
@@ -82,6 +84,17 @@ class Engine(ABC):
         del ladder
         point = self.ask()
         return None if point is None else Question(point)
+
+    def companions(self, question: Question, most: int) -> list[dict[str, Scalar]]:
+        """Further points for the launch of the question that was chosen last, on its rung; most engines have none.
+
+        All of them together are the product of lists that one HPL.dat can hold.
+
+        Args:
+            most: how many at most.
+        """
+        del question, most
+        return []
 
     def tell(self, params: Point, outcome: Outcome) -> None:
         """Learn what came of a point, asked or not; it may be complete. What is not of this space is passed over."""

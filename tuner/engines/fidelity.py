@@ -40,6 +40,11 @@ class Rung:
             return self.part**3
         return 1.0 - (1.0 - self.part) ** 3 if self.fidelity is Fidelity.PREFIX else 1.0
 
+    @property
+    def size(self) -> float:
+        """The part of N it runs at."""
+        return self.part if self.fidelity is Fidelity.SMALL else 1.0
+
 
 FULL = Rung(Fidelity.FULL)
 Ladder = Sequence[Rung]

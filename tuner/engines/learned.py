@@ -13,9 +13,11 @@ from search_spaces.dimension import Point, Scalar
 from search_spaces.space import SearchSpace
 
 from .base import GIVEN_UP, Engine, Outcome
+from .companions import Group, gathered, shared_seconds
 from .fidelity import FULL, Fidelity, Ladder, Question, Rung
 from .starts import starts
 from .surrogate.axes import Codes
+from .surrogate.belief import LARGEST_LOG, Belief
 from .surrogate.feasible import chance_to_run
 from .surrogate.information import best_of, expected_improvement, gain
 from .surrogate.physics import Probes
@@ -33,8 +35,6 @@ VERIFY = 1.0
 """Full runs' worth of cheap runs after which the best so far is measured in full."""
 WORTHLESS = 1e-4
 """Gain in the logarithm of the rate that any further run is expected to bring, below which the search ends."""
-LARGEST_LOG = 100.0
-"""Rates beyond e^100 GFLOPS are nobody's, but no reason to divide by zero."""
 MOST_REPEATS = 5
 """Full runs of one configuration during a search, where repeating it tells more than trying another."""
 GROWTH = 1.12
@@ -43,6 +43,11 @@ AROUND = 6
 """Best configurations whose neighbours join the pool of a space too large to hold."""
 FITTED_FROM = 6
 """Runs below which the prior scales are used as they are."""
+LARGEST_BATCH = 8
+"""Runs in one launch: what is in it was decided before the first of them was known."""
+ENOUGH = 2.0
+"""A companion must tell so many times as much by the second, without a launch, as the question with its launch: it is
+chosen before that is answered. On the recorded landscapes batches gain from 1.8 on and lose below 1.5."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,7 @@ class Measured:
     log_rate: float
     session: int
     rest_s: float | None
+    sharing: int
 
 
 class Learned(Engine):
@@ -77,9 +83,11 @@ class Learned(Engine):
         self._scales: tuple[Scales, tuple[Rung, ...], int] | None = None
         self._since_full = 0.0
         self._instead: Engine | None = None
+        self._weighed: tuple[Belief, Vector] | None = None
 
     def choose(self, ladder: Ladder) -> Question | None:
         """The run that tells most a second, on any rung of the ladder; a full run may come again where runs differ."""
+        self._weighed = None
         if self._instead is not None:
             return self._instead.choose(ladder)
         try:
@@ -91,6 +99,22 @@ class Learned(Engine):
             self._take(question)
         return question
 
+    def companions(self, question: Question, most: int) -> list[dict[str, Scalar]]:
+        """Small runs that tell much for each further second, the launch being paid for already.
+
+        Full runs stay alone, so that each can be given up: sharing launches gained nothing more with them.
+        """
+        if self._weighed is None or question.rung.fidelity is not Fidelity.SMALL:
+            return []
+        try:
+            with threadpool_limits(1):
+                found = self._gathered(*self._weighed, question, min(most, LARGEST_BATCH - 1))
+        except FitError:
+            return []
+        for point in found:
+            self._take(Question(point, question.rung))
+        return found
+
     def choice(self) -> dict[str, Scalar] | None:
         """The best mean of the model among what was run in full."""
         known = sorted({run.place for run in self._runs if run.rung == FULL})
@@ -101,7 +125,7 @@ class Learned(Engine):
                 process, _ = self._process((FULL,))
         except FitError:
             return super().choice()
-        mean, _ = process.believed(self._pool.codes[known], self._centred(1.0)[known])
+        mean, _ = process.believed(self._pool.codes[known], self._pool.centred(1.0)[known])
         return dict(self._pool.points[known[int(np.argmax(mean))]])
 
     def model(self) -> tuple[Process, Pool, Vector]:
@@ -118,17 +142,17 @@ class Learned(Engine):
         """The rate of a full run of a legal point without noise, as the model has it now."""
         process, _ = self._process((FULL,))
         place = self._pool.place(self.key(point), point)
-        mean, _ = process.believed(self._pool.codes[[place]], self._centred(1.0)[[place]])
+        mean, _ = process.believed(self._pool.codes[[place]], self._pool.centred(1.0)[[place]])
         return float(np.exp(mean[0] + self.level))
 
     def centred(self) -> Vector:
         """What to ask the model with, for each configuration of its pool as it is now."""
-        return self._centred(1.0)
+        return self._pool.centred(1.0)
 
     @property
     def level(self) -> float:
         """What a mean of the process lacks to be the logarithm of GFLOPS."""
-        return float(np.mean(self._pool.modelled()))
+        return self._pool.level
 
     def _propose(self) -> dict[str, Scalar] | None:
         question = self.choose((FULL,))
@@ -164,7 +188,9 @@ class Learned(Engine):
             self._failed.append(place)
             return
         rest_s = None if outcome.cost_s is None or outcome.time_s is None else outcome.cost_s - outcome.time_s
-        self._runs.append(Measured(place, outcome.rung, float(np.log(outcome.gflops)), outcome.session, rest_s))
+        self._runs.append(
+            Measured(place, outcome.rung, float(np.log(outcome.gflops)), outcome.session, rest_s, outcome.sharing)
+        )
 
     def _settle(self, place: int, rung: Rung) -> None:
         self._taken.add((place, rung))
@@ -183,9 +209,9 @@ class Learned(Engine):
                     return Question(start, rungs[0])
         if not self._runs:
             return self._any(rungs[-1])
-        process, kinds = self._process(rungs)
-        self._widen(process)
-        codes, physics = pool.codes, self._centred(1.0)
+        belief = self._belief(rungs)
+        process, kinds = belief.process, belief.kinds
+        codes, physics = pool.codes, pool.centred(1.0)
         mean, sd = process.believed(codes, physics)
         full_left = self._left(FULL)
         if not full_left.any():
@@ -199,20 +225,71 @@ class Learned(Engine):
         hoped = self._hoped(mean, sd) * full_left * runs_at_all
         if len(rungs) > 1 and float(hoped.max()) < WORTHLESS:
             return None
-        if len(rungs) > 1 and self._since_full >= VERIFY:
+        self._weighed = (belief, best)
+        if len(rungs) > 1 and self._to_verify():
             return Question(dict(pool.points[int(np.argmax(hoped))]), FULL)
         worth: list[tuple[float, int, Rung]] = []
         for rung in rungs:
             left = (self._left(rung) & full_left) | (self._repeatable() if rung == FULL and len(rungs) > 1 else False)
             if not left.any():
                 continue
-            shared = process.shared(codes, physics, self._centred(_size_part(rung)), kinds.index(rung))
+            shared = process.shared(codes, physics, self._pool.centred(rung.size), kinds.index(rung))
             told = gain(mean, sd, shared, best) * runs_at_all / (self._rest_s(rung) + rung.operations * full_s)
             told[~left] = -1.0
             place = int(np.argmax(told))
             worth.append((float(told[place]), place, rung))
         _, place, rung = max(worth, key=lambda entry: entry[0])
         return Question(dict(pool.points[place]), rung)
+
+    def _to_verify(self) -> bool:
+        """Whether so much was spent on cheap runs, those under way included, that a full one must follow."""
+        waiting = [rung.operations for _, rung in self._waiting]
+        return FULL.operations not in waiting and self._since_full + sum(waiting) >= VERIFY
+
+    def _belief(self, rungs: Sequence[Rung]) -> Belief:
+        """What is believed, with the runs that were asked and not told yet, as if each came out as expected."""
+        process, kinds = self._process(rungs)
+        if self._widened(process):
+            process, kinds = self._process(rungs)
+        belief = Belief(process, self._pool, kinds)
+        for rung in {rung for _, rung in self._waiting if rung in kinds}:
+            belief = belief.supposing([place for place, one in self._waiting if one == rung], rung)
+        return belief
+
+    def _gathered(self, belief: Belief, best: Vector, question: Question, most: int) -> Group:
+        """Companions of a question, greedily, each chosen as if those before had come out as expected."""
+        rung = question.rung
+        runs_at_all = self._chance_to_run(self._pool.codes)
+        launch_s, own_s = self._launch(rung)
+
+        def told_and_s(after: Belief, group: Sequence[Point]) -> tuple[float, float]:
+            places = self._places(group)
+            told = after.gain(places, rung, best) * runs_at_all[places]
+            return float(told.sum()), float(after.time_s(places, rung).sum()) + own_s * len(group)
+
+        def worth(before: Sequence[Point], group: Sequence[Point]) -> float:
+            if not self._all_left(group, rung):
+                return 0.0
+            told, seconds = told_and_s(belief.supposing(self._places(before), rung), group)
+            return told / seconds
+
+        told, seconds = told_and_s(belief, [question.params])
+        return gathered(self.space, question.params, most, worth, ENOUGH * told / (launch_s + seconds))
+
+    def _places(self, points: Sequence[Point]) -> list[int]:
+        return [self._pool.places[self.key(point)] for point in points]
+
+    def _all_left(self, points: Sequence[Point], rung: Rung) -> bool:
+        """Whether the pool has these, HPL can tell them apart, and none was asked or told on the rung or in full."""
+        keys = {self.key(point) for point in points}
+        if len(keys) < len(points) or not keys <= self._pool.places.keys():
+            return False
+        return not any({(place, rung), (place, FULL)} & self._taken for place in self._places(points))
+
+    def _launch(self, rung: Rung) -> tuple[float, float]:
+        """Seconds of starting, which the runs of a launch share, and those that each run adds beside HPL's own time."""
+        rests = [(run.sharing, run.rung.size, run.rest_s) for run in self._runs if run.rest_s is not None]
+        return shared_seconds(rests, rung.size)
 
     def _hoped(self, mean: Vector, sd: Vector) -> Vector:
         """Expected gain of each configuration over the best that was measured in full."""
@@ -238,8 +315,8 @@ class Learned(Engine):
 
     def _as_runs(self, measured: Sequence[Measured], kinds: Sequence[Rung]) -> Runs:
         places = np.array([run.place for run in measured], dtype=np.intp)
-        modelled = {part: self._centred(part) for part in {_size_part(run.rung) for run in measured}}
-        physics = np.array([modelled[_size_part(run.rung)][run.place] for run in measured])
+        modelled = {part: self._pool.centred(part) for part in {run.rung.size for run in measured}}
+        physics = np.array([modelled[run.rung.size][run.place] for run in measured])
         return Runs(
             codes=self._pool.codes[places],
             rung=np.array([kinds.index(run.rung) for run in measured], dtype=np.intp),
@@ -247,10 +324,6 @@ class Learned(Engine):
             physics=physics,
             session=np.array([run.session for run in measured], dtype=np.intp),
         )
-
-    def _centred(self, part: float) -> Vector:
-        """The cost model at a part of N, against its mean over the pool at the whole N."""
-        return self._pool.modelled(part) - self.level
 
     def _left(self, rung: Rung) -> np.typing.NDArray[np.bool_]:
         left = np.ones(len(self._pool), dtype=bool)
@@ -272,17 +345,19 @@ class Learned(Engine):
 
     def _rest_s(self, rung: Rung) -> float:
         """Seconds of a launch beside HPL's own time."""
-        rests = [run.rest_s for run in self._runs if run.rung == rung and run.rest_s is not None]
-        rests = rests or [run.rest_s for run in self._runs if run.rest_s is not None]
+        known = [(run.rung, run.rest_s) for run in self._runs if run.rest_s is not None and run.sharing == 1]
+        rests = [rest_s for one, rest_s in known if one == rung] or [rest_s for _, rest_s in known]
         return max(0.0, float(np.median(rests))) if rests else 0.0
 
-    def _widen(self, process: Process) -> None:
-        """Where the pool is a sample, take in the neighbours of what looks best."""
+    def _widened(self, process: Process) -> bool:
+        """Where the pool is a sample, take in the neighbours of what looks best; whether there were new ones."""
         if self._pool.whole:
-            return
-        mean, _ = process.believed(self._pool.codes, self._centred(1.0))
+            return False
+        before = len(self._pool)
+        mean, _ = process.believed(self._pool.codes, self._pool.centred(1.0))
         for place in np.argsort(-mean)[:AROUND]:
             self._pool.add(self.neighbours(self._pool.points[int(place)]))
+        return len(self._pool) > before
 
     def _any(self, rung: Rung) -> Question | None:
         """Some point that was not taken; one drawn by chance where the pool is used up but the space is not."""
@@ -305,8 +380,3 @@ class Learned(Engine):
             for outcome in outcomes:
                 self._instead.tell(self._pool.points[self._pool.places[key]], outcome)
         return self._instead.choose(ladder)
-
-
-def _size_part(rung: Rung) -> float:
-    """The part of N a rung runs at."""
-    return rung.part if rung.fidelity is Fidelity.SMALL else 1.0

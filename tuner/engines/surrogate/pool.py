@@ -93,6 +93,15 @@ class Pool:
             known.append(float(np.log(predicted_gflops(full, N, self._probes))))
         return np.array(known)
 
+    @property
+    def level(self) -> float:
+        """What a mean of the process over these points lacks to be the logarithm of GFLOPS."""
+        return float(np.mean(self.modelled()))
+
+    def centred(self, part: float) -> Vector:
+        """The cost model at a part of N, against its mean over the pool at the whole N."""
+        return self.modelled(part) - self.level
+
     def _drawn(self, seed: int) -> Iterator[dict[str, Scalar]]:
         chance = random.Random(seed)  # noqa: S311 - not for secrets
         for _ in range(DRAWS):

@@ -70,15 +70,23 @@ class Process:
 
     Args:
         correlations: of each axis between its values, shape (values, values).
+        level: of all runs where the data tell nothing; by default the mean of the full ones.
 
     Raises:
         FitError: the covariance of the runs is not positive.
     """
 
-    def __init__(self, runs: Runs, correlations: Sequence[Matrix], scales: Scales, prior: Scales) -> None:
+    def __init__(
+        self,
+        runs: Runs,
+        correlations: Sequence[Matrix],
+        scales: Scales,
+        prior: Scales,
+        level: float | None = None,
+    ) -> None:
         self.runs, self.scales, self._correlations, self._prior = runs, scales, correlations, prior
         full = runs.rung == 0
-        self._level = float(np.mean(runs.log_rate[full] if full.any() else runs.log_rate))
+        self._level = float(np.mean(runs.log_rate[full] if full.any() else runs.log_rate)) if level is None else level
         self._relevance = scales.amplitude / (scales.amplitude + HALF_RELEVANT)
         self._root = _root(self._steady + self._effects(scales)[0] + np.diag(scales.noise[runs.rung] ** 2))
         self._weights = cho_solve((self._root, True), runs.log_rate - self._level)
@@ -103,6 +111,32 @@ class Process:
         if not np.isfinite(found.fun):
             raise FitError("no scales explain the runs")
         return Process(self.runs, self._correlations, self.scales.of_logs(found.x), self._prior)
+
+    def supposing(self, codes: Codes, at_rung: Vector, rung: int) -> "Process":
+        """The process after one more run of each configuration on a rung, each come out as it is expected.
+
+        The variance given a run does not depend on its rate, so this is what will be known, without what it will be:
+        nothing that is believed moves, it only becomes surer.
+
+        Args:
+            at_rung: the cost model at the rung's size.
+
+        Raises:
+            FitError: the covariance of the runs is not positive.
+        """
+        runs, count = self.runs, len(codes)
+        more = Runs(
+            codes=np.concatenate([runs.codes, codes]),
+            rung=np.append(runs.rung, np.full(count, rung)),
+            log_rate=np.append(runs.log_rate, self.expected(codes, at_rung, rung) - at_rung),
+            physics=np.append(runs.physics, at_rung),
+            session=np.append(runs.session, np.full(count, runs.session[-1])),
+        )
+        return Process(more, self._correlations, self.scales, self._prior, self._level)
+
+    def expected(self, codes: Codes, at_rung: Vector, rung: int) -> Vector:
+        """Mean of a run on a rung less the cost model's centred part, at each of some configurations."""
+        return self._mean(self._towards(codes, at_rung, rung)[0], at_rung)
 
     def believed(self, codes: Codes, physics: Vector) -> tuple[Vector, Vector]:
         """Mean and standard deviation of f less the cost model's centred part, at each of some configurations."""

@@ -1,0 +1,214 @@
+"""Several runs in one launch, with real HPL; a program of ours stands in where one of them must fail."""
+
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from as_user import program
+
+from hpl.dat_parse import parse
+from hpl.witness import Panel, of_run, parse_panels
+from results.record import Kind, TrialRecord, TrialState
+from results.store import Store
+from search_spaces.load import load
+from search_spaces.machine import Machine
+from tuner.budget import Budget, Meter
+from tuner.clock import RealClock
+from tuner.engines.fidelity import FULL, Fidelity, Rung
+from tuner.engines.registry import make_engine
+from tuner.events import Event, TrialEnded, TrialProgress, TrialStarted
+from tuner.ladder import outcomes_of
+from tuner.loop import Loop, retell
+from tuner.objective import Objective
+from tuner.options import TuneOptions
+from tuner.places import Places
+from tuner.plan import Scalar
+from tuner.prospects import FEWEST, Prospects
+from tuner.stopping import StopRequest
+from tuner.stored_study import MachineFacts, begin
+from tuner.textbook import textbook
+from tuner.workshop import Workshop
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
+SMALL = Rung(Fidelity.SMALL, 0.35)
+SPACE = 'parameters = { NB = [32, 64], grid = ["1x2", "2x1"], layout = "2x1" }'
+MakeLoop = Callable[..., Loop]
+
+FAILING = """#!{python}
+import os, sys
+from pathlib import Path
+lines = Path("HPL.dat").read_text().splitlines()
+N, NBs = int(lines[5].split()[0]), [int(NB) for NB in lines[7].split()[: int(lines[6].split()[0])]]
+if os.environ.get("OMPI_COMM_WORLD_RANK", "0") != "0":
+    sys.exit()
+for NB in NBs:
+    if NB == 64:
+        {failure}
+    seconds = (2 / 3 * N**3 + 3 / 2 * N**2) / 1e9
+    print(f"WR11C2R4 {{N}} {{NB}} 1 2 {{seconds:.2f}} 1.0000e+00", flush=True)
+    print("||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= 0.0039 ...... PASSED", flush=True)
+print("End of Tests.")
+"""
+"""An HPL of 1 GFLOPS that fails at NB = 64, whatever it was to run after that."""
+
+
+def point(**changes: Scalar) -> dict[str, Scalar]:
+    return {**textbook(N=1000, NB=32, blas="openblas", kernel="auto", ranks=2, threads=1), "grid": "1x2", **changes}
+
+
+@pytest.fixture
+def make_loop(home: Path) -> Iterator[MakeLoop]:
+    stores = []
+
+    def make(xhpl: Path | None = None, *, walltime_s: float = 60.0) -> Loop:
+        options = TuneOptions(blas_only=() if xhpl else ("openblas",), xhpl=xhpl)
+        workshop = Workshop.open(options, Places.of_user(), lambda _: None, probing=False)
+        store = Store.open(home / "batches.db")
+        stores.append(store)
+        begin(store, "study", options, lambda: MachineFacts({}, None, None, None, {}), run="trial")
+        machine = Machine(cores=2, memory_bytes=2**34, blas=workshop.site.machine(all_blas=True, N=1000).blas, N=1000)
+        return Loop(
+            store=store,
+            study="study",
+            space=load("made for a test", machine, text=SPACE),
+            evaluator=workshop.evaluator,
+            meter=Meter(Budget(), RealClock()),
+            listener=lambda _: None,
+            stop=StopRequest(),
+            runs=home / "runs",
+            walltime_s=walltime_s,
+            objective=Objective("gflops", 1, 2),
+        )
+
+    yield make
+    for store in stores:
+        store.close()
+
+
+def states(records: list[TrialRecord]) -> list[TrialState]:
+    return [record.state for record in records]
+
+
+def test_each_run_of_a_launch_has_a_record_of_its_own_as_if_it_had_been_alone(make_loop: MakeLoop) -> None:
+    loop, events = make_loop(), list[Event]()
+    loop.listener = events.append
+    wishes = [point(NB=NB, grid=grid) for NB in (64, 32) for grid in ("2x1", "1x2")]
+    records = loop.launch(wishes, Kind.SMALL, SMALL)
+    assert [dict(record.params) for record in records] == wishes
+    assert len({record.directory for record in records}) == len({record.command for record in records}) == 1
+    for record, wish in zip(records, wishes, strict=True):
+        stored = loop.store.get("study", record.number)
+        assert stored.ranked
+        assert stored.hpl is not None
+        assert (stored.hpl.N, stored.hpl.NB, f"{stored.hpl.P}x{stored.hpl.Q}") == (320, wish["NB"], wish["grid"])
+        assert stored.part == pytest.approx(0.32)
+        assert list(parse(stored.hpl_dat, "HPL.dat").runs()) == [stored.hpl]
+        assert [panel.column for panel in parse_panels(stored.errors_text)] == list(range(0, 320, int(stored.hpl.NB)))
+    assert len(list(parse((Path(records[0].directory) / "HPL.dat").read_text(), "HPL.dat").runs())) == 4
+    begun = [event for event in events if isinstance(event, TrialStarted)]
+    assert [event.after for event in begun] == [None, *(event.number for event in begun[:-1])]
+    assert begun[1].label.endswith("(2 of 4 in one launch)")
+    assert {event.number for event in begun} == {record.number for record in records}
+    assert sum(isinstance(event, TrialEnded) for event in events) == 4
+
+
+def test_a_launch_is_paid_once(make_loop: MakeLoop) -> None:
+    loop = make_loop()
+    together = loop.launch([point(NB=NB) for NB in (32, 64)], Kind.SMALL, SMALL)
+    spent_s = sum(record.cost_s or 0.0 for record in together)
+    ended, started = together[0].ended_at, together[0].started_at
+    assert ended is not None
+    assert spent_s <= (ended - started).total_seconds()
+    assert loop.meter.trials == 2
+    assert [outcome.sharing for outcome in outcomes_of(loop.store.records("study"))] == [2, 2]
+    for record in together:
+        assert (record.cost_s or 0.0) > (record.time_s or 0.0)
+
+
+def test_what_no_file_holds_gets_launches_of_its_own(make_loop: MakeLoop) -> None:
+    records = make_loop().launch([point(SWAP=swap, grid="2x1") for swap in ("long", "bin")], Kind.SMALL, SMALL)
+    assert all(record.ranked for record in records)
+    assert len({record.directory for record in records}) == 2
+    assert [outcome.sharing for outcome in outcomes_of(records)] == [1, 1]
+
+
+def test_a_point_that_cannot_be_planned_keeps_nothing_else_from_running(make_loop: MakeLoop) -> None:
+    records = make_loop().launch([point(), point(layout="4x1"), point(NB=64)], Kind.SMALL, SMALL)
+    assert [record.ranked for record in records] == [True, False, True]
+    assert "needs 2 ranks, the layout starts 4" in records[1].reason
+    assert records[0].directory == records[2].directory
+
+
+@pytest.mark.parametrize(
+    ("failure", "walltime_s", "sentence"),
+    [
+        ("os.kill(os.getpid(), 9)", 60.0, "signal 9"),
+        ("__import__('time').sleep(300)", 2.0, "stopped at its time limit of 2 s"),
+        ("sys.exit()", 60.0, "HPL printed 1 of 3 results"),
+    ],
+)
+def test_a_run_that_fails_condemns_only_itself(
+    make_loop: MakeLoop, home: Path, failure: str, walltime_s: float, sentence: str
+) -> None:
+    broken = program(home / "xhpl", FAILING.format(python=shlex.quote(sys.executable), failure=failure))
+    loop = make_loop(broken, walltime_s=walltime_s)
+    wishes = [point(NB=NB, BCAST="1rM", DEPTH=1, RFACT="crout", NBMIN=4, blas="xhpl") for NB in (32, 64, 96)]
+    before, failed, after = loop.launch(wishes, Kind.SMALL, SMALL)
+    assert states([before, failed, after]) == [TrialState.COMPLETE, TrialState.FAILED, TrialState.COMPLETE], failed
+    assert sentence in failed.reason
+    assert before.gflops == after.gflops == 1.0
+    assert before.directory == failed.directory != after.directory
+    assert [outcome.sharing for outcome in outcomes_of([before, failed, after])] == [2, 2, 1]
+
+
+def test_the_first_ctrl_c_lets_the_running_variant_end_and_not_the_whole_launch(make_loop: MakeLoop) -> None:
+    loop = make_loop()
+
+    def interrupt(event: Event) -> None:
+        if isinstance(event, TrialProgress) and not loop.stop.requested:
+            loop.stop.ask()
+
+    loop.listener = interrupt
+    records = loop.launch([point(N=4500, NB=NB) for NB in (96, 128, 192)], Kind.SMALL, Rung(Fidelity.SMALL, 1.0))
+    assert records[0].state is TrialState.COMPLETE
+    assert records[2].state is TrialState.CANCELLED
+    assert loop.meter.trials == sum(record.state is TrialState.COMPLETE for record in records)
+    engine = make_engine("hpl", loop.space, 0, {})
+    retell(engine, records, loop.objective)
+    assert not engine.seen({"NB": 64, "grid": "1x2", "layout": "2x1"})
+
+
+def test_a_full_run_is_given_up_only_when_it_is_alone(make_loop: MakeLoop) -> None:
+    loop = make_loop()
+    assert loop.trial(point(N=7000, NB=128), Kind.SEARCH).ranked
+    loop.prospects = Prospects()
+    for _ in range(FEWEST):
+        loop.prospects.learn([Panel(1000, column, 1e-9 * (1 + column)) for column in range(0, 1000, 32)], 0.4)
+    assert loop.trial(point(N=7000, NB=96), Kind.SEARCH).kind is Kind.PREFIX
+    both = loop.launch([point(N=2000, NB=NB) for NB in (96, 128)], Kind.SEARCH, FULL)
+    assert [record.kind for record in both] == [Kind.SEARCH] * 2
+    assert all(record.ranked for record in both)
+
+
+def test_an_engine_is_not_told_of_trials_whose_end_was_not_seen(make_loop: MakeLoop) -> None:
+    loop = make_loop()
+    wish = loop.space.point(0)
+    record = loop.trial(loop.space.complete({**wish, "blas": "openblas"}), Kind.SEARCH)
+    for seen, state in ((True, TrialState.COMPLETE), (False, TrialState.FAILED)):
+        engine = make_engine("grid", loop.space, 0, {})
+        told = record if seen else replace(record, state=state, ended_at=None)
+        retell(engine, [told], loop.objective)
+        assert engine.seen(wish) is seen
+
+
+def test_progress_lines_of_one_run_are_told_from_those_of_the_others() -> None:
+    def panel(column: int, N: int) -> str:
+        return f'hpltune-panel {{"N": {N}, "column": {column}, "time_s": 1.0}}\n'
+
+    text = "hello\n" + panel(0, 100) + panel(32, 100) + "noise\n" + panel(0, 100) + panel(64, 100)
+    assert of_run(text, 0) == "hello\n" + panel(0, 100) + panel(32, 100) + "noise\n"
+    assert of_run(text, 1) == "hello\nnoise\n" + panel(0, 100) + panel(64, 100)
+    assert of_run(text, 2) == "hello\nnoise\n"

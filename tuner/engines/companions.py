@@ -1,0 +1,88 @@
+"""Which configurations share a launch: the lists of one HPL.dat grow by a value at a time, while that pays."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from scipy.optimize import nnls
+
+from hpl.dat import HplDat
+from hpl.params import HplParams
+from search_spaces.dimension import Point, Scalar
+from search_spaces.space import SearchSpace
+
+LISTS = ("N", "NB", "grid", "PFACT", "NBMIN", "NDIV", "RFACT", "BCAST", "DEPTH")
+"""Parameters that have a list in HPL.dat."""
+STARTING = 0.5
+"""Of what a launch takes beside HPL's time, the part that is taken for starting where all launches were alike."""
+Group = list[dict[str, Scalar]]
+
+
+def extensions(space: SearchSpace, batch: Sequence[Point]) -> Iterator[Group]:
+    """What one more value in one list brings into a launch: for each such value the legal points that come with it.
+
+    Args:
+        batch: points whose HPL.dat is the product of its lists; at least one.
+    """
+    for name in LISTS:
+        if name not in space.varying or name not in batch[0]:
+            continue
+        present = {point[name] for point in batch}
+        row = [point for point in batch if point[name] == batch[0][name]]
+        for value in space.parameters[name].values_in(batch[0]):
+            group = [{**point, name: value} for point in row]
+            legal = value not in present and all(space.why_not(point) is None for point in group)
+            if legal and one_launch(space, [*batch, *group]):
+                yield group
+
+
+def one_launch(space: SearchSpace, points: Sequence[Point]) -> bool:
+    """Whether one HPL.dat holds just these points, and all else is alike."""
+    complete = [space.complete(point) for point in points]
+    beside = [{name: value for name, value in one.items() if name not in LISTS} for one in complete]
+    if any(one != beside[0] for one in beside):
+        return False
+    return HplDat.together([HplParams.from_words(one) for one in complete]) is not None
+
+
+def gathered(
+    space: SearchSpace,
+    first: Point,
+    most: int,
+    worth: Callable[[Sequence[Point], Sequence[Point]], float],
+    least: float,
+) -> Group:
+    """The companions of a point: again and again what is worth most by the second, while it is worth enough.
+
+    Args:
+        most: how many at most.
+        worth: of a group, after the points that are in the launch already.
+        least: worth below which nothing more joins.
+    """
+    batch: Group = [dict(first)]
+    while True:
+        room = most + 1 - len(batch)
+        groups = [group for group in extensions(space, batch) if len(group) <= room]
+        found = max(((worth(batch, group), group) for group in groups), key=lambda entry: entry[0], default=None)
+        if found is None or found[0] < least or found[0] <= 0:
+            return batch[1:]
+        batch += found[1]
+
+
+def shared_seconds(rests: Sequence[tuple[int, float, float]], size: float) -> tuple[float, float]:
+    """Seconds of starting, which the runs of a launch share, and those that each run adds beside HPL's own time.
+
+    Making and checking the matrix grows as N^2, starting does not; both by non-negative least squares.
+
+    Args:
+        rests: of each run the runs in its launch, the part of N it ran at, and its part of what HPL did not count.
+        size: the part of N that is asked for.
+    """
+    if not rests:
+        return 0.0, 0.0
+    terms = np.array([[1 / sharing, part**2] for sharing, part, _ in rests])
+    seconds = np.maximum([rest_s for *_, rest_s in rests], 0.0)
+    if len(np.unique(terms, axis=0)) == 1:
+        rest_s = float(np.median(seconds)) * rests[0][0]
+        return STARTING * rest_s, (1 - STARTING) * rest_s
+    starting_s, own_s = nnls(terms, seconds)[0]
+    return float(starting_s), float(own_s) * size**2
