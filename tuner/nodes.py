@@ -72,20 +72,33 @@ def on_nodes(site: Site, nodes: Nodes, rpeak: Rpeak) -> Site:
     return replace(site, host=host, rpeak=rpeak, nodes=nodes)
 
 
+def part(site: Site, number: int, parts: int) -> Site:
+    """One of several equal parts of a cluster; nodes that are left over belong to none."""
+    if site.nodes is None:
+        return site
+    size = len(site.nodes.names) // parts
+    return only(site, site.nodes.names[number * size : (number + 1) * size])
+
+
+def only(site: Site, names: tuple[str, ...]) -> Site:
+    """The site with some of its nodes."""
+    if site.nodes is None:
+        return site
+    share = len(names) / len(site.nodes.names)
+    rpeak = replace(site.rpeak, gflops=site.rpeak.gflops * share, cores=round(site.rpeak.cores * share))
+    return on_nodes(site, replace(site.nodes, names=names), rpeak)
+
+
 def without(site: Site, lost: Sequence[str]) -> Site:
     """The same cluster after nodes were lost.
 
     Raises:
         TunerError: none is left.
     """
-    if site.nodes is None:
-        raise TunerError("this machine is the only node")
-    left = tuple(name for name in site.nodes.names if name not in lost)
+    left = tuple(name for name in site.node_names if name not in lost)
     if not left:
         raise TunerError("no node is left: repair one and go on with `hpltune tune --resume`")
-    part = len(left) / len(site.nodes.names)
-    rpeak = replace(site.rpeak, gflops=site.rpeak.gflops * part, cores=round(site.rpeak.cores * part))
-    return on_nodes(site, replace(site.nodes, names=left), rpeak)
+    return only(site, left)
 
 
 def asked(cluster: Cluster, shared: Path | None, mpirun: Path | None) -> tuple[list[NodeSays], list[str]]:

@@ -6,6 +6,8 @@ from pathlib import Path
 from runners.cluster import Cluster, describes_real_cluster, load_real_cluster
 from runners.virtual.load import shipped
 
+from .errors import TunerError
+
 
 @dataclass(frozen=True)
 class RealCluster:
@@ -27,6 +29,21 @@ class RealCluster:
     def power_w(self) -> float | None:
         """Power of all nodes under load."""
         return None if self.cluster.node.power_w is None else self.size * self.cluster.node.power_w
+
+
+def check_parallel(parallel: int, real: RealCluster | None) -> None:
+    """Make sure that several trials at a time would not share nodes.
+
+    Raises:
+        TunerError: they would.
+    """
+    if parallel > 1 and real is None:
+        raise TunerError(
+            f"--parallel {parallel}: trials at a time on one machine would disturb one another; name a real cluster "
+            "with --cluster (simulations have --jobs)"
+        )
+    if real is not None and parallel > real.size:
+        raise TunerError(f"--parallel {parallel}: {real.cluster.name} has only {real.size} nodes")
 
 
 def read_cluster(name: str | None) -> RealCluster | None:

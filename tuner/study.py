@@ -84,6 +84,7 @@ def tune(
         study=name,
         space=space,
         evaluator=workshop.evaluator,
+        others=workshop.others,
         meter=Meter(options.budget, RealClock(), spent_wall_s=sum(record.cost_s or 0.0 for record in earlier)),
         listener=listener,
         stop=stop,
@@ -130,8 +131,8 @@ def _go_on_without(lost: NodesLostError, loop: Loop, workshop: Workshop) -> Work
     workshop = workshop.without(lost.nodes)
     left = len(workshop.site.node_names)
     loop.listener(Notice(f"Node {', '.join(lost.nodes)} is taken out; the study goes on with the {left} left."))
-    loop.evaluator = workshop.evaluator
-    loop.shrunk, loop.lost_nodes = True, ()
+    loop.evaluator, loop.others = workshop.evaluator, workshop.others
+    loop.shrunk = True
     loop.prospects, loop.anchors = Prospects(), Anchors()
     return workshop
 

@@ -1,20 +1,22 @@
 """What every command that runs HPL needs: the machine, HPL's source, a runner, and built programs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
 from hpl.build import Recipe, build
 from hpl.search import SearchPaths
 from hpl.source import HplSource, obtain
+from runners.base import Runner
 from runners.cluster import stored_cluster
 from runners.local import LocalRunner
 from runners.registry import Installed, launchers
 from runners.ssh import SshRunner
 
+from .errors import TunerError
 from .evaluate import Evaluator
 from .events import BuildStep, Listener, Notice
-from .nodes import survey_nodes, without
+from .nodes import part, survey_nodes, without
 from .options import TuneOptions
 from .places import Places
 from .site import Site, survey
@@ -22,11 +24,21 @@ from .site import Site, survey
 
 @dataclass(frozen=True)
 class Workshop:
-    """The machine as found, and the evaluator that runs plans on it."""
+    """The machine as found, and the evaluator that runs plans on it.
+
+    Attributes:
+        site: what one trial runs on.
+        others: evaluators on further parts of the cluster, as large as the site.
+        whole: all nodes of a cluster; None for this machine.
+        runner: makes a runner for a part of the cluster.
+    """
 
     places: Places
     site: Site
     evaluator: Evaluator
+    others: tuple[Evaluator, ...] = ()
+    whole: Site | None = None
+    runner: Callable[[], Runner] | None = None
 
     @classmethod
     def open(
@@ -49,19 +61,34 @@ class Workshop:
         if options.real_cluster is None:
             return cls(places, site, Evaluator(site, search, source, LocalRunner(starters)))
         cluster = stored_cluster(options.real_cluster)
-        site, notices = survey_nodes(cluster, site, places.data / "runs", leave_out=leave_out)
+        whole, notices = survey_nodes(cluster, site, places.data / "runs", leave_out=leave_out)
         for sentence in notices:
             listener(Notice(sentence))
-        return cls(places, site, Evaluator(site, search, source, SshRunner(starters, cluster.reach, cluster.check_s)))
+
+        def runner() -> Runner:
+            return SshRunner(starters, cluster.reach, cluster.check_s)
+
+        return cls.on(whole, options.parallel, places, Evaluator(whole, search, source, runner()), runner)
+
+    @classmethod
+    def on(
+        cls, whole: Site, parallel: int, places: Places, evaluator: Evaluator, runner: Callable[[], Runner]
+    ) -> "Workshop":
+        """A workshop with so many equal parts of a cluster, each with a runner of its own."""
+        slots = min(parallel, len(whole.node_names))
+        sites = [part(whole, number, slots) for number in range(slots)]
+        first, *others = (replace(evaluator, site=site, runner=runner()) for site in sites)
+        return cls(places, first.site, first, tuple(others), whole, runner)
 
     def without(self, lost: Sequence[str]) -> "Workshop":
-        """The workshop on the nodes that are left.
+        """The workshop on the nodes that are left, in as many parts as before where there are enough.
 
         Raises:
             TunerError: none is.
         """
-        site = without(self.site, lost)
-        return replace(self, site=site, evaluator=replace(self.evaluator, site=site))
+        if self.whole is None or self.runner is None:
+            raise TunerError("this machine is the only node")
+        return self.on(without(self.whole, lost), 1 + len(self.others), self.places, self.evaluator, self.runner)
 
     def build(
         self, names: Sequence[str], threads: Sequence[int], listener: Listener, mpis: Sequence[str] = ("",)

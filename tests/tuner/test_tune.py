@@ -163,7 +163,7 @@ def test_a_file_with_several_values_gives_one_record_each(hpltune: Run, home: Pa
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("#!/bin/sh\nexit 3\n", "mpirun ended"),
+        ("#!/bin/sh\nexit 3\n", "ended with code 3"),
         ("#!/bin/sh\nkill -9 $$\n", "signal 9"),
         ("#!/bin/sh\nkill -ILL $$\n", "instruction this CPU lacks"),
         ("#!/bin/sh\necho hello\n", "HPL printed 0 of 1 results"),

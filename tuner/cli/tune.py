@@ -62,6 +62,9 @@ def tune(
     price: Price = None,
     power: Power = None,
     cluster: Cluster = None,
+    parallel: Annotated[
+        int, typer.Option(min=1, metavar="K", help="Trials at a time, each on a K-th of a real cluster's nodes.")
+    ] = 1,
     jobs: Jobs = None,
     limit: Limit = None,
     from_simulation: Annotated[
@@ -114,7 +117,7 @@ def tune(
     from ..budget import Budget
     from ..objective import check_objective
     from ..options import DEFAULT_FULL_TRIALS, DEFAULT_WALL_S, TuneOptions, parse_blas, parse_overrides, user_program
-    from ..real_cluster import read_cluster
+    from ..real_cluster import check_parallel, read_cluster
     from ..tune_command import Request, run_tune
     from ..units import parse_duration_s
     from ..virtual.options import budget_s, simulation_options
@@ -122,6 +125,7 @@ def tune(
 
     names, files = parse_blas(blas or [])
     real = read_cluster(cluster)
+    check_parallel(parallel, real)
     simulation = simulation_options(None if real else cluster, jobs, limit)
     wall_s = budget_s(budget, simulation.cluster, real.size if real else 1) if budget else None
     run_s = parse_duration_s(run_time, "--run-time") if run_time else None
@@ -148,6 +152,7 @@ def tune(
         rpeak_gflops=rpeak,
         price_usd=price or (real.price_usd if real else None),
         power_w=power or (real.power_w if real else None),
+        parallel=parallel,
         real_cluster=real.cluster.table() if real else None,
         cluster=simulation.cluster,
         jobs=jobs,
