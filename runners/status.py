@@ -30,7 +30,8 @@ class JobStatus:
 
     Attributes:
         exit_code: of the launcher; negative for a signal, None while it runs.
-        message: why it ended otherwise than by itself with code 0, as one sentence; "" while it runs or is COMPLETED.
+        message: why it waits, or ended otherwise than by itself with code 0, as one sentence; "" while it runs or is
+            COMPLETED.
     """
 
     state: JobState
