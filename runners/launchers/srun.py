@@ -25,6 +25,7 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
     (r"OMPI was not built with SLURM's PMI support|PMI2?_Init|pmix_init.*fail",
      "the ranks do not find each other: this MPI wants another --mpi (`srun --mpi=list`), or its own mpirun"),
     (r"[Nn]ode failure on (\S+)", r"node \1 failed"),
+    (r"Task launch for \S+ failed on node (\S+): ([^\n]+)", r"ranks could not be started on node \1: \2"),
     (r"oom-kill|Out Of Memory|OUT_OF_MEMORY", "a rank was killed for want of memory: choose a smaller N"),
     (r"Need at least (\d+) processes", r"HPL.dat needs \1 ranks"),
     (r"MPI_ABORT was invoked on rank (\d+)", r"rank \1 aborted the run"),

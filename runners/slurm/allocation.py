@@ -102,6 +102,11 @@ class Allocation:
         return self._verdict is not None
 
     @property
+    def silent(self) -> bool:
+        """Whether Slurm did not answer when it was asked last."""
+        return self._heard_s < self._looked_s
+
+    @property
     def idle(self) -> bool:
         """Whether it has no trial."""
         return self._current is None and not self._waiting

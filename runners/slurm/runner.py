@@ -108,8 +108,11 @@ class SlurmRunner(Runner):
         try:
             live = list(self._allocations)
             self._release(live)
-            if not self._until(lambda: all(allocation.over for allocation in live), live):
-                raise RunnerError(self._left([allocation for allocation in live if not allocation.over]))
+            self._update(live)
+            self._until(lambda: all(a.over or (a.idle and a.silent) for a in live), live)
+            left = [allocation for allocation in live if not allocation.over]
+            if left:
+                raise RunnerError(self._left(left))
         finally:
             self._keeper.close()
 
@@ -211,4 +214,4 @@ class SlurmRunner(Runner):
     def _left(self, allocations: Collection[Allocation]) -> str:
         numbers = ", ".join(sorted({allocation.number for allocation in allocations}))
         lease = in_words(self._options.lease_s)
-        return f"Slurm job {numbers} did not end within {in_words(END_S)}: look with squeue; it should within {lease}"
+        return f"Slurm did not say that job {numbers} has ended: look with squeue; it ends by itself within {lease}"

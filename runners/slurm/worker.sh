@@ -44,14 +44,17 @@ sweep() {
     done
 }
 
-# Ends what the launcher has running on other nodes. False when something is left: then Slurm must end the job.
+# Ends what the launcher has running on other nodes. False when something may be left: then Slurm must end the job.
 end_steps() {
     left=50
-    while steps=$(squeue --noheader --steps --jobs="$SLURM_JOB_ID" --format=%i | grep '\.[0-9][0-9]*$'); do
-        [ $((left -= 1)) -gt 0 ] || return 1
-        scancel --signal=KILL $steps
+    while [ $((left -= 1)) -gt 0 ]; do
+        if steps=$(squeue --noheader --steps --jobs="$SLURM_JOB_ID" --format=%i); then
+            steps=$(echo "$steps" | grep '\.[0-9][0-9]*$') || return 0
+            scancel --signal=KILL $steps
+        fi
         sleep 0.2
     done
+    return 1
 }
 
 # TERM to the launcher, KILL after three seconds to whatever is left; then exit with a code that says why.
@@ -93,7 +96,7 @@ run() {
         *) why=exited ;;
     esac
     sweep
-    [ "$why$code" = exited0 ] || end_steps || { echo "steps of trial $wanted are left: the job ends"; exit 1; }
+    [ "$why$code" = exited0 ] || end_steps || { echo "steps of trial $wanted may be left: the job ends"; exit 1; }
     echo "ended $why $code" >>"$spool/$wanted.status"
     done=$wanted
 }

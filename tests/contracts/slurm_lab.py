@@ -78,6 +78,7 @@ class SlurmLab:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.configuration = folder / "slurm.conf"
+        self._reapers: list[subprocess.Popen[bytes]] = []
         self.environment = {**os.environ, "SLURM_CONF": str(self.configuration)}
 
     def __enter__(self) -> Self:
@@ -116,11 +117,11 @@ class SlurmLab:
     def start_node(self, node: str) -> None:
         self._start("slurmd", "-N", node)
 
-    def kill(self, daemon: str) -> None:
-        """SIGKILL to "slurmctld", "slurmd-n1" or "slurmd-n2"."""
-        for process in self._daemons(daemon):
-            process.kill()
-            process.wait(10)
+    def stop_controller(self) -> None:
+        """As an administrator would: it saves its state."""
+        process = psutil.Process(int((self.folder / "slurmctld.pid").read_text()))
+        process.terminate()
+        process.wait(10)
 
     def jobs(self) -> list[str]:
         """Jobs in the queue."""
@@ -132,20 +133,15 @@ class SlurmLab:
         _until(lambda: self.answers() and self.ask(*idle) == "2", "the nodes are not idle")
 
     def _start(self, daemon: str, *options: str) -> None:
-        subprocess.Popen(
-            (sys.executable, "-c", REAPER, daemon, "-D", "-f", str(self.configuration), *options),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env=self.environment,
+        self._reapers.append(
+            subprocess.Popen(
+                (sys.executable, "-c", REAPER, daemon, "-D", "-f", str(self.configuration), *options),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=self.environment,
+            )
         )
-
-    def _daemons(self, name: str) -> list[psutil.Process]:
-        try:
-            process = psutil.Process(int((self.folder / f"{name}.pid").read_text()))
-        except (OSError, ValueError, psutil.NoSuchProcess):
-            return []
-        return [process] if str(self.configuration) in process.cmdline() else []
 
     def _down(self) -> None:
         try:
@@ -153,11 +149,10 @@ class SlurmLab:
                 self.ask("scancel", "--user=root")
                 _until(lambda: not self.jobs(), "jobs do not end")
         finally:
-            for daemon in ("slurmctld", *(f"slurmd-{node}" for node in self.nodes)):
-                self.kill(daemon)
-            for process in psutil.process_iter(["environ"]):
-                if (process.info["environ"] or {}).get("SLURM_CONF") == str(self.configuration):
+            for reaper in self._reapers:
+                for process in psutil.Process(reaper.pid).children(recursive=True) if reaper.poll() is None else ():
                     process.kill()
+                reaper.wait(10)
 
 
 def missing() -> str | None:

@@ -58,6 +58,7 @@ CAPTURED = {
     "exit": "a rank on n2 ended with code 3",
     "ill": "an instruction its CPU lacks",
     "kill": "a rank on n1 was killed (signal 9)",
+    "launch": "could not be started on node n2: Communication connection failure",
     "missing": "/there/is/none is missing on a node",
     "node": "node n2 failed",
     "over": "fewer cores than ranks",
