@@ -236,13 +236,15 @@ class Allocation:
             "timeout": (JobState.TIMEOUT, _at_limit(trial)),
             "lease": (JobState.CANCELLED, f"the nodes did not hear of hpltune for {in_words(self._options.lease_s)}"),
         }
-        if report.why in sentences:
+        if report.why == "cancelled" and self._verdict is not None:
+            state, message = self._verdict
+        elif report.why in sentences:
             state, message = sentences[report.why]
         elif report.exit_code == 0:
             state, message = JobState.COMPLETED, ""
         else:
-            stderr = RunPaths(trial.job.directory).read_stderr()
-            state, message = JobState.FAILED, self._launcher.explain(report.exit_code or 0, stderr)
+            said = RunPaths(trial.job.directory).read_stderr() or self.spool.said()
+            state, message = JobState.FAILED, self._launcher.explain(report.exit_code or 0, said)
         _finish(trial, state, message, report.exit_code)
 
     def _end(self, state: JobState, sentence: str) -> None:

@@ -15,6 +15,8 @@ from .submit import parse_sbatch, refusal, sbatch_command, too_much
 
 ANSWER_S = 60.0
 """Seconds slurmctld gets to answer; a busy one takes many."""
+_KEPT = frozenset({"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS", "SLURM_JWT"})
+"""Variables that say which Slurm, not which job."""
 _SILENT = re.compile(
     r"[Uu]nable to contact slurm controller|Unable to establish controller|onnection refused|Socket timed out"
     r"|connect failure|Zero Bytes were transmitted|communication connection failure|standby mode|Transport endpoint"
@@ -102,7 +104,7 @@ def _ask(argv: Sequence[str]) -> _Said:
 
     An allocation that hpltune itself was started in must not colour what it asks for, so its variables are dropped.
     """
-    environment = {name: value for name, value in os.environ.items() if name == "SLURM_CONF" or name[:6] != "SLURM_"}
+    environment = {name: value for name, value in os.environ.items() if name in _KEPT or not name.startswith("SLURM_")}
     try:
         done = subprocess.run(
             argv,

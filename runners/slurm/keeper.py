@@ -35,7 +35,7 @@ class Keeper:
         """Beat nowhere any more."""
         self._stop.set()
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(timeout=self._pause_s)
 
     def _run(self) -> None:
         while not self._stop.wait(self._pause_s):

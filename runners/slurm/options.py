@@ -25,8 +25,8 @@ class SlurmOptions:
     Attributes:
         nodes: of each allocation; ranks are spread evenly over them.
         cores_per_node: physical cores that ranks and their threads may take of a node.
-        time_limit_s: of an allocation that is used again and again, and the most a trial may ask for; at least 60,
-            rounded up to minutes.
+        time_limit_s: of an allocation that is used again and again; a trial's walltime and a minute must fit into it.
+            At least 60, rounded up to minutes.
         partition, account, qos: None for the site's default.
         constraint: features nodes must have, as sbatch takes them.
         exclusive: no job of others on these nodes; a measurement wants that.
