@@ -94,7 +94,7 @@ class Allocation:
         """Seconds until its time limit; all of it before it has begun."""
         if self._seen is None or self._seen.left_s is None or waits(self._seen.state):
             return self._time_s
-        return self._seen.left_s - (time.monotonic() - self._looked_s)
+        return self._seen.left_s - (time.monotonic() - self._heard_s)
 
     @property
     def given_up(self) -> bool:

@@ -51,6 +51,8 @@ end_steps() {
         if steps=$(squeue --noheader --steps --jobs="$SLURM_JOB_ID" --format=%i); then
             steps=$(echo "$steps" | grep '\.[0-9][0-9]*$') || return 0
             scancel --signal=KILL $steps
+        else
+            left=$((left - 9))    # it has waited for the controller itself
         fi
         sleep 0.2
     done
@@ -88,7 +90,7 @@ run() {
     wait "$leader"
     code=$?
     kill -TERM "$watcher" 2>/dev/null
-    wait "$watcher"
+    wait "$watcher" 2>/dev/null
     case $? in
         10) why=cancelled ;;
         11) why=timeout ;;
@@ -102,6 +104,7 @@ run() {
 }
 
 trap 'sweep; exit 143' TERM
+[ -r "$spool/orders" ] || { echo "this node does not see $spool"; exit 1; }
 mkdir "$spool/begun" || { echo "this job was started a second time"; exit 1; }
 while look && [ "$verb" != leave ]; do
     if [ "$verb" = run ] && [ "$wanted" != "$done" ]; then
