@@ -1,13 +1,16 @@
 """A real cluster as its TOML file describes it: how its nodes are reached, and what each of them is."""
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from .errors import InvalidJobError
 from .job import HOST_NAME, INTERFACE
 from .reach import Ssh
+from .slurm.options import SlurmOptions
 from .toml_file import parse_table, read_text, validated
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -41,6 +44,50 @@ class NodeFacts(Part):
     power_w: Positive | None = None
 
 
+class SlurmTable(Part):
+    """What Slurm is asked for; the fields that `SlurmOptions` has mean the same.
+
+    Attributes:
+        nodes: on which each trial runs.
+        launcher: "mpirun" of the MPI library inside the allocation, or "srun".
+    """
+
+    nodes: Count
+    launcher: Literal["mpirun", "srun"] = "mpirun"
+    partition: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    constraint: str | None = None
+    nodelist: str | None = None
+    exclude: str | None = None
+    exclusive: bool = True
+    further: tuple[str, ...] = ()
+    reuse: bool = True
+    time_limit_s: Positive = 4 * 3600.0
+    queue_limit_s: Positive = 24 * 3600.0
+
+    def options(self, cores_per_node: int, queue_limit_s: float = math.inf) -> SlurmOptions:
+        """As the runner takes them.
+
+        Args:
+            queue_limit_s: the study's own, where that is shorter.
+
+        Raises:
+            InvalidJobError: a value that Slurm could not take.
+        """
+        values = self.model_dump(exclude={"launcher", "queue_limit_s"})
+        limit_s = min(self.queue_limit_s, queue_limit_s)
+        return SlurmOptions(**values, cores_per_node=cores_per_node, queue_limit_s=limit_s)
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        try:
+            self.options(1)
+        except InvalidJobError as error:
+            raise ValueError(str(error).removeprefix("slurm: ")) from error
+        return self
+
+
 class Cluster(Part):
     """One cluster.
 
@@ -61,14 +108,24 @@ class Cluster(Part):
     on_node_loss: Literal["continue", "pause"] = "continue"
     check_s: Positive = 60.0
     node: NodeFacts = NodeFacts()
+    slurm: SlurmTable | None = None
 
     @model_validator(mode="after")
     def _hosts(self) -> Self:
         if self.backend == "ssh" and not self.hosts:
             raise ValueError('backend "ssh" needs hosts = ["node1", …]')
+        if (self.backend == "slurm") != (self.slurm is not None):
+            raise ValueError('backend "slurm" and a table [slurm] with nodes = … belong together')
+        if self.backend == "slurm" and self.hosts:
+            raise ValueError("Slurm chooses the hosts: leave hosts out, or name them as nodelist under [slurm]")
         if len(set(self.hosts)) < len(self.hosts):
             raise ValueError("hosts names a node twice")
         return self
+
+    @property
+    def size(self) -> int:
+        """Nodes of it, or of one of Slurm's allocations."""
+        return self.slurm.nodes if self.slurm else len(self.hosts)
 
     @property
     def reach(self) -> Ssh:

@@ -31,7 +31,8 @@ class JobStatus:
     Attributes:
         exit_code: of the launcher; negative for a signal, None while it runs.
         lost_nodes: nodes of the job that did not answer when it had ended.
-        message: why it ended otherwise than by itself with code 0, as one sentence; "" while it runs or is COMPLETED.
+        message: why it waits, or ended otherwise than by itself with code 0, as one sentence; "" while it runs or is
+            COMPLETED.
     """
 
     state: JobState

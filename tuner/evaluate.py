@@ -37,7 +37,7 @@ class Measured:
         command: the exact command line, "" where nothing was started.
         output: HPL's own standard output; `errors_text` everything the ranks and the launcher said on stderr.
         lost_nodes: nodes that did not answer when the run had failed.
-        cost_s: wall seconds from launch to the end of the process tree.
+        cost_s: wall seconds from launch to the end of the process tree, without waiting in a queue.
         begun_s: when the first panel of each run was heard of, in seconds from launch; fewer where none was.
     """
 
@@ -102,6 +102,8 @@ class Evaluator:
 
         status = self.run_job(self._job(plan, xhpl, directory, walltime_s), heard, stop)
         cost_s = time.monotonic() - began
+        if status.started_at and status.ended_at:
+            cost_s = min(cost_s, (status.ended_at - status.started_at).total_seconds())
         stdout, stderr = paths.read_stdout(), paths.read_stderr()
         return Measured(
             verdict=judge(plan, status, stdout, stderr),
@@ -133,13 +135,14 @@ class Evaluator:
             if witness is not None:
                 environment["LD_PRELOAD"] = str(witness)
         program = xhpl.path if xhpl else self.site.xhpl
+        longest_s = self.site.nodes.longest_s if self.site.nodes else None
         return Job(
             program=(str(program),),
             ranks=plan.ranks,
             threads_per_rank=plan.threads,
             environment=environment,
             directory=directory,
-            walltime_s=walltime_s,
+            walltime_s=min(walltime_s, longest_s) if longest_s else walltime_s,
             binding=plan.launch.binding,
             mpi_parameters=plan.launch.parameters,
             launcher_environment=dict(mpi.environment),

@@ -53,14 +53,14 @@ def survey_nodes(cluster: Cluster, site: Site, shared: Path, *, leave_out: bool 
         raise TunerError(sentence)
     cores = cluster.node.cores or min(node.cores for node in says)
     memory_bytes = int(cluster.node.memory_gib * GIB) if cluster.node.memory_gib else _least_memory(says)
-    nodes = Nodes(tuple(node.node for node in says), cores, memory_bytes, cluster)
+    nodes = Nodes(tuple(node.node for node in says), len(says), cores, memory_bytes, cluster)
     notices = [f"Left out: {sentence}." for sentence in silent]
     return on_nodes(site, nodes, _rpeak(cluster, says, site, cores)), [*notices, *_notices(says, cores)]
 
 
 def on_nodes(site: Site, nodes: Nodes, rpeak: Rpeak) -> Site:
     """A site whose cores and memory are those of its nodes together."""
-    count = len(nodes.names)
+    count = nodes.count
     host = replace(
         site.host,
         hostname=nodes.cluster.name,
@@ -76,7 +76,9 @@ def part(site: Site, number: int, parts: int) -> Site:
     """One of several equal parts of a cluster; nodes that are left over belong to none."""
     if site.nodes is None:
         return site
-    size = len(site.nodes.names) // parts
+    if not site.nodes.names:
+        return site
+    size = site.nodes.count // parts
     return only(site, site.nodes.names[number * size : (number + 1) * size])
 
 
@@ -84,9 +86,9 @@ def only(site: Site, names: tuple[str, ...]) -> Site:
     """The site with some of its nodes."""
     if site.nodes is None:
         return site
-    share = len(names) / len(site.nodes.names)
+    share = len(names) / site.nodes.count
     rpeak = replace(site.rpeak, gflops=site.rpeak.gflops * share, cores=round(site.rpeak.cores * share))
-    return on_nodes(site, replace(site.nodes, names=names), rpeak)
+    return on_nodes(site, replace(site.nodes, names=names, count=len(names)), rpeak)
 
 
 def without(site: Site, lost: Sequence[str]) -> Site:
@@ -97,7 +99,7 @@ def without(site: Site, lost: Sequence[str]) -> Site:
     """
     left = tuple(name for name in site.node_names if name not in lost)
     if not left:
-        raise TunerError("no node is left: repair one and go on with `hpltune tune --resume`")
+        raise TunerError(f"node {', '.join(lost)} failed, and no other is known: go on with `hpltune tune --resume`")
     return only(site, left)
 
 
@@ -111,7 +113,7 @@ def asked(cluster: Cluster, shared: Path | None, mpirun: Path | None) -> tuple[l
 
 def silent_nodes(site: Site) -> tuple[str, ...]:
     """The nodes that do not answer now."""
-    if site.nodes is None:
+    if site.nodes is None or not site.nodes.names:
         return ()
     said = say_all(site.nodes.cluster.reach, site.nodes.names, ("true",), timeout_s=2 * CONNECT_S)
     return tuple(node for node, answer in said.items() if isinstance(answer, UnreachableError))

@@ -17,8 +17,8 @@ class RealCluster:
 
     @property
     def size(self) -> int:
-        """How many nodes there are."""
-        return len(self.cluster.hosts)
+        """How many nodes there are; with Slurm, in one allocation."""
+        return self.cluster.size
 
     @property
     def price_usd(self) -> float | None:
@@ -42,7 +42,7 @@ def check_parallel(parallel: int, real: RealCluster | None) -> None:
             f"--parallel {parallel}: trials at a time on one machine would disturb one another; name a real cluster "
             "with --cluster (simulations have --jobs)"
         )
-    if real is not None and parallel > real.size:
+    if real is not None and not real.cluster.slurm and parallel > real.size:
         raise TunerError(f"--parallel {parallel}: {real.cluster.name} has only {real.size} nodes")
 
 

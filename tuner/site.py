@@ -32,15 +32,19 @@ class Nodes:
     """The nodes of a real cluster.
 
     Attributes:
-        names: in the order ranks fill them.
+        names: in the order ranks fill them; empty where Slurm chooses them.
+        count: of them.
+        longest_s: the most a run may take; None without a limit.
         cores: used on each.
         memory_bytes: free on the fullest of them.
     """
 
     names: tuple[str, ...]
+    count: int
     cores: int
     memory_bytes: int
     cluster: Cluster
+    longest_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ class Site:
 
     def facts(self) -> dict[str, object]:
         """The host as a study keeps it."""
-        nodes = {"nodes": len(self.nodes.names), "node_names": list(self.nodes.names)} if self.nodes else {}
+        nodes = {"nodes": self.nodes.count, "node_names": list(self.nodes.names)} if self.nodes else {}
         return {**self.host.to_dict(), **nodes}
 
     @property
@@ -174,7 +178,7 @@ class Site:
             blas=facts,
             N=N,
             mpis=tuple(mpi.name for mpi in self.mpis),
-            nodes=max(1, len(self.node_names)),
+            nodes=self.nodes.count if self.nodes else 1,
         )
 
     def _rate(self, blas: str) -> float:

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,7 +88,7 @@ def _real(
     resumed = name in {study.name for study in store.studies()}
     workshop = Workshop.open(options, places, listener, leave_out=resumed)
     _introduce(name, options, workshop.site.rpeak, listener, workshop.site.host.physical_cores)
-    with closing_study(name, store):
+    with closing_study(name, store), closing(workshop):
         return tune(options, name, store, workshop, listener, stop)
 
 

@@ -1,5 +1,6 @@
 """What every command that runs HPL needs: the machine, HPL's source, a runner, and built programs."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -20,6 +21,7 @@ from .nodes import part, survey_nodes, without
 from .options import TuneOptions
 from .places import Places
 from .site import Site, survey
+from .slurm_site import slurm_runner, survey_slurm
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,17 @@ class Workshop:
         if options.real_cluster is None:
             return cls(places, site, Evaluator(site, search, source, LocalRunner(starters)))
         cluster = stored_cluster(options.real_cluster)
-        whole, notices = survey_nodes(cluster, site, places.data / "runs", leave_out=leave_out)
+        if cluster.slurm:
+            whole, notices = survey_slurm(cluster, cluster.slurm, site)
+        else:
+            whole, notices = survey_nodes(cluster, site, places.data / "runs", leave_out=leave_out)
         for sentence in notices:
             listener(Notice(sentence))
 
         def runner() -> Runner:
+            if cluster.slurm and whole.nodes:
+                queue_limit_s = options.budget.wall_s or math.inf
+                return slurm_runner(cluster.slurm, whole, starters, queue_limit_s, places.data / "slurm")
             return SshRunner(starters, cluster.reach, cluster.check_s)
 
         return cls.on(whole, options.parallel, places, Evaluator(whole, search, source, runner()), runner)
@@ -75,10 +83,15 @@ class Workshop:
         cls, whole: Site, parallel: int, places: Places, evaluator: Evaluator, runner: Callable[[], Runner]
     ) -> "Workshop":
         """A workshop with so many equal parts of a cluster, each with a runner of its own."""
-        slots = min(parallel, len(whole.node_names))
+        slots = min(parallel, len(whole.node_names)) if whole.node_names else parallel
         sites = [part(whole, number, slots) for number in range(slots)]
         first, *others = (replace(evaluator, site=site, runner=runner()) for site in sites)
         return cls(places, first.site, first, tuple(others), whole, runner)
+
+    def close(self) -> None:
+        """End whatever still runs, and give nodes back."""
+        for evaluator in (self.evaluator, *self.others):
+            evaluator.runner.close()
 
     def without(self, lost: Sequence[str]) -> "Workshop":
         """The workshop on the nodes that are left, in as many parts as before where there are enough.
@@ -88,6 +101,7 @@ class Workshop:
         """
         if self.whole is None or self.runner is None:
             raise TunerError("this machine is the only node")
+        self.close()
         return self.on(without(self.whole, lost), 1 + len(self.others), self.places, self.evaluator, self.runner)
 
     def build(

@@ -20,6 +20,7 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
     (r"Need at least (\d+) processes", r"HPL.dat needs \1 ranks"),
     (r"requested component was not found[\s\S]*?Framework:\s*(\S+)\s+Component:\s*(\S+)",
      r"Open MPI has no component \2 of \1: look at the mpi.* parameters"),
+    (r"lost communication with a remote daemon[\s\S]*?Remote daemon:[^\n]* on node (\S+)", r"mpirun lost node \1"),
     (r"exited on\s+signal 9 \(Killed\)", "a rank was killed (signal 9): often by the kernel for want of memory"),
     (r"exited on\s+signal 4 ", "a rank met an instruction this CPU lacks: the BLAS kernel does not fit it"),
     (r"exited on\s+signal (\d+) \(([^)]+)\)", r"a rank was ended by signal \1 (\2)"),

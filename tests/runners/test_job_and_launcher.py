@@ -134,6 +134,7 @@ CAPTURED = {
     "exit": "ended with",
     "ill": "an instruction this CPU lacks",
     "kill": "a rank was killed",
+    "lost": "mpirun lost node n1",
     "mca": "no component",
     "missing": "cannot find the program",
     "over": "cannot give each rank cores",
