@@ -18,7 +18,7 @@ class Database(ABC):
     Attributes:
         place: what it is called in messages and after --db; never holds a password.
         read_options: execution options of a transaction that only reads, and sees one state of the database.
-        lost_host: what a user is told about a study whose process ran on a host that died.
+        lost_host: ends the sentence about a study that is busy on another host: what to do if that host died.
     """
 
     read_options: ClassVar[Mapping[str, object]]

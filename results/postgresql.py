@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, func, make_url, select, text
 from sqlalchemy.exc import ArgumentError
@@ -42,20 +43,25 @@ _SESSION = """
 SELECT set_config(name, value, false)
 FROM pg_settings JOIN (VALUES
     ('synchronous_commit', 'on'), ('idle_session_timeout', '0'),
-    ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'), ('tcp_keepalives_count', '3')
+    ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'), ('tcp_keepalives_count', '3'),
+    ('tcp_user_timeout', '60000')
 ) AS wanted (name, value) USING (name)
 WHERE name <> 'synchronous_commit' OR setting = 'off'
 """
 """What a session asks of the server, as far as its version knows it: a commit is on disk when it is reported, an idle
 session stays, and a client's host that is gone is noticed after a minute."""
 _LOST = "the connection was lost: everything finished before is kept, go on when the server is there again"
+_CROSSED = "another program changed the same rows: everything finished before is kept, try again"
+_RIGHTS = "{said}: ask its owner for the right to create and change tables there, or use a database of your own"
+_FULL = "the server has no connection left: try again later"
 _STATES = {
     "25006": "it can only be read, as a standby can: give the primary server with --db",
-    "40001": "another program changed the same rows: everything finished before is kept, try again",
-    "40P01": "another program changed the same rows: everything finished before is kept, try again",
-    "42501": "{said}: ask its owner for the right to create and change tables there, or use a database of your own",
+    "3F000": _RIGHTS,
+    "40001": _CROSSED,
+    "40P01": _CROSSED,
+    "42501": _RIGHTS,
     "53100": "the server's disk is full: make room there and go on, everything finished before is kept",
-    "53300": "the server has no connection left: try again later",
+    "53300": _FULL,
     "55P03": "another program is writing to it: end that one or try again",
     "57P01": _LOST,
     "57P02": _LOST,
@@ -63,28 +69,21 @@ _STATES = {
 }
 """SQLSTATE (PostgreSQL's manual, appendix A) and the sentence for the user."""
 _WORDS = {
-    "server closed the connection": _LOST,
-    "connection is lost": _LOST,
-    "connection is closed": _LOST,
-    "could not receive data": _LOST,
-    "could not send data": _LOST,
-    "connection has been closed": _LOST,
+    "server closed the connection|connection (is|has been) (lost|closed)|could not (receive|send) data": _LOST,
     "password authentication failed": "the server refused user or password: correct PGPASSWORD or ~/.pgpass",
     "no password supplied": "the server wants a password: give it with PGPASSWORD or in ~/.pgpass",
-    "pg_hba.conf": "the server lets this user in neither from this host nor in this way: ask who runs it",
-    'FATAL:  role "': "the server knows no such user: give another in the URL, " + SHAPE,
-    'FATAL:  database "': "the server has no database of that name: make it with createdb, or correct the URL",
-    "Connection refused": "no server answers there: start it, or correct host and port in the URL",
-    "No such file or directory": "no server answers there: start it, or correct host and port in the URL",
-    "No route to host": "no server answers there: start it, or correct host and port in the URL",
-    "timeout expired": "no server answers there: start it, or correct host and port in the URL",
+    "pg_hba[.]conf": "the server lets this user in neither from this host nor in this way: ask who runs it",
+    'role ".*" does not exist': "the server knows no such user: give another in the URL, " + SHAPE,
+    'database ".*" does not exist': "the server has no such database: make it with createdb, or correct the URL",
+    "Connection refused|on socket .* No such file|No route to host|Network is unreachable|timeout expired": (
+        "no server answers there: start it, or correct host and port in the URL"
+    ),
     "failed to resolve host": "the host's name is not known: correct it in the URL",
     "starting up": "the server is starting: try again in a moment",
     "shutting down": "the server is being stopped: try again when it is there again",
-    "too many clients": "the server has no connection left: try again later",
-    "remaining connection slots": "the server has no connection left: try again later",
+    "too many clients|too many connections|remaining connection slots": _FULL,
 }
-"""Parts of what libpq says where it gives no SQLSTATE, which is while it connects."""
+"""What libpq says where it gives no SQLSTATE, which is while it connects, as regular expressions."""
 
 
 class PostgresqlDatabase(Database):
@@ -95,7 +94,7 @@ class PostgresqlDatabase(Database):
     """
 
     read_options: ClassVar = {"isolation_level": "REPEATABLE READ"}
-    lost_host: ClassVar = "; if that host died, the server notices within a minute"
+    lost_host: ClassVar = "; if that host died, the server notices after a minute"
 
     def __init__(self, url: str, busy_s: float) -> None:
         parsed = _parsed(url)
@@ -137,12 +136,14 @@ class PostgresqlDatabase(Database):
 
     def meaning(self, error: BaseException) -> str:
         """As the contract."""
-        said = " ".join(str(error).partition("\n")[0].split("  "))
-        state = getattr(error, "sqlstate", None)
-        words = (meaning for sign, meaning in _WORDS.items() if sign in str(error))
-        return _STATES.get(state or "", next(words, "{said}")).format(said=said)
+        said = " ".join(str(error).partition("\n")[0].split())
+        by_state = _STATES.get(getattr(error, "sqlstate", None) or "")
+        by_words = (meaning for sign, meaning in _WORDS.items() if re.search(sign, str(error)))
+        return (by_state or next(by_words, "{said}")).format(said=said)
 
-    def _connect(self, dialect: Dialect, _record: object, arguments: Any, options: Any) -> DBAPIConnection:
+    def _connect(
+        self, dialect: Dialect, _record: object, arguments: list[object], options: dict[str, object]
+    ) -> DBAPIConnection:
         give_up_at = time.monotonic() + self._away_s
         while True:
             try:
@@ -150,7 +151,7 @@ class PostgresqlDatabase(Database):
             except dialect.loaded_dbapi.OperationalError:
                 if time.monotonic() >= give_up_at:
                     raise
-                time.sleep(0.2)
+                time.sleep(0.5)
 
     def _prepare(self, connection: DBAPIConnection, _record: object) -> None:
         cursor = connection.cursor()

@@ -87,7 +87,8 @@ class Server:
 
     def administer(self, *statements: LiteralString, database: str = "postgres") -> Sequence[tuple[object, ...]]:
         """Run statements as the superuser; the rows of the last one."""
-        with closing(psycopg.connect(self.superuser(database), autocommit=True)) as connection:
+        kept = "-c synchronous_commit=on"
+        with closing(psycopg.connect(self.superuser(database), autocommit=True, options=kept)) as connection:
             for statement in statements:
                 rows = connection.execute(statement)
             return rows.fetchall() if rows.description else []

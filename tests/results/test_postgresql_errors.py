@@ -63,7 +63,7 @@ def test_a_host_that_is_not_known() -> None:
 
 def test_a_database_that_is_missing(server: Server) -> None:
     assert sentence(server.url("none")).endswith(
-        "the server has no database of that name: make it with createdb, or correct the URL"
+        "the server has no such database: make it with createdb, or correct the URL"
     )
 
 
