@@ -22,7 +22,7 @@ ROLE, PASSWORD = "tuner", "s3cret/@:?"
 # Commits do not reach the log at once unless the store asks for it; what is not synced survives a killed server.
 SETTINGS = (
     "fsync=off", "full_page_writes=off", "synchronous_commit=off", "max_wal_size=64MB", "shared_buffers=16MB",
-    "deadlock_timeout=100ms",
+    "deadlock_timeout=2s",
 )  # fmt: skip
 READY_S = 30.0
 

@@ -6,7 +6,8 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -184,15 +185,25 @@ def test_a_lock_that_another_program_holds(server: Server, url: str) -> None:
         assert store.begin(begun()) == 4
 
 
+def as_soon_as_it_waits(server: Server, act: Callable[[], object]) -> threading.Thread:
+    """Act once a session waits for a lock."""
+
+    def watch() -> None:
+        while server.administer("SELECT count(*) FROM pg_locks WHERE NOT granted") == [(0,)]:
+            time.sleep(0.01)
+        act()
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    return watching
+
+
 def test_a_deadlock_keeps_what_was_finished(server: Server, url: str) -> None:
     with closing(psycopg.connect(server.superuser(name_of(url)))) as holder, Store.open(url) as store:
         holder.execute("SET deadlock_timeout = '1min'")
         holder.execute(LOCKS_TRIALS)
-        crossing = threading.Timer(0.1, lambda: holder.execute("SELECT 1 FROM studies FOR UPDATE"))
-        crossing.start()
-        with pytest.raises(
-            ResultsError, match="another program changed the same rows: everything finished before is k"
-        ):
+        crossing = as_soon_as_it_waits(server, lambda: holder.execute("SELECT 1 FROM studies FOR UPDATE"))
+        with pytest.raises(ResultsError, match="another program changed the same rows: everything finished"):
             store.begin(begun())
         crossing.join()
         holder.rollback()
@@ -200,18 +211,11 @@ def test_a_deadlock_keeps_what_was_finished(server: Server, url: str) -> None:
 
 
 def test_a_connection_that_is_cut_in_the_middle_of_a_write(server: Server, url: str) -> None:
+    cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tuner'"
     with closing(psycopg.connect(server.superuser(name_of(url)))) as holder, Store.open(url) as store:
         holder.execute(LOCKS_TRIALS)
-
-        def cut() -> None:
-            query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tuner'"
-            server.administer(query)
-
-        cutting = threading.Timer(0.1, cut)
-        cutting.start()
-        with pytest.raises(
-            ResultsError, match="the connection was lost: everything finished before is kept, go on when"
-        ):
+        cutting = as_soon_as_it_waits(server, lambda: server.administer(cut))
+        with pytest.raises(ResultsError, match="the connection was lost: everything finished before is kept"):
             store.begin(begun())
         cutting.join()
         holder.rollback()
