@@ -16,6 +16,7 @@ from results.statistics import rank
 from results.store import Store
 from runners.errors import RunnerError
 
+from .database import open_store
 from .errors import TunerError
 from .evaluate import Measured
 from .events import Listener, Notice, TrialEnded, TrialProgress, TrialStarted
@@ -47,7 +48,7 @@ class RunRequest:
     kernel: str | None
     repeats: int
     walltime_s: float
-    db: Path | None
+    db: str | None
     as_json: bool
     oversubscribe: bool = False
 
@@ -61,7 +62,7 @@ def run_file(request: RunRequest) -> int:
     console = output(stderr=request.as_json)
     dat, text = read_dat(request.file)
     places = Places.of_user()
-    with Store.open(request.db or places.database) as store, listening(told) as stop, display(console) as listener:
+    with open_store(request.db, places) as store, listening(told) as stop, display(console) as listener:
         for caution in dat.cautions:
             listener(Notice(f"Caution: {request.file}: {caution}."))
         if dat.device != DEVICE_STDOUT:

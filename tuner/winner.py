@@ -33,12 +33,12 @@ class Written:
         return {name: value for name, value in asdict(self).items() if name != "sentences"}
 
 
-def write_winner(folder: Path, outcome: Outcome, store: Store, db: Path | None) -> Written:
+def write_winner(folder: Path, outcome: Outcome, store: Store, db: str) -> Written:
     """Write the files of a study's best configuration.
 
     Args:
         folder: made where it is missing; files of an earlier writing are replaced.
-        db: the database where it is not the user's own, for the command.
+        db: the option that names the store, for commands; "" where it is the user's own.
 
     Raises:
         TunerError: a file cannot be written.
@@ -49,7 +49,7 @@ def write_winner(folder: Path, outcome: Outcome, store: Store, db: Path | None) 
     dat, command = folder / "HPL.dat", folder / "command.sh"
     write_text(dat, best.hpl_dat)
     if best.simulated:
-        seeded = f"hpltune tune --from-simulation {outcome.study}"
+        seeded = f"hpltune tune --from-simulation {outcome.study}{db}"
         told = (f"HPL.dat of the best, for a real cluster: {dat}", f"Start a real study from it with\n  {seeded}")
         return Written(str(dat), "", None, None, told)
     ran_in = shlex.quote(best.directory)
@@ -64,8 +64,7 @@ def write_winner(folder: Path, outcome: Outcome, store: Store, db: Path | None) 
     if outcome.full is not None and best.hpl is not None:
         full = folder / "HPL-full.dat"
         write_text(full, render(HplDat.of(replace(best.hpl, N=outcome.full.N))))
-        database = f" --db {shlex.quote(str(db))}" if db else ""
-        confirm = f"hpltune run {shlex.quote(str(full))} --like {outcome.study}#{best.number}{database}"
+        confirm = f"hpltune run {shlex.quote(str(full))} --like {outcome.study}#{best.number}{db}"
         full_dat = str(full)
         sentences.append(f"HPL.dat for the whole memory: {full}")
     return Written(str(dat), str(command), full_dat, confirm, tuple(sentences))
