@@ -21,7 +21,7 @@ done
 say memory_kib "$(sed -n 's/^MemAvailable:[[:space:]]*\([0-9]*\) kB/\1/p' /proc/meminfo)"
 for interface in /sys/class/net/*; do say interface "${interface##*/}"; done
 [ -n "$1" ] && [ -r "$1" ] && say token "$(cat "$1")"
-[ -n "$2" ] && [ -x "$2" ] && say mpi "$("$2" --version 2>/dev/null | tr '\n' ' ')"
+[ -n "$2" ] && [ -x "$2" ] && say mpi "$("$2" --version 2>/dev/null | head -n 2 | tr '\n' ' ')"
 exit 0
 """
 """$1: a file that a shared file system shows, $2: an MPI launcher."""
@@ -93,7 +93,7 @@ def parse_says(node: str, text: str) -> NodeSays:
         memory_bytes=int(memory) * 1024 if memory.isdecimal() else 0,
         interfaces=tuple(name for name in said.get("interface", []) if name not in {"lo", "*"}),
         token=one("token"),
-        mpi=" ".join(one("mpi").split()),
+        mpi=" ".join(one("mpi").partition("Report bugs")[0].split()),
     )
 
 

@@ -183,7 +183,7 @@ def _rpeak(cluster: Cluster, says: Sequence[NodeSays], site: Site, cores: int) -
             f"({site.host.cpu_model}): say what a node can do with rpeak_gflops under [node] in the cluster file"
         )
     gflops = site.rpeak.gflops / site.rpeak.cores * count * cores
-    sentence = f"Rpeak = {count} nodes x {cores} cores like this host's = {gflops:.4g} GFLOPS; --rpeak overrules it."
+    sentence = f"Rpeak = {count} nodes x {cores} of this host's cores = {gflops:.4g} GFLOPS; --rpeak overrules it."
     return replace(site.rpeak, gflops=gflops, cores=count * cores, reasoning=(sentence,))
 
 
@@ -193,7 +193,8 @@ def _least_memory(says: Sequence[NodeSays]) -> int:
 
 def _notices(says: Sequence[NodeSays], cores: int) -> list[str]:
     memories = [node.memory_bytes for node in says]
-    notices = [f"{len(says)} nodes with {cores} cores and at least {gibibytes(min(memories))} free each."]
+    each = "1 core" if cores == 1 else f"{cores} cores"
+    notices = [f"{len(says)} nodes with {each} and at least {gibibytes(min(memories))} free each."]
     uneven = [node.node for node in says if node.cores != cores]
     if uneven:
         notices.append(f"Caution: {', '.join(uneven)} have another number of cores: {cores} a node are used.")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import threading
 import time
@@ -89,6 +90,17 @@ def test_a_study_runs_on_all_nodes_and_its_winner_can_be_run_again(hpltune: OnHe
     assert [record["hosts"] for record in searched] == ["h1,h2", "h1,h2"]
     again = hpltune("run", best["hpl_dat"], "--like", "two")
     assert again.returncode == 0, again.stdout + again.stderr
+
+
+def test_the_commands_of_the_readme_work_on_a_cluster(hpltune: OnHead, cluster: Path) -> None:
+    cluster.rename(cluster.with_name("my-cluster.toml"))
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    commands = re.findall(r"^\s*\./hpltune (.* my-cluster\.toml.*)$", readme, re.MULTILINE)
+    assert len(commands) >= 2
+    for command in commands:
+        shorter = (*FAST, "--trials", "1") if command.startswith("tune") else ()
+        done = hpltune(*command.split(), *shorter)
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
 
 
 def test_a_node_that_is_lost_is_taken_out_and_the_study_goes_on(hpltune: OnHead, lab: HostsLab, home: Path) -> None:
