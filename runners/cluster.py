@@ -103,7 +103,7 @@ class Cluster(Part):
     name: str = Field(pattern=r"^[\w.-]+$")
     backend: Literal["ssh", "slurm"]
     hosts: tuple[Host, ...] = ()
-    ssh: tuple[str, ...] = Field(("ssh",), min_length=1)
+    ssh: tuple[str, ...] = Field(default=("ssh",), min_length=1)
     interfaces: tuple[Interface, ...] = ()
     on_node_loss: Literal["continue", "pause"] = "continue"
     check_s: Positive = 60.0
