@@ -20,6 +20,7 @@ from .loop import FINALISTS, SEARCHED, Loop
 from .objective import Objective
 from .options import TuneOptions
 from .pilot import pilot, run_time, samples_of
+from .ping_pong import tell_messages
 from .plan import parse_layout
 from .problem_size import SMALLEST_N, STEP, Extrapolation, Sample, affordable_n, extrapolate, launch_s
 from .site import Site
@@ -91,6 +92,7 @@ def tune(
     _size(loop, options, site, earlier, text)
     loop.session = 1 + max((record.session for record in earlier), default=-1)
     loop.ladder = _ladder(loop, site)
+    tell_messages(loop, site)
     engine = make_engine(options.engine, loop.space, options.seed, {"points": options.points, "probes": probes(site)})
     first = tell_known(options, loop, engine)
     tell_earlier(loop, engine, earlier)
