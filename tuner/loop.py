@@ -22,7 +22,7 @@ from .evaluate import Evaluator
 from .events import Listener, Notice, PhaseStarted, TrialEnded
 from .judge import Fault
 from .ladder import outcome_of, outcomes_of, small_n
-from .launch import Watched, labels, reached, together
+from .launch import Watched, hpl_order, labels, reached, together
 from .objective import Objective
 from .plan import PlanError, Scalar, TrialPlan, plan
 from .prospects import Prospects
@@ -161,32 +161,35 @@ class Loop:
         Raises:
             results.errors.ResultsError: as `trial`.
         """
+        plans = [self._plan_or_fault(params, rung) for params in points]
         records: dict[int, TrialRecord] = {}
-        planned: list[Planned] = []
-        numbers = []
-        for params in points:
+        planned: dict[int, Planned] = {}
+        for number in hpl_order(plans):
+            params, one = points[number], plans[number]
             begun = started(self.study, params, kind, self.space.key(params), self.session)
             begun = replace(begun, number=self.store.begin(begun))
-            numbers.append(begun.number)
-            try:
-                trial_plan = self._planned(params, rung)
-                planned.append(Planned(replace(begun, part=_part(trial_plan, params, rung)), trial_plan))
-            except (PlanError, HplError) as error:
-                records[begun.number] = self._commit(rejected(begun, Fault(Invalidity.CONSTRAINTS, str(error))))
-        expected_s = None if self.expected_s is None else self.expected_s * rung.operations
-        records |= {record.number: record for record in self._launched(planned, expected_s)}
-        return [records[number] for number in numbers]
+            if isinstance(one, Fault):
+                records[number] = self._commit(rejected(begun, one))
+            else:
+                planned[number] = Planned(replace(begun, part=_part(one, params, rung)), one)
+        if planned:
+            expected_s = None if self.expected_s is None else self.expected_s * rung.operations
+            records |= zip(planned, self._launched(list(planned.values()), expected_s), strict=True)
+        return [records[number] for number in range(len(points))]
 
     def _launched(self, planned: Sequence[Planned], expected_s: float | None) -> list[TrialRecord]:
-        shared = together([one.plan for one in planned]) if planned else None
-        if shared is None:
-            return [record for one in planned for record in self._launched([one], expected_s)]
-        planned = sorted(planned, key=lambda one: shared.runs.index(one.plan.runs[0]))
-        records = [self._commit(record) for record in self._measured(planned, shared, expected_s)]
+        """Run what shares a launch, in HPL's order, and commit the records; what HPL did not come to again alone."""
+        records = [self._commit(record) for record in self._measured(planned, expected_s)]
         for one in planned[len(records) :]:
             over = self.stop.requested or self.meter.out_of_time(0.0)
             records += [self._commit(not_reached(one.begun))] if over else self._launched([one], expected_s)
         return records
+
+    def _plan_or_fault(self, params: Mapping[str, Scalar], rung: Rung) -> TrialPlan | Fault:
+        try:
+            return self._planned(params, rung)
+        except (PlanError, HplError) as error:
+            return Fault(Invalidity.CONSTRAINTS, str(error))
 
     def _planned(self, params: Mapping[str, Scalar], rung: Rung) -> TrialPlan:
         if rung.fidelity is Fidelity.SMALL:
@@ -194,16 +197,17 @@ class Loop:
         whole = plan(params, self.evaluator.site)
         return whole if rung == FULL else replace(whole, stop_at=rung.part)
 
-    def _measured(self, planned: Sequence[Planned], shared: TrialPlan, expected_s: float | None) -> list[TrialRecord]:
+    def _measured(self, planned: Sequence[Planned], expected_s: float | None) -> list[TrialRecord]:
         """The records of a launch, of the runs that HPL came to; all of them where the user ended it."""
+        shared = together([one.plan for one in planned])
+        if shared is None:
+            planned, shared = planned[:1], planned[0].plan
         first = planned[0].begun
         may_end = first.kind is Kind.SEARCH and len(planned) == 1
         run = Watched(
             kind=first.kind,
-            trials=[
-                (one.begun.number, text)
-                for one, text in zip(planned, labels([each.plan for each in planned]), strict=True)
-            ],
+            numbers=[one.begun.number for one in planned],
+            labels=labels([one.plan for one in planned]),
             listener=self.listener,
             stop=self.stop,
             clock=self.meter.clock,

@@ -44,8 +44,9 @@ def tell_messages(loop: Loop, site: Site) -> None:
         loop.listener(Notice(f"Ping-pong between two ranks failed, so how long messages take is not known: {error}."))
         return
     if found is not None:
-        rate = f"{1e-9 * found.bytes_s:.2g} GB/s"
-        loop.listener(Notice(f"Ping-pong between two ranks: {found.latency_us:.2g} us, {rate}."))
+        figures = (found.latency_us, 1e-9 * found.bytes_s)
+        latency, rate = (f"{one:.0f}" if one >= 10 else f"{one:.2g}" for one in figures)
+        loop.listener(Notice(f"Ping-pong between two ranks: {latency} us, {rate} GB/s."))
 
 
 def _timed(loop: Loop, asked: TrialPlan, program: Xhpl, limit_s: float) -> Messages | None:
