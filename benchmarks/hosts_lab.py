@@ -141,7 +141,8 @@ class LabLauncher:
             argv += ["-x", f"{name}={value}"]
         return [*argv, "-H", hosts, "-np", str(job.ranks), *job.program]
 
-    def explain(self, exit_code: int, stderr: str) -> str:
+    def explain(self, job: Job, exit_code: int, stderr: str) -> str:
+        del job
         last = [line for line in stderr.splitlines() if line.strip(" -") and not line.startswith("hpltune-")]
         return f"mpirun ended with code {exit_code}: {shlex.quote(last[-1]) if last else 'it said nothing'}"
 

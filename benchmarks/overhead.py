@@ -160,7 +160,7 @@ def _site() -> Site:
     return Site(
         host=host_facts(),
         rpeak=Rpeak(1000.0, CORES, 2.0, 32, "", ()),
-        mpi=Mpi("openmpi", "4.1", Path("/mpicc"), Path("/mpirun"), (), "made up"),
+        mpis=(Mpi("openmpi", "4.1", Path("/mpicc"), Path("/mpirun"), (), "made up"),),
         blas=tuple(Blas(library.blas, library.family, (library,)) for library in libraries),
         probes={},
     )

@@ -13,6 +13,9 @@ from .search import SearchPaths
 
 ADVICE = "`hpltune setup` installs it, or load your module and try again"
 
+SUFFIXES = ("", ".openmpi", ".mpich")
+"""What Debian adds to the names of wrappers and launchers, so that several libraries can be installed."""
+
 
 class ToolchainError(HplError):
     """MPI or the compiler is missing or does not work."""
@@ -23,7 +26,7 @@ class Mpi:
     """One MPI library: its compiler wrapper and its launcher.
 
     Attributes:
-        name: "openmpi" or "mpich".
+        name: "openmpi", "mpich" or "intelmpi".
         environment: variables it needs when it runs from a private prefix.
         origin: where it was found.
     """
@@ -49,13 +52,14 @@ def find_mpis(search: SearchPaths) -> tuple[Mpi, ...]:
     problems: list[str] = []
     found: dict[Path, Mpi] = {}
     for folder, environment, origin in _places(search):
-        mpicc, mpirun = folder / "mpicc", folder / "mpirun"
-        if not mpirun.exists() or not mpicc.exists():
-            continue
-        try:
-            found.setdefault(mpirun.resolve(), _identified(mpicc, mpirun, environment, origin))
-        except ToolchainError as error:
-            problems.append(str(error))
+        for suffix in SUFFIXES:
+            mpicc, mpirun = folder / f"mpicc{suffix}", folder / f"mpirun{suffix}"
+            if not mpirun.exists() or not mpicc.exists() or mpirun.resolve() in found:
+                continue
+            try:
+                found[mpirun.resolve()] = _identified(mpicc, mpirun, environment, origin)
+            except ToolchainError as error:
+                problems.append(str(error))
     if not found:
         raise ToolchainError(problems[0] if problems else f"no MPI was found (mpicc and mpirun): {ADVICE}")
     return tuple(found.values())
@@ -104,9 +108,12 @@ def _places(search: SearchPaths) -> Iterator[tuple[Path, dict[str, str], str]]:
 def _identified(mpicc: Path, mpirun: Path, environment: dict[str, str], origin: str) -> Mpi:
     said = _say([str(mpirun), "--version"], {**os.environ, **environment})
     open_mpi = re.search(r"Open(?: MPI|RTE)\D*(\d+\.\d+\S*)", said)
+    intel = re.search(r"Intel\(R\) MPI Library.*?Version (\d+\.\d+\S*)", said)
     mpich = re.search(r"(?:HYDRA|Version:)\D*(\d+\.\d+\S*)", said)
     if open_mpi:
         name, version = "openmpi", open_mpi[1]
+    elif intel:
+        name, version = "intelmpi", intel[1]
     elif mpich:
         name, version = "mpich", mpich[1]
     else:

@@ -15,7 +15,7 @@ COLUMNS: dict[str, type[Cell]] = {
     "started_at": str, "ended_at": str,
     "library": str, "library_version": str, "library_kernel": str, "library_threads": int,
     "key": str, "command": str, "directory": str, "xhpl_key": str,
-    "simulated": bool, "part": float, "session": int,
+    "simulated": bool, "part": float, "session": int, "hosts": str,
 }  # fmt: skip
 """Names and types in their order; later versions only append."""
 
@@ -35,4 +35,5 @@ def flat(record: TrialRecord) -> dict[str, Cell]:
     if record.observed is not None:
         row["library"], row["library_version"] = record.observed.library, record.observed.version
         row["library_kernel"], row["library_threads"] = record.observed.kernel, record.observed.threads
+        row["hosts"] = ",".join(record.observed.hosts)
     return row

@@ -56,10 +56,15 @@ class Lease:
         return f"{self.host}|{self.boot_id}|{self.pid}|{self.started}"
 
     @property
+    def of_this_host(self) -> bool:
+        """Whether its process is or was on this host, as far as names tell."""
+        return self.host == platform.node()
+
+    @property
     def alive(self) -> bool:
         """Whether another process than this one holds it and still runs; processes of other hosts count as living."""
         if self == Lease.mine():
             return False
-        if self.host != platform.node():
+        if not self.of_this_host:
             return True
         return self.boot_id == _boot_id() and _started(self.pid) == self.started

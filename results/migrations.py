@@ -7,8 +7,9 @@ A released migration is never changed; what it made is kept as a database file i
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
-from sqlalchemy import Connection, Engine, LargeBinary, inspect, text
+from sqlalchemy import Connection, LargeBinary, inspect, text
 
+from .database import Database
 from .errors import ResultsError
 
 MARKER = "hpltune_migrations"
@@ -64,45 +65,44 @@ def m002_parts_and_sessions(connection: Connection) -> None:
 MIGRATIONS: Sequence[Callable[[Connection], None]] = (m001_studies_trials_outputs, m002_parts_and_sessions)
 
 
-def applied(connection: Connection) -> list[str]:
+def applied(connection: Connection, place: str) -> list[str]:
     """Names of the migrations a database has had, oldest first; reads only.
+
+    Args:
+        place: what the database is called in messages.
 
     Raises:
         ResultsError: the database belongs to another program, or was written by a newer hpltune.
     """
     tables = set(inspect(connection).get_table_names())
-    database = connection.engine.url.database
     if MARKER not in tables:
         if tables:
             raise ResultsError(
-                f"{database} is not a database of hpltune: it holds {', '.join(sorted(tables)[:3])}; "
-                "give another file with --db"
+                f"{place} is not a database of hpltune: it holds {', '.join(sorted(tables)[:3])}; "
+                "give another with --db"
             )
         return []
     names = list(connection.execute(text(f"SELECT name FROM {MARKER} ORDER BY number")).scalars())  # noqa: S608 - constant
     known = [migration.__name__ for migration in MIGRATIONS]
     if names != known[: len(names)]:
         raise ResultsError(
-            f"{database} was written by a newer hpltune (its schema is {len(names)}, this hpltune knows up to "
-            f"{len(known)}): update hpltune, or give another file with --db"
+            f"{place} was written by a newer hpltune (its schema is {len(names)}, this hpltune knows up to "
+            f"{len(known)}): update hpltune, or give another with --db"
         )
     return names
 
 
-def migrate(engine: Engine) -> None:
+def migrate(database: Database) -> None:
     """Bring a database to the current schema; each step is applied once, also with two processes at it.
-
-    Args:
-        engine: its transactions lock the database as soon as they begin, unless their option `reading` is set.
 
     Raises:
         ResultsError: as `applied`; the database is untouched then.
     """
-    with engine.connect().execution_options(reading=True) as connection:
-        had = len(applied(connection))
+    with database.reading() as connection:
+        had = len(applied(connection, database.place))
     for number, migration in enumerate(MIGRATIONS[had:], start=had + 1):
-        with engine.begin() as connection:
-            if len(applied(connection)) < number:
+        with database.migrating() as connection:
+            if len(applied(connection, database.place)) < number:
                 _apply(connection, number, migration)
 
 

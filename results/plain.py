@@ -9,5 +9,5 @@ def finite(figure: float | None) -> float | None:
 
 
 def unicode_text(text: str) -> str:
-    r"""The text, with lone surrogates (from odd file names) written as their escape `\udc80`."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    r"""The text, with what not every database can hold as its escape: `\udc80` (odd file names), `\x00` (garbage)."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", r"\x00")

@@ -1,7 +1,8 @@
 """Records to rows and back.
 
 Two things are changed on the way in, so that no trial is lost to them: a figure that is infinite or not a number is
-missing, and what is no Unicode text (a lone surrogate from an odd file name) is written as its escape.
+missing, and what some database cannot hold as text (a lone surrogate from an odd file name, NUL) is written as its
+escape. What a trial read and printed is kept as it is.
 """
 
 import json
@@ -23,12 +24,14 @@ _FIGURES = ("time_s", "gflops", "residual", "cost_s")
 _PLAIN = ("number", "ranks", "threads", "passed", "part", "session")
 _HPL_NAMES = tuple(column.name for column in HPL_COLUMNS)
 _STUDY_JSON = ("options", "host", "versions")
+_STUDY_TEXTS = ("name", "space_name", "space_text", "engine")
 
 
 def study_row(study: Study) -> dict[str, Any]:
     """The row of a study, without its owner."""
     row = {field.name: getattr(study, field.name) for field in fields(Study)}
     row.update({name: _json(dict(row[name])) for name in _STUDY_JSON})
+    row.update({name: unicode_text(row[name]) for name in _STUDY_TEXTS})
     return {**row, "created_at": _time_text(study.created_at)}
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
+from typing import ClassVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import DBAPIError
 
+from .database import Database
 from .errors import ResultsError
 
 _MEANINGS = {
@@ -26,12 +26,58 @@ _MEANINGS = {
 """Parts of SQLite's own messages (the table in its `main.c`) and the sentence for the user."""
 
 
-def sqlite_engine(path: Path, busy_s: float) -> Engine:
-    """An engine on a database file; changes nothing in it.
+class SqliteDatabase(Database):
+    """A database in a file."""
 
-    Args:
-        busy_s: seconds a transaction waits for another program to end its own.
-    """
+    read_options: ClassVar = {"reading": True}
+
+    def __init__(self, path: Path, busy_s: float) -> None:
+        super().__init__(_engine(path, busy_s), str(path))
+        self._path = path
+        self._busy_s = busy_s
+
+    def check(self, *, create: bool) -> None:
+        """As the contract; with `create` the folder is made."""
+        path = self._path
+        if path.is_dir():
+            raise ResultsError(f"{path} is a folder, not a database: give a file with --db")
+        if path.exists():
+            return
+        if not create:
+            raise ResultsError(f"there is no database {path}: `hpltune tune` makes one, or name another with --db")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ResultsError(f"cannot make {path.parent} for the database: {error.strerror}") from error
+
+    def settle(self) -> None:
+        """Let readers and one writer work at the same time; the database remembers it.
+
+        Where the file system cannot do it SQLite stays with its rollback journal, which is as safe. The change needs
+        the database for itself and does not wait for it, unlike transactions, so this does.
+        """
+        give_up_at = time.monotonic() + self._busy_s
+        with self.in_sentences(), closing(self.engine.raw_connection()) as connection:
+            cursor = connection.cursor()
+            while cursor.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+                try:
+                    cursor.execute("PRAGMA journal_mode = WAL")
+                    return
+                except sqlite3.OperationalError as error:
+                    if "locked" not in str(error) or time.monotonic() > give_up_at:
+                        raise
+                    time.sleep(0.01)
+
+    def meaning(self, error: BaseException) -> str:
+        """As the contract."""
+        said = str(error)
+        for sign, meaning in _MEANINGS.items():
+            if sign in said:
+                return meaning.format(holders=_holders(self._path) if "{" in meaning else "")
+        return said
+
+
+def _engine(path: Path, busy_s: float) -> Engine:
     engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": busy_s})
 
     @event.listens_for(engine, "connect")
@@ -46,59 +92,6 @@ def sqlite_engine(path: Path, busy_s: float) -> Engine:
         connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
     return engine
-
-
-def use_write_ahead_log(engine: Engine, busy_s: float) -> None:
-    """Let readers and one writer work at the same time; the database remembers it.
-
-    Where the file system cannot do it SQLite stays with its rollback journal, which is as safe. The change needs the
-    database for itself and does not wait for it, unlike transactions, so this does, up to `busy_s` seconds.
-    """
-    give_up_at = time.monotonic() + busy_s
-    with closing(engine.raw_connection()) as connection:
-        cursor = connection.cursor()
-        while cursor.execute("PRAGMA journal_mode").fetchone() != ("wal",):
-            try:
-                cursor.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > give_up_at:
-                    raise
-                time.sleep(0.01)
-
-
-def check_place(path: Path, *, create: bool) -> None:
-    """Make sure that a database can be at `path`, and make its folder.
-
-    Raises:
-        ResultsError: it is a folder, is missing and `create` is False, or its folder cannot be made.
-    """
-    if path.is_dir():
-        raise ResultsError(f"{path} is a folder, not a database: give a file with --db")
-    if path.exists():
-        return
-    if not create:
-        raise ResultsError(f"there is no database {path}: `hpltune tune` makes one, or name another with --db")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ResultsError(f"cannot make {path.parent} for the database: {error.strerror}") from error
-
-
-@contextmanager
-def in_sentences(path: Path) -> Iterator[None]:
-    """Turn what the database driver raises into one sentence."""
-    try:
-        yield
-    except (DBAPIError, sqlite3.Error) as error:
-        raise ResultsError(_sentence(path, str(getattr(error, "orig", error)))) from error
-
-
-def _sentence(path: Path, said: str) -> str:
-    for sign, meaning in _MEANINGS.items():
-        if sign in said:
-            return f"database {path}: {meaning.format(holders=_holders(path) if '{' in meaning else '')}"
-    return f"database {path}: {said}"
 
 
 def _holders(path: Path) -> str:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Connection, Engine, RowMapping, delete, func, insert, select, update
+from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
+from .database import Database
 from .errors import ResultsError, StudyBusyError
 from .lease import Lease
 from .migrations import migrate
 from .record import Invalidity, Kind, Study, StudyState, TrialRecord, TrialState
 from .rows import output_row, study_of, study_row, trial_of, trial_row
 from .schema import OUTPUTS, STUDIES, TRIALS
-from .sqlite import check_place, in_sentences, sqlite_engine, use_write_ahead_log
+from .sqlite import SqliteDatabase
 
 BUSY_S = 10.0
 """Seconds a write waits for another program to finish its own."""
@@ -28,36 +29,38 @@ class Store:
 
     Each write is one transaction that is on disk when the method returns; where it raises, nothing of it is. Several
     processes may use one database; one study is written by one process at a time, which holds its lease. Every method
-    raises ResultsError with a sentence where the database is locked, full, read-only or damaged.
+    raises ResultsError with a sentence where the database is locked, full, read-only, damaged or gone.
+
+    Attributes:
+        place: what the database is called in messages and after --db; never holds a password.
     """
 
-    def __init__(self, engine: Engine, path: Path) -> None:
-        self._engine = engine
-        self.path = path
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.place = database.place
 
     @classmethod
-    def open(cls, path: Path, *, create: bool = True, busy_s: float = BUSY_S) -> Self:
-        """Open a SQLite database and bring it to the current schema.
+    def open(cls, place: Path | str, *, create: bool = True, busy_s: float = BUSY_S) -> Self:
+        """Open a database and bring it to the current schema.
 
         Args:
-            path: the file.
-            create: make it, with its folder, where it is missing.
+            place: the file of a SQLite database, or the URL of one of PostgreSQL.
+            create: make what is missing: the file with its folder, the tables on a server.
             busy_s: seconds a write waits for another program to finish its own.
 
         Raises:
-            ResultsError: it is missing, not ours, newer than this program, or cannot be read or written; an existing
-                file is unchanged then.
+            ResultsError: it is missing, not ours, newer than this program, or cannot be reached, read or written; it
+                is unchanged then.
         """
-        check_place(path, create=create)
-        engine = sqlite_engine(path, busy_s)
+        database = _database(place, busy_s)
         try:
-            with in_sentences(path):
-                migrate(engine)
-                use_write_ahead_log(engine, busy_s)
+            database.check(create=create)
+            migrate(database)
+            database.settle()
         except ResultsError:
-            engine.dispose()
+            database.close()
             raise
-        return cls(engine, path)
+        return cls(database)
 
     def __enter__(self) -> Self:
         return self
@@ -69,7 +72,7 @@ class Store:
 
     def close(self) -> None:
         """Give the database back; what is stored stays."""
-        self._engine.dispose()
+        self._database.close()
 
     def create_study(self, study: Study) -> None:
         """Store a new study and take its lease.
@@ -77,10 +80,13 @@ class Store:
         Raises:
             ResultsError: the name is taken.
         """
-        with self._writing() as connection:
-            if connection.execute(select(STUDIES.c.name).where(STUDIES.c.name == study.name)).first():
-                raise ResultsError(f"study {study.name} exists already: choose another --study, or go on with --resume")
-            connection.execute(insert(STUDIES).values(**study_row(study), owner=str(Lease.mine())))
+        with self._database.writing() as connection:
+            try:
+                connection.execute(insert(STUDIES).values(**study_row(study), owner=str(Lease.mine())))
+            except IntegrityError as error:
+                raise ResultsError(
+                    f"study {study.name} exists already: choose another --study, or go on with --resume"
+                ) from error
 
     def take(self, name: str) -> Study:
         """Make this process the one that works on a study, and its state "running".
@@ -89,7 +95,7 @@ class Store:
             StudyBusyError: another living process does.
             ResultsError: there is no such study.
         """
-        with self._writing() as connection:
+        with self._database.writing() as connection:
             self._take(connection, name)
             connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(state="running"))
         return self.study(name)
@@ -101,7 +107,7 @@ class Store:
             StudyBusyError: another living process works on it.
             ResultsError: there is no such study.
         """
-        with self._writing() as connection:
+        with self._database.writing() as connection:
             self._take(connection, name)
             connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(state=state, owner=None))
 
@@ -112,7 +118,7 @@ class Store:
             StudyBusyError: another living process works on it.
             ResultsError: there is no such study.
         """
-        with self._writing() as connection:
+        with self._database.writing() as connection:
             self._take(connection, name)
             connection.execute(delete(STUDIES).where(STUDIES.c.name == name))
 
@@ -122,7 +128,7 @@ class Store:
         Raises:
             ResultsError: there is none of that name; the message lists those there are.
         """
-        with self._reading() as connection:
+        with self._database.reading() as connection:
             return study_of(self._study_row(connection, name))
 
     def newest(self) -> Study:
@@ -133,12 +139,12 @@ class Store:
         """
         studies = self.studies()
         if not studies:
-            raise ResultsError(f"{self.path} holds no study yet: `hpltune tune` makes one")
+            raise ResultsError(f"{self.place} holds no study yet: `hpltune tune` makes one")
         return studies[-1]
 
     def studies(self) -> Sequence[Study]:
         """All studies, oldest first."""
-        with self._reading() as connection:
+        with self._database.reading() as connection:
             rows = connection.execute(select(STUDIES).order_by(STUDIES.c.created_at, STUDIES.c.name)).mappings()
             return [study_of(row) for row in rows]
 
@@ -152,7 +158,7 @@ class Store:
             StudyBusyError: another living process works on the study.
             ResultsError: there is no such study.
         """
-        with self._writing() as connection:
+        with self._database.writing() as connection:
             self._take(connection, record.study)
             last = connection.execute(select(func.max(TRIALS.c.number)).where(TRIALS.c.study == record.study)).scalar()
             begun = replace(record, number=(last or 0) + 1, state=TrialState.RUNNING)
@@ -172,7 +178,7 @@ class Store:
             raise ValueError(f"trial {record.number} of study {record.study} is finished with state {record.state}")
         here = (TRIALS.c.study == record.study) & (TRIALS.c.number == record.number)
         running = TRIALS.c.state == TrialState.RUNNING.value
-        with self._writing() as connection:
+        with self._database.writing() as connection:
             if connection.execute(update(TRIALS).where(here & running).values(**trial_row(record))).rowcount != 1:
                 raise ResultsError(
                     f"trial {record.number} of study {record.study} cannot be finished: it was not begun, or has ended"
@@ -204,7 +210,7 @@ class Store:
         if states is not None:
             query = query.where(TRIALS.c.state.in_([state.value for state in states]))
         printed: dict[int, RowMapping] = {}
-        with self._reading() as connection:
+        with self._database.reading() as connection:
             self._study_row(connection, study)
             rows = connection.execute(query).mappings().all()
             if outputs:
@@ -218,7 +224,7 @@ class Store:
         Raises:
             ResultsError: there is no such study, or it has no trial of that number.
         """
-        with self._reading() as connection:
+        with self._database.reading() as connection:
             self._study_row(connection, study)
             here = (TRIALS.c.study == study) & (TRIALS.c.number == number)
             row = connection.execute(select(TRIALS).where(here)).mappings().first()
@@ -244,7 +250,7 @@ class Store:
         """
         left = (TRIALS.c.study == study) & (TRIALS.c.state == TrialState.RUNNING.value)
         values = {"state": TrialState.FAILED.value, "invalidity": Invalidity.RUNTIME.value, "reason": reason}
-        with self._writing() as connection:
+        with self._database.writing() as connection:
             self._take(connection, study)
             connection.execute(update(STUDIES).where(STUDIES.c.name == study).values(state="running"))
             return connection.execute(update(TRIALS).where(left).values(**values)).rowcount
@@ -254,7 +260,7 @@ class Store:
         row = connection.execute(query.with_for_update() if lock else query).mappings().first()
         if row is None:
             names = connection.execute(select(STUDIES.c.name).order_by(STUDIES.c.created_at)).scalars()
-            raise ResultsError(f"there is no study {name} in {self.path} (there: {', '.join(names) or 'none'})")
+            raise ResultsError(f"there is no study {name} in {self.place} (there: {', '.join(names) or 'none'})")
         return row
 
     def _take(self, connection: Connection, name: str) -> None:
@@ -264,19 +270,18 @@ class Store:
         if owner == str(mine):
             return
         lease = Lease.parse(owner) if owner else None
-        if lease is not None and lease.alive:
+        if lease is not None and self._database.alive(connection, lease):
             raise StudyBusyError(
                 f"study {name} is being run by process {lease.pid} on {lease.host}: "
                 "wait for it or end it there, or choose another --study"
+                f"{'' if lease.of_this_host else self._database.lost_host}"
             )
         connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(owner=str(mine)))
 
-    @contextmanager
-    def _reading(self) -> Iterator[Connection]:
-        with in_sentences(self.path), self._engine.connect() as connection:
-            yield connection.execution_options(reading=True)
 
-    @contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        with in_sentences(self.path), self._engine.begin() as connection:
-            yield connection
+def _database(place: Path | str, busy_s: float) -> Database:
+    if isinstance(place, str) and "://" in place:
+        from .postgresql import PostgresqlDatabase  # noqa: PLC0415 - SQLite does not wait for what it does not need
+
+        return PostgresqlDatabase(place, busy_s)
+    return SqliteDatabase(Path(place), busy_s)

@@ -37,3 +37,15 @@ class ProcessError(RunnerError):
         self.exit_code = exit_code
         self.stdout = stdout
         self.stderr = stderr
+
+
+class UnreachableError(RunnerError):
+    """A node does not answer, or does not let us in.
+
+    Attributes:
+        node: its name.
+    """
+
+    def __init__(self, sentence: str, node: str) -> None:
+        super().__init__(sentence)
+        self.node = node

@@ -9,6 +9,10 @@ from .errors import InvalidJobError
 
 BINDINGS = ("core", "l3cache", "numa", "socket", "none")
 """What a rank may be bound to; with "core" it gets one core for each of its threads."""
+HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
+"""Names and IPv4 addresses of hosts (RFC 1123); nothing that a shell or an option parser could take for more."""
+INTERFACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,14}")
+"""Names of network interfaces; Linux allows 15 bytes."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
@@ -26,6 +30,10 @@ class Job:
         mpi_parameters: parameters of the MPI library by name.
         launcher_environment: variables that the launcher itself needs.
         oversubscribe: more ranks than cores are wanted.
+        mpi: name of the MPI library the program was built with; "" where the runner knows but one.
+        nodes: hosts the ranks run on, an equal part on each, filled in this order; empty for this machine.
+        interfaces: network interfaces that MPI may use; empty leaves the choice to it.
+        agent: program that starts an MPI library's daemons on nodes, called with a node and a command; set by runners.
 
     Raises:
         InvalidJobError: a value that no launcher could take.
@@ -41,6 +49,10 @@ class Job:
     mpi_parameters: Mapping[str, str] = field(default_factory=dict)
     launcher_environment: Mapping[str, str] = field(default_factory=dict)
     oversubscribe: bool = False
+    mpi: str = ""
+    nodes: tuple[str, ...] = ()
+    interfaces: tuple[str, ...] = ()
+    agent: Path | None = None
 
     def __post_init__(self) -> None:
         self._require(bool(self.program) and Path(self.program[0]).is_absolute(), "program", "an absolute path")
@@ -48,12 +60,25 @@ class Job:
         self._require(self.threads_per_rank >= 1, "threads_per_rank", "at least 1")
         self._require(self.walltime_s > 0, "walltime_s", "above zero")
         self._require(self.binding in BINDINGS, "binding", f"one of {', '.join(BINDINGS)}")
+        for node in self.nodes:
+            if not HOST_NAME.fullmatch(node):
+                raise InvalidJobError(f"job: {node!r} is not the name of a host")
+        for interface in self.interfaces:
+            if not INTERFACE.fullmatch(interface):
+                raise InvalidJobError(f"job: {interface!r} is not the name of a network interface")
+        if self.nodes and self.ranks % len(self.nodes):
+            raise InvalidJobError(f"job: {self.ranks} ranks cannot be spread evenly over {len(self.nodes)} nodes")
         for name, value in self.environment.items():
             if not _VARIABLE.fullmatch(name) or "\0" in value or "\n" in value:
                 raise InvalidJobError(f"environment variable {name!r}={value!r}: not a name and one line of text")
         for name, value in self.mpi_parameters.items():
             if not _PARAMETER.fullmatch(name) or not value or any(sign in value for sign in "\0\n"):
                 raise InvalidJobError(f"MPI parameter {name!r}={value!r}: not a name and one line of text")
+
+    @property
+    def ranks_per_node(self) -> int:
+        """Ranks on each node."""
+        return self.ranks // max(1, len(self.nodes))
 
     def _require(self, holds: bool, name: str, expected: str) -> None:  # noqa: FBT001 - reads as an assertion
         if not holds:

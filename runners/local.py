@@ -20,7 +20,9 @@ from .status import JobState, JobStatus
 
 
 @dataclass
-class _Running:
+class Running:
+    """A job that was started."""
+
     job: Job
     process: subprocess.Popen[bytes]
     deadline_s: float
@@ -36,7 +38,7 @@ class LocalRunner(Runner):
 
     def __init__(self, launcher: Launcher) -> None:
         self._launcher = launcher
-        self._jobs: dict[JobId, _Running] = {}
+        self._jobs: dict[JobId, Running] = {}
         self._closed = False
 
     def submit(self, job: Job) -> JobId:
@@ -44,6 +46,7 @@ class LocalRunner(Runner):
         argv = self._launcher.command(job)
         self._check(job, argv)
         job_id = JobId(uuid.uuid4().hex)
+        self._prepare(job, job_id)
         paths = RunPaths(job.directory)
         try:
             paths.write_command(argv)
@@ -60,7 +63,7 @@ class LocalRunner(Runner):
         except OSError as error:
             raise SubmitError(f"cannot start {argv[0]} in {job.directory}: {error.strerror}", transient=True) from error
         status = JobStatus(JobState.RUNNING, started_at=datetime.now(UTC))
-        self._jobs[job_id] = _Running(job, process, time.monotonic() + job.walltime_s, status)
+        self._jobs[job_id] = Running(job, process, time.monotonic() + job.walltime_s, status)
         return job_id
 
     def poll(self, ids: Collection[JobId]) -> Mapping[JobId, JobStatus]:
@@ -97,14 +100,22 @@ class LocalRunner(Runner):
         if not _executable(argv[0]):
             raise SubmitError(f"{argv[0]} is missing: `hpltune setup` installs MPI", transient=False)
 
+    def _prepare(self, job: Job, job_id: JobId) -> None:
+        """Write what a job's launcher needs beside its command line."""
+
+    def _clear(self, running: Running, job_id: JobId) -> None:
+        """Leave nothing of a job that has ended."""
+        del running
+        sweep(job_id)
+
     def _look(self, job_id: JobId) -> JobStatus:
         running = self._jobs[job_id]
         if running.status.state.final:
             return running.status
         exit_code = running.process.poll()
         if exit_code is not None:
-            sweep(job_id)
             running.status = self._ended(running, exit_code)
+            self._clear(running, job_id)
         elif time.monotonic() > running.deadline_s:
             self._end(job_id, JobState.TIMEOUT, f"stopped at its time limit of {running.job.walltime_s:.0f} s")
         return running.status
@@ -116,11 +127,12 @@ class LocalRunner(Runner):
         running.status = replace(
             running.status, state=state, exit_code=exit_code, message=message, ended_at=datetime.now(UTC)
         )
+        self._clear(running, job_id)
 
-    def _ended(self, running: _Running, exit_code: int) -> JobStatus:
+    def _ended(self, running: Running, exit_code: int) -> JobStatus:
         state = JobState.COMPLETED if exit_code == 0 else JobState.FAILED
-        stderr = RunPaths(running.job.directory).read_stderr()
-        message = "" if exit_code == 0 else self._launcher.explain(exit_code, stderr)
+        said = RunPaths(running.job.directory).last_words()
+        message = "" if exit_code == 0 else self._launcher.explain(running.job, exit_code, said)
         return replace(running.status, state=state, exit_code=exit_code, message=message, ended_at=datetime.now(UTC))
 
 

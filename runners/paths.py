@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+LAST = 4096
+"""Characters at the end of an output that may say why a run failed."""
+
 
 def _read(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
@@ -47,6 +50,10 @@ class RunPaths:
     def read_stdout(self) -> str:
         """Standard output so far."""
         return _read(self.stdout)
+
+    def last_words(self) -> str:
+        """The end of the standard output, where Hydra complains, and all of the standard error."""
+        return f"{self.read_stdout()[-LAST:]}\n{self.read_stderr()}"
 
     def read_stderr(self) -> str:
         """Standard error so far."""

@@ -1,16 +1,48 @@
 """Launchers by the name of their MPI library. A new one is one file and one line here."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import InvalidJobError
-from .launchers.base import Launcher
+from .launchers.base import ByMpi, Launcher
+from .launchers.mpich import IntelMpi, Mpich
 from .launchers.openmpi import OpenMpi
 from .local import LocalRunner
 
 LAUNCHERS: dict[str, Callable[[Path, str], Launcher]] = {
     "openmpi": OpenMpi.installed,
+    "mpich": Mpich.installed,
+    "intelmpi": IntelMpi.installed,
 }
+
+
+@dataclass(frozen=True)
+class Installed:
+    """An MPI library of this machine: its name here, its launcher and its version."""
+
+    mpi: str
+    mpirun: Path
+    version: str
+
+    def launcher(self) -> Launcher:
+        """How its ranks are started.
+
+        Raises:
+            InvalidJobError: its launcher is not known.
+        """
+        if self.mpi not in LAUNCHERS:
+            raise InvalidJobError(f"ranks of {self.mpi} cannot be started yet (known: {', '.join(LAUNCHERS)})")
+        return LAUNCHERS[self.mpi](self.mpirun, self.version)
+
+
+def launchers(installed: Iterable[Installed]) -> ByMpi:
+    """A launcher for jobs of any of these libraries.
+
+    Raises:
+        InvalidJobError: the launcher of one is not known.
+    """
+    return ByMpi({one.mpi: one.launcher() for one in installed})
 
 
 def local_runner(mpi: str, mpirun: Path, version: str) -> LocalRunner:
@@ -19,6 +51,4 @@ def local_runner(mpi: str, mpirun: Path, version: str) -> LocalRunner:
     Raises:
         InvalidJobError: its launcher is not known.
     """
-    if mpi not in LAUNCHERS:
-        raise InvalidJobError(f"ranks of {mpi} cannot be started yet (known: {', '.join(LAUNCHERS)})")
-    return LocalRunner(LAUNCHERS[mpi](mpirun, version))
+    return LocalRunner(Installed(mpi, mpirun, version).launcher())

@@ -30,7 +30,9 @@ class JobStatus:
 
     Attributes:
         exit_code: of the launcher; negative for a signal, None while it runs.
-        message: why it ended otherwise than by itself with code 0, as one sentence; "" while it runs or is COMPLETED.
+        lost_nodes: nodes of the job that did not answer when it had ended.
+        message: why it waits, or ended otherwise than by itself with code 0, as one sentence; "" while it runs or is
+            COMPLETED.
     """
 
     state: JobState
@@ -38,3 +40,4 @@ class JobStatus:
     message: str = ""
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    lost_nodes: tuple[str, ...] = ()

@@ -20,6 +20,8 @@ def automatic(name: str, machine: Machine, layouts: Sequence[str]) -> Parameter:
     """
     if name == "blas":
         return Parameter(name, tuple(machine.blas))
+    if name == "mpi":
+        return Parameter(name, machine.mpis)
     if name == "kernel":
         return Parameter.depending(name, "blas", {blas: facts.kernels for blas, facts in machine.blas.items()})
     if name == "layout":
@@ -27,11 +29,12 @@ def automatic(name: str, machine: Machine, layouts: Sequence[str]) -> Parameter:
     if name == "grid":
         grids = [f"{P}x{Q}" for layout in layouts for P, Q in process_grids(ranks_and_threads(layout)[0])]
         return Parameter(name, tuple(dict.fromkeys(grids)))
-    raise SpaceError('"auto" is known for blas, kernel, layout and grid only')
+    raise SpaceError('"auto" is known for blas, kernel, mpi, layout and grid only')
 
 
 def full_layouts(machine: Machine) -> tuple[str, ...]:
-    """Ranks x threads that fill the cores, single-threaded ones first."""
+    """Ranks x threads that fill the cores of every node, single-threaded ones first."""
     threaded = any(facts.threaded for facts in machine.blas.values()) or not machine.blas
-    counts = [threads for threads in range(1, machine.cores + 1) if machine.cores % threads == 0]
+    each = machine.cores // machine.nodes
+    counts = [threads for threads in range(1, each + 1) if each % threads == 0]
     return tuple(f"{machine.cores // threads}x{threads}" for threads in counts if threads == 1 or threaded)

@@ -91,6 +91,7 @@ DIMENSIONS: dict[str, Dimension] = {
         lambda _point, _machine: None,
     ),
     "layout": _text("ranks x threads as 4x2", _LAYOUT.pattern, lambda _point, machine: f"{machine.cores}x1"),
+    "mpi": _text("an MPI library's name", r"(?!auto$)[\w.+-]+", lambda _point, _machine: None),
     "blas": _text("a BLAS name", r"(?!auto$)[\w.+-]+", lambda _point, machine: next(iter(machine.blas), "openblas")),
     "kernel": _text("a kernel name or auto", r"[\w.+-]+", lambda _point, _machine: "auto"),
     "NB": _whole(1, 192),

@@ -20,6 +20,8 @@ class Machine:
         cores: physical cores.
         memory_bytes: what HPL may take.
         blas: libraries by name, best guess first.
+        nodes: that the cores are spread over evenly.
+        mpis: MPI libraries by name, the preferred one first.
         N: order of the matrix chosen from the budget, or None where nothing was chosen.
     """
 
@@ -27,3 +29,5 @@ class Machine:
     memory_bytes: int
     blas: Mapping[str, BlasFacts]
     N: int | None = None
+    nodes: int = 1
+    mpis: tuple[str, ...] = ("openmpi",)

@@ -50,6 +50,19 @@ def layout_fits_cores(point: Point, machine: Machine) -> str | None:
     )
 
 
+def ranks_fill_nodes_evenly(point: Point, machine: Machine) -> str | None:
+    """Every node has the same number of ranks, and cores for their threads."""
+    ranks, threads = ranks_and_threads(point["layout"])
+    each, rest = divmod(ranks, machine.nodes)
+    if rest:
+        asked = f"the layout {ranks}x{threads} does not spread evenly over {machine.nodes} nodes"
+        return f"{asked}: take a multiple of them"
+    cores = machine.cores // machine.nodes
+    if each * threads <= cores:
+        return None
+    return f"the layout {ranks}x{threads} needs {each * threads} cores on each node, but there are {cores}: take fewer"
+
+
 def threads_need_threaded_blas(point: Point, machine: Machine) -> str | None:
     """More than one thread a rank only with a BLAS that has a threaded build."""
     _, threads = ranks_and_threads(point["layout"])
@@ -106,6 +119,7 @@ _MEMORY = ("N", "memory_fraction", "NB", "grid", "layout", "DEPTH", "alignment")
 
 ALWAYS: tuple[Restriction, ...] = (
     Restriction("layout_fits_cores", ("layout",), layout_fits_cores),
+    Restriction("ranks_fill_nodes_evenly", ("layout",), ranks_fill_nodes_evenly),
     Restriction("grid_uses_all_ranks", ("grid", "layout"), grid_uses_all_ranks),
     Restriction("threads_need_threaded_blas", ("layout", "blas"), threads_need_threaded_blas),
     Restriction("nbmin_at_most_nb", ("NBMIN", "NB"), nbmin_at_most_nb),

@@ -20,7 +20,7 @@ from .machine import Machine
 from .parameter import Parameter
 from .restriction import Restriction
 
-NOT_HPL = ("blas", "kernel", "layout", "binding")
+NOT_HPL = ("blas", "kernel", "layout", "binding", "mpi")
 """What tells configurations apart beside HPL's own parameters, `mpi.*` and `net.*`."""
 
 

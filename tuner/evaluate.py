@@ -12,7 +12,6 @@ from hpl.source import HplSource
 from hpl.witness import Panel, parse_panels
 from results.record import Invalidity
 from runners.base import Runner
-from runners.host_facts import memory_available_bytes
 from runners.job import Job
 from runners.paths import RunPaths
 from runners.status import JobStatus
@@ -37,7 +36,8 @@ class Measured:
     Attributes:
         command: the exact command line, "" where nothing was started.
         output: HPL's own standard output; `errors_text` everything the ranks and the launcher said on stderr.
-        cost_s: wall seconds from launch to the end of the process tree.
+        lost_nodes: nodes that did not answer when the run had failed.
+        cost_s: wall seconds from launch to the end of the process tree, without waiting in a queue.
         begun_s: when the first panel of each run was heard of, in seconds from launch; fewer where none was.
     """
 
@@ -49,6 +49,7 @@ class Measured:
     ended_at: datetime
     cost_s: float
     xhpl_key: str
+    lost_nodes: tuple[str, ...] = ()
     begun_s: tuple[float, ...] = ()
 
 
@@ -85,7 +86,7 @@ class Evaluator:
             xhpl = self._program(plan)
         except BuildError as error:
             return self._not_started(plan, Fault(Invalidity.COMPILE, str(error)), started_at)
-        shortage = memory_shortage(plan)
+        shortage = memory_shortage(plan, self.site)
         if shortage:
             return self._not_started(plan, Fault(Invalidity.CONSTRAINTS, shortage), started_at)
         paths = RunPaths(directory)
@@ -101,6 +102,8 @@ class Evaluator:
 
         status = self.run_job(self._job(plan, xhpl, directory, walltime_s), heard, stop)
         cost_s = time.monotonic() - began
+        if status.started_at and status.ended_at:
+            cost_s = min(cost_s, (status.ended_at - status.started_at).total_seconds())
         stdout, stderr = paths.read_stdout(), paths.read_stderr()
         return Measured(
             verdict=judge(plan, status, stdout, stderr),
@@ -111,6 +114,7 @@ class Evaluator:
             ended_at=datetime.now(UTC),
             cost_s=cost_s,
             xhpl_key=xhpl.key if xhpl else "",
+            lost_nodes=status.lost_nodes,
             begun_s=tuple(begun_s),
         )
 
@@ -118,27 +122,33 @@ class Evaluator:
         """The plan's xhpl, built if it is not there yet; None for the user's own program."""
         if plan.library is None or self.source is None:
             return None
-        return build(Recipe(source=self.source, mpi=self.site.mpi, library=plan.library), self.search)
+        mpi = self.site.mpi_named(plan.launch.mpi)
+        return build(Recipe(source=self.source, mpi=mpi, library=plan.library), self.search)
 
     def _job(self, plan: TrialPlan, xhpl: Xhpl | None, directory: Path, walltime_s: float) -> Job:
         environment = dict(plan.environment)
+        mpi = self.site.mpi_named(plan.launch.mpi)
         if plan.stop_at is not None:
             environment[STOP_AT] = str(plan.stop_at)
         if xhpl is None:
-            witness = witness_library(self.site.mpi, self.search)
+            witness = witness_library(mpi, self.search)
             if witness is not None:
                 environment["LD_PRELOAD"] = str(witness)
         program = xhpl.path if xhpl else self.site.xhpl
+        longest_s = self.site.nodes.longest_s if self.site.nodes else None
         return Job(
             program=(str(program),),
             ranks=plan.ranks,
             threads_per_rank=plan.threads,
             environment=environment,
             directory=directory,
-            walltime_s=walltime_s,
-            binding=plan.binding,
-            mpi_parameters=plan.mpi_parameters,
-            launcher_environment=dict(self.site.mpi.environment),
+            walltime_s=min(walltime_s, longest_s) if longest_s else walltime_s,
+            binding=plan.launch.binding,
+            mpi_parameters=plan.launch.parameters,
+            launcher_environment=dict(mpi.environment),
+            mpi=mpi.name,
+            nodes=self.site.node_names,
+            interfaces=self.site.nodes.cluster.interfaces if self.site.nodes else (),
             oversubscribe=plan.oversubscribe,
         )
 
@@ -185,9 +195,9 @@ class Evaluator:
         return Measured(verdict, "", "", "", started_at, now, (now - started_at).total_seconds(), "")
 
 
-def memory_shortage(plan: TrialPlan) -> str | None:
+def memory_shortage(plan: TrialPlan, site: Site) -> str | None:
     """The sentence why this plan would make the machine swap or kill the run, or None where it fits."""
-    free = memory_available_bytes()
+    free = site.free_bytes()
     if plan.memory_bytes <= free:
         return None
     N = max(run.N for run in plan.runs)

@@ -26,6 +26,8 @@ class TuneOptions:
         full: measure at the N of the whole memory instead of one chosen from the budget.
         memory_fraction: part of the free memory that "whole memory" means.
         blas_only: BLAS names to keep; `blas_files` libraries the user named.
+        parallel: trials at a time, each on an equal part of the cluster's nodes.
+        real_cluster: the cluster to run on, as its file says; None for this machine.
         cluster: the virtual cluster to simulate, as its file says; None for this machine.
         jobs: simulations at a time, None for one a core; `limit_s` real seconds after which one is ended.
         from_simulation: study on a virtual cluster whose best configurations are tried first.
@@ -50,6 +52,8 @@ class TuneOptions:
     rpeak_gflops: float | None = None
     price_usd: float | None = None
     power_w: float | None = None
+    parallel: int = 1
+    real_cluster: Mapping[str, Any] | None = None
     cluster: Mapping[str, Any] | None = None
     jobs: int | None = None
     limit_s: float = DEFAULT_SIMULATION_S

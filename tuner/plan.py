@@ -1,7 +1,7 @@
 """From a point of the search space to something that can be run: the one place where names get their meaning."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hpl.blas.catalogue import BlasLibrary
 from hpl.dat import HplDat, render
@@ -24,6 +24,35 @@ class PlanError(TunerError):
 
 
 @dataclass(frozen=True)
+class Launch:
+    """How ranks are started.
+
+    Attributes:
+        binding: what each rank is bound to.
+        mpi: name of the MPI library; "" for the site's preferred one.
+        parameters: of the MPI library, as MCA parameters of Open MPI.
+    """
+
+    binding: str = "core"
+    mpi: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, params: Mapping[str, Scalar]) -> "Launch":
+        """What `binding`, `mpi` and `mpi.*` of a point mean."""
+        return cls(
+            binding=str(params.get("binding", "core")),
+            mpi=str(params.get("mpi", "")),
+            parameters={name[4:]: str(value) for name, value in params.items() if name.startswith("mpi.")},
+        )
+
+    def words(self) -> dict[str, Scalar]:
+        """The parameters of a point that mean this."""
+        named = {"mpi": self.mpi} if self.mpi else {}
+        return {"binding": self.binding, **named, **{f"mpi.{name}": value for name, value in self.parameters.items()}}
+
+
+@dataclass(frozen=True)
 class TrialPlan:
     """Everything that decides what a run measures.
 
@@ -34,8 +63,7 @@ class TrialPlan:
         library: the file xhpl is linked with; None for the user's program.
         kernel: "auto" or the kernel asked of the BLAS.
         environment: variables of the ranks: kernel and threads.
-        binding: what each rank is bound to.
-        mpi_parameters: MCA parameters of Open MPI.
+        launch: how the ranks are started.
         oversubscribe: more ranks than cores are wanted; they are not bound then.
         stop_at: part of the columns after which all ranks leave; None runs to the end.
     """
@@ -48,8 +76,7 @@ class TrialPlan:
     ranks: int
     threads: int
     environment: Mapping[str, str]
-    binding: str
-    mpi_parameters: Mapping[str, str]
+    launch: Launch = Launch()
     oversubscribe: bool = False
     stop_at: float | None = None
 
@@ -89,8 +116,7 @@ def plan(params: Mapping[str, Scalar], site: Site) -> TrialPlan:
         kernel=str(params.get("kernel", "auto")),
         ranks=ranks,
         threads=threads,
-        binding=str(params.get("binding", "core")),
-        mpi_parameters={name[4:]: str(value) for name, value in params.items() if name.startswith("mpi.")},
+        launch=Launch.of(params),
     )
 
 
@@ -103,11 +129,15 @@ def placed(
     kernel: str,
     ranks: int,
     threads: int,
-    binding: str = "core",
-    mpi_parameters: Mapping[str, str] | None = None,
+    launch: Launch,
 ) -> TrialPlan:
-    """A plan for an HPL.dat that is given, with the library and the environment its BLAS needs."""
+    """A plan for an HPL.dat that is given, with the library and the environment its BLAS needs.
+
+    Raises:
+        TunerError: the BLAS or the MPI library is not on this machine.
+    """
     library = site.library(blas, threads)
+    site.mpi_named(launch.mpi)
     return TrialPlan(
         runs=runs,
         hpl_dat=hpl_dat,
@@ -117,8 +147,7 @@ def placed(
         ranks=ranks,
         threads=threads,
         environment=site.environment(blas, kernel, threads),
-        binding=binding,
-        mpi_parameters=dict(mpi_parameters or {}),
+        launch=launch,
     )
 
 
@@ -139,4 +168,5 @@ def label(plan: TrialPlan) -> str:
     run = plan.runs[0]
     kernel = "" if plan.kernel == "auto" else f"/{plan.kernel}"
     more = f" (+{len(plan.runs) - 1} more)" if len(plan.runs) > 1 else ""
-    return f"{plan.blas}{kernel} {plan.ranks}x{plan.threads} {run.P}x{run.Q} N={run.N} NB={run.NB}{more}"
+    mpi = f" {plan.launch.mpi}" if plan.launch.mpi else ""
+    return f"{plan.blas}{kernel}{mpi} {plan.ranks}x{plan.threads} {run.P}x{run.Q} N={run.N} NB={run.NB}{more}"

@@ -1,7 +1,7 @@
 """Choosing N so that a study fits its budget, and telling what a larger N would give."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import nnls
@@ -90,6 +90,12 @@ class Extrapolation:
     def rough(self) -> bool:
         """Whether the runs were so small against N that the prediction may be off by more than a few percent."""
         return self.largest_n < ROUGH_BELOW * self.N
+
+    def at_most(self, rpeak_gflops: float) -> "Extrapolation":
+        """The same, with no more than the peak promised: runs that scatter can bend the curve beyond it."""
+        if self.gflops <= rpeak_gflops:
+            return self
+        return replace(self, gflops=rpeak_gflops, time_s=flop_count(self.N) / rpeak_gflops / 1e9)
 
 
 def extrapolate(samples: Sequence[Sample], N: int) -> Extrapolation:

@@ -16,13 +16,14 @@ from results.statistics import rank
 from results.store import Store
 from runners.errors import RunnerError
 
+from .database import open_store
 from .errors import TunerError
 from .evaluate import Measured
 from .events import Listener, Notice, TrialEnded, TrialProgress, TrialStarted
 from .judge import Fault
 from .options import TuneOptions
 from .places import Places
-from .plan import TrialPlan, label, parse_layout, placed
+from .plan import Launch, TrialPlan, label, parse_layout, placed
 from .progress import display, outcome, output
 from .site import FOREIGN
 from .stopping import StopRequest, listening
@@ -47,7 +48,7 @@ class RunRequest:
     kernel: str | None
     repeats: int
     walltime_s: float
-    db: Path | None
+    db: str | None
     as_json: bool
     oversubscribe: bool = False
 
@@ -61,12 +62,12 @@ def run_file(request: RunRequest) -> int:
     console = output(stderr=request.as_json)
     dat, text = read_dat(request.file)
     places = Places.of_user()
-    with Store.open(request.db or places.database) as store, listening(told) as stop, display(console) as listener:
+    with open_store(request.db, places) as store, listening(told) as stop, display(console) as listener:
         for caution in dat.cautions:
             listener(Notice(f"Caution: {request.file}: {caution}."))
         if dat.device != DEVICE_STDOUT:
             listener(Notice(f"{request.file} prints to {dat.output_file}; it is run with standard output instead."))
-        workshop = Workshop.open(request.options, places, listener)
+        workshop = Workshop.open(_where(request, store), places, listener)
         plan = plan_of(request, dat, text, workshop, store)
         study = _new_study(request, workshop, store)
         records: list[TrialRecord] = []
@@ -78,6 +79,14 @@ def run_file(request: RunRequest) -> int:
     if stop.requested:
         return INTERRUPTED
     return 0 if all(record.ranked for record in records) else 1
+
+
+def _where(request: RunRequest, store: Store) -> TuneOptions:
+    """The options with the cluster of the study whose trial the run shall be like, unless another is given."""
+    if request.options.real_cluster is not None or not request.like:
+        return request.options
+    study = store.study(request.like.partition("#")[0])
+    return replace(request.options, real_cluster=TuneOptions.from_json(study.options).real_cluster)
 
 
 def read_dat(file: Path) -> tuple[HplDat, str]:
@@ -128,7 +137,7 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, workshop: Workshop, sto
         kernel=kernel,
         ranks=ranks,
         threads=threads,
-        binding=str(model.params.get("binding", "core")) if model else "core",
+        launch=Launch.of(model.params) if model else Launch(),
     )
     return replace(plan, oversubscribe=request.oversubscribe)
 
@@ -158,7 +167,7 @@ def _new_study(request: RunRequest, workshop: Workshop, store: Store) -> str:
             space_text="",
             engine="run",
             options=request.options.to_json(),
-            host=workshop.site.host.to_dict(),
+            host=workshop.site.facts(),
             rpeak_gflops=workshop.site.rpeak.gflops,
             versions=versions(workshop.site, workshop.evaluator.source),
         )
@@ -180,7 +189,7 @@ def _measure(
         "blas": plan.blas,
         "kernel": plan.kernel,
         "layout": f"{plan.ranks}x{plan.threads}",
-        "binding": plan.binding,
+        **plan.launch.words(),
     }
     begun = started(study, {**plan.runs[0].words(), **layout}, Kind.RUN, "")
     begun = replace(begun, number=store.begin(begun))

@@ -23,7 +23,7 @@ def show_studies(console: Console, store: Store, *, as_json: bool) -> None:
         print(json.dumps([_study_json(study, records) for study, records in rows], indent=1))
         return
     if not rows:
-        console.print(f"{store.path} holds no study yet: `hpltune tune` makes one.", markup=False)
+        console.print(f"{store.place} holds no study yet: `hpltune tune` makes one.", markup=False)
         return
     table = Table()
     for head in ("study", "when", "state", "engine", "trials", "failed", "best GFLOPS"):

@@ -1,6 +1,6 @@
 """The machine a study runs on: what was found there, which is all that plans and spaces may know of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +11,9 @@ from hpl.blas.survey import kernel_survey
 from hpl.rpeak import Rpeak, cpu_flags, detect
 from hpl.search import SearchPaths
 from hpl.toolchain import Mpi, find_mpis
-from runners.host_facts import HostFacts, host_facts
+from runners.cluster import Cluster
+from runners.host_facts import HostFacts, host_facts, memory_available_bytes
+from runners.registry import LAUNCHERS
 from search_spaces.machine import BlasFacts, Machine
 
 from .errors import TunerError
@@ -26,20 +28,74 @@ SLOW_KERNEL = 0.7
 
 
 @dataclass(frozen=True)
+class Nodes:
+    """The nodes of a real cluster.
+
+    Attributes:
+        names: in the order ranks fill them; empty where Slurm chooses them.
+        count: of them.
+        longest_s: the most a run may take; None without a limit.
+        cores: used on each.
+        memory_bytes: free on the fullest of them.
+    """
+
+    names: tuple[str, ...]
+    count: int
+    cores: int
+    memory_bytes: int
+    cluster: Cluster
+    longest_s: float | None = None
+
+
+@dataclass(frozen=True)
 class Site:
     """What a study may use.
 
     Attributes:
+        mpis: MPI libraries of which ranks can be started here, the preferred one first; at least one.
         probes: per BLAS the dgemm rate of each kernel choice, fastest first; empty where probing was not wanted.
         xhpl: a program the user brought; then no BLAS of the catalogue is used.
+        nodes: where ranks run; None for this machine alone. `host` then speaks of all of them together.
     """
 
     host: HostFacts
     rpeak: Rpeak
-    mpi: Mpi
+    mpis: tuple[Mpi, ...]
     blas: tuple[Blas, ...]
     probes: Mapping[str, tuple[Probe, ...]]
     xhpl: Path | None = None
+    nodes: Nodes | None = None
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """Where ranks run; empty for this machine alone."""
+        return self.nodes.names if self.nodes else ()
+
+    def free_bytes(self) -> int:
+        """Memory that a run may take now, on all nodes together."""
+        return self.host.memory_available_bytes if self.nodes else memory_available_bytes()
+
+    def facts(self) -> dict[str, object]:
+        """The host as a study keeps it."""
+        nodes = {"nodes": self.nodes.count, "node_names": list(self.nodes.names)} if self.nodes else {}
+        return {**self.host.to_dict(), **nodes}
+
+    @property
+    def mpi(self) -> Mpi:
+        """The MPI library of plans that do not name one."""
+        return self.mpis[0]
+
+    def mpi_named(self, name: str) -> Mpi:
+        """The MPI library of that name; "" is the preferred one.
+
+        Raises:
+            TunerError: this machine has none.
+        """
+        for mpi in self.mpis:
+            if name in {"", mpi.name}:
+                return mpi
+        found = ", ".join(mpi.name for mpi in self.mpis)
+        raise TunerError(f"MPI {name} is not on this machine (found: {found}): install it, or load its module")
 
     def library(self, blas: str, threads: int) -> BlasLibrary | None:
         """The build of a BLAS for that many threads; None for the user's own program.
@@ -116,11 +172,30 @@ class Site:
                 )
                 for entry in chosen
             }
-        return Machine(cores=self.host.physical_cores, memory_bytes=self.host.memory_available_bytes, blas=facts, N=N)
+        return Machine(
+            cores=self.host.physical_cores,
+            memory_bytes=self.host.memory_available_bytes,
+            blas=facts,
+            N=N,
+            mpis=tuple(mpi.name for mpi in self.mpis),
+            nodes=self.nodes.count if self.nodes else 1,
+        )
 
     def _rate(self, blas: str) -> float:
         probe = self.best_probe(blas)
         return probe.gflops if probe else 0.0
+
+
+def startable(found: Sequence[Mpi]) -> tuple[Mpi, ...]:
+    """The first library of each name whose ranks we know how to start.
+
+    Raises:
+        TunerError: there is none.
+    """
+    known = {mpi.name: mpi for mpi in reversed(found) if mpi.name in LAUNCHERS}
+    if not known:
+        raise TunerError(f"no MPI library here is one that can be started: {', '.join(mpi.name for mpi in found)}")
+    return tuple(mpi for mpi in found if mpi in known.values())
 
 
 def survey(
@@ -147,8 +222,7 @@ def survey(
     rpeak = detect()
     if rpeak_gflops is not None:
         rpeak = rpeak.overruled(rpeak_gflops)
-    mpi = find_mpis(search)[0]
-    site = Site(host_facts(), rpeak, mpi, (), {}, xhpl)
+    site = Site(host_facts(), rpeak, startable(find_mpis(search)), (), {}, xhpl)
     if xhpl is not None:
         return site
     site = replace(site, blas=discover(search, extra_blas))

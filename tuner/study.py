@@ -9,6 +9,7 @@ from results.store import Store
 from search_spaces.load import load, wants_all_blas
 from search_spaces.space import SearchSpace
 
+from .anchors import Anchors
 from .budget import Meter
 from .clock import RealClock
 from .engines.fidelity import FULL, Ladder
@@ -16,13 +17,15 @@ from .engines.registry import make_engine
 from .errors import TunerError
 from .events import Listener, Notice, PhaseStarted
 from .ladder import ladder
-from .loop import FINALISTS, SEARCHED, Loop
+from .loop import FINALISTS, SEARCHED, Loop, counts
+from .nodes import NodesLostError
 from .objective import Objective
 from .options import TuneOptions
 from .pilot import pilot, run_time, samples_of
 from .ping_pong import tell_messages
 from .plan import parse_layout
 from .problem_size import SMALLEST_N, STEP, Extrapolation, Sample, affordable_n, extrapolate, launch_s
+from .prospects import Prospects
 from .site import Site
 from .stopping import StopRequest
 from .stored_study import MachineFacts, begin
@@ -71,38 +74,69 @@ def tune(
     Raises:
         TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
     """
-    site = workshop.site
     earlier = begin(store, name, options, lambda: _facts(options, workshop), run="trial")
     text = store.study(name).space_text
-    space = load_space(options, site, _study_n(earlier) or SMALLEST_N, text)
-    workshop.build(*_programs(space, site), listener)
-    objective = Objective.of(options.objective, store.study(name))
+    space = load_space(options, workshop.site, _study_n(earlier) or SMALLEST_N, text)
+    names, threads, mpis = _programs(space, workshop.site)
+    workshop.build(names, threads, listener, mpis)
     loop = Loop(
-        objective=objective,
+        objective=Objective.of(options.objective, store.study(name)),
         store=store,
         study=name,
         space=space,
         evaluator=workshop.evaluator,
+        others=workshop.others,
         meter=Meter(options.budget, RealClock(), spent_wall_s=sum(record.cost_s or 0.0 for record in earlier)),
         listener=listener,
         stop=stop,
         runs=workshop.places.data / "runs",
         walltime_s=max(60.0, run_time(options.budget).limit_s),
     )
-    _size(loop, options, site, earlier, text)
+    for record in earlier:
+        if record.kind in SEARCHED:
+            loop.meter.charge(record.cost_s or 0.0, trial=counts(record))
     loop.session = 1 + max((record.session for record in earlier), default=-1)
+    while True:
+        try:
+            _size(loop, options, workshop.site, store.records(name), text)
+            return _search(loop, options, workshop.site)
+        except NodesLostError as lost:
+            workshop = _go_on_without(lost, loop, workshop)
+
+
+def _search(loop: Loop, options: TuneOptions, site: Site) -> Outcome:
+    """Search, confirm, predict: what follows once N is known."""
     loop.ladder = _ladder(loop, site)
     tell_messages(loop, site)
     engine = make_engine(options.engine, loop.space, options.seed, {"points": options.points, "probes": probes(site)})
     first = tell_known(options, loop, engine)
-    tell_earlier(loop, engine, earlier)
+    tell_earlier(loop, engine, loop.store.records(loop.study))
     reserved_runs = FINALISTS * options.confirm + SMALLER_RUNS
     ended = loop.search(engine, repeats=options.repeats, reserved_runs=reserved_runs, first=first)
-    listener(Notice(f"Search ended: {ended}."))
+    loop.listener(Notice(f"Search ended: {ended}."))
     ranking = loop.confirm(options.confirm)
     full = None if options.full else _predict_full(loop, site, ranking, options)
-    store.end_study(name, "interrupted" if stop.requested else "complete")
-    return Outcome(name, ranking, full, ended, interrupted=stop.requested)
+    loop.store.end_study(loop.study, "interrupted" if loop.stop.requested else "complete")
+    return Outcome(loop.study, ranking, full, ended, interrupted=loop.stop.requested)
+
+
+def _go_on_without(lost: NodesLostError, loop: Loop, workshop: Workshop) -> Workshop:
+    """Take lost nodes out and fit the loop to those that are left.
+
+    Raises:
+        TunerError: none is left, or the cluster's file wants a pause instead.
+    """
+    nodes = workshop.site.nodes
+    on = f"`hpltune tune --resume --study {loop.study}` goes on"
+    if nodes is None or nodes.cluster.on_node_loss == "pause" or loop.stop.requested:
+        raise TunerError(f"{lost}: {on} once it is repaired") from lost
+    workshop = workshop.without(lost.nodes)
+    left = len(workshop.site.node_names)
+    loop.listener(Notice(f"Node {', '.join(lost.nodes)} is taken out; the study goes on with the {left} left."))
+    loop.evaluator, loop.others = workshop.evaluator, workshop.others
+    loop.shrunk = True
+    loop.prospects, loop.anchors = Prospects(), Anchors()
+    return workshop
 
 
 def load_space(options: TuneOptions, site: Site, N: int, text: str) -> SearchSpace:
@@ -118,7 +152,7 @@ def load_space(options: TuneOptions, site: Site, N: int, text: str) -> SearchSpa
 def _facts(options: TuneOptions, workshop: Workshop) -> MachineFacts:
     site = workshop.site
     return MachineFacts(
-        host=site.host.to_dict(),
+        host=site.facts(),
         rpeak_gflops=site.rpeak.gflops,
         price_usd=options.price_usd,
         power_w=options.power_w,
@@ -126,14 +160,15 @@ def _facts(options: TuneOptions, workshop: Workshop) -> MachineFacts:
     )
 
 
-def _programs(space: SearchSpace, site: Site) -> tuple[Sequence[str], Sequence[int]]:
-    first = space.complete(space.point(0))
-    names, layouts = (
-        [str(value) for value in (space.parameters[name].values if name in space.parameters else (first[name],))]
-        for name in ("blas", "layout")
+def _programs(space: SearchSpace, site: Site) -> tuple[Sequence[str], Sequence[int], Sequence[str]]:
+    """The BLAS libraries, numbers of threads and MPI libraries that a search may need programs for."""
+    fixed = space.complete(space.point(0))
+    names, layouts, mpis = (
+        [str(value) for value in (space.parameters[name].values if name in space.parameters else [fixed.get(name, "")])]
+        for name in ("blas", "layout", "mpi")
     )
     threads = sorted({parse_layout(layout)[1] for layout in layouts} | {1})
-    return ([] if site.xhpl else names), threads
+    return ([] if site.xhpl else names), threads, mpis
 
 
 def _study_n(earlier: Sequence[TrialRecord]) -> int | None:
@@ -151,7 +186,7 @@ def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialR
         return
     largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores, fraction=options.memory_fraction)
     chosen = largest_n if options.full else affordable_n(samples, times.target_s, largest_n)
-    N = _study_n(earlier) or chosen
+    N = min(_study_n(earlier) or chosen, largest_n) if site.nodes else _study_n(earlier) or chosen
     loop.space = load_space(options, site, N, text)
     largest_asked = int(loop.space.complete(loop.space.point(0))["N"])
     loop.expected_s = launch_s(samples, largest_asked)
@@ -204,4 +239,4 @@ def _predict_full(loop: Loop, site: Site, ranking: Sequence[Ranked], options: Tu
             break
         smaller = max(SMALLEST_N, int(best.hpl.N * part) // STEP * STEP)
         samples += samples_of([loop.trial({**winner.params, "N": smaller}, Kind.EXTRAPOLATION)])
-    return extrapolate(samples, N)
+    return extrapolate(samples, N).at_most(site.rpeak.gflops)

@@ -17,7 +17,7 @@ def newest_search(store: Store, purpose: str) -> Study:
     """
     searches = [study for study in store.studies() if study.space_text]
     if not searches:
-        raise TunerError(f"{store.path} holds no study {purpose}: `hpltune tune` makes one")
+        raise TunerError(f"{store.place} holds no study {purpose}: `hpltune tune` makes one")
     return searches[-1]
 
 

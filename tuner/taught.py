@@ -11,7 +11,7 @@ from .engines.fidelity import Question
 from .engines.surrogate.physics import Probes
 from .events import Notice
 from .ladder import outcome_of, rung_of
-from .loop import SEARCHED, Loop, counts, retell
+from .loop import SEARCHED, Loop, retell
 from .options import TuneOptions
 from .simulated_starts import simulated_best
 from .site import Site
@@ -41,19 +41,18 @@ def tell_known(options: TuneOptions, loop: Loop, engine: Engine) -> Sequence[Poi
 
 
 def tell_earlier(loop: Loop, engine: Engine, earlier: Sequence[TrialRecord]) -> None:
-    """Bring engine, budget, anchors and prospects to where the last sitting of the study left them."""
+    """Bring engine, anchors and prospects to where the last sitting of the study left them."""
     searched = [record for record in earlier if record.kind in SEARCHED]
     if not searched:
         return
     retell(engine, searched, loop.objective)
     for record in searched:
         loop.anchors.note(Question(dict(record.params), rung_of(record)), outcome_of(record).gflops)
-        loop.meter.charge(record.cost_s or 0.0, trial=counts(record))
     loop.anchors.soon = True
     full = [
         record
         for record in loop.store.records(loop.study, kinds=(Kind.SEARCH,), outputs=True)
-        if record.ranked and record.gflops
+        if record.ranked and record.gflops and loop.space.why_not(record.params) is None
     ]
     for record in full:
         loop.prospects.learn(parse_panels(record.errors_text), record.gflops or 0.0)

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from results.store import Store
 from runners.host_facts import busy_sentence
 from search_spaces.load import space_text
 
+from .database import db_option, open_store
 from .engines.registry import check_engine
 from .errors import TunerError
 from .events import BuildStep, Listener, Notice
@@ -52,7 +53,7 @@ class Request:
     study: str | None
     resume: bool
     out: Path | None
-    db: Path | None
+    db: str | None
     as_json: bool
 
 
@@ -65,7 +66,7 @@ def run_tune(request: Request) -> int:
     console = output(stderr=request.as_json)
     check_engine(request.options.engine)
     places = Places.of_user()
-    with Store.open(request.db or places.database) as store:
+    with open_store(request.db, places) as store:
         name, options = _which(request, store)
         space_text(options.space)
         if options.from_simulation:
@@ -85,9 +86,10 @@ def run_tune(request: Request) -> int:
 def _real(
     name: str, options: TuneOptions, store: Store, places: Places, listener: Listener, stop: StopRequest
 ) -> Outcome:
-    workshop = Workshop.open(options, places, listener)
+    resumed = name in {study.name for study in store.studies()}
+    workshop = Workshop.open(options, places, listener, leave_out=resumed)
     _introduce(name, options, workshop.site.rpeak, listener, workshop.site.host.physical_cores)
-    with closing_study(name, store):
+    with closing_study(name, store), closing(workshop):
         return tune(options, name, store, workshop, listener, stop)
 
 
@@ -157,16 +159,17 @@ def told(stop: StopRequest) -> None:
 def _finish(
     request: Request, options: TuneOptions, outcome: Outcome, places: Places, store: Store, console: Console
 ) -> int:
-    study = store.study(outcome.study)
+    study, db = store.study(outcome.study), db_option(request.db, store)
+    resume = f"`hpltune tune --resume --study {outcome.study}{db}` goes on."
     if not outcome.ranking and outcome.interrupted:
-        console.print(f"Stopped before its first result: `hpltune tune --resume --study {outcome.study}` goes on.")
+        console.print(f"Stopped before its first result: {resume}", markup=False, soft_wrap=True)
         return INTERRUPTED
     if not outcome.ranking:
         failed = [record for record in store.records(outcome.study) if record.reason]
         last = f"; the last one: {failed[-1].reason}" if failed else ""
         raise TunerError(f"no run was valid, so there is no best configuration{last}")
     out = request.out or places.data / "best" / outcome.study
-    written = write_winner(out, outcome, store, request.db)
+    written = write_winner(out, outcome, store, db)
     if request.as_json:
         print(json.dumps(ranking_json(study, outcome.ranking, written.to_json()), indent=1))
     else:
@@ -174,12 +177,14 @@ def _finish(
         if not study.simulated:
             console.print(sentence(standing(outcome.ranking)))
         _tell_written(console, written, outcome, options)
+        if outcome.interrupted:
+            console.print(f"Stopped before its budget was used: {resume}", markup=False, soft_wrap=True)
     return INTERRUPTED if outcome.interrupted else 0
 
 
 def _tell_written(console: Console, written: Written, outcome: Outcome, options: TuneOptions) -> None:
     for told_line in written.sentences:
-        console.print(told_line, markup=False)
+        console.print(told_line, markup=False, soft_wrap=True)
     if outcome.full is not None and written.confirm is not None:
         console.print(
             f"The whole memory ({options.memory_fraction:.0%}) holds N={outcome.full.N}: expect about "
@@ -187,6 +192,5 @@ def _tell_written(console: Console, written: Written, outcome: Outcome, options:
             f"N={outcome.full.largest_n}{', which is rough' if outcome.full.rough else ''}. "
             f"Confirm it with\n  {written.confirm}",
             markup=False,
+            soft_wrap=True,
         )
-    if outcome.interrupted:
-        console.print(f"Stopped before its budget was used: `hpltune tune --resume --study {outcome.study}` goes on.")

@@ -1,4 +1,4 @@
-"""Writes what a study found: the winner's HPL.dat, one for the whole memory, and the command line that ran it."""
+"""Writes what a study found: the winner's HPL.dat, one for the whole memory, and the command that ran it."""
 
 import shlex
 from dataclasses import asdict, dataclass, replace
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hpl.dat import HplDat, render
 from results.store import Store
+from runners.ssh import AGENT
 
 from .files import write_text
 from .study import Outcome
@@ -32,12 +33,12 @@ class Written:
         return {name: value for name, value in asdict(self).items() if name != "sentences"}
 
 
-def write_winner(folder: Path, outcome: Outcome, store: Store, db: Path | None) -> Written:
+def write_winner(folder: Path, outcome: Outcome, store: Store, db: str) -> Written:
     """Write the files of a study's best configuration.
 
     Args:
         folder: made where it is missing; files of an earlier writing are replaced.
-        db: the database where it is not the user's own, for the command.
+        db: the option that names the store, for commands; "" where it is the user's own.
 
     Raises:
         TunerError: a file cannot be written.
@@ -48,20 +49,22 @@ def write_winner(folder: Path, outcome: Outcome, store: Store, db: Path | None) 
     dat, command = folder / "HPL.dat", folder / "command.sh"
     write_text(dat, best.hpl_dat)
     if best.simulated:
-        seeded = f"hpltune tune --from-simulation {outcome.study}"
+        seeded = f"hpltune tune --from-simulation {outcome.study}{db}"
         told = (f"HPL.dat of the best, for a real cluster: {dat}", f"Start a real study from it with\n  {seeded}")
         return Written(str(dat), "", None, None, told)
     ran_in = shlex.quote(best.directory)
     line = best.command.replace(ran_in, '"$PWD"') if ran_in else best.command
     text = f'#!/bin/sh\n# Best of study {outcome.study}, trial {best.number}.\ncd "$(dirname "$0")" && exec {line}\n'
     write_text(command, text, executable=True)
+    agent = Path(best.directory) / AGENT
+    if best.directory and agent.is_file():
+        write_text(folder / AGENT, agent.read_text(encoding="utf-8"), executable=True)
     sentences = [f"HPL.dat of the best: {dat}", f"Its exact command line: {command}"]
     full_dat = confirm = None
     if outcome.full is not None and best.hpl is not None:
         full = folder / "HPL-full.dat"
         write_text(full, render(HplDat.of(replace(best.hpl, N=outcome.full.N))))
-        database = f" --db {shlex.quote(str(db))}" if db else ""
-        confirm = f"hpltune run {shlex.quote(str(full))} --like {outcome.study}#{best.number}{database}"
+        confirm = f"hpltune run {shlex.quote(str(full))} --like {outcome.study}#{best.number}{db}"
         full_dat = str(full)
         sentences.append(f"HPL.dat for the whole memory: {full}")
     return Written(str(dat), str(command), full_dat, confirm, tuple(sentences))

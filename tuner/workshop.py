@@ -1,33 +1,55 @@
 """What every command that runs HPL needs: the machine, HPL's source, a runner, and built programs."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
 
 from hpl.build import Recipe, build
 from hpl.search import SearchPaths
 from hpl.source import HplSource, obtain
-from runners.registry import local_runner
+from runners.base import Runner
+from runners.cluster import stored_cluster
+from runners.local import LocalRunner
+from runners.registry import Installed, launchers
+from runners.ssh import SshRunner
 
+from .errors import TunerError
 from .evaluate import Evaluator
 from .events import BuildStep, Listener, Notice
+from .nodes import part, survey_nodes, without
 from .options import TuneOptions
 from .places import Places
 from .site import Site, survey
+from .slurm_site import slurm_runner, survey_slurm
 
 
 @dataclass(frozen=True)
 class Workshop:
-    """The machine as found, and the evaluator that runs plans on it."""
+    """The machine as found, and the evaluator that runs plans on it.
+
+    Attributes:
+        site: what one trial runs on.
+        others: evaluators on further parts of the cluster, as large as the site.
+        whole: all nodes of a cluster; None for this machine.
+        runner: makes a runner for a part of the cluster.
+    """
 
     places: Places
     site: Site
     evaluator: Evaluator
+    others: tuple[Evaluator, ...] = ()
+    whole: Site | None = None
+    runner: Callable[[], Runner] | None = None
 
     @classmethod
-    def open(cls, options: TuneOptions, places: Places, listener: Listener, *, probing: bool = True) -> "Workshop":
+    def open(
+        cls, options: TuneOptions, places: Places, listener: Listener, *, probing: bool = True, leave_out: bool = False
+    ) -> "Workshop":
         """Look at the machine and get HPL's source.
 
         Args:
+            leave_out: go on without nodes of a cluster that do not answer.
             probing: time the BLAS libraries, which plans without a given kernel need.
 
         Raises:
@@ -37,11 +59,55 @@ class Workshop:
         search = SearchPaths(prefix=places.prefix, cache=places.cache)
         site = look_around(options, places, listener, probing=probing)
         source: HplSource | None = None if options.xhpl else obtain(search, options.hpl_source)
-        runner = local_runner(site.mpi.name, site.mpi.mpirun, site.mpi.version)
-        return cls(places, site, Evaluator(site, search, source, runner))
+        starters = launchers(Installed(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
+        if options.real_cluster is None:
+            return cls(places, site, Evaluator(site, search, source, LocalRunner(starters)))
+        cluster = stored_cluster(options.real_cluster)
+        if cluster.slurm:
+            whole, notices = survey_slurm(cluster, cluster.slurm, site)
+        else:
+            whole, notices = survey_nodes(cluster, site, places.data / "runs", leave_out=leave_out)
+        for sentence in notices:
+            listener(Notice(sentence))
 
-    def build(self, names: Sequence[str], threads: Sequence[int], listener: Listener) -> None:
-        """Build an xhpl for each BLAS, in its builds for these numbers of threads; cached ones cost nothing.
+        def runner() -> Runner:
+            if cluster.slurm and whole.nodes:
+                queue_limit_s = options.budget.wall_s or math.inf
+                return slurm_runner(cluster.slurm, whole, starters, queue_limit_s, places.data / "slurm")
+            return SshRunner(starters, cluster.reach, cluster.check_s)
+
+        return cls.on(whole, options.parallel, places, Evaluator(whole, search, source, runner()), runner)
+
+    @classmethod
+    def on(
+        cls, whole: Site, parallel: int, places: Places, evaluator: Evaluator, runner: Callable[[], Runner]
+    ) -> "Workshop":
+        """A workshop with so many equal parts of a cluster, each with a runner of its own."""
+        slots = min(parallel, len(whole.node_names)) if whole.node_names else parallel
+        sites = [part(whole, number, slots) for number in range(slots)]
+        first, *others = (replace(evaluator, site=site, runner=runner()) for site in sites)
+        return cls(places, first.site, first, tuple(others), whole, runner)
+
+    def close(self) -> None:
+        """End whatever still runs, and give nodes back."""
+        for evaluator in (self.evaluator, *self.others):
+            evaluator.runner.close()
+
+    def without(self, lost: Sequence[str]) -> "Workshop":
+        """The workshop on the nodes that are left, in as many parts as before where there are enough.
+
+        Raises:
+            TunerError: none is.
+        """
+        if self.whole is None or self.runner is None:
+            raise TunerError("this machine is the only node")
+        self.close()
+        return self.on(without(self.whole, lost), 1 + len(self.others), self.places, self.evaluator, self.runner)
+
+    def build(
+        self, names: Sequence[str], threads: Sequence[int], listener: Listener, mpis: Sequence[str] = ("",)
+    ) -> None:
+        """Build an xhpl for each MPI and BLAS, in its builds for these numbers of threads; cached ones cost nothing.
 
         Raises:
             hpl.build.BuildError: with the compiler's first message.
@@ -56,8 +122,8 @@ class Workshop:
             for count in threads
             if count == 1 or entry.threaded
         }
-        for library in libraries.values():
-            recipe = Recipe(source=source, mpi=self.site.mpi, library=library)
+        for library, mpi in product(libraries.values(), mpis):
+            recipe = Recipe(source=source, mpi=self.site.mpi_named(mpi), library=library)
             build(recipe, self.evaluator.search, on_step=lambda *step: listener(BuildStep(*step)))
 
 

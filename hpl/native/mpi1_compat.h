@@ -2,6 +2,9 @@
 #ifndef HPLTUNE_MPI1_COMPAT_H
 #define HPLTUNE_MPI1_COMPAT_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* this header comes first, and mpi.h may include the C library's */
+#endif
 #include <mpi.h>
 
 #undef MPI_Address

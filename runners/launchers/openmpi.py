@@ -1,13 +1,11 @@
 """Open MPI 4 and 5: `mpirun`."""
 
 import os
-import re
-import signal
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..job import Job
-from .base import last_words
+from .base import explained, last_words, signal_of
 
 _OBJECTS = {"l3cache": "l3cache", "numa": "numa", "socket": "package"}
 
@@ -22,20 +20,19 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
     (r"Need at least (\d+) processes", r"HPL.dat needs \1 ranks"),
     (r"requested component was not found[\s\S]*?Framework:\s*(\S+)\s+Component:\s*(\S+)",
      r"Open MPI has no component \2 of \1: look at the mpi.* parameters"),
+    (r"lost communication with a remote daemon[\s\S]*?Remote daemon:[^\n]* on node (\S+)", r"mpirun lost node \1"),
     (r"exited on\s+signal 9 \(Killed\)", "a rank was killed (signal 9): often by the kernel for want of memory"),
     (r"exited on\s+signal 4 ", "a rank met an instruction this CPU lacks: the BLAS kernel does not fit it"),
     (r"exited on\s+signal (\d+) \(([^)]+)\)", r"a rank was ended by signal \1 (\2)"),
     (r"No space left on device", "the disk is full"),
+    (r"unable to reliably start one or more daemons|lost communication with a? ?(?:remote )?daemon|daemon exited unexp",
+     "Open MPI's daemon on a node could not be started, or was lost"),
     (r"MPI_ABORT was invoked on rank (\d+)", r"rank \1 aborted the run"),
     (r"Exit code:\s+(\d+)", r"a rank ended with code \1"),
     (r"exited with non-zero status", "a rank ended with an error"),
     (r"allow-run-as-root", "mpirun refuses to run as root"),
 )  # fmt: skip
 """What Open MPI 4 and 5 print, and what it means; the first that matches counts. Version 5 breaks lines anywhere."""
-
-
-FIRST_SIGNAL = 128
-"""What shells and mpirun add to the number of a signal to make an exit code."""
 
 
 @dataclass(frozen=True)
@@ -62,21 +59,35 @@ class OpenMpi:
         argv = [str(self.mpirun)]
         if self.as_root:
             argv.append("--allow-run-as-root")
-        argv += ["-np", str(job.ranks), *self._binding(job), "-wdir", str(job.directory)]
-        for name, value in sorted(job.mpi_parameters.items()):
+        argv += [*self._places(job), "-np", str(job.ranks), *self._binding(job), "-wdir", str(job.directory)]
+        for name, value in sorted({**self._interfaces(job), **job.mpi_parameters}.items()):
             argv += ["--mca", name, value]
         for name, value in sorted(job.environment.items()):
             argv += ["-x", f"{name}={value}"]
         return [*argv, *job.program]
 
-    def explain(self, exit_code: int, stderr: str) -> str:
+    def explain(self, job: Job, exit_code: int, said: str) -> str:
         """What Open MPI said, in one sentence; where it said nothing, a code above 128 is the signal of a rank."""
-        for said in (stderr, _signal_of(exit_code)):
-            for pattern, sentence in _SAYINGS:
-                match = re.search(pattern, said)
-                if match:
-                    return match.expand(sentence) if "\\" in sentence else sentence
-        return last_words("mpirun", exit_code, stderr)
+        del job
+        return explained(_SAYINGS, (said, signal_of(exit_code))) or last_words("mpirun", exit_code, said)
+
+    def _places(self, job: Job) -> list[str]:
+        """Where the ranks go, and how the daemons get there."""
+        if not job.nodes:
+            return []
+        hosts = ",".join(f"{node}:{job.ranks_per_node}" for node in job.nodes)
+        if job.agent is None:
+            return ["--host", hosts]
+        launch = "ssh" if self.major >= 5 else "rsh"
+        return ["--host", hosts, "--mca", "plm", launch, "--mca", f"plm_{launch}_agent", str(job.agent)]
+
+    def _interfaces(self, job: Job) -> dict[str, str]:
+        """TCP between ranks, and between the launcher's daemons, on these interfaces only."""
+        if not job.interfaces:
+            return {}
+        names = ",".join(job.interfaces)
+        daemons = "prte_if_include" if self.major >= 5 else "oob_tcp_if_include"
+        return {"btl_tcp_if_include": names, daemons: names}
 
     def _binding(self, job: Job) -> list[str]:
         over = ":OVERSUBSCRIBE" if job.oversubscribe else ""
@@ -87,9 +98,3 @@ class OpenMpi:
             return ["--map-by", f"slot:PE={threads}{over}", "--bind-to", "core"]
         name = _OBJECTS[job.binding] if self.major >= 5 else job.binding
         return ["--map-by", f"{name}{over}", "--bind-to", name]
-
-
-def _signal_of(exit_code: int) -> str:
-    """The signal in an exit code, in Open MPI's words; "" where it holds none."""
-    number = exit_code - FIRST_SIGNAL
-    return f"exited on signal {number} ({signal.strsignal(number)})" if 0 < number < signal.SIGRTMIN else ""

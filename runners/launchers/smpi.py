@@ -68,11 +68,12 @@ class Smpi:
             *job.program[1:],
         ]
 
-    def explain(self, exit_code: int, stderr: str) -> str:
+    def explain(self, job: Job, exit_code: int, said: str) -> str:
         """What SimGrid said, in one sentence."""
-        if re.search(r"[Dd]eadlock", stderr):
+        del job
+        if re.search(r"[Dd]eadlock", said):
             return "the simulation stopped in a deadlock: HPL needs more ranks than were started"
-        match = re.search(r"hpltune-virtual: (.+)", stderr)
+        match = re.search(r"hpltune-virtual: (.+)", said)
         if match:
             return f"the simulation: {match[1]}"
-        return last_words("SimGrid", exit_code, stderr)
+        return last_words("SimGrid", exit_code, said)

@@ -8,17 +8,20 @@ from record_builders import begun
 from hpl.params import Bcast, Fact, Form, HplParams, Pmap, Scalar, Swap
 from results.record import Invalidity, Kind, Observed, Study, TrialRecord, TrialState
 
-texts = st.text(max_size=40)
+anything = st.text(max_size=40)
+"""What a program may print, and what JSON may hold."""
+texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
+"""What a column of text can hold in every database."""
 whole = st.integers(1, 2**31 - 1)
 figures = st.none() | st.floats(allow_nan=False, allow_infinity=False)
 moments = st.datetimes(
     datetime(1970, 1, 2), datetime(2200, 1, 1), timezones=st.sampled_from([UTC, timezone(timedelta(hours=-7))])
 )
 scalars: st.SearchStrategy[Scalar] = (
-    texts | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans()
+    anything | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.booleans()
 )
-open_json = st.dictionaries(texts, st.none() | scalars | st.lists(scalars, max_size=3), max_size=4)
-versions = st.dictionaries(texts, texts, max_size=3)
+open_json = st.dictionaries(anything, st.none() | scalars | st.lists(scalars, max_size=3), max_size=4)
+versions = st.dictionaries(anything, anything, max_size=3)
 
 
 def studies() -> st.SearchStrategy[Study]:
@@ -69,7 +72,7 @@ def observed() -> st.SearchStrategy[Observed]:
         version=texts,
         kernel=texts,
         threads=st.none() | whole,
-        hosts=st.lists(texts, max_size=3).map(tuple),
+        hosts=st.lists(anything, max_size=3).map(tuple),
     )
 
 
@@ -81,7 +84,7 @@ def outcomes() -> st.SearchStrategy[TrialRecord]:
         number=st.just(1),
         kind=st.sampled_from(Kind),
         state=st.sampled_from([state for state in TrialState if state is not TrialState.RUNNING]),
-        params=st.dictionaries(texts, scalars, max_size=5),
+        params=st.dictionaries(anything, scalars, max_size=5),
         key=texts,
         started_at=moments,
         invalidity=st.none() | st.sampled_from(Invalidity),
@@ -98,9 +101,9 @@ def outcomes() -> st.SearchStrategy[TrialRecord]:
         observed=st.none() | observed(),
         command=texts,
         directory=texts,
-        hpl_dat=texts,
-        output=texts,
-        errors_text=texts,
+        hpl_dat=anything,
+        output=anything,
+        errors_text=anything,
         ended_at=st.none() | moments,
         cost_s=figures,
         xhpl_key=texts,

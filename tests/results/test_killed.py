@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from postgresql_server import Server
 from record_builders import a_study
 
 from results.record import TrialState
@@ -16,11 +17,10 @@ ROOT = Path(__file__).parents[2]
 INSERTS = """
 import sys
 from dataclasses import replace
-from pathlib import Path
 from record_builders import begun, finished
 from results.store import Store
 
-with Store.open(Path(sys.argv[1])) as store:
+with Store.open(sys.argv[1]) as store:
     store.abandon_running("study", "killed")
     print("ready", flush=True)
     while True:
@@ -30,31 +30,37 @@ with Store.open(Path(sys.argv[1])) as store:
 """
 
 
-def inserting(path: Path) -> "subprocess.Popen[str]":
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A new database of each kind."""
+    if request.param == "sqlite":
+        return str(tmp_path / "hpltune.db")
+    server: Server = request.getfixturevalue("server")
+    return server.new_database()
+
+
+def inserting(place: str) -> "subprocess.Popen[str]":
     """A process that stores trials for ever and prints the number of each once it is finished."""
     environment = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'contracts'}"}
-    child = subprocess.Popen(
-        [sys.executable, "-c", INSERTS, str(path)], stdout=subprocess.PIPE, text=True, env=environment
-    )
+    child = subprocess.Popen([sys.executable, "-c", INSERTS, place], stdout=subprocess.PIPE, text=True, env=environment)
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
     return child
 
 
 @pytest.mark.parametrize("after_s", [0.02, 0.11, 0.23])
-def test_sigkill_loses_no_finished_trial(tmp_path: Path, after_s: float) -> None:
-    path = tmp_path / "hpltune.db"
-    with Store.open(path) as store:
+def test_sigkill_loses_no_finished_trial(place: str, after_s: float) -> None:
+    with Store.open(place) as store:
         store.create_study(a_study())
         store.end_study("study", "interrupted")
-    child = inserting(path)
+    child = inserting(place)
     assert child.stdout is not None
     first = child.stdout.readline()
     time.sleep(after_s)
     child.send_signal(signal.SIGKILL)
     reported = [int(line) for line in (first + child.stdout.read()).split()]
     child.wait()
-    with Store.open(path, create=False) as store:
+    with Store.open(place, create=False) as store:
         kept = [record.number for record in store.records("study", states=[TrialState.COMPLETE])]
         assert kept[: len(reported)] == reported
         assert len(kept) - len(reported) <= 1  # finished, but killed before it could say so
@@ -64,14 +70,13 @@ def test_sigkill_loses_no_finished_trial(tmp_path: Path, after_s: float) -> None
         assert store.get("study", reported[-1]).output
 
 
-def test_a_study_of_a_living_process_is_not_taken(tmp_path: Path) -> None:
+def test_a_study_of_a_living_process_is_not_taken(place: str) -> None:
     from results.errors import StudyBusyError
 
-    path = tmp_path / "hpltune.db"
-    with Store.open(path) as store:
+    with Store.open(place) as store:
         store.create_study(a_study())
         store.end_study("study", "interrupted")
-        child = inserting(path)
+        child = inserting(place)
         busy = rf"study study is being run by process {child.pid} on .*: wait for it or end it there, or choose another"
         try:
             for steal in (

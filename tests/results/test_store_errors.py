@@ -45,12 +45,12 @@ def finished_trials(path: Path) -> int:
 def limit_pages(store: Store, pages: int | None) -> None:
     """As if the disk held only so many more pages of the database."""
 
-    @event.listens_for(store._engine, "connect")
+    @event.listens_for(store._database.engine, "connect")
     def _limit(connection: sqlite3.Connection, _record: object) -> None:
         used = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count = {used + pages if pages is not None else 2**31}")
 
-    store._engine.dispose()
+    store._database.engine.dispose()
 
 
 def in_child(act: Callable[[], None]) -> None:
@@ -122,7 +122,7 @@ def test_the_database_of_another_program_is_refused_and_unchanged(tmp_path: Path
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript("CREATE TABLE photos (name TEXT); INSERT INTO photos VALUES ('cat');")
     before = path.read_bytes()
-    with pytest.raises(ResultsError, match=rf"{path} is not a database of hpltune: it holds photos; give another file"):
+    with pytest.raises(ResultsError, match=rf"{path} is not a database of hpltune: it holds photos; give another with"):
         Store.open(path)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["photos.db"]

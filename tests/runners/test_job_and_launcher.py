@@ -5,8 +5,9 @@ import pytest
 
 from runners.errors import InvalidJobError
 from runners.job import Job
+from runners.launchers.mpich import IntelMpi, Mpich
 from runners.launchers.openmpi import OpenMpi
-from runners.registry import local_runner
+from runners.registry import Installed, launchers, local_runner
 from runners.status import JobState
 
 JOB = Job(program=("/opt/xhpl",), ranks=4, directory=Path("/run"), threads_per_rank=2)
@@ -61,7 +62,7 @@ def test_oversubscribed_ranks_are_not_bound() -> None:
     ],
 )
 def test_what_open_mpi_says_is_explained(code: int, stderr: str, words: str) -> None:
-    assert words in OpenMpi(Path("/m"), 4, as_root=False).explain(code, stderr)
+    assert words in OpenMpi(Path("/m"), 4, as_root=False).explain(JOB, code, stderr)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,41 @@ def test_a_job_no_launcher_could_take_is_refused(changed: dict[str, object]) -> 
 
 def test_an_mpi_without_a_launcher_is_said() -> None:
     with pytest.raises(InvalidJobError, match="cannot be started yet"):
-        local_runner("mpich", Path("/usr/bin/mpirun"), "4.0")
+        local_runner("lam", Path("/usr/bin/mpirun"), "4.0")
+
+
+ON_NODES = replace(JOB, nodes=("n1", "n2"), agent=Path("/run/agent"))
+
+
+def test_open_mpi_reaches_nodes_through_the_agent() -> None:
+    expected = ["--host", "n1:2,n2:2", "--mca", "plm", "rsh", "--mca", "plm_rsh_agent", "/run/agent", "-np", "4"]
+    assert tokens(ON_NODES)[1:11] == expected
+    assert tokens(ON_NODES, major=5)[4:8] == ["plm", "ssh", "--mca", "plm_ssh_agent"]
+
+
+def test_mpich_gets_variables_and_control_variables_alike() -> None:
+    job = replace(ON_NODES, environment={"A": "1"}, mpi_parameters={"UCX_TLS": "tcp"})
+    where = ["-launcher", "ssh", "-launcher-exec", "/run/agent", "-hosts", "n1:2,n2:2", "-n", "4"]
+    how = ["-bind-to", "core:2", "-wdir", "/run", "-genv", "A", "1", "-genv", "UCX_TLS", "tcp", "/opt/xhpl"]
+    assert Mpich(Path("/m")).command(job) == ["/m", *where, *how]
+    assert "-bind-to none" in " ".join(Mpich(Path("/m")).command(replace(JOB, binding="none")))
+
+
+def test_intel_mpi_binds_by_variables() -> None:
+    tokens = " ".join(IntelMpi(Path("/m")).command(ON_NODES))
+    assert tokens.startswith("/m -bootstrap ssh -bootstrap-exec /run/agent -hosts n1,n2 -ppn 2 -n 4 -wdir /run")
+    assert "-genv I_MPI_PIN 1 -genv I_MPI_PIN_DOMAIN 2" in tokens
+
+
+@pytest.mark.parametrize("changed", [{"nodes": ("n1; rm",)}, {"nodes": ("n1", "n2", "n3")}])
+def test_nodes_are_host_names_that_share_the_ranks_evenly(changed: dict[str, object]) -> None:
+    with pytest.raises(InvalidJobError, match=r"host|evenly"):
+        replace(JOB, **changed)  # type: ignore[arg-type]
+
+
+def test_a_job_of_an_unknown_mpi_library_is_refused() -> None:
+    with pytest.raises(InvalidJobError, match="known: openmpi"):
+        launchers([Installed("openmpi", Path("/m"), "4.1")]).command(replace(JOB, mpi="lam"))
 
 
 def test_only_ends_are_final() -> None:
@@ -99,6 +134,7 @@ CAPTURED = {
     "exit": "ended with",
     "ill": "an instruction this CPU lacks",
     "kill": "a rank was killed",
+    "lost": "mpirun lost node n1",
     "mca": "no component",
     "missing": "cannot find the program",
     "over": "cannot give each rank cores",
@@ -114,4 +150,4 @@ CAPTURED = {
 def test_what_open_mpi_4_and_5_really_printed_is_explained(file: Path) -> None:
     version, case, code = file.stem.split("-")
     launcher = OpenMpi(Path("/m"), int(version[-1]), as_root=False)
-    assert CAPTURED[case] in launcher.explain(int(code), file.read_text(errors="replace"))
+    assert CAPTURED[case] in launcher.explain(JOB, int(code), file.read_text(errors="replace"))

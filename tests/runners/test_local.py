@@ -104,3 +104,23 @@ class TestWithOpenMpi(RunnerContract):
         status = wait(runner, runner.submit(self.job(tmp_path, "exit 0", ranks=4000)))
         assert status.state is JobState.FAILED
         assert "cores" in status.message
+
+
+@pytest.mark.real
+class TestWithMpich(RunnerContract):
+    @pytest.fixture
+    def runner(self) -> Runner:
+        mpiexec = shutil.which("mpiexec.hydra")
+        if mpiexec is None:
+            pytest.skip("needs MPICH: install mpich")
+        return local_runner("mpich", Path(mpiexec), "")
+
+    def test_each_rank_is_bound_to_a_core_of_its_own(self, runner: Runner, tmp_path: Path) -> None:
+        status = wait(runner, runner.submit(self.job(tmp_path, "grep Cpus_allowed_list /proc/self/status", ranks=1)))
+        assert status.state is JobState.COMPLETED, status.message
+        assert RunPaths(tmp_path).read_stdout().split()[1].isdecimal()
+
+    def test_a_killed_rank_is_said(self, runner: Runner, tmp_path: Path) -> None:
+        status = wait(runner, runner.submit(self.job(tmp_path, "kill -9 $$", ranks=2)))
+        assert status.state is JobState.FAILED
+        assert "a rank was killed (signal 9)" in status.message

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from runners.errors import InvalidJobError
 from runners.job import Job
 from runners.launchers.smpi import Smpi, SmpiNetwork
+from runners.toml_file import ClusterFileError
 from runners.virtual.cluster import Network, Noise, VirtualCluster
 from runners.virtual.cost_model import cost_model
 from runners.virtual.link import LinkError, Settings, link
-from runners.virtual.load import ClusterFileError, cluster_text, load_cluster, parse_cluster, shipped
+from runners.virtual.load import cluster_text, load_cluster, parse_cluster, shipped
 from runners.virtual.platform import Setup, host_file, platform_xml
 
 KRONOS = cluster_text("kronos")[1]
@@ -203,7 +204,7 @@ def test_the_launcher_is_tokens_and_files_of_the_folder(tmp_path: Path) -> None:
     ],
 )
 def test_what_simgrid_says_becomes_a_sentence(code: int, said: str, sentence: str) -> None:
-    assert sentence in SMPI.explain(code, said)
+    assert sentence in SMPI.explain(Job(program=("/opt/xhpl-virtual",), ranks=8, directory=Path("/run")), code, said)
 
 
 def test_the_cluster_of_the_page_works() -> None:

@@ -150,6 +150,11 @@ def test_a_block_too_large_to_list_is_refused_before_it_takes_the_memory(monkeyp
         SearchSpace("huge", MACHINE, parameters, ALWAYS)
 
 
+def test_mpi_libraries_are_told_apart() -> None:
+    found = space(extra=(Parameter("mpi", ("openmpi", "mpich")),))
+    assert len({found.key(point) for point in found}) == 2
+
+
 def test_points_that_hpl_cannot_tell_apart_share_a_key() -> None:
     found = space("layout", "grid", "BCAST", "DEPTH")
     one_column = {"layout": "4x1", "grid": "4x1"}

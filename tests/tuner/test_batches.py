@@ -27,6 +27,7 @@ from tuner.options import TuneOptions
 from tuner.places import Places
 from tuner.plan import Scalar
 from tuner.prospects import FEWEST, Prospects
+from tuner.slot import Slot
 from tuner.stopping import StopRequest
 from tuner.stored_study import MachineFacts, begin
 from tuner.textbook import textbook
@@ -88,6 +89,10 @@ def make_loop(home: Path) -> Iterator[MakeLoop]:
         store.close()
 
 
+def launch(loop: Loop, points: list[dict[str, Scalar]], kind: Kind, rung: Rung) -> list[TrialRecord]:
+    return Slot(loop, loop.evaluator).launch(points, kind, rung)
+
+
 def states(records: list[TrialRecord]) -> list[TrialState]:
     return [record.state for record in records]
 
@@ -96,7 +101,7 @@ def test_each_run_of_a_launch_has_a_record_of_its_own_as_if_it_had_been_alone(ma
     loop, events = make_loop(), list[Event]()
     loop.listener = events.append
     wishes = [point(NB=NB, grid=grid) for NB in (64, 32) for grid in ("2x1", "1x2")]
-    records = loop.launch(wishes, Kind.SMALL, SMALL)
+    records = launch(loop, wishes, Kind.SMALL, SMALL)
     assert [dict(record.params) for record in records] == wishes
     assert len({record.directory for record in records}) == len({record.command for record in records}) == 1
     for record, wish in zip(records, wishes, strict=True):
@@ -117,7 +122,7 @@ def test_each_run_of_a_launch_has_a_record_of_its_own_as_if_it_had_been_alone(ma
 
 def test_a_launch_is_paid_once(make_loop: MakeLoop) -> None:
     loop = make_loop()
-    together = loop.launch([point(NB=NB) for NB in (32, 64)], Kind.SMALL, SMALL)
+    together = launch(loop, [point(NB=NB) for NB in (32, 64)], Kind.SMALL, SMALL)
     spent_s = sum(record.cost_s or 0.0 for record in together)
     ended, started = together[0].ended_at, together[0].started_at
     assert ended is not None
@@ -128,23 +133,23 @@ def test_a_launch_is_paid_once(make_loop: MakeLoop) -> None:
         assert (record.cost_s or 0.0) > (record.time_s or 0.0)
 
 
-def test_show_names_the_trials_of_the_same_launch(make_loop: MakeLoop, hpltune: Run) -> None:
+def test_show_names_the_trials_of_the_same_launch(make_loop: MakeLoop, hpltune: Run, home: Path) -> None:
     loop = make_loop()
-    loop.launch([point(NB=NB) for NB in (32, 64, 96)], Kind.SMALL, SMALL)
-    shown = hpltune("show", "study", "2", "--db", str(loop.store.path))
+    launch(loop, [point(NB=NB) for NB in (32, 64, 96)], Kind.SMALL, SMALL)
+    shown = hpltune("show", "study", "2", "--db", str(home / "batches.db"))
     assert "trials 1, 3" in shown.stdout, shown.stderr
     assert "with its part of the launch" in shown.stdout
 
 
 def test_what_no_file_holds_gets_launches_of_its_own(make_loop: MakeLoop) -> None:
-    records = make_loop().launch([point(SWAP=swap, grid="2x1") for swap in ("long", "bin")], Kind.SMALL, SMALL)
+    records = launch(make_loop(), [point(SWAP=swap, grid="2x1") for swap in ("long", "bin")], Kind.SMALL, SMALL)
     assert all(record.ranked for record in records)
     assert len({record.directory for record in records}) == 2
     assert [outcome.sharing for outcome in outcomes_of(records)] == [1, 1]
 
 
 def test_a_point_that_cannot_be_planned_keeps_nothing_else_from_running(make_loop: MakeLoop) -> None:
-    records = make_loop().launch([point(), point(layout="4x1"), point(NB=64)], Kind.SMALL, SMALL)
+    records = launch(make_loop(), [point(), point(layout="4x1"), point(NB=64)], Kind.SMALL, SMALL)
     assert [record.ranked for record in records] == [True, False, True]
     assert "needs 2 ranks, the layout starts 4" in records[1].reason
     assert records[0].directory == records[2].directory
@@ -164,7 +169,7 @@ def test_a_run_that_fails_condemns_only_itself(
     broken = program(home / "xhpl", FAILING.format(python=shlex.quote(sys.executable), failure=failure))
     loop = make_loop(broken, walltime_s=walltime_s)
     wishes = [point(NB=NB, BCAST="1rM", DEPTH=1, RFACT="crout", NBMIN=4, blas="xhpl") for NB in (32, 64, 96)]
-    before, failed, after = loop.launch(wishes, Kind.SMALL, SMALL)
+    before, failed, after = launch(loop, wishes, Kind.SMALL, SMALL)
     assert states([before, failed, after]) == [TrialState.COMPLETE, TrialState.FAILED, TrialState.COMPLETE], failed
     assert sentence in failed.reason
     assert before.gflops == after.gflops == 1.0
@@ -180,7 +185,7 @@ def test_the_first_ctrl_c_lets_the_running_variant_end_and_not_the_whole_launch(
             loop.stop.ask()
 
     loop.listener = interrupt
-    records = loop.launch([point(N=4500, NB=NB) for NB in (96, 128, 192)], Kind.SMALL, Rung(Fidelity.SMALL, 1.0))
+    records = launch(loop, [point(N=4500, NB=NB) for NB in (96, 128, 192)], Kind.SMALL, Rung(Fidelity.SMALL, 1.0))
     assert records[0].state is TrialState.COMPLETE
     assert records[2].state is TrialState.CANCELLED
     assert loop.meter.trials == sum(record.state is TrialState.COMPLETE for record in records)
@@ -196,7 +201,7 @@ def test_a_full_run_is_given_up_only_when_it_is_alone(make_loop: MakeLoop) -> No
     for _ in range(FEWEST):
         loop.prospects.learn([Panel(1000, column, 1e-9 * (1 + column)) for column in range(0, 1000, 32)], 0.4)
     assert loop.trial(point(N=7000, NB=96), Kind.SEARCH).kind is Kind.PREFIX
-    both = loop.launch([point(N=2000, NB=NB) for NB in (96, 128)], Kind.SEARCH, FULL)
+    both = launch(loop, [point(N=2000, NB=NB) for NB in (96, 128)], Kind.SEARCH, FULL)
     assert [record.kind for record in both] == [Kind.SEARCH] * 2
     assert all(record.ranked for record in both)
 

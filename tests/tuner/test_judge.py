@@ -21,7 +21,7 @@ DONE = JobStatus(JobState.COMPLETED, 0)
 
 def plan(*runs: HplParams, kernel: str = "Haswell") -> TrialPlan:
     asked = runs or (ASKED,)
-    return TrialPlan(asked, render(HplDat.of(asked[0])), "openblas", LIBRARY, kernel, 2, 1, {}, "core", {})
+    return TrialPlan(asked, render(HplDat.of(asked[0])), "openblas", LIBRARY, kernel, 2, 1, {})
 
 
 def output(params: HplParams = ASKED, *, passed: str = "PASSED", time_s: float = 0.10, ended: bool = True) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -69,6 +70,22 @@ def test_every_engine_runs_a_study(hpltune: Run, engine: str) -> None:
     done = hpltune("tune", *SMALL, "--trials", "2", "--engine", engine, "--study", engine)
     assert done.returncode == 0, done.stderr
     assert sum(trial["kind"] == "search" for trial in trials(hpltune, engine)) == 2
+
+
+@pytest.mark.skipif(shutil.which("mpiexec.hydra") is None, reason="needs MPICH beside Open MPI")
+def test_two_mpi_libraries_run_side_by_side_in_one_study(hpltune: Run) -> None:
+    two = ("--set", "mpi=openmpi,mpich", "--engine", "grid", "--points", "2", "--study", "mpis")
+    done = hpltune("tune", *SMALL, *two, "--trials", "2")
+    assert done.returncode == 0, done.stderr
+    asked = [trial for trial in trials(hpltune, "mpis") if trial["kind"] == "search"]
+    assert [trial["state"] for trial in asked] == ["complete", "complete"]
+    assert len({str(trial["xhpl_key"]) for trial in asked}) == 2
+
+
+def test_an_mpi_library_that_is_not_here_is_said(hpltune: Run) -> None:
+    done = hpltune("tune", *SMALL, "--set", "mpi=lam", "--trials", "1", "--study", "lam")
+    assert done.returncode == 1
+    assert "MPI lam is not on this machine (found: openmpi" in done.stderr
 
 
 def test_n_is_chosen_from_the_budget_and_this_is_said(hpltune: Run) -> None:
@@ -146,7 +163,7 @@ def test_a_file_with_several_values_gives_one_record_each(hpltune: Run, home: Pa
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("#!/bin/sh\nexit 3\n", "mpirun ended"),
+        ("#!/bin/sh\nexit 3\n", "ended with code 3"),
         ("#!/bin/sh\nkill -9 $$\n", "signal 9"),
         ("#!/bin/sh\nkill -ILL $$\n", "instruction this CPU lacks"),
         ("#!/bin/sh\necho hello\n", "HPL printed 0 of 1 results"),

@@ -50,8 +50,11 @@ Cluster = Annotated[
         "--cluster",
         metavar="CLUSTER",
         autocompletion=complete_cluster,
-        help="Simulate this virtual cluster instead: a shipped name or a TOML file.",
+        help="A TOML file of a real cluster to run on, or a virtual one to simulate: a file or a shipped name.",
     ),
+]
+RealClusterFile = Annotated[
+    Path | None, typer.Option("--cluster", metavar="FILE", help="The TOML file of a real cluster to run on.")
 ]
 Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Simulations at a time; by default one a core.")]
 Limit = Annotated[
@@ -68,8 +71,12 @@ EngineName = Annotated[
     ),
 ]
 Db = Annotated[
-    Path | None,
-    typer.Option("--db", metavar="FILE", help="Database; by default hpltune.db in hpltune's data directory."),
+    str | None,
+    typer.Option(
+        "--db",
+        metavar="FILE|URL",
+        help="Database: a file, or postgresql://user@host:port/name. By default hpltune.db in hpltune's data folder.",
+    ),
 ]
 StudyName = Annotated[
     str | None,
@@ -116,11 +123,11 @@ def search_paths() -> "SearchPaths":
     return SearchPaths(prefix=where.prefix, cache=where.cache)
 
 
-def open_store(db: Path | None, *, create: bool) -> "Store":
+def open_store(db: str | None, *, create: bool) -> "Store":
     """The store at `db`, or the user's own."""
-    from results.store import Store
+    from .. import database
 
-    return Store.open(db or places().database, create=create)
+    return database.open_store(db, places(), create=create)
 
 
 def console() -> "Console":

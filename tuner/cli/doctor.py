@@ -2,11 +2,13 @@
 
 import typer
 
-from .common import BlasFiles, Json, Rpeak, console, places
+from .common import BlasFiles, Json, RealClusterFile, Rpeak, console, places
 
 
-def doctor(blas: BlasFiles = None, rpeak: Rpeak = None, as_json: Json = False) -> None:
+def doctor(cluster: RealClusterFile = None, blas: BlasFiles = None, rpeak: Rpeak = None, as_json: Json = False) -> None:
     """Show what was found and what is missing, Rpeak with its reasoning, and which kernel each BLAS picks by itself.
+
+    With --cluster its nodes are asked instead, and what they are is filled into the file under [node].
 
     Ends with 1 where something that `tune` needs is missing.
 
@@ -15,7 +17,13 @@ def doctor(blas: BlasFiles = None, rpeak: Rpeak = None, as_json: Json = False) -
         hpltune doctor
 
         hpltune doctor --json
+
+        hpltune doctor --cluster my-cluster.toml
     """
+    if cluster is not None:
+        from ..cluster_doctor import examine_cluster
+
+        raise typer.Exit(examine_cluster(cluster, places(), console(), as_json=as_json))
     from ..doctor import examine, render
     from ..options import parse_blas
 

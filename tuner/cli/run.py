@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .common import BlasFiles, Db, Json, Rpeak, Source, Xhpl, complete_study
+from .common import BlasFiles, Db, Json, RealClusterFile, Rpeak, Source, Xhpl, complete_study
 
 
 def run(
@@ -15,7 +15,7 @@ def run(
         typer.Option(
             metavar="STUDY[#TRIAL]",
             autocompletion=complete_study,
-            help="BLAS, kernel, threads and binding of that trial, or of the study's best.",
+            help="BLAS, kernel, threads, binding, MPI and cluster of that trial, or of the study's best.",
         ),
     ] = None,
     layout: Annotated[
@@ -32,6 +32,7 @@ def run(
     walltime: Annotated[
         str | None, typer.Option(metavar="TIME", help="End the run after this time; default 24h.")
     ] = None,
+    cluster: RealClusterFile = None,
     blas: BlasFiles = None,
     xhpl: Xhpl = None,
     hpl_source: Source = None,
@@ -47,19 +48,24 @@ def run(
 
         hpltune run best/HPL-full.dat --like default-1
 
+        hpltune run HPL.dat --cluster my-cluster.toml
+
         hpltune run HPL.dat --blas openblas --kernel SkylakeX --repeats 3
     """
     from ..options import TuneOptions, parse_blas, user_program
+    from ..real_cluster import read_real_cluster
     from ..run_command import RunRequest, run_file
     from ..units import parse_duration_s
 
     names, files = parse_blas(blas or [])
+    real = read_real_cluster(cluster) if cluster else None
     options = TuneOptions(
         blas_only=names,
         blas_files=files,
         xhpl=user_program(xhpl),
         hpl_source=hpl_source,
         rpeak_gflops=rpeak,
+        real_cluster=real.cluster.table() if real else None,
     )
     walltime_s = parse_duration_s(walltime, "--walltime") if walltime else 86400.0
     request = RunRequest(

@@ -62,6 +62,9 @@ def tune(
     price: Price = None,
     power: Power = None,
     cluster: Cluster = None,
+    parallel: Annotated[
+        int, typer.Option(min=1, metavar="K", help="Trials at a time, each on a K-th of a real cluster's nodes.")
+    ] = 1,
     jobs: Jobs = None,
     limit: Limit = None,
     from_simulation: Annotated[
@@ -107,19 +110,24 @@ def tune(
 
         hpltune tune --resume
 
+        hpltune tune --cluster my-cluster.toml --budget 1h
+
         hpltune tune --cluster kronos --space kronos --trials 40
     """
     from ..budget import Budget
     from ..objective import check_objective
     from ..options import DEFAULT_FULL_TRIALS, DEFAULT_WALL_S, TuneOptions, parse_blas, parse_overrides, user_program
+    from ..real_cluster import check_parallel, read_cluster
     from ..tune_command import Request, run_tune
     from ..units import parse_duration_s
-    from ..virtual.options import simulation_options, virtual_budget_s
+    from ..virtual.options import budget_s, simulation_options
     from ..warm_start import absolute
 
     names, files = parse_blas(blas or [])
-    simulation = simulation_options(cluster, jobs, limit)
-    wall_s = virtual_budget_s(budget, simulation.cluster) if budget else None
+    real = read_cluster(cluster)
+    check_parallel(parallel, real)
+    simulation = simulation_options(None if real else cluster, jobs, limit)
+    wall_s = budget_s(budget, simulation.cluster, real.size if real else 1) if budget else None
     run_s = parse_duration_s(run_time, "--run-time") if run_time else None
     if simulation.cluster is not None and wall_s is None and run_s is None:
         trials = trials or simulation.trials
@@ -142,8 +150,10 @@ def tune(
         xhpl=user_program(xhpl),
         hpl_source=hpl_source,
         rpeak_gflops=rpeak,
-        price_usd=price,
-        power_w=power,
+        price_usd=price or (real.price_usd if real else None),
+        power_w=power or (real.power_w if real else None),
+        parallel=parallel,
+        real_cluster=real.cluster.table() if real else None,
         cluster=simulation.cluster,
         jobs=jobs,
         limit_s=simulation.limit_s,

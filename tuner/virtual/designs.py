@@ -33,7 +33,7 @@ def read_designs(file: Path) -> tuple[Design, ...]:
 
     Raises:
         TunerError: the file cannot be read, has no design, or two of one name.
-        runners.virtual.load.ClusterFileError: a design is no possible cluster; the message names it and the key.
+        runners.toml_file.ClusterFileError: a design is no possible cluster; the message names it and the key.
     """
     try:
         table = tomllib.loads(file.read_text(encoding="utf-8"))

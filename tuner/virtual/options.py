@@ -27,7 +27,7 @@ def simulation_options(cluster: str | None, jobs: int | None, limit: str | None)
     """Read `--cluster`, `--jobs` and `--limit`.
 
     Raises:
-        runners.virtual.load.ClusterFileError: the cluster cannot be used.
+        runners.toml_file.ClusterFileError: the cluster cannot be used.
         TunerError: an option of simulations without one.
     """
     if cluster is None:
@@ -39,15 +39,18 @@ def simulation_options(cluster: str | None, jobs: int | None, limit: str | None)
     return SimulationOptions(cluster_dict(load_cluster(cluster)), limit_s)
 
 
-def virtual_budget_s(text: str, cluster: Mapping[str, Any] | None) -> float:
+def budget_s(text: str, cluster: Mapping[str, Any] | None, nodes: int) -> float:
     """Seconds of `--budget`: a time, node-hours, or with a virtual cluster the hours that so many dollars pay for.
+
+    Args:
+        nodes: of a real cluster; a virtual one has its own.
 
     Raises:
         TunerError: it is neither, or what the cluster costs is not known.
     """
     hours = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*nh\s*", text, re.IGNORECASE)
     if hours and float(hours[1]) > 0:
-        return float(hours[1]) * 3600.0 / (len(cluster_from(cluster).node_list) if cluster else 1)
+        return float(hours[1]) * 3600.0 / (len(cluster_from(cluster).node_list) if cluster else nodes)
     money = re.fullmatch(r"\s*\$?\s*(\d+(?:\.\d+)?)\s*(?:usd|\$)?\s*", text, re.IGNORECASE)
     if money is None or not re.search(r"usd|\$", text, re.IGNORECASE):
         return parse_duration_s(text, "--budget")

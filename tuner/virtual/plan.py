@@ -70,8 +70,6 @@ def virtual_plan(params: Mapping[str, Scalar], cluster: VirtualCluster, key: str
         ranks=ranks,
         threads=1,
         environment={},
-        binding="core",
-        mpi_parameters={},
     )
     return VirtualPlan(trial, render(HplDat.of(replace(hpl, threshold=UNCHECKED))), setup)
 

@@ -12,9 +12,9 @@ from rich.table import Table
 from results.metrics import Merit, merit
 from results.plots import DesignPoint, plot_designs
 from results.statistics import Ranked
-from results.store import Store
 
 from ..budget import Budget
+from ..database import open_store
 from ..engines.registry import make_engine
 from ..errors import TunerError
 from ..events import BuildStep, Notice
@@ -42,7 +42,7 @@ class PredictRequest:
     jobs: int | None
     limit_s: float
     plot: Path | None
-    db: Path | None
+    db: str | None
     as_json: bool
 
 
@@ -72,7 +72,7 @@ def run_predict(request: PredictRequest) -> int:
         raise TunerError(f"--plot {request.plot}: expected a name that ends in .png, .svg or .pdf")
     console, places = output(stderr=request.as_json), Places.of_user()
     found: list[Prediction] = []
-    with Store.open(request.db or places.database) as store, listening(told) as stop, display(console) as listener:
+    with open_store(request.db, places) as store, listening(told) as stop, display(console) as listener:
         first = VirtualSite.open(designs[0].cluster, places, None, lambda *step: listener(BuildStep(*step)))
         for number, design in enumerate(designs, start=1):
             if stop.requested:

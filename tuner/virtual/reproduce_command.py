@@ -2,12 +2,12 @@
 
 import json
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from results.store import Store
 from runners.virtual.load import load_cluster
 
 from ..budget import Budget
+from ..database import open_store
 from ..events import BuildStep, Listener
 from ..options import TuneOptions
 from ..places import Places
@@ -32,7 +32,7 @@ class ReproduceRequest:
     jobs: int | None
     engine: str
     limit_s: float
-    db: Path | None
+    db: str | None
     as_json: bool
 
 
@@ -46,7 +46,7 @@ def run_reproduce(request: ReproduceRequest) -> int:
     console = output(stderr=request.as_json)
     places = Places.of_user()
     slots = request.jobs or cores_here()
-    with Store.open(request.db or places.database) as store, listening(told) as stop:
+    with open_store(request.db, places) as store, listening(told) as stop:
         with display(console) as listener:
             site = VirtualSite.open(
                 load_cluster(found_in.cluster), places, None, lambda *step: listener(BuildStep(*step))

@@ -55,7 +55,7 @@ class VirtualSite:
     def machine(self, N: int) -> Machine:
         """The facts a search space needs."""
         blas = {name: BlasFacts(kernels=("auto",), threaded=False) for name in self.cluster.blas}
-        return Machine(cores=self.cluster.cores, memory_bytes=self.memory_bytes, blas=blas, N=N)
+        return Machine(cores=self.cluster.cores, memory_bytes=self.memory_bytes, blas=blas, N=N, mpis=("smpi",))
 
     @property
     def memory_bytes(self) -> int:
@@ -100,6 +100,6 @@ def cluster_from(stored: Mapping[str, Any]) -> VirtualCluster:
     """The cluster that was stored with a study.
 
     Raises:
-        runners.virtual.load.ClusterFileError: it cannot be used.
+        runners.toml_file.ClusterFileError: it cannot be used.
     """
     return checked_cluster("the stored cluster", stored)

@@ -17,9 +17,10 @@ from ..engines.fidelity import FULL, Fidelity, Ladder, Question, Rung
 from ..events import Listener, PhaseStarted, TrialEnded, TrialProgress, TrialStarted
 from ..judge import Fault
 from ..ladder import outcome_of, small_n
-from ..loop import FINALISTS, KINDS, SEARCHED, retell
+from ..loop import FINALISTS, SEARCHED, retell
 from ..objective import Objective
 from ..plan import PlanError, Scalar, label
+from ..slot import KINDS
 from ..stopping import StopRequest
 from ..trials import finished, rejected, started
 from .plan import VirtualPlan, virtual_plan

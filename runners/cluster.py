@@ -1,0 +1,165 @@
+"""A real cluster as its TOML file describes it: how its nodes are reached, and what each of them is."""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from .errors import InvalidJobError
+from .job import HOST_NAME, INTERFACE
+from .reach import Ssh
+from .slurm.options import SlurmOptions
+from .toml_file import parse_table, read_text, validated
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1, le=10**6)]
+Host = Annotated[str, Field(pattern=rf"^{HOST_NAME.pattern}$")]
+Interface = Annotated[str, Field(pattern=rf"^{INTERFACE.pattern}$")]
+GIB = 2**30
+BACKENDS = ("ssh", "slurm")
+
+
+class Part(BaseModel):
+    """A frozen part that refuses keys it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class NodeFacts(Part):
+    """What one node is; where nodes differ, the least of them. `hpltune doctor --cluster` fills it in.
+
+    Attributes:
+        cores: physical cores.
+        memory_gib: free for HPL.
+        rpeak_gflops: of one node.
+        price_usd, power_w: of one node; None where unknown.
+    """
+
+    cores: Count | None = None
+    memory_gib: Positive | None = None
+    rpeak_gflops: Positive | None = None
+    price_usd: Positive | None = None
+    power_w: Positive | None = None
+
+
+class SlurmTable(Part):
+    """What Slurm is asked for; the fields that `SlurmOptions` has mean the same.
+
+    Attributes:
+        nodes: on which each trial runs.
+        launcher: "mpirun" of the MPI library inside the allocation, or "srun".
+    """
+
+    nodes: Count
+    launcher: Literal["mpirun", "srun"] = "mpirun"
+    partition: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    constraint: str | None = None
+    nodelist: str | None = None
+    exclude: str | None = None
+    exclusive: bool = True
+    further: tuple[str, ...] = ()
+    reuse: bool = True
+    time_limit_s: Positive = 4 * 3600.0
+    queue_limit_s: Positive = 24 * 3600.0
+
+    def options(self, cores_per_node: int, queue_limit_s: float = math.inf) -> SlurmOptions:
+        """As the runner takes them.
+
+        Args:
+            queue_limit_s: the study's own, where that is shorter.
+
+        Raises:
+            InvalidJobError: a value that Slurm could not take.
+        """
+        values = self.model_dump(exclude={"launcher", "queue_limit_s"})
+        limit_s = min(self.queue_limit_s, queue_limit_s)
+        return SlurmOptions(**values, cores_per_node=cores_per_node, queue_limit_s=limit_s)
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        try:
+            self.options(1)
+        except InvalidJobError as error:
+            raise ValueError(str(error).removeprefix("slurm: ")) from error
+        return self
+
+
+class Cluster(Part):
+    """One cluster.
+
+    Attributes:
+        backend: "ssh" starts ranks on `hosts`; "slurm" asks Slurm for nodes.
+        hosts: names that ssh knows, each once, in the order ranks fill them.
+        ssh: the ssh program and options for it.
+        interfaces: network interfaces MPI may use; none leaves the choice to it.
+        check_s: seconds between two looks whether the nodes of a running job still answer.
+        on_node_loss: "continue" goes on with the nodes that are left, "pause" ends the session, to be resumed.
+    """
+
+    name: str = Field(pattern=r"^[\w.-]+$")
+    backend: Literal["ssh", "slurm"]
+    hosts: tuple[Host, ...] = ()
+    ssh: tuple[str, ...] = Field(("ssh",), min_length=1)
+    interfaces: tuple[Interface, ...] = ()
+    on_node_loss: Literal["continue", "pause"] = "continue"
+    check_s: Positive = 60.0
+    node: NodeFacts = NodeFacts()
+    slurm: SlurmTable | None = None
+
+    @model_validator(mode="after")
+    def _hosts(self) -> Self:
+        if self.backend == "ssh" and not self.hosts:
+            raise ValueError('backend "ssh" needs hosts = ["node1", …]')
+        if (self.backend == "slurm") != (self.slurm is not None):
+            raise ValueError('backend "slurm" and a table [slurm] with nodes = … belong together')
+        if self.backend == "slurm" and self.hosts:
+            raise ValueError("Slurm chooses the hosts: leave hosts out, or name them as nodelist under [slurm]")
+        if len(set(self.hosts)) < len(self.hosts):
+            raise ValueError("hosts names a node twice")
+        return self
+
+    @property
+    def size(self) -> int:
+        """Nodes of it, or of one of Slurm's allocations."""
+        return self.slurm.nodes if self.slurm else len(self.hosts)
+
+    @property
+    def reach(self) -> Ssh:
+        """How commands get to the nodes."""
+        return Ssh(self.ssh)
+
+    def table(self) -> dict[str, Any]:
+        """What a file would hold, as JSON can keep it."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+
+def describes_real_cluster(file: Path) -> bool:
+    """Whether a file names a backend; those of virtual clusters do not.
+
+    Raises:
+        ClusterFileError: it is no TOML file.
+    """
+    return "backend" in parse_table(str(file), read_text(file))
+
+
+def load_real_cluster(file: Path) -> Cluster:
+    """The cluster of a file.
+
+    Raises:
+        ClusterFileError: it cannot be read, or a key or a value in it is wrong.
+    """
+    text = read_text(file)
+    return validated(Cluster, str(file), parse_table(str(file), text), text)
+
+
+def stored_cluster(table: Mapping[str, Any]) -> Cluster:
+    """The cluster of a table that `Cluster.table` made.
+
+    Raises:
+        ClusterFileError: another version made it, and it means nothing here.
+    """
+    return validated(Cluster, "the stored cluster", table)

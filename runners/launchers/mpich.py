@@ -1,0 +1,109 @@
+"""MPICH: Hydra's `mpiexec`, and Intel MPI, whose mpiexec is a Hydra too."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..job import Job
+from .base import explained, last_words, signal_of
+
+_SAYINGS: tuple[tuple[str, str], ...] = (
+    (r"error while loading shared libraries: ([^\n]+)", r"the program cannot load a library: \1"),
+    (r"execvp error on file (\S+) \(([^)]+)\)", r"the program \1 cannot be started (\2)"),
+    (r"HYDU_create_process .*execvp error[^(]*\(([^)]+)\)", r"the launch agent cannot be started (\1)"),
+    (r"Need at least (\d+) processes", r"HPL.dat needs \1 ranks"),
+    (r"unable to (?:find|get) host information for (\S+)|unable to (?:resolve|change to) host (\S+)",
+     r"mpiexec does not know the host \1"),
+    (r"unrecognized argument (\S+)", r"mpiexec does not know the option \1"),
+    (r"KILLED BY SIGNAL: 9|EXIT CODE: 9\b|exited on signal 9 ",
+     "a rank was killed (signal 9): often by the kernel for want of memory"),
+    (r"KILLED BY SIGNAL: 4|EXIT CODE: 4\b|exited on signal 4 ",
+     "a rank met an instruction this CPU lacks: the BLAS kernel does not fit it"),
+    (r"EXIT STRING: ([^\n]+?) \(signal (\d+)\)", r"a rank was ended by signal \2 (\1)"),
+    (r"exited on signal (\d+) \(([^)]+)\)", r"a rank was ended by signal \1 (\2)"),
+    (r"Abort\((\d+)\) on node (\d+)", r"rank \2 aborted the run"),
+    (r"EXIT CODE: (\d+)", r"a rank ended with code \1"),
+    (r"No space left on device", "the disk is full"),
+)  # fmt: skip
+"""What Hydra 3 to 5 prints, and what it means; the first that matches counts."""
+
+_OBJECTS = {"l3cache": "l3cache", "numa": "numa", "socket": "socket"}
+
+
+@dataclass(frozen=True)
+class Mpich:
+    """Command lines of one MPICH. `mpi.NAME` parameters are its control variables, as MPIR_CVAR_NAME or UCX_NAME."""
+
+    mpiexec: Path
+
+    @classmethod
+    def installed(cls, mpiexec: Path, version: str) -> "Mpich":
+        """The launcher of an installation."""
+        del version
+        return cls(mpiexec)
+
+    def command(self, job: Job) -> list[str]:
+        """The tokens: ranks, where they are bound, their variables, the program."""
+        argv = [str(self.mpiexec), *self._places(job), "-n", str(job.ranks), *self._binding(job)]
+        argv += ["-wdir", str(job.directory)]
+        own = {**self._pinning(job), **self._interfaces(job)}
+        for name, value in sorted({**own, **job.mpi_parameters, **job.environment}.items()):
+            argv += ["-genv", name, value]
+        return [*argv, *job.program]
+
+    def explain(self, job: Job, exit_code: int, said: str) -> str:
+        """What Hydra said, in one sentence."""
+        del job
+        return explained(_SAYINGS, (said, signal_of(exit_code))) or last_words("mpiexec", exit_code, said)
+
+    def _places(self, job: Job) -> list[str]:
+        if not job.nodes:
+            return []
+        hosts = ",".join(f"{node}:{job.ranks_per_node}" for node in job.nodes)
+        launcher = [] if job.agent is None else ["-launcher", "ssh", "-launcher-exec", str(job.agent)]
+        iface = ["-iface", job.interfaces[0]] if job.interfaces else []
+        return [*launcher, *iface, "-hosts", hosts]
+
+    def _interfaces(self, job: Job) -> dict[str, str]:
+        """Variables that name the interfaces to UCX and to libfabric's TCP, whichever the library was built with."""
+        if not job.interfaces:
+            return {}
+        return {"UCX_NET_DEVICES": ",".join(job.interfaces), "FI_TCP_IFACE": job.interfaces[0]}
+
+    def _binding(self, job: Job) -> list[str]:
+        if job.binding == "none" or job.oversubscribe:
+            return ["-bind-to", "none"]
+        if job.binding == "core":
+            return ["-bind-to", f"core:{job.threads_per_rank}"]
+        return ["-bind-to", _OBJECTS[job.binding]]
+
+    def _pinning(self, job: Job) -> dict[str, str]:
+        """Variables that bind ranks, where options do not."""
+        del job
+        return {}
+
+
+@dataclass(frozen=True)
+class IntelMpi(Mpich):
+    """Command lines of Intel MPI 2019 and later, which binds by variables. Written from its manual, not tried."""
+
+    @classmethod
+    def installed(cls, mpiexec: Path, version: str) -> "IntelMpi":
+        """The launcher of an installation."""
+        del version
+        return cls(mpiexec)
+
+    def _places(self, job: Job) -> list[str]:
+        if not job.nodes:
+            return []
+        bootstrap = [] if job.agent is None else ["-bootstrap", "ssh", "-bootstrap-exec", str(job.agent)]
+        return [*bootstrap, "-hosts", ",".join(job.nodes), "-ppn", str(job.ranks_per_node)]
+
+    def _binding(self, job: Job) -> list[str]:
+        del job
+        return []
+
+    def _pinning(self, job: Job) -> dict[str, str]:
+        if job.binding == "none" or job.oversubscribe:
+            return {"I_MPI_PIN": "0"}
+        domains = {"core": str(job.threads_per_rank), "l3cache": "cache3"}
+        return {"I_MPI_PIN": "1", "I_MPI_PIN_DOMAIN": domains.get(job.binding, job.binding)}

@@ -1,0 +1,157 @@
+"""How a command gets to a node: by ssh, or directly where the node is this machine.
+
+A remote shell takes one text; it is always `shlex.join` of tokens, and host names are checked (HOST_NAME).
+"""
+
+import re
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol
+
+from .errors import InvalidJobError, ProcessError, UnreachableError
+from .job import HOST_NAME
+
+CONNECT_S = 10
+"""Seconds a node gets to answer."""
+SSH_FAILED = 255
+"""What ssh returns for its own errors; the code of the remote command otherwise."""
+AT_ONCE = 32
+"""Nodes that are spoken to at the same time."""
+
+_SAYINGS: tuple[tuple[str, str], ...] = (
+    (r"Could not resolve hostname|Name or service not known", "its name is not known: check the host list"),
+    (r"REMOTE HOST IDENTIFICATION HAS CHANGED|Host key verification failed",
+     "its host key is unknown or has changed: log in by hand once, and check that it is the node you mean"),
+    (r"Permission denied", "it wants a password: set up a key with `ssh-copy-id {node}`"),
+    (r"Connection refused", "nothing listens for ssh there: is sshd running?"),
+    (r"timed out|No route to host|Network is unreachable|Host is down|not responding", "it does not answer"),
+    (r"[Cc]onnection (?:closed|reset)|Broken pipe", "it closed the connection"),
+)  # fmt: skip
+"""What OpenSSH prints, and what it means; the first that matches counts."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command on a node answered."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+class Reach(Protocol):
+    """Knows how a command gets to a node."""
+
+    def argv(self, node: str, command: Sequence[str]) -> list[str]:
+        """The command line here that runs a command there."""
+        ...
+
+
+@dataclass(frozen=True)
+class Here:
+    """The node is this machine."""
+
+    def argv(self, node: str, command: Sequence[str]) -> list[str]:
+        """The command itself."""
+        del node
+        return list(command)
+
+
+@dataclass(frozen=True)
+class Ssh:
+    """OpenSSH without questions: keys only, and no answer is an error within seconds.
+
+    Attributes:
+        program: ssh and the user's own options for it.
+    """
+
+    program: tuple[str, ...] = ("ssh",)
+
+    def argv(self, node: str, command: Sequence[str]) -> list[str]:
+        """The command line.
+
+        Raises:
+            InvalidJobError: that is no host name.
+        """
+        return [*self.start(), checked(node), "--", shlex.join(command)]
+
+    def start(self) -> list[str]:
+        """The tokens before the host's name."""
+        options = ("BatchMode=yes", f"ConnectTimeout={CONNECT_S}", "ServerAliveInterval=5", "ServerAliveCountMax=3")
+        return [*self.program, "-x", "-T", *(token for option in options for token in ("-o", option))]
+
+
+def checked(node: str) -> str:
+    """The name of a node, fit for a command line.
+
+    Raises:
+        InvalidJobError: that is no host name.
+    """
+    if not HOST_NAME.fullmatch(node):
+        raise InvalidJobError(f"{node!r} is not the name of a host")
+    return node
+
+
+def say(reach: Reach, node: str, command: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> Said:
+    """Run a command on a node and wait for its answer, whatever its exit code.
+
+    Args:
+        stdin: what the command reads.
+
+    Raises:
+        UnreachableError: the node does not answer or does not let us in; the sentence says why.
+        InvalidJobError: that is no host name.
+    """
+    argv = reach.argv(node, command)
+    try:
+        done = subprocess.run(
+            argv, input=stdin, capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise UnreachableError(f"node {node}: no answer within {timeout_s:.0f} s", node) from error
+    except OSError as error:
+        raise UnreachableError(f"node {node}: cannot start {argv[0]}: {error.strerror}", node) from error
+    if done.returncode == SSH_FAILED and isinstance(reach, Ssh):
+        raise UnreachableError(f"node {node}: {_why(node, done.stderr)}", node)
+    return Said(done.returncode, done.stdout, done.stderr)
+
+
+def ask(reach: Reach, node: str, command: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> str:
+    """What a command prints on a node.
+
+    Raises:
+        ProcessError: it failed; the sentence holds its last words.
+        UnreachableError, InvalidJobError: as `say`.
+    """
+    said = say(reach, node, command, timeout_s=timeout_s, stdin=stdin)
+    if said.exit_code != 0:
+        words = (said.stderr.strip() or said.stdout.strip() or f"code {said.exit_code}").splitlines()[-1]
+        sentence = f"node {node}: {command[0]} failed: {words}"
+        raise ProcessError(sentence, tuple(command), said.exit_code, said.stdout, said.stderr)
+    return said.stdout
+
+
+def say_all(
+    reach: Reach, nodes: Sequence[str], command: Sequence[str], *, timeout_s: float = 60.0
+) -> Mapping[str, Said | UnreachableError]:
+    """Run a command on all nodes at the same time; those that do not answer give their error instead."""
+
+    def one(node: str) -> Said | UnreachableError:
+        try:
+            return say(reach, node, command, timeout_s=timeout_s)
+        except UnreachableError as error:
+            return error
+
+    with ThreadPoolExecutor(min(AT_ONCE, max(1, len(nodes)))) as pool:
+        return dict(zip(nodes, pool.map(one, nodes), strict=True))
+
+
+def _why(node: str, stderr: str) -> str:
+    for pattern, sentence in _SAYINGS:
+        if re.search(pattern, stderr):
+            return sentence.format(node=node)
+    lines = stderr.strip().splitlines()
+    return f"ssh says: {lines[-1]}" if lines else "ssh failed and did not say why"

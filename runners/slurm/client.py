@@ -1,0 +1,134 @@
+"""Speaks with Slurm through its own programs."""
+
+import os
+import re
+import subprocess
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import InvalidJobError, ProcessError, SubmitError
+from .nodes import NodeFacts, nodes_command, parse_nodes, parse_partitions, partitions_command
+from .options import SlurmOptions
+from .queue import Queued, forgotten, parse_squeue, scancel_command, squeue_command
+from .submit import parse_sbatch, refusal, sbatch_command, too_much
+
+ANSWER_S = 60.0
+"""Seconds slurmctld gets to answer; a busy one takes many."""
+_KEPT = frozenset({"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS", "SLURM_JWT"})
+"""Variables that say which Slurm, not which job."""
+_SILENT = re.compile(
+    r"[Uu]nable to contact slurm controller|Unable to establish controller|onnection refused|Socket timed out"
+    r"|connect failure|Zero Bytes were transmitted|communication connection failure|standby mode|Transport endpoint"
+    r"|Unable to establish communication"
+)
+
+
+class SlurmSilentError(SubmitError):
+    """slurmctld does not answer now; nothing is known of the jobs."""
+
+    def __init__(self, words: str) -> None:
+        super().__init__(f"Slurm's controller does not answer: {words}", transient=True)
+
+
+@dataclass(frozen=True)
+class _Said:
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+def submit(options: SlurmOptions, time_s: float, log: Path, script: Sequence[str]) -> str:
+    """Submit a script; returns the number of the job.
+
+    Raises:
+        InvalidJobError: Slurm will never take such a job.
+        SubmitError: it would not take it now.
+    """
+    partitions = _ask(partitions_command())
+    wrong = too_much(options, time_s, parse_partitions(partitions.stdout)) if partitions.exit_code == 0 else None
+    if wrong:
+        raise InvalidJobError(f"Slurm: {wrong}")
+    said = _ask(sbatch_command(options, time_s, log, script))
+    job = parse_sbatch(said.stdout)
+    if said.exit_code != 0 or job is None:
+        raise refusal(options, time_s, said.stderr)
+    return job
+
+
+def look(jobs: Collection[str]) -> Mapping[str, Queued]:
+    """Where jobs are; those that Slurm has forgotten are missing.
+
+    Raises:
+        SlurmSilentError: slurmctld does not answer.
+        SubmitError: squeue is missing or cannot be used.
+    """
+    if not jobs:
+        return {}
+    argv = squeue_command(jobs)
+    said = _ask(argv)
+    if said.exit_code != 0 and not forgotten(said.stderr):
+        raise SlurmSilentError(_last_words(said))
+    return parse_squeue(said.stdout)
+
+
+def cancel(jobs: Collection[str]) -> None:
+    """Tell Slurm to end jobs; those that have ended are no error.
+
+    Raises:
+        SlurmSilentError: slurmctld does not answer.
+    """
+    if jobs:
+        _ask(scancel_command(jobs))
+
+
+def nodes_of(partition: str | None = None, nodes: str | None = None) -> tuple[NodeFacts, ...]:
+    """What Slurm knows of the nodes of a partition, or of all.
+
+    Args:
+        nodes: only these, as Slurm writes them.
+
+    Raises:
+        ProcessError: sinfo failed.
+        SubmitError: Slurm's programs are missing or slurmctld does not answer.
+    """
+    argv = nodes_command(partition, nodes)
+    said = _ask(argv)
+    if said.exit_code != 0:
+        raise ProcessError(f"sinfo failed: {_last_words(said)}", argv, said.exit_code, said.stdout, said.stderr)
+    return parse_nodes(said.stdout)
+
+
+def _ask(argv: Sequence[str]) -> _Said:
+    """Run one of Slurm's programs and read its answer.
+
+    An allocation that hpltune itself was started in must not colour what it asks for, so its variables are dropped.
+    """
+    environment = {name: value for name, value in os.environ.items() if name in _KEPT or not name.startswith("SLURM_")}
+    try:
+        done = subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=ANSWER_S,
+            env=environment,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        sentence = f"{argv[0]} is not on PATH: Slurm's programs are needed (on many clusters `module load slurm`)"
+        raise SubmitError(sentence, transient=False) from error
+    except OSError as error:
+        raise SubmitError(f"cannot start {argv[0]}: {error.strerror}", transient=True) from error
+    except subprocess.TimeoutExpired as error:
+        raise SlurmSilentError(f"{argv[0]} took longer than {ANSWER_S:.0f} s") from error
+    said = _Said(done.returncode, done.stdout, done.stderr)
+    if done.returncode != 0 and _SILENT.search(done.stderr):
+        raise SlurmSilentError(_last_words(said))
+    return said
+
+
+def _last_words(said: _Said) -> str:
+    lines = [line for line in (said.stderr or said.stdout).splitlines() if line.strip()]
+    return lines[-1].strip() if lines else f"code {said.exit_code}"

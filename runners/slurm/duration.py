@@ -1,0 +1,34 @@
+"""Spans of time as Slurm prints them: "45", "5:00", "1:30:00", "2-03:00:00", "infinite"."""
+
+import math
+import re
+
+_SPAN = re.compile(r"(?:(?P<days>\d+)-)?(?:(?P<hours>\d+):)?(?P<minutes>\d+):(?P<seconds>\d+)")
+_ENDLESS = {"infinite", "UNLIMITED"}
+
+
+def parse_span_s(text: str) -> float | None:
+    """Seconds, `math.inf` where there is no limit, None where Slurm does not say ("NOT_SET", "INVALID", "N/A")."""
+    if text in _ENDLESS:
+        return math.inf
+    match = _SPAN.fullmatch(text)
+    if match is None:
+        return None
+    days, hours, minutes, seconds = (int(match[name] or 0) for name in ("days", "hours", "minutes", "seconds"))
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+
+
+def minutes(seconds: float) -> int:
+    """What `--time` takes: Slurm counts whole minutes."""
+    return max(1, math.ceil(seconds / 60))
+
+
+def in_words(seconds: float) -> str:
+    """A span for a sentence."""
+    return (
+        f"{seconds:.0f} s"
+        if seconds < 300
+        else f"{seconds / 60:.0f} min"
+        if seconds < 7200
+        else f"{seconds / 3600:.1f} h"
+    )

@@ -1,0 +1,106 @@
+"""sinfo: what Slurm knows of partitions and of their nodes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .duration import parse_span_s
+
+_NODE_FIELDS = ("%N", "%X", "%Y", "%m", "%T", "%f", "%E")
+_PARTITION_FIELDS = ("%P", "%a", "%l", "%D", "%s")
+_FLAGS = "*~#!%$@^-+"
+"""What sinfo appends to a state: "*" does not respond, "~" is powered off, … (sinfo(1), NODE STATE CODES)."""
+_AT_WORK = frozenset({"idle", "mixed", "allocated", "completing", "reserved", "planned"})
+
+
+@dataclass(frozen=True)
+class NodeFacts:
+    """One node.
+
+    Attributes:
+        cores: physical.
+        state: in Slurm's words without its flags, as "idle".
+        responds: Slurm hears from it.
+        reason: why an administrator or Slurm took it out; "" where it is in.
+    """
+
+    name: str
+    cores: int
+    memory_mib: int
+    state: str
+    features: tuple[str, ...] = ()
+    responds: bool = True
+    reason: str = ""
+
+    @property
+    def usable(self) -> bool:
+        """Whether jobs can run on it, now or after those that do."""
+        return self.responds and self.state in _AT_WORK
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One partition.
+
+    Attributes:
+        up: it starts jobs.
+        limit_s: the longest time limit; `math.inf` for none, None where Slurm does not say.
+        nodes: in it.
+        nodes_per_job: the most a job gets; None for no limit.
+    """
+
+    name: str
+    default: bool
+    up: bool
+    limit_s: float | None
+    nodes: int
+    nodes_per_job: int | None
+
+
+def nodes_command(partition: str | None = None, nodes: str | None = None) -> list[str]:
+    """Asks for nodes, one a line; of all partitions where none is named."""
+    chosen = [f"--partition={partition}"] if partition else []
+    chosen += [f"--nodes={nodes}"] if nodes else []
+    return ["sinfo", "--noheader", "--Node", *chosen, f"--format={'|'.join(_NODE_FIELDS)}"]
+
+
+def parse_nodes(text: str) -> tuple[NodeFacts, ...]:
+    """Nodes in Slurm's order, each once though it is in several partitions."""
+    found: dict[str, NodeFacts] = {}
+    for line in text.splitlines():
+        parts = [part.strip() for part in line.split("|", maxsplit=len(_NODE_FIELDS) - 1)]
+        if len(parts) != len(_NODE_FIELDS) or not all(part.isdecimal() for part in parts[1:4]):
+            continue
+        name, sockets, cores, memory, state, features, reason = parts
+        found.setdefault(name, NodeFacts(
+            name, int(sockets) * int(cores), int(memory), state.rstrip(_FLAGS),
+            () if features == "(null)" else tuple(features.split(",")), "*" not in state,
+            "" if reason == "none" else reason,
+        ))  # fmt: skip
+    return tuple(found.values())
+
+
+def partitions_command() -> list[str]:
+    """Asks for all partitions."""
+    return ["sinfo", "--noheader", f"--format={'|'.join(_PARTITION_FIELDS)}"]
+
+
+def parse_partitions(text: str) -> tuple[Partition, ...]:
+    """Partitions in Slurm's order; the lines of one, where sinfo prints several, are added up."""
+    found: dict[str, Partition] = {}
+    for line in text.splitlines():
+        parts = [part.strip() for part in line.split("|")]
+        if len(parts) != len(_PARTITION_FIELDS) or not parts[3].isdecimal():
+            continue
+        name, most = parts[0].removesuffix("*"), parts[4].rpartition("-")[2]
+        before = found[name].nodes if name in found else 0
+        found[name] = Partition(
+            name, parts[0].endswith("*"), parts[1] == "up", parse_span_s(parts[2]), before + int(parts[3]),
+            int(most) if most.isdecimal() else None,
+        )  # fmt: skip
+    return tuple(found.values())
+
+
+def out_of_service(nodes: Sequence[NodeFacts]) -> str:
+    """Nodes that cannot run jobs, with the reasons Slurm has, for a sentence; "" where all can."""
+    down = [node for node in nodes if not node.usable]
+    return ", ".join(f"{node.name} ({node.reason or node.state})" for node in down)

@@ -1,0 +1,83 @@
+"""What a site wants to be said to Slurm."""
+
+import re
+from dataclasses import dataclass, fields
+
+from ..errors import InvalidJobError
+
+_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,+:@-]{0,254}")
+_CONSTRAINT = re.compile(r"[A-Za-z0-9_(\[][A-Za-z0-9_.,:=+*&|()\[\]-]{0,254}")
+_NODES = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.,\[\]-]{0,1023}")
+_TOKEN = re.compile(r"--([a-z][a-z0-9-]*)(=[^\x00-\x1f\x7f]+)?")
+OURS = re.compile(
+    "array|batch|chdir|clusters|cpus-per-task|error|export|help|input|job-name|no-requeue|ntasks|ntasks-per-node|open-mode"
+    "|output|parsable|quiet|requeue|test-only|time|usage|version|wait|wrap"
+)
+"""Options of sbatch that hpltune sets itself or that would change what it reads."""
+CHOICES = ("partition", "account", "qos", "constraint", "nodelist", "exclude")
+"""Options that are called the same by sbatch and by us, and may be left out."""
+
+
+@dataclass(frozen=True)
+class SlurmOptions:
+    """How jobs are submitted.
+
+    Attributes:
+        nodes: of each allocation; ranks are spread evenly over them.
+        cores_per_node: physical cores that ranks and their threads may take of a node.
+        time_limit_s: of an allocation that is used again and again; a trial's walltime and a minute must fit into it.
+            At least 60, rounded up to minutes.
+        partition, account, qos: None for the site's default.
+        constraint: features nodes must have, as sbatch takes them.
+        exclusive: no job of others on these nodes; a measurement wants that.
+        nodelist, exclude: as Slurm writes them, "n[1-4],n7".
+        further: other options of sbatch, each "--name=value" or "--name".
+        reuse: one allocation takes one trial after another; otherwise each trial is a Slurm job of its own.
+        queue_limit_s: how long a job may wait for its nodes.
+        lease_s: hpltune not heard of for so long ends the job; at least 1.
+
+    Raises:
+        InvalidJobError: a value that Slurm could not take or that could be taken for something else.
+    """
+
+    nodes: int
+    cores_per_node: int
+    time_limit_s: float = 4 * 3600.0
+    partition: str | None = None
+    account: str | None = None
+    qos: str | None = None
+    constraint: str | None = None
+    exclusive: bool = True
+    nodelist: str | None = None
+    exclude: str | None = None
+    further: tuple[str, ...] = ()
+    reuse: bool = True
+    queue_limit_s: float = 86400.0
+    lease_s: float = 120.0
+
+    def __post_init__(self) -> None:
+        for name, least in (("nodes", 1), ("cores_per_node", 1), ("time_limit_s", 60), ("lease_s", 1)):
+            if not least <= getattr(self, name) <= 10**8:
+                raise InvalidJobError(f"slurm: {name} = {getattr(self, name)}, expected at least {least}")
+        if not 0 < self.queue_limit_s <= 10**8:
+            raise InvalidJobError(f"slurm: queue_limit_s = {self.queue_limit_s}, expected above zero")
+        patterns = {"constraint": _CONSTRAINT, "nodelist": _NODES, "exclude": _NODES}
+        for name in CHOICES:
+            value = getattr(self, name)
+            if value is not None and not patterns.get(name, _WORD).fullmatch(value):
+                raise InvalidJobError(f"slurm: {name} = {value!r} is nothing that Slurm could take for one")
+        for token in self.further:
+            self._check(token)
+
+    def _check(self, token: str) -> None:
+        match = _TOKEN.fullmatch(token)
+        if match is None:
+            raise InvalidJobError(f"slurm: option {token!r} is not of the form --name=value")
+        if match[1] in {field.name for field in fields(self)}:
+            raise InvalidJobError(f"slurm: option {token}: set it as {match[1]}")
+        if OURS.fullmatch(match[1]):
+            raise InvalidJobError(f"slurm: option {token}: hpltune sets --{match[1]} itself")
+
+    def names(self, option: str) -> bool:
+        """Whether a further option has this name."""
+        return any(token.partition("=")[0] == option for token in self.further)

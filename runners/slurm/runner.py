@@ -1,0 +1,217 @@
+"""The backend: jobs through Slurm."""
+
+import os
+import time
+import uuid
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+
+from ..base import JobId, Runner
+from ..errors import InvalidJobError, RunnerError, SubmitError
+from ..job import Job
+from ..launchers.base import Launcher
+from ..paths import RunPaths
+from ..process_tree import MARK
+from ..status import JobState, JobStatus
+from . import client
+from .allocation import Allocation, Trial
+from .client import SlurmSilentError
+from .duration import in_words
+from .keeper import Keeper
+from .options import SlurmOptions
+
+SPARE_S = 60.0
+"""What an allocation keeps beyond the walltime of a trial, so that the worker ends it and not Slurm."""
+END_S = 60.0
+"""How long the end of a job may take; a node that hangs takes Slurm's KillWait and more."""
+_LOOK_S = 0.05
+
+
+class SlurmRunner(Runner):
+    """Runs jobs on nodes that Slurm gives.
+
+    With `SlurmOptions.reuse` one allocation serves many jobs, one at a time; it is replaced when it has ended or too
+    little of its time is left. Otherwise each job is a Slurm job. Either way a job is ended by the worker on its first
+    node at its walltime, and when this process was not heard of for the lease: nothing outlives a killed hpltune.
+    """
+
+    def __init__(self, options: SlurmOptions, launcher: Launcher, folder: Path) -> None:
+        """Nothing is asked of Slurm yet.
+
+        Args:
+            folder: where nodes and this process speak through files; on a file system that all of them share, as the
+                folders and programs of jobs must be.
+        """
+        self._options = options
+        self._launcher = launcher
+        self._folder = folder.absolute()
+        self._keeper = Keeper(options.lease_s)
+        self._jobs: dict[JobId, tuple[Allocation, Trial]] = {}
+        self._allocations: list[Allocation] = []
+        self._closed = False
+
+    def submit(self, job: Job) -> JobId:
+        """Queue a job, in the allocation there is or in a new one."""
+        self._check(job)
+        job_id = JobId(uuid.uuid4().hex)
+        argv = self._launcher.command(job)
+        paths = RunPaths(job.directory)
+        try:
+            paths.write_command(argv)
+            paths.stdout.write_bytes(b"")
+            paths.stderr.write_bytes(b"")
+        except OSError as error:
+            raise SubmitError(f"{job.directory} cannot be written: {error.strerror}", transient=True) from error
+        trial = Trial(job, job_id, [*self._surroundings(job, job_id), *argv])
+        allocation = self._allocation(job)
+        allocation.add(trial)
+        self._jobs[job_id] = (allocation, trial)
+        return job_id
+
+    def poll(self, ids: Collection[JobId]) -> Mapping[JobId, JobStatus]:
+        """Look at jobs; Slurm is asked now and then only, the worker's files each time."""
+        asked = {job_id: self._jobs[job_id] for job_id in ids}
+        self._update([allocation for allocation, _ in asked.values()])
+        return {job_id: trial.status for job_id, (_, trial) in asked.items()}
+
+    def cancel(self, ids: Collection[JobId]) -> None:
+        """End jobs.
+
+        Raises:
+            RunnerError: Slurm could not end one.
+        """
+        asked = [self._jobs[job_id] for job_id in ids]
+        self._update([allocation for allocation, _ in asked])
+        stopped = [(allocation, trial) for allocation, trial in asked if not trial.status.state.final]
+        for allocation, trial in stopped:
+            allocation.stop(trial)
+
+        def gone() -> bool:
+            return all([trial.status.state.final or a.withdraw(trial) for a, trial in stopped])  # noqa: C419 - all are asked
+
+        if not self._until(gone, [a for a, _ in stopped]):
+            for allocation, trial in stopped:
+                if not trial.status.state.final:
+                    allocation.give_up(JobState.CANCELLED, "the run was cancelled")
+            if not self._until(gone, [a for a, _ in stopped]):
+                raise RunnerError(self._left([a for a, trial in stopped if not trial.status.state.final]))
+        if not self._options.reuse:
+            self._release([allocation for allocation, _ in stopped])
+
+    def close(self) -> None:
+        """End all jobs and give the nodes back.
+
+        Raises:
+            RunnerError: Slurm could not end one.
+        """
+        self._closed = True
+        try:
+            live = list(self._allocations)
+            self._release(live)
+            self._update(live)
+            self._until(lambda: all(a.over or (a.idle and a.silent) for a in live), live)
+            left = [allocation for allocation in live if not allocation.over]
+            if left:
+                raise RunnerError(self._left(left))
+        finally:
+            self._keeper.close()
+
+    def _check(self, job: Job) -> None:
+        """Refuse what can never run here, before anything is written."""
+        if self._closed:
+            raise SubmitError("this runner was closed: it takes no further job", transient=False)
+        if not (Path(job.program[0]).is_file() and os.access(job.program[0], os.X_OK)):
+            raise InvalidJobError(f"{job.program[0]} is not an executable file")
+        if not job.directory.is_dir():
+            raise InvalidJobError(f"{job.directory} is not a folder a job can run in")
+        nodes, cores = self._options.nodes, self._options.cores_per_node
+        if job.nodes:
+            raise InvalidJobError("Slurm chooses the nodes: name them in its options, not in the job")
+        if job.ranks % nodes:
+            raise InvalidJobError(f"{job.ranks} ranks cannot be spread evenly over {nodes} nodes")
+        busy = job.ranks // nodes * job.threads_per_rank
+        if busy > cores and not job.oversubscribe:
+            raise InvalidJobError(f"{busy} ranks and threads on each node are more than its {cores} cores")
+        if self._options.reuse and job.walltime_s + SPARE_S > self._options.time_limit_s:
+            raise InvalidJobError(
+                f"a walltime of {in_words(job.walltime_s)} does not fit into an allocation of "
+                f"{in_words(self._options.time_limit_s)}: raise time_limit_s"
+            )
+
+    def _surroundings(self, job: Job, job_id: JobId) -> list[str]:
+        """The variables of the launcher; mpirun takes the tasks on each node for its slots there."""
+        nodes, each = self._options.nodes, job.ranks // self._options.nodes
+        variables = {
+            **job.launcher_environment,
+            MARK: job_id,
+            "SLURM_NTASKS": str(job.ranks),
+            "SLURM_NPROCS": str(job.ranks),
+            "SLURM_NTASKS_PER_NODE": str(each),
+            "SLURM_TASKS_PER_NODE": f"{each}(x{nodes})" if nodes > 1 else str(each),
+        }
+        return ["env", *(f"{name}={value}" for name, value in variables.items())]
+
+    def _allocation(self, job: Job) -> Allocation:
+        """Where a job will run."""
+        needed_s = job.walltime_s + SPARE_S
+        for allocation in self._allocations:
+            allocation.ask_soon()
+        self._update(list(self._allocations))
+        if self._options.reuse:
+            for allocation in self._allocations:
+                if allocation.left_s() >= needed_s and not allocation.given_up:
+                    return allocation
+                if allocation.idle:
+                    self._release([allocation])
+            needed_s = self._options.time_limit_s
+        folder = self._folder / f"slurm-{uuid.uuid4().hex[:12]}"
+        allocation = Allocation(self._options, self._launcher, folder, needed_s)
+        self._allocations.append(allocation)
+        self._keeper.keep(allocation.spool)
+        return allocation
+
+    def _update(self, allocations: Collection[Allocation]) -> None:
+        unique = list(dict.fromkeys(allocations))
+        for allocation in unique:
+            allocation.read()
+        due = [allocation for allocation in unique if allocation.due()]
+        if not due:
+            return
+        try:
+            seen = client.look([allocation.number for allocation in due])
+        except SlurmSilentError as error:
+            for allocation in due:
+                allocation.unheard(error)
+        else:
+            for allocation in due:
+                allocation.note(seen.get(allocation.number))
+        for allocation in due:
+            allocation.read()
+            if allocation.over:
+                self._forget(allocation)
+
+    def _forget(self, allocation: Allocation) -> None:
+        if allocation in self._allocations:
+            self._allocations.remove(allocation)
+        self._keeper.drop(allocation.spool)
+        allocation.spool.remove()
+
+    def _release(self, allocations: Collection[Allocation]) -> None:
+        for allocation in allocations:
+            if not allocation.over:
+                allocation.give_up(JobState.CANCELLED, "the run was cancelled")
+
+    def _until(self, condition: Callable[[], bool], allocations: Collection[Allocation]) -> bool:
+        """Look at allocations until something holds; False after a while."""
+        deadline = time.monotonic() + END_S
+        while not condition():
+            if time.monotonic() > deadline:
+                return False
+            self._update(allocations)
+            time.sleep(_LOOK_S)
+        return True
+
+    def _left(self, allocations: Collection[Allocation]) -> str:
+        numbers = ", ".join(sorted({allocation.number for allocation in allocations}))
+        lease = in_words(self._options.lease_s)
+        return f"Slurm did not say that job {numbers} has ended: look with squeue; it ends by itself within {lease}"

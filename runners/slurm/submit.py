@@ -1,0 +1,97 @@
+"""sbatch: what is asked for, and why it is refused."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import InvalidJobError, RunnerError, SubmitError
+from .duration import in_words, minutes
+from .nodes import Partition
+from .options import CHOICES, SlurmOptions
+
+_SAYINGS: tuple[tuple[str, str], ...] = (
+    (r"[Ii]nvalid partition", "there is no partition {partition}: `sinfo -s` lists them"),
+    (r"Invalid account|account/partition",
+     "account {account} is not valid for partition {partition}: `sacctmgr show associations` lists yours"),
+    (r"Invalid qos|QOS", "quality of service {qos} is not valid here"),
+    (r"access/permission denied|not permitted to use this partition", "you may not use partition {partition}"),
+    (r"[Ii]nvalid feature", "no node has the features {constraint}: `sinfo -o '%N %f'` lists them"),
+    (r"[Ii]nvalid node name", "Slurm does not know the nodes {nodelist} or {exclude}: `sinfo -N` lists them"),
+    (r"time limit", "a time limit of {time} min is more than partition {partition} gives: lower time_limit_s"),
+    (r"Node count specification invalid|More (?:nodes|processors) requested",
+     "{nodes} nodes are not to be had in partition {partition}: lower nodes"),
+    (r"Requested node configuration is not available|Memory specification can not be satisfied|CPU count",
+     "partition {partition} has no {nodes} nodes that are what was asked for ({cores} cores, …): see `sinfo -N -l`"),
+    (r"Required partition not available|inactive or drain", "partition {partition} is down"),
+    (r"unrecognized option '([^']+)'", "sbatch knows no option {0}"),
+    (r"Invalid generic resource", "the generic resources (gres) do not exist here"),
+    (r"reservation is invalid", "the reservation does not exist"),
+    (r"Job violates accounting", "the limits of your account do not allow it: `sacctmgr show associations` lists them"),
+)  # fmt: skip
+"""What sbatch prints when it will always refuse the same job; the first that matches counts."""
+
+
+def sbatch_command(options: SlurmOptions, time_s: float, log: Path, script: Sequence[str]) -> list[str]:
+    """Submits a script with its arguments, which gets the number of nodes and cores that the options say.
+
+    Args:
+        time_s: how long the job may run.
+        log: what the script itself prints.
+    """
+    argv = [
+        *("sbatch", "--parsable", "--job-name=hpltune", "--no-requeue", "--export=ALL", "--input=/dev/null"),
+        *(f"--output={_no_pattern(log)}", f"--chdir={log.parent}", f"--time={minutes(time_s)}"),
+        *(f"--nodes={options.nodes}", f"--ntasks-per-node={options.cores_per_node}"),
+    ]
+    argv += [f"--{name}={getattr(options, name)}" for name in CHOICES if getattr(options, name) is not None]
+    if options.exclusive:
+        argv.append("--exclusive")
+        argv += [] if any(options.names(name) for name in ("--mem", "--mem-per-cpu")) else ["--mem=0"]
+    return [*argv, *options.further, *script]
+
+
+def parse_sbatch(stdout: str) -> str | None:
+    """The number of the job in what `--parsable` prints, "12" or "12;cluster"; None where there is none."""
+    for line in stdout.splitlines():
+        match = re.fullmatch(r"(\d+)(?:;.*)?", line.strip())
+        if match:
+            return match[1]
+    return None
+
+
+def refusal(options: SlurmOptions, time_s: float, stderr: str) -> RunnerError:
+    """Why sbatch would not take a job, as one sentence."""
+    for pattern, sentence in _SAYINGS:
+        match = re.search(pattern, stderr)
+        if match:
+            given = {name: getattr(options, name) or "(default)" for name in CHOICES}
+            said = sentence.format(
+                *match.groups(), nodes=options.nodes, cores=options.cores_per_node, time=minutes(time_s), **given
+            )
+            return InvalidJobError(f"Slurm refuses the job: {said}")
+    last = [line.removeprefix("sbatch: error: ") for line in stderr.splitlines() if line.strip()]
+    return SubmitError(f"Slurm refuses the job: {last[-1] if last else 'sbatch does not say why'}", transient=False)
+
+
+def too_much(options: SlurmOptions, time_s: float, partitions: Sequence[Partition]) -> str | None:
+    """What the partition does not give, or None: sbatch often takes such a job and lets it wait for ever."""
+    if options.partition is not None and "," in options.partition:
+        return None
+    named = [part for part in partitions if part.name == options.partition or (part.default and not options.partition)]
+    if not named:
+        known = ", ".join(part.name for part in partitions) or "none"
+        wanted = f"no partition {options.partition}" if options.partition else "no default partition: set partition"
+        return f"there is {wanted} (known: {known})"
+    part = named[0]
+    most = min(part.nodes, part.nodes_per_job or part.nodes)
+    if options.nodes > most:
+        return f"{options.nodes} nodes are asked for, but partition {part.name} gives at most {most}: lower nodes"
+    if part.limit_s is not None and minutes(time_s) * 60 > part.limit_s:
+        given = in_words(part.limit_s)
+        return f"{in_words(time_s)} are asked for, but partition {part.name} gives at most {given}: lower time_limit_s"
+    return None
+
+
+def _no_pattern(path: Path) -> str:
+    """A path without the patterns of sbatch (%j, …)."""
+    return str(path).replace("%", "%%")

@@ -1,0 +1,119 @@
+#!/bin/sh
+# Runs hpltune's trials inside one Slurm job, and leaves when hpltune is not heard of any more.
+#
+#   worker.sh SPOOL LEASE_CS ONCE      hundredths of a second; ONCE is 1 to leave after one trial
+#
+# In SPOOL, a folder that all nodes see:
+#   orders     one line of hpltune's: BEAT TRIAL VERB MARK LIMIT_CS .      VERB is wait, run, stop or leave
+#   N.trial    `set -- FOLDER TOKEN...`: the command of trial N and where it runs
+#   N.status   ours: "started", then "ended WHY CODE"
+# hpltune makes each file before it speaks of it, and both sides rewrite them in place: NFS shows that at once.
+
+set -u
+spool=$1 lease=$2 once=$3
+idle_s=0.1    # between two looks without a trial
+tick_s=0.5    # with one: the ranks need the cores
+begun= heard= now=0 beaten= done=none wanted=none verb=wait mark=none limit=0 leader=
+
+# Reads the orders. Counts its own time since the beat last changed, so that no two clocks are compared.
+look() {
+    read -r up rest </proc/uptime
+    now=${up%.*}${up#*.}
+    : "${heard:=$now}"
+    if read -r beat number word label hundredths end 2>/dev/null <"$spool/orders" && [ "$end" = . ]; then
+        [ "$beat" = "$beaten" ] || { beaten=$beat; heard=$now; }
+        wanted=$number verb=$word mark=$label limit=$hundredths
+    fi
+    [ $((now - heard)) -le "$lease" ]
+}
+
+# Lists what carries the mark of the trial; by its output, as grep also fails for processes that end meanwhile.
+marked() {
+    found=$(grep -lzxF "HPLTUNE_JOB=$mark" /proc/[0-9]*/environ 2>/dev/null)
+    [ -n "$found" ]
+}
+
+sweep() {
+    left=60
+    while marked && [ $((left -= 1)) -gt 0 ]; do
+        for file in $found; do
+            file=${file#/proc/}
+            kill -KILL "${file%/environ}" 2>/dev/null
+        done
+        sleep 0.05
+    done
+}
+
+# Ends what the launcher has running on other nodes. False when something may be left: then Slurm must end the job.
+end_steps() {
+    left=50
+    while [ $((left -= 1)) -gt 0 ]; do
+        if steps=$(squeue --noheader --steps --jobs="$SLURM_JOB_ID" --format=%i); then
+            steps=$(echo "$steps" | grep '\.[0-9][0-9]*$') || return 0
+            scancel --signal=KILL $steps
+        else
+            left=$((left - 9))    # it has waited for the controller itself
+        fi
+        sleep 0.2
+    done
+    return 1
+}
+
+# TERM to the launcher, KILL after three seconds to whatever is left; then exit with a code that says why.
+finish() {
+    trap '' TERM
+    kill -TERM "$leader" 2>/dev/null
+    left=30
+    while [ $((left -= 1)) -gt 0 ] && marked; do sleep 0.1; done
+    sweep
+    exit "$1"
+}
+
+watch() {
+    while sleep "$tick_s"; do
+        look || finish 12
+        [ "$verb" = run ] || finish 10
+        [ $((now - begun)) -lt "$limit" ] || finish 11
+    done
+}
+
+run() {
+    begun=$now
+    echo started >"$spool/$wanted.status"
+    (
+        . "$spool/$wanted.trial"
+        cd -- "$1" && shift && exec "$@" </dev/null >stdout 2>stderr
+    ) &
+    leader=$!
+    watch &
+    watcher=$!
+    wait "$leader"
+    code=$?
+    kill -TERM "$watcher" 2>/dev/null
+    wait "$watcher" 2>/dev/null
+    case $? in
+        10) why=cancelled ;;
+        11) why=timeout ;;
+        12) why=lease ;;
+        *) why=exited ;;
+    esac
+    sweep
+    [ "$why$code" = exited0 ] || end_steps || { echo "steps of trial $wanted may be left: the job ends"; exit 1; }
+    echo "ended $why $code" >>"$spool/$wanted.status"
+    done=$wanted
+}
+
+trap 'sweep; exit 143' TERM
+[ -r "$spool/orders" ] || { echo "this node does not see $spool"; exit 1; }
+mkdir "$spool/begun" || { echo "this job was started a second time"; exit 1; }
+while look && [ "$verb" != leave ]; do
+    if [ "$verb" = run ] && [ "$wanted" != "$done" ]; then
+        run
+        [ "$once" = 0 ] || exit 0
+    elif [ "$verb" = stop ] && [ "$wanted" != "$done" ]; then
+        echo "ended cancelled 0" >"$spool/$wanted.status"
+        done=$wanted
+    fi
+    sleep "$idle_s"
+done
+[ "$verb" = leave ] || echo "hpltune was not heard of for $((lease / 100)) s: the job ends"

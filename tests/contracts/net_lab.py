@@ -1,0 +1,180 @@
+"""Hosts on one machine: network namespaces with names of their own, a bridge between them, and a real sshd in each.
+
+Needs root. The addresses exist only inside the namespaces; the file system is shared by all hosts, as on a cluster.
+"""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pytest
+
+NEEDED = ("ip", "tc", "unshare", "nsenter", "taskset", "ethtool", "ssh", "ssh-keygen")
+SSHD = "/usr/sbin/sshd"
+
+
+def _run(*argv: str) -> None:
+    subprocess.run(argv, check=True, stdin=subprocess.DEVNULL, capture_output=True)
+
+
+class HostsLab:
+    """Hosts h1, h2, … up while the block runs, each with NICs eth0, eth1, … at 10.77.NIC.HOST.
+
+    Attributes:
+        names: the hosts.
+        ssh: ssh with the options that let any host of the lab into any other without a password.
+    """
+
+    def __init__(self, folder: Path, hosts: int, nics: int = 1) -> None:
+        self.folder = folder
+        self.names = tuple(f"h{number}" for number in range(1, hosts + 1))
+        self.nics = nics
+        self.ssh = ("ssh", "-F", str(folder / "ssh_config"))
+        self._tag = f"hpltest{os.getpid()}"
+        self._sshd: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> Self:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self._up()
+        except BaseException:
+            self._down()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._down()
+
+    def namespace(self, host: str) -> str:
+        """The network namespace of a host, or of the "switch"."""
+        return f"{self._tag}-{host}"
+
+    def enter(self, host: str) -> list[str]:
+        """The tokens that run what follows them on a host."""
+        core = (int(host[1:]) - 1) % (os.cpu_count() or 1)
+        return [
+            *("ip", "netns", "exec", self.namespace(host)),
+            *("nsenter", f"--uts={self.folder / f'uts-{host}'}", "--", "taskset", "-c", str(core)),
+        ]
+
+    def run(self, host: str, *command: str, timeout_s: float = 60.0) -> str:
+        """What a command prints on a host."""
+        done = subprocess.run(
+            [*self.enter(host), *command], capture_output=True, text=True, check=True, timeout=timeout_s
+        )
+        return done.stdout
+
+    def shape(self, rate: str) -> None:
+        """Limit every NIC and every port of the switch to a rate, as "1gbit"."""
+        shape = ("root", "tbf", "rate", rate, "burst", "10k", "limit", "512k")
+        for number, host in enumerate(self.names, start=1):
+            for nic in range(self.nics):
+                _run("tc", "-n", self.namespace(host), "qdisc", "replace", "dev", f"eth{nic}", *shape)
+                _run("tc", "-n", self.namespace("switch"), "qdisc", "replace", "dev", f"p{number}-{nic}", *shape)
+
+    def link(self, host: str, state: str, nic: int = 0) -> None:
+        """Cut a host off at the switch ("down"), or plug it in again ("up")."""
+        _run("ip", "-n", self.namespace("switch"), "link", "set", f"p{host[1:]}-{nic}", state)
+
+    def _up(self) -> None:
+        switch = self.namespace("switch")
+        _run("ip", "netns", "add", switch)
+        for nic in range(self.nics):
+            bridge = ("type", "bridge", "stp_state", "0", "forward_delay", "0")
+            _run("ip", "-n", switch, "link", "add", f"sw{nic}", *bridge)
+            _run("ip", "-n", switch, "link", "set", f"sw{nic}", "up")
+        self._keys()
+        for number, host in enumerate(self.names, start=1):
+            self._host(number, host, switch)
+        self._wait_for_sshd()
+
+    def _keys(self) -> None:
+        for name in ("host_key", "user_key"):
+            if not (self.folder / name).exists():
+                _run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.folder / name))
+        public = (self.folder / "host_key.pub").read_text().rsplit(" ", maxsplit=1)[0]
+        (self.folder / "known_hosts").write_text("".join(f"{host} {public}\n" for host in self.names))
+        shutil.copy(self.folder / "user_key.pub", self.folder / "authorized_keys")
+        (self.folder / "ssh_config").write_text(
+            f"IdentityFile {self.folder}/user_key\nIdentitiesOnly yes\nUserKnownHostsFile {self.folder}/known_hosts\n"
+            "GlobalKnownHostsFile /dev/null\nStrictHostKeyChecking yes\nCheckHostIP no\nLogLevel ERROR\nUser root\n"
+        )
+        (self.folder / "sshd_config").write_text(
+            f"HostKey {self.folder}/host_key\nAuthorizedKeysFile {self.folder}/authorized_keys\nPort 22\nUsePAM no\n"
+            "PidFile none\nStrictModes no\nPermitRootLogin prohibit-password\nPasswordAuthentication no\n"
+            "MaxStartups 100\nSubsystem sftp internal-sftp\n"
+        )
+
+    def _host(self, number: int, host: str, switch: str) -> None:
+        space, uts = self.namespace(host), self.folder / f"uts-{host}"
+        _run("ip", "netns", "add", space)
+        uts.touch()
+        _run("unshare", f"--uts={uts}", "hostname", host)
+        _run("ip", "-n", space, "link", "set", "lo", "up")
+        for nic in range(self.nics):
+            port = f"p{number}-{nic}"
+            _run(
+                "ip", "link", "add", f"eth{nic}", "netns", space, "type", "veth", "peer", "name", port, "netns", switch
+            )
+            _run("ip", "-n", switch, "link", "set", port, "master", f"sw{nic}", "up")
+            _run("ip", "-n", space, "addr", "add", f"10.77.{nic}.{number}/24", "brd", "+", "dev", f"eth{nic}")
+            _run("ip", "-n", space, "link", "set", f"eth{nic}", "up")
+        names = Path("/etc/netns") / space
+        names.mkdir(parents=True, exist_ok=True)
+        lines = ["127.0.0.1 localhost", *(f"10.77.0.{other[1:]} {other}" for other in self.names)]
+        (names / "hosts").write_text("\n".join(lines) + "\n")
+        Path("/run/sshd").mkdir(exist_ok=True)
+        self._sshd.append(
+            subprocess.Popen(
+                [*self.enter(host), SSHD, "-D", "-f", str(self.folder / "sshd_config")],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+        )
+
+    def _wait_for_sshd(self) -> None:
+        deadline = time.monotonic() + 20
+        for host in self.names:
+            while subprocess.run([*self.enter(self.names[0]), *self.ssh, host, "true"], check=False).returncode != 0:
+                assert time.monotonic() < deadline, f"sshd of {host} does not answer"
+                time.sleep(0.1)
+
+    def _down(self) -> None:
+        for daemon in self._sshd:
+            daemon.terminate()
+            daemon.wait(timeout=10)
+        for host in (*self.names, "switch"):
+            space = self.namespace(host)
+            left = subprocess.run(("ip", "netns", "pids", space), capture_output=True, text=True, check=False).stdout
+            for pid in left.split():
+                subprocess.run(("kill", "-9", pid), check=False, capture_output=True)
+            subprocess.run(("ip", "netns", "del", space), check=False, capture_output=True)
+            subprocess.run(("umount", str(self.folder / f"uts-{host}")), check=False, capture_output=True)
+            shutil.rmtree(Path("/etc/netns") / space, ignore_errors=True)
+
+
+def missing(programs: Sequence[str] = NEEDED) -> str | None:
+    """Why there can be no laboratory here, or None."""
+    if os.geteuid() != 0:
+        return "hosts in network namespaces need root"
+    absent = [name for name in programs if shutil.which(name) is None] + ([] if Path(SSHD).exists() else ["sshd"])
+    return f"needs {', '.join(absent)}" if absent else None
+
+
+@contextmanager
+def hosts_lab(folder: Path, hosts: int = 2, nics: int = 1) -> Iterator[HostsLab]:
+    """A laboratory, or a skipped test where there can be none."""
+    reason = missing()
+    if reason:
+        pytest.skip(reason)
+    with HostsLab(folder, hosts, nics) as lab:
+        yield lab

@@ -1,0 +1,188 @@
+"""A cluster on one machine: a real slurmctld and a real slurmd for each of two nodes, without munge and accounting.
+
+Needs root. Both nodes are this machine, so they share its file system and its processes.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import psutil
+import pytest
+
+NEEDED = ("slurmctld", "slurmd", "sbatch", "squeue", "scancel", "sinfo", "scontrol", "srun")
+CORES = 2
+SETTINGS = """
+ClusterName=hpltest
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={ports[0]}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/none
+CredType=cred/none
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool-%n
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd-%n.log
+TmpFS={folder}/tmp-%n
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/none
+ReturnToService=2
+KillWait=1
+MessageTimeout=2
+SlurmdTimeout=5
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
+SlurmdParameters=config_overrides
+NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs={cores} RealMemory=4000 Feature=ib,fast
+NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs={cores} RealMemory=4000
+PartitionName=main Nodes=n1,n2 Default=YES MaxTime=UNLIMITED State=UP
+PartitionName=short Nodes=n1,n2 MaxTime=1 State=UP
+PartitionName=shut Nodes=n1,n2 MaxTime=UNLIMITED State=DOWN
+"""
+
+
+REAPER = """
+import ctypes, os, subprocess, sys
+ctypes.CDLL(None).prctl(36, 1)
+subprocess.Popen(sys.argv[1:])
+while True:
+    try:
+        os.wait()
+    except ChildProcessError:
+        break
+"""
+"""Starts a daemon and collects its orphans (PR_SET_CHILD_SUBREAPER): Slurm waits for zombies to go, and a first process
+of a container may take seconds to collect them."""
+
+
+class SlurmLab:
+    """Nodes n1 and n2 in the partitions main (the default), short (a minute) and shut (down)."""
+
+    nodes = ("n1", "n2")
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.configuration = folder / "slurm.conf"
+        self._reapers: list[subprocess.Popen[bytes]] = []
+        self.environment = {**os.environ, "SLURM_CONF": str(self.configuration)}
+
+    def __enter__(self) -> Self:
+        for name in ("state", *(f"{kind}-{node}" for kind in ("spool", "tmp") for node in self.nodes)):
+            (self.folder / name).mkdir(parents=True)
+        settings = SETTINGS.format(folder=self.folder, host=socket.gethostname(), ports=_free_ports(3), cores=CORES)
+        self.configuration.write_text(settings)
+        try:
+            self.start_controller()
+            for node in self.nodes:
+                self.start_node(node)
+            self.wait_for_nodes()
+        except BaseException:
+            self._down()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._down()
+
+    def ask(self, *command: str) -> str:
+        """What one of Slurm's programs prints."""
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=self.environment)
+        return done.stdout.strip()
+
+    def answers(self) -> bool:
+        """Whether the controller does."""
+        done = subprocess.run(("scontrol", "ping"), capture_output=True, text=True, check=False, env=self.environment)
+        return "UP" in done.stdout
+
+    def start_controller(self) -> None:
+        self._start("slurmctld")
+
+    def start_node(self, node: str) -> None:
+        self._start("slurmd", "-N", node)
+
+    def stop_controller(self) -> None:
+        """As an administrator would: it saves its state."""
+        process = psutil.Process(int((self.folder / "slurmctld.pid").read_text()))
+        process.terminate()
+        process.wait(10)
+
+    def jobs(self) -> list[str]:
+        """Jobs in the queue."""
+        return self.ask("squeue", "--noheader", "--format=%i %T").splitlines()
+
+    def wait_for_nodes(self) -> None:
+        """Until both take jobs."""
+        idle = ("sinfo", "--noheader", "--partition=main", "--states=idle", "--format=%D")
+        _until(lambda: self.answers() and self.ask(*idle) == "2", "the nodes are not idle")
+
+    def _start(self, daemon: str, *options: str) -> None:
+        self._reapers.append(
+            subprocess.Popen(
+                (sys.executable, "-c", REAPER, daemon, "-D", "-f", str(self.configuration), *options),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=self.environment,
+            )
+        )
+
+    def _down(self) -> None:
+        try:
+            if self.answers():
+                self.ask("scancel", "--user=root")
+                _until(lambda: not self.jobs(), "jobs do not end")
+        finally:
+            for reaper in self._reapers:
+                for process in psutil.Process(reaper.pid).children(recursive=True) if reaper.poll() is None else ():
+                    process.kill()
+                reaper.wait(10)
+
+
+def missing() -> str | None:
+    """Why there can be no laboratory here, or None."""
+    if os.geteuid() != 0:
+        return "a Slurm of our own needs root"
+    absent = [name for name in NEEDED if shutil.which(name) is None]
+    return f"needs {', '.join(absent)}: `apt-get install slurmctld slurmd slurm-client`" if absent else None
+
+
+@contextmanager
+def slurm_lab(folder: Path) -> Iterator[SlurmLab]:
+    """A laboratory, or a skipped test where there can be none."""
+    reason = missing()
+    if reason:
+        pytest.skip(reason)
+    with SlurmLab(folder) as lab:
+        yield lab
+
+
+def _free_ports(count: int) -> list[int]:
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [server.getsockname()[1] for server in held]
+    for server in held:
+        server.close()
+    return ports
+
+
+def _until(condition: Callable[[], bool], otherwise: str, timeout_s: float = 20.0) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, otherwise
+        time.sleep(0.05)

@@ -1,0 +1,75 @@
+"""Speaking to nodes: real sshd on hosts of their own."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from net_lab import HostsLab, hosts_lab
+
+from runners.errors import InvalidJobError, UnreachableError
+from runners.reach import Here, Ssh, ask, say, say_all
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
+    with hosts_lab(tmp_path_factory.mktemp("lab")) as up:
+        yield up
+
+
+def from_h1(lab: HostsLab, *extra: str) -> Ssh:
+    """Ssh as it is seen from the first host."""
+    return Ssh((*lab.enter("h1"), *lab.ssh, *extra))
+
+
+@pytest.mark.parametrize("name", ["-oProxyCommand=evil", "a b", "a;b", "$(x)", "", "h1\n", "a" * 300])
+def test_what_is_no_host_name_reaches_no_command_line(name: str) -> None:
+    with pytest.raises(InvalidJobError, match="not the name of a host"):
+        Ssh().argv(name, ("true",))
+
+
+@given(st.lists(st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"])), min_size=1))
+def test_a_shell_reads_the_tokens_that_were_given(tokens: list[str]) -> None:
+    sent = Ssh().argv("h1", (sys.executable, "-c", "import sys; print(ascii(sys.argv[1:]))", *tokens))[-1]
+    done = subprocess.run(["/bin/sh", "-c", sent], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{tokens!a}\n"
+
+
+def test_this_machine_is_spoken_to_directly() -> None:
+    assert ask(Here(), "localhost", ("echo", "hello")) == "hello\n"
+
+
+def test_a_command_runs_on_the_node_it_is_sent_to(lab: HostsLab) -> None:
+    assert ask(from_h1(lab), "h2", ("hostname",)) == "h2\n"
+    assert say(from_h1(lab), "h2", ("sh", "-c", "echo out; exit 3")).exit_code == 3
+
+
+def test_all_nodes_are_spoken_to_and_those_that_do_not_answer_say_why(lab: HostsLab) -> None:
+    said = say_all(from_h1(lab), ("h1", "h2", "h9"), ("hostname",))
+    assert [getattr(said[node], "stdout", None) for node in ("h1", "h2")] == ["h1\n", "h2\n"]
+    assert "its name is not known" in str(said["h9"])
+
+
+def test_a_changed_host_key_is_said(lab: HostsLab, tmp_path: Path) -> None:
+    other = tmp_path / "known_hosts"
+    key = (lab.folder / "user_key.pub").read_text().rsplit(" ", maxsplit=1)[0]
+    other.write_text(f"h2 {key}\n")
+    with pytest.raises(UnreachableError, match="node h2: its host key is unknown or has changed"):
+        ask(from_h1(lab, "-o", f"UserKnownHostsFile={other}"), "h2", ("true",))
+
+
+def test_a_node_that_wants_a_password_says_how_to_set_up_a_key(lab: HostsLab) -> None:
+    with pytest.raises(UnreachableError, match="ssh-copy-id h2"):
+        ask(from_h1(lab, "-o", "PubkeyAuthentication=no"), "h2", ("true",))
+
+
+def test_a_node_that_is_cut_off_does_not_answer(lab: HostsLab) -> None:
+    lab.link("h2", "down")
+    try:
+        with pytest.raises(UnreachableError, match="node h2: "):
+            ask(from_h1(lab, "-o", "ConnectTimeout=1"), "h2", ("true",))
+    finally:
+        lab.link("h2", "up")

@@ -1,0 +1,179 @@
+"""`hpltune` on a cluster of its own: hosts as network namespaces, real ssh, real MPI, real HPL."""
+
+import json
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from as_user import HPLTUNE
+from net_lab import HostsLab, hosts_lab
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
+Done = subprocess.CompletedProcess[str]
+OnHead = Callable[..., Done]
+FAST = (
+    "--blas",
+    "openblas",
+    "--set",
+    "N=800",
+    "--set",
+    "NB=64",
+    "--set",
+    "binding=none",
+    "--budget",
+    "10m",
+    "--engine",
+    "random",
+)
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
+    with hosts_lab(tmp_path_factory.mktemp("lab"), hosts=3) as up:
+        yield up
+
+
+def write_cluster(lab: HostsLab, file: Path, more: str = "", **changed: object) -> Path:
+    keys: dict[str, object] = {
+        "name": "lab",
+        "backend": "ssh",
+        "hosts": ["h1", "h2"],
+        "ssh": [*lab.ssh, "-o", "ConnectTimeout=2"],
+        "interfaces": ["eth0"],
+        **changed,
+    }
+    file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in keys.items()) + more)
+    return file
+
+
+@pytest.fixture
+def cluster(lab: HostsLab, home: Path) -> Path:
+    return write_cluster(lab, home / "lab.toml", "# a comment stays\n[node]\nprice_usd = 100\nmemory_gib = 1\n")
+
+
+@pytest.fixture
+def hpltune(lab: HostsLab, home: Path) -> OnHead:
+    """Runs the installed program on the first host, as a user logged in there would."""
+
+    def run(*arguments: str, timeout_s: float = 240) -> Done:
+        return subprocess.run(
+            [*lab.enter("h1"), str(HPLTUNE), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            cwd=home,
+            env=os.environ,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+
+    return run
+
+
+def records(hpltune: OnHead, study: str) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads(hpltune("show", study, "--json").stdout)
+    return found
+
+
+def test_a_study_runs_on_all_nodes_and_its_winner_can_be_run_again(hpltune: OnHead, cluster: Path) -> None:
+    done = hpltune("tune", "--cluster", str(cluster), *FAST, "--trials", "2", "--study", "two", "--json")
+    assert done.returncode == 0, done.stderr
+    best = json.loads(done.stdout)
+    winner = best["ranking"][0]
+    assert winner["usd_per_gflops"] == pytest.approx(200 / winner["median_gflops"])
+    searched = [record for record in records(hpltune, "two") if record["kind"] == "search"]
+    assert [record["hosts"] for record in searched] == ["h1,h2", "h1,h2"]
+    again = hpltune("run", best["hpl_dat"], "--like", "two")
+    assert again.returncode == 0, again.stdout + again.stderr
+
+
+def test_a_node_that_is_lost_is_taken_out_and_the_study_goes_on(hpltune: OnHead, lab: HostsLab, home: Path) -> None:
+    three = write_cluster(lab, home / "three.toml", "[node]\nmemory_gib = 1\n", hosts=["h1", "h2", "h3"], check_s=1)
+
+    def cut() -> None:
+        runs = home / "data/runs/lost"
+        while not (runs / "00004/stdout").exists():
+            time.sleep(0.1)
+        lab.link("h3", "down")
+
+    threading.Thread(target=cut, daemon=True).start()
+    try:
+        done = hpltune("tune", "--cluster", str(three), *FAST, "--trials", "8", "--confirm", "0", "--study", "lost")
+    finally:
+        lab.link("h3", "up")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "node h3: it does not answer" in done.stdout
+    assert "Node h3 is taken out; the study goes on with the 2 left." in done.stdout
+    ranked = [record for record in records(hpltune, "lost") if record["kind"] == "search" and record["gflops"]]
+    assert ranked[-1]["hosts"] == "h1,h2"
+
+
+def test_a_node_that_is_lost_can_also_pause_the_study(hpltune: OnHead, lab: HostsLab, home: Path) -> None:
+    file = write_cluster(lab, home / "pause.toml", "[node]\nmemory_gib = 1\n", on_node_loss="pause", check_s=1)
+
+    def kill() -> None:
+        runs = home / "data/runs/pause"
+        while not (runs / "00003/stdout").exists():
+            time.sleep(0.05)
+        lab.link("h2", "down")
+
+    threading.Thread(target=kill, daemon=True).start()
+    try:
+        done = hpltune("tune", "--cluster", str(file), *FAST, "--trials", "6", "--study", "pause")
+    finally:
+        lab.link("h2", "up")
+    assert done.returncode == 1
+    assert "`hpltune tune --resume --study pause` goes on once it is repaired" in done.stderr
+    resumed = hpltune("tune", "--resume", "--study", "pause")
+    assert resumed.returncode == 0, resumed.stderr
+
+
+def test_the_doctor_asks_the_nodes_and_fills_in_what_they_are(hpltune: OnHead, cluster: Path) -> None:
+    done = hpltune("doctor", "--cluster", str(cluster))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 of 2 nodes answer" in done.stdout
+    text = cluster.read_text()
+    assert "cores = 1" in text
+    assert "# a comment stays" in text
+    assert "memory_gib = 1\n" in text, "what the file says already stays"
+    assert hpltune("doctor", "--cluster", str(cluster)).stdout.count("Filled in") == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"hosts": ["h1", "h9"]}, "node h9: its name is not known: check the host list"),
+        ({"hosts": ["h1", "127.0.0.1"]}, "its host key is unknown or has changed"),
+        ({"interfaces": ["ib0"]}, "has no interface ib0 (there: eth0)"),
+        ({"hosts": ["h1", "-oProxyCommand=x"]}, "line 3: hosts.1 = -oProxyCommand=x: string should match pattern"),
+        ({"hosts": ["h1", "h1"]}, "hosts names a node twice"),
+        ({"hosts": []}, 'backend "ssh" needs hosts'),
+        ({"colour": "red"}, "line 6: colour is not known here"),
+        ({"backend": "carrier pigeon"}, "line 2: backend = carrier pigeon"),
+        ({"on_node_loss": "cry"}, "line 6: on_node_loss = cry"),
+    ],
+)
+def test_a_mistake_in_a_cluster_is_one_sentence_and_nothing_is_started(
+    hpltune: OnHead, lab: HostsLab, home: Path, changed: dict[str, object], words: str
+) -> None:
+    file = write_cluster(lab, home / "wrong.toml", "", **changed)
+    done = hpltune("tune", "--cluster", str(file), *FAST, "--trials", "1")
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert not list((home / "data").glob("runs/*/*"))
+
+
+def test_a_folder_that_the_nodes_do_not_share_is_said(
+    hpltune: OnHead, cluster: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HPLTUNE_DATA", "/proc/self/cwd/data")
+    done = hpltune("doctor", "--cluster", str(cluster))
+    assert done.returncode == 1
+    assert "does not see /proc/self/cwd/data/runs: put it on a file system that all nodes share" in " ".join(
+        done.stdout.split()
+    )

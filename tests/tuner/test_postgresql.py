@@ -1,0 +1,62 @@
+"""`--db postgresql://…`: every command works on a server as it does on a file, and no password is printed."""
+
+import json
+
+import pytest
+from as_user import Run
+from postgresql_server import PASSWORD, Server
+from record_builders import a_study, begun, finished
+
+from results.store import Store
+
+
+@pytest.fixture
+def url(server: Server) -> str:
+    """A database with a study, over TCP; the password is in the URL."""
+    by_socket = server.new_database()
+    with Store.open(by_socket) as store:
+        store.create_study(a_study("stored"))
+        for rate in (70.0, 71.0):
+            store.finish(finished(store.begin(begun("stored")), rate, study="stored"))
+        store.end_study("stored", "complete")
+    return server.tcp_url(by_socket.partition("@/")[2].partition("?")[0])
+
+
+def test_what_is_stored_is_shown_and_exported(hpltune: Run, url: str) -> None:
+    assert json.loads(hpltune("show", "--json", "--db", url).stdout)[0]["study"] == "stored"
+    assert len(json.loads(hpltune("show", "stored", "--json", "--db", url).stdout)) == 2
+    assert hpltune("show", "stored", "2", "--output", "--db", url).stdout.startswith("WR01C2R4")
+    assert json.loads(hpltune("best", "--json", "--db", url).stdout)["ranking"][0]["median_gflops"] == 70.5
+    for kind in ("csv", "jsonl", "md", "dat"):
+        done = hpltune("export", kind, "--db", url)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("show", "none"), "there is no study none in postgresql://tuner@127.0.0.1:"),
+        (("tune", "--study", "stored"), "study stored exists already: add --resume to go on"),
+    ],
+)
+def test_a_mistake_is_one_sentence_without_the_password(
+    hpltune: Run, url: str, arguments: tuple[str, ...], words: str
+) -> None:
+    done = hpltune(*arguments, "--db", url)
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert PASSWORD[:6] not in done.stderr
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
+def test_a_study_is_tuned_on_a_server_and_its_commands_find_it_again(hpltune: Run, url: str) -> None:
+    small = ("--space", "quick", "--set", "N=1000", "--trials", "2", "--confirm", "0")
+    done = hpltune("tune", *small, "--db", url, "--json")
+    assert done.returncode == 0, done.stderr
+    assert PASSWORD[:6] not in done.stdout + done.stderr
+    assert json.loads(done.stdout)["confirm"].endswith(f" --db postgresql://tuner@{url.rpartition('@')[2]}")
+    studies = json.loads(hpltune("show", "--json", "--db", url).stdout)
+    assert [study["study"] for study in studies] == ["stored", "quick-1"]

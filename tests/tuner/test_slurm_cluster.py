@@ -1,0 +1,76 @@
+"""`hpltune` on a cluster behind Slurm: real slurmctld, two real slurmd, real HPL."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from as_user import Run
+from slurm_lab import SlurmLab, slurm_lab
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
+FAST = ("--blas", "openblas", "--set", "N=800", "--set", "NB=64", "--set", "binding=none", "--engine", "random")
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmLab]:
+    with slurm_lab(tmp_path_factory.mktemp("slurm")) as up:
+        yield up
+
+
+def cluster(home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch, **changed: object) -> str:
+    monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
+    slurm = {"nodes": 2, "partition": "main", "exclusive": False, "time_limit_s": 1800, **changed}
+    table = "".join(f"{name} = {json.dumps(value)}\n" for name, value in slurm.items())
+    file = home / "cluster.toml"
+    file.write_text(f'name = "lab"\nbackend = "slurm"\n[node]\ncores = 1\nmemory_gib = 1\n[slurm]\n{table}')
+    return str(file)
+
+
+@pytest.mark.parametrize("reuse", [True, False])
+def test_a_study_runs_on_nodes_that_slurm_gives_and_gives_them_back(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch, *, reuse: bool
+) -> None:
+    file = cluster(home, lab, monkeypatch, reuse=reuse)
+    done = hpltune("tune", "--cluster", file, *FAST, "--budget", "10m", "--trials", "2", "--confirm", "0")
+    assert done.returncode == 0, done.stdout + done.stderr
+    records = json.loads(hpltune("show", "default-1", "--json").stdout)
+    searched = [record for record in records if record["kind"] == "search"]
+    assert [record["state"] for record in searched] == ["complete", "complete"]
+    assert {record["ranks"] for record in searched} == {2}
+    assert lab.jobs() == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"partition": "nowhere"}, "nowhere"),
+        ({"nodes": 3}, "3 nodes are asked, but partition main has 2 that can run jobs"),
+        ({"partition": "a b"}, "slurm: partition = 'a b' is nothing that slurm could take"),
+        ({"further": ["--wrap=x"]}, "hpltune sets --wrap itself"),
+        ({"nods": 2}, "slurm.nods is not known here"),
+    ],
+)
+def test_a_mistake_about_slurm_is_one_sentence(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch, changed: dict[str, object], words: str
+) -> None:
+    file = cluster(home, lab, monkeypatch, **changed)
+    done = hpltune("tune", "--cluster", file, *FAST, "--budget", "5m", "--trials", "1")
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert lab.jobs() == []
+
+
+def test_nodes_that_do_not_come_within_the_budget_end_the_study_with_a_sentence(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = cluster(home, lab, monkeypatch, exclusive=True)
+    blocker = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 120")
+    try:
+        done = hpltune("tune", "--cluster", file, *FAST, "--budget", "4s", "--trials", "1")
+    finally:
+        subprocess.run(("scancel", blocker), env=lab.environment, check=True)
+    assert done.returncode == 1
+    assert "it was given up after 4 s in the queue" in done.stderr

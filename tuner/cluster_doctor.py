@@ -1,0 +1,125 @@
+"""`hpltune doctor --cluster`: what the nodes of a cluster say of themselves, filled into its file."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import tomlkit
+from rich.console import Console
+from rich.table import Table
+from tomlkit.items import Table as TomlTable
+
+from hpl.errors import HplError
+from hpl.search import SearchPaths
+from hpl.toolchain import Mpi, find_mpis
+from runners.cluster import GIB, Cluster, SlurmTable, load_real_cluster
+from runners.node_facts import NodeSays
+from runners.slurm.client import nodes_of
+
+from .errors import TunerError
+from .files import write_text
+from .nodes import asked, faults
+from .places import Places
+from .units import gibibytes
+
+MIB = 2**20
+USED = 0.95
+"""Part of the memory free now that is written down: what is free changes from day to day."""
+
+
+def examine_cluster(file: Path, places: Places, console: Console, *, as_json: bool) -> int:
+    """Ask the nodes of a cluster file, show what they say, and fill in what the file does not say yet.
+
+    Returns:
+        0 when a study could begin on all of them, else 1.
+    """
+    cluster = load_real_cluster(file)
+    if cluster.slurm:
+        return _examine_slurm(file, cluster, cluster.slurm, console, as_json=as_json)
+    mpi = _mpi(places)
+    says, silent = asked(cluster, places.data / "runs", mpi.mpirun if mpi else None)
+    missing = [*silent, *faults(cluster, says, mpi, places.data / "runs")]
+    filled = _fill(file, cluster, [(node.cores, node.memory_bytes) for node in says]) if says else {}
+    if as_json:
+        return _print_json(cluster, [node.to_dict() for node in says], filled, missing)
+    console.print(_table(cluster, says))
+    return _conclude(file, console, filled, missing)
+
+
+def _examine_slurm(file: Path, cluster: Cluster, table: SlurmTable, console: Console, *, as_json: bool) -> int:
+    nodes = nodes_of(table.partition)
+    usable = [node for node in nodes if node.usable]
+    missing = [] if len(usable) >= table.nodes else [f"{table.nodes} nodes are asked, but {len(usable)} can run jobs"]
+    filled = _fill(file, cluster, [(node.cores, node.memory_mib * MIB) for node in usable]) if usable else {}
+    if as_json:
+        return _print_json(cluster, [asdict(node) for node in nodes], filled, missing)
+    shown = Table(title=f"{cluster.name}: {len(usable)} of {len(nodes)} nodes can run jobs", title_justify="left")
+    for heading in ("node", "cores", "memory", "state", "features"):
+        shown.add_column(heading)
+    for node in nodes:
+        state = f"{node.state}: {node.reason}" if node.reason and not node.usable else node.state
+        shown.add_row(node.name, str(node.cores), gibibytes(node.memory_mib * MIB), state, " ".join(node.features))
+    console.print(shown)
+    return _conclude(file, console, filled, missing)
+
+
+def _print_json(
+    cluster: Cluster, nodes: Sequence[Mapping[str, object]], filled: Mapping[str, float], missing: Sequence[str]
+) -> int:
+    print(json.dumps({"cluster": cluster.name, "nodes": nodes, "filled": filled, "missing": missing}, indent=1))
+    return 1 if missing else 0
+
+
+def _conclude(file: Path, console: Console, filled: Mapping[str, float], missing: Sequence[str]) -> int:
+    for name, value in filled.items():
+        console.print(f"Filled in: {name} = {value} under \\[node] of {file}")
+    for sentence in missing:
+        console.print(f"Missing: {sentence}", style="red", markup=False)
+    if not missing:
+        console.print("Everything that `hpltune tune --cluster` needs is here.", style="green", markup=False)
+    return 1 if missing else 0
+
+
+def _mpi(places: Places) -> Mpi | None:
+    try:
+        return find_mpis(SearchPaths(places.prefix, places.cache))[0]
+    except HplError:
+        return None
+
+
+def _fill(file: Path, cluster: Cluster, nodes: Sequence[tuple[int, int]]) -> dict[str, float]:
+    """Write what the file does not say; comments and everything else in it stay.
+
+    Args:
+        nodes: cores and free bytes of each.
+    """
+    found = {
+        "cores": min(cores for cores, _ in nodes),
+        "memory_gib": round(USED * min(memory_bytes for _, memory_bytes in nodes) / GIB, 1),
+    }
+    new = {name: value for name, value in found.items() if getattr(cluster.node, name) is None and value > 0}
+    if not new:
+        return {}
+    document = tomlkit.parse(file.read_text(encoding="utf-8"))
+    if "node" not in document:
+        document["node"] = tomlkit.table()
+    node = document["node"]
+    if not isinstance(node, TomlTable):
+        raise TunerError(f"{file}: write node as a table [node], so that it can be filled in")
+    for name, value in new.items():
+        node[name] = value
+    write_text(file, tomlkit.dumps(document))
+    return new
+
+
+def _table(cluster: Cluster, says: Sequence[NodeSays]) -> Table:
+    table = Table(title=f"{cluster.name}: {len(says)} of {len(cluster.hosts)} nodes answer", title_justify="left")
+    for heading in ("node", "cores", "memory", "CPU", "interfaces", "MPI"):
+        table.add_column(heading)
+    for node in says:
+        interfaces = " ".join(node.interfaces)
+        table.add_row(
+            node.node, str(node.cores), gibibytes(node.memory_bytes), node.model, interfaces, node.mpi or "none"
+        )
+    return table

@@ -1,0 +1,21 @@
+"""What `--db` names: a file of SQLite or a URL of PostgreSQL; without it the user's own file."""
+
+import shlex
+
+from results.store import Store
+
+from .places import Places
+
+
+def open_store(db: str | None, places: Places, *, create: bool = True) -> Store:
+    """The store at `db`, or the user's own.
+
+    Raises:
+        ResultsError: as `Store.open`.
+    """
+    return Store.open(places.database if db is None else db, create=create)
+
+
+def db_option(db: str | None, store: Store) -> str:
+    """What a printed command needs to find the same store again: " --db …" without a password, or ""."""
+    return "" if db is None else f" --db {shlex.quote(store.place)}"

@@ -1,0 +1,177 @@
+"""One launch at a time: from points to the records of what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from hpl.errors import HplError
+from hpl.witness import parse_panels
+from results.record import Invalidity, Kind, TrialRecord, TrialState
+from runners.errors import RunnerError
+
+from .engines.fidelity import FULL, Fidelity, Question, Rung
+from .evaluate import Evaluator
+from .events import Notice
+from .judge import Fault
+from .ladder import small_n
+from .launch import Watched, hpl_order, labels, reached, together
+from .nodes import NodesLostError, silent_nodes
+from .plan import PlanError, Scalar, TrialPlan, plan
+from .trials import finished, given_up, not_reached, rejected, started
+
+if TYPE_CHECKING:
+    from .loop import Loop
+
+RETURN_S = 20.0
+"""Seconds a node gets to come back after a run died with it: a link that was pulled, a daemon that was restarted."""
+KINDS = {Fidelity.SMALL: Kind.SMALL, Fidelity.PREFIX: Kind.PREFIX, Fidelity.FULL: Kind.SEARCH}
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A trial that is begun in the store, and the plan of it alone."""
+
+    begun: TrialRecord
+    plan: TrialPlan
+
+
+@dataclass
+class Slot:
+    """A place where a study runs one launch after another: this machine, or some nodes of a cluster.
+
+    Attributes:
+        loop: the study.
+        evaluator: what runs plans here.
+    """
+
+    loop: Loop
+    evaluator: Evaluator
+    _lost: tuple[str, ...] = field(default=(), init=False)
+
+    def measure(self, batch: Sequence[Question], repeats: int) -> list[list[TrialRecord]]:
+        """Run what an engine asks, full runs several times; what fails is not repeated.
+
+        Raises:
+            NodesLostError, results.errors.ResultsError: as `launch`.
+        """
+        rung = batch[0].rung
+        points = [self.loop.space.complete(question.params) for question in batch]
+        rounds: list[list[TrialRecord]] = []
+        for _ in range(repeats if rung == FULL else 1):
+            rounds.append(self.launch(points, KINDS[rung.fidelity], rung))
+            if self.loop.stop.requested or any(record.state is not TrialState.COMPLETE for record in rounds[-1]):
+                break
+        return rounds
+
+    def launch(self, points: Sequence[Mapping[str, Scalar]], kind: Kind, rung: Rung) -> list[TrialRecord]:
+        """Run complete points, in one launch if one HPL.dat holds them, and commit a record of each in their order.
+
+        Where a run of a launch fails, those before it keep their results, and each after it gets a launch of its own.
+        Where a run died with a node, all are run once more as soon as it answers again.
+
+        Raises:
+            NodesLostError: a node that died with a run does not come back.
+            results.errors.ResultsError: the store cannot be written; then the run's directory still tells the result.
+        """
+        records = self._launch(points, kind, rung)
+        if self._lost and not self.loop.stop.requested:
+            self._wait_for_nodes()
+            records = self._launch(points, kind, rung)
+        if self._lost:
+            raise NodesLostError(self._lost)
+        return records
+
+    def _wait_for_nodes(self) -> None:
+        """Give lost nodes a moment to answer again.
+
+        Raises:
+            NodesLostError: one does not.
+        """
+        self.loop.listener(Notice(f"Node {', '.join(self._lost)} does not answer: waiting {RETURN_S:.0f} s for it."))
+        give_up_s = self.loop.meter.clock.now_s() + RETURN_S
+        while lost := silent_nodes(self.evaluator.site):
+            if self.loop.stop.requested or self.loop.meter.clock.now_s() > give_up_s:
+                raise NodesLostError(lost)
+        self.loop.listener(Notice("It answers again: the run is repeated."))
+
+    def _launch(self, points: Sequence[Mapping[str, Scalar]], kind: Kind, rung: Rung) -> list[TrialRecord]:
+        self._lost = ()
+        plans = [self._plan_or_fault(params, rung) for params in points]
+        records: dict[int, TrialRecord] = {}
+        planned: dict[int, Planned] = {}
+        for number in hpl_order(plans):
+            params, one = points[number], plans[number]
+            begun = started(self.loop.study, params, kind, self.loop.space.key(params), self.loop.session)
+            begun = replace(begun, number=self.loop.store.begin(begun))
+            if isinstance(one, Fault):
+                records[number] = self.loop.commit(rejected(begun, one))
+            else:
+                planned[number] = Planned(replace(begun, part=_part(one, params, rung)), one)
+        if planned:
+            expected_s = None if self.loop.expected_s is None else self.loop.expected_s * rung.operations
+            records |= zip(planned, self._launched(list(planned.values()), expected_s), strict=True)
+        return [records[number] for number in range(len(points))]
+
+    def _launched(self, planned: Sequence[Planned], expected_s: float | None) -> list[TrialRecord]:
+        """Run what shares a launch, in HPL's order, and commit the records; what HPL did not come to again alone."""
+        records = [self.loop.commit(record) for record in self._measured(planned, expected_s)]
+        for one in planned[len(records) :]:
+            over = self.loop.stop.requested or self._lost or self.loop.meter.out_of_time(0.0)
+            records += [self.loop.commit(not_reached(one.begun))] if over else self._launched([one], expected_s)
+        return records
+
+    def _plan_or_fault(self, params: Mapping[str, Scalar], rung: Rung) -> TrialPlan | Fault:
+        try:
+            return self._planned(params, rung)
+        except (PlanError, HplError) as error:
+            return Fault(Invalidity.CONSTRAINTS, str(error))
+
+    def _planned(self, params: Mapping[str, Scalar], rung: Rung) -> TrialPlan:
+        if rung.fidelity is Fidelity.SMALL:
+            return plan({**params, "N": small_n(int(params["N"]), rung.part)}, self.evaluator.site)
+        whole = plan(params, self.evaluator.site)
+        return whole if rung == FULL else replace(whole, stop_at=rung.part)
+
+    def _measured(self, planned: Sequence[Planned], expected_s: float | None) -> list[TrialRecord]:
+        """The records of a launch, of the runs that HPL came to; all of them where the user ended it."""
+        shared = together([one.plan for one in planned])
+        if shared is None:
+            planned, shared = planned[:1], planned[0].plan
+        first = planned[0].begun
+        may_end = first.kind is Kind.SEARCH and len(planned) == 1
+        run = Watched(
+            kind=first.kind,
+            numbers=[one.begun.number for one in planned],
+            labels=labels([one.plan for one in planned]),
+            listener=self.loop.listener,
+            stop=self.loop.stop,
+            clock=self.loop.meter.clock,
+            prospects=self.loop.prospects,
+            expected_s=expected_s,
+            best_gflops=self.loop.to_beat() if may_end else None,
+        )
+        directory = self.loop.runs / self.loop.study / f"{first.number:05d}"
+        try:
+            measured = self.evaluator.evaluate(shared, directory, self.loop.walltime_s, run.on_panel, run)
+        except (RunnerError, OSError) as error:
+            return [rejected(first, Fault(Invalidity.RUNTIME, str(error)))]
+        self._lost = measured.lost_nodes
+        records = [
+            replace(finished(one.begun, shared, measured, directory, index), hpl_dat=one.plan.hpl_dat)
+            for index, one in enumerate(planned[: None if measured.verdict.cancelled else reached(measured)])
+        ]
+        run.come_to(len(records) - 1)
+        if run.hopeless is not None and records[0].state is TrialState.CANCELLED and run.best_gflops is not None:
+            return [given_up(records[0], run.hopeless, run.best_gflops)]
+        for record in records:
+            if record.kind is Kind.SEARCH and record.ranked and record.gflops:
+                self.loop.prospects.learn(parse_panels(record.errors_text), record.gflops)
+        return records
+
+
+def _part(trial_plan: TrialPlan, params: Mapping[str, Scalar], rung: Rung) -> float:
+    if rung.fidelity is Fidelity.SMALL:
+        return trial_plan.runs[0].N / int(params["N"])
+    return rung.part
