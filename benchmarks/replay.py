@@ -41,7 +41,6 @@ class Played:
     steps: list[Step] = field(default_factory=list)
     asks_s: list[float] = field(default_factory=list)
     runs: dict[str, int] = field(default_factory=dict)
-    launches: int = 0
 
     def cost_until(self, regret: float) -> float:
         """Seconds until the choice is that near to the optimum for the first time; infinite where it never was."""
@@ -145,7 +144,6 @@ def play(board: Board, name: str, seed: int, *, most_s: float, most_trials: int,
             engine.tell(one.params, replace(outcome, cost_s=cost_s - saved_s, sharing=len(asked)))
         fidelity = str(question.rung.fidelity)
         played.runs[fidelity] = played.runs.get(fidelity, 0) + len(asked)
-        played.launches += 1
         if question.rung == FULL:
             chosen = engine.choice()
             regret = 1.0 if chosen is None else 1 - board.rates.get(board.space.key(chosen), 0.0) / board.best

@@ -35,8 +35,8 @@ Made by `benchmarks/search_quality.py` from the recorded landscapes in `benchmar
 of real or simulated HPL runs, 30 seeds each. An engine is charged the recorded seconds of every run it asks
 for, launches included, as percent of the time that measuring every configuration once takes (the exhaustive
 grid). Its choice counts only where it was measured in full; "never" is not within 60 % of the grid's time or
-120 trials. Engines other than `hpl` know only full runs. The order of `grid` is that of the space, so its
-figures are luck.
+120 trials. Engines other than `hpl` know only full runs. What starting takes is paid once by runs that share a
+launch (`--one-a-launch`: none do). The order of `grid` is that of the space, so its figures are luck.
 """
 
 _boards: dict[Path, Board] = {}
@@ -62,7 +62,7 @@ def table(board: Board, games: Sequence[Played]) -> str:
     whole_s = board.grid_s
     heads = ["engine", *(f"to {within:.0%}: median / p90" for within in WITHIN)]
     heads += [f"regret after {budget:.0%}" for budget in BUDGETS] + [
-        "runs small / prefix / full, launches",
+        "runs small / prefix / full",
         "ask (median, worst)",
     ]
     lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
@@ -75,8 +75,7 @@ def table(board: Board, games: Sequence[Played]) -> str:
         regrets = [statistics.fmean(game.regret_after(budget * whole_s) for game in mine) for budget in BUDGETS]
         cells += [f"{100 * regret:.1f} %" for regret in regrets]
         cells.append(" / ".join(f"{statistics.fmean(game.runs.get(kind, 0) for game in mine):.0f}"
-                                for kind in ("small", "prefix", "full"))
-                     + f", {statistics.fmean(game.launches for game in mine):.0f}")  # fmt: skip
+                                for kind in ("small", "prefix", "full")))  # fmt: skip
         asks = [ask for game in mine for ask in game.asks_s]
         cells.append(f"{1000 * statistics.median(asks):.0f} ms, {1000 * max(asks):.0f} ms")
         lines.append("| " + " | ".join(cells) + " |")

@@ -131,8 +131,10 @@ class TrialRecord:
         residual, passed: HPL's check, the residual without a unit; None where it was not reached.
         command: the command line as a shell would need it.
         directory: where the run's files are.
-        hpl_dat, output, errors_text: what HPL read and printed, standard error of all; "" unless asked for.
-        cost_s: wall seconds from launch to the end of the process tree.
+        hpl_dat: the file that runs it; HPL read one with more values where it shared a launch.
+        output, errors_text: what HPL printed, and standard error of all ranks; "" unless asked for, as `hpl_dat`.
+        cost_s: wall seconds from launch to the end of the process tree; where trials shared a launch, HPL's
+            time of this one and an equal part of the rest.
         xhpl_key: identity of the program that ran.
         versions: of what was used where it differs from what the study says.
 

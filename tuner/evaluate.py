@@ -1,8 +1,8 @@
 """One trial: build, write, check the memory, run, judge."""
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -151,6 +151,25 @@ class Evaluator:
             interfaces=self.site.nodes.cluster.interfaces if self.site.nodes else (),
             oversubscribe=plan.oversubscribe,
         )
+
+    def run_program(
+        self,
+        program: Xhpl,
+        arguments: Sequence[str],
+        plan: TrialPlan,
+        directory: Path,
+        walltime_s: float,
+        stop: Stopping,
+    ) -> JobStatus:
+        """Start another MPI program in place of a plan's xhpl, and wait for its end.
+
+        Raises:
+            RunnerError: it cannot be started.
+            OSError: the directory cannot be written.
+        """
+        directory.mkdir(parents=True, exist_ok=True)
+        job = self._job(plan, program, directory, walltime_s)
+        return self.run_job(replace(job, program=(*job.program, *arguments)), lambda _: None, stop)
 
     def run_job(self, job: Job, on_panel: Callable[[Panel], None], stop: Stopping) -> JobStatus:
         """Start a job and wait for its end, telling of panels and looking whether it shall be ended at once.

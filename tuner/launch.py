@@ -10,6 +10,7 @@ from results.record import Kind
 from .clock import Clock
 from .evaluate import Measured
 from .events import Listener, TrialProgress, TrialStarted
+from .judge import Fault
 from .plan import TrialPlan, label
 from .prospects import Hopeless, Prospects
 from .stopping import StopRequest
@@ -25,6 +26,18 @@ def together(plans: Sequence[TrialPlan]) -> TrialPlan | None:
     if dat is None or not alike or first.stop_at is not None:
         return None
     return replace(first, runs=tuple(dat.runs()), hpl_dat=render(dat))
+
+
+def hpl_order(plans: Sequence[TrialPlan | Fault]) -> list[int]:
+    """The numbers of plans in the order in which one launch would run them, what cannot run first."""
+    sound = [plan for plan in plans if isinstance(plan, TrialPlan)]
+    shared = together(sound) if sound else None
+
+    def turn(number: int) -> int:
+        one = plans[number]
+        return -1 if isinstance(one, Fault) or shared is None else shared.runs.index(one.runs[0])
+
+    return sorted(range(len(plans)), key=turn)
 
 
 def labels(plans: Sequence[TrialPlan]) -> list[str]:
@@ -64,13 +77,14 @@ class Watched:
     """A launch under way: tells the display how far it is, and ends it when the user wants or when it cannot win.
 
     Attributes:
-        trials: number and label of each run, in the order HPL runs them.
+        numbers, labels: of each run's trial, in the order HPL runs them.
         expected_s: seconds one of them will probably take, or None.
         best_gflops: what a run that may be given up must be able to reach; None where none may be.
     """
 
     kind: Kind
-    trials: Sequence[tuple[int, str]]
+    numbers: Sequence[int]
+    labels: Sequence[str]
     listener: Listener
     stop: StopRequest
     clock: Clock
@@ -93,19 +107,19 @@ class Watched:
     def come_to(self, index: int) -> None:
         """Tell the display of all runs up to this one that it has not heard of."""
         while self._running < index:
-            before = self.trials[self._running][0] if self._running >= 0 else None
+            before = self.numbers[self._running] if self._running >= 0 else None
             self._running += 1
-            number, text = self.trials[self._running]
+            number, text = self.numbers[self._running], self.labels[self._running]
             self.listener(TrialStarted(number, str(self.kind), text, self.expected_s, after=before))
             self._started_s = self.clock.now_s()
 
     def on_panel(self, panel: Panel) -> None:
         """Hear of a panel that has begun; the first of a further run is where a launch may stop in order."""
-        if panel.column == 0 and self._heard and self._running + 1 < len(self.trials):
+        if panel.column == 0 and self._heard and self._running + 1 < len(self.numbers):
             self._over = self.stop.requested
             self.come_to(self._running + 1)
         self._heard = True
         elapsed_s = self.clock.now_s() - self._started_s
-        self.listener(TrialProgress(self.trials[self._running][0], panel.fraction, elapsed_s))
+        self.listener(TrialProgress(self.numbers[self._running], panel.fraction, elapsed_s))
         if self.best_gflops is not None and self.hopeless is None:
             self.hopeless = self.prospects.hopeless(panel, self.best_gflops)

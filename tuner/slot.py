@@ -16,7 +16,7 @@ from .evaluate import Evaluator
 from .events import Notice
 from .judge import Fault
 from .ladder import small_n
-from .launch import Watched, labels, reached, together
+from .launch import Watched, hpl_order, labels, reached, together
 from .nodes import NodesLostError, silent_nodes
 from .plan import PlanError, Scalar, TrialPlan, plan
 from .trials import finished, given_up, not_reached, rejected, started
@@ -98,32 +98,35 @@ class Slot:
 
     def _launch(self, points: Sequence[Mapping[str, Scalar]], kind: Kind, rung: Rung) -> list[TrialRecord]:
         self._lost = ()
+        plans = [self._plan_or_fault(params, rung) for params in points]
         records: dict[int, TrialRecord] = {}
-        planned: list[Planned] = []
-        numbers = []
-        for params in points:
+        planned: dict[int, Planned] = {}
+        for number in hpl_order(plans):
+            params, one = points[number], plans[number]
             begun = started(self.loop.study, params, kind, self.loop.space.key(params), self.loop.session)
             begun = replace(begun, number=self.loop.store.begin(begun))
-            numbers.append(begun.number)
-            try:
-                trial_plan = self._planned(params, rung)
-                planned.append(Planned(replace(begun, part=_part(trial_plan, params, rung)), trial_plan))
-            except (PlanError, HplError) as error:
-                records[begun.number] = self.loop.commit(rejected(begun, Fault(Invalidity.CONSTRAINTS, str(error))))
-        expected_s = None if self.loop.expected_s is None else self.loop.expected_s * rung.operations
-        records |= {record.number: record for record in self._launched(planned, expected_s)}
-        return [records[number] for number in numbers]
+            if isinstance(one, Fault):
+                records[number] = self.loop.commit(rejected(begun, one))
+            else:
+                planned[number] = Planned(replace(begun, part=_part(one, params, rung)), one)
+        if planned:
+            expected_s = None if self.loop.expected_s is None else self.loop.expected_s * rung.operations
+            records |= zip(planned, self._launched(list(planned.values()), expected_s), strict=True)
+        return [records[number] for number in range(len(points))]
 
     def _launched(self, planned: Sequence[Planned], expected_s: float | None) -> list[TrialRecord]:
-        shared = together([one.plan for one in planned]) if planned else None
-        if shared is None:
-            return [record for one in planned for record in self._launched([one], expected_s)]
-        planned = sorted(planned, key=lambda one: shared.runs.index(one.plan.runs[0]))
-        records = [self.loop.commit(record) for record in self._measured(planned, shared, expected_s)]
+        """Run what shares a launch, in HPL's order, and commit the records; what HPL did not come to again alone."""
+        records = [self.loop.commit(record) for record in self._measured(planned, expected_s)]
         for one in planned[len(records) :]:
             over = self.loop.stop.requested or self._lost or self.loop.meter.out_of_time(0.0)
             records += [self.loop.commit(not_reached(one.begun))] if over else self._launched([one], expected_s)
         return records
+
+    def _plan_or_fault(self, params: Mapping[str, Scalar], rung: Rung) -> TrialPlan | Fault:
+        try:
+            return self._planned(params, rung)
+        except (PlanError, HplError) as error:
+            return Fault(Invalidity.CONSTRAINTS, str(error))
 
     def _planned(self, params: Mapping[str, Scalar], rung: Rung) -> TrialPlan:
         if rung.fidelity is Fidelity.SMALL:
@@ -131,16 +134,17 @@ class Slot:
         whole = plan(params, self.evaluator.site)
         return whole if rung == FULL else replace(whole, stop_at=rung.part)
 
-    def _measured(self, planned: Sequence[Planned], shared: TrialPlan, expected_s: float | None) -> list[TrialRecord]:
+    def _measured(self, planned: Sequence[Planned], expected_s: float | None) -> list[TrialRecord]:
         """The records of a launch, of the runs that HPL came to; all of them where the user ended it."""
+        shared = together([one.plan for one in planned])
+        if shared is None:
+            planned, shared = planned[:1], planned[0].plan
         first = planned[0].begun
         may_end = first.kind is Kind.SEARCH and len(planned) == 1
         run = Watched(
             kind=first.kind,
-            trials=[
-                (one.begun.number, text)
-                for one, text in zip(planned, labels([each.plan for each in planned]), strict=True)
-            ],
+            numbers=[one.begun.number for one in planned],
+            labels=labels([one.plan for one in planned]),
             listener=self.loop.listener,
             stop=self.loop.stop,
             clock=self.loop.meter.clock,

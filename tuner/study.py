@@ -22,6 +22,7 @@ from .nodes import NodesLostError
 from .objective import Objective
 from .options import TuneOptions
 from .pilot import pilot, run_time, samples_of
+from .ping_pong import tell_messages
 from .plan import parse_layout
 from .problem_size import SMALLEST_N, STEP, Extrapolation, Sample, affordable_n, extrapolate, launch_s
 from .prospects import Prospects
@@ -106,6 +107,7 @@ def tune(
 def _search(loop: Loop, options: TuneOptions, site: Site) -> Outcome:
     """Search, confirm, predict: what follows once N is known."""
     loop.ladder = _ladder(loop, site)
+    tell_messages(loop, site)
     engine = make_engine(options.engine, loop.space, options.seed, {"points": options.points, "probes": probes(site)})
     first = tell_known(options, loop, engine)
     tell_earlier(loop, engine, loop.store.records(loop.study))

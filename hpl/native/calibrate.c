@@ -1,7 +1,8 @@
 /* What HPL's routines cost here, for the model of a virtual cluster. All ranks work at the same time, as in HPL, on operands
  * as HPL has them: long columns of a large matrix, panels, rows that are far apart. Rank 0 prints one JSON line a figure:
  * seconds of one call, the mean over repeats and ranks, because it is a sum of such times that HPL takes; and the one-way
- * times of messages between the first and the last rank. */
+ * times of messages between the first and the last rank, up to a size that takes SLOWEST_S. With the argument "messages"
+ * only these. */
 #include "hpl.h"
 #include <mpi.h>
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 
 enum { ROWS = 2048, LD = 4104, COLUMNS = 3072, WIDEST = 1024, DEEPEST = 512, LEAST = 5, MOST = 200 };
-static const double BUDGET_S = 0.03;
+static const double BUDGET_S = 0.03, SLOWEST_S = 0.02;
 static int rank, ranks;
 static double *A, *B, *C;
 
@@ -95,14 +96,14 @@ static void report(const char *what, Work *work, int m, int n, int k)
         printf("{\"what\": \"%s\", \"m\": %d, \"n\": %d, \"k\": %d, \"time_s\": %.9g}\n", what, m, n, k, mean_s / ranks);
 }
 
-static void pingpong(int bytes)
+/* Seconds of a message one way, known to all ranks. */
+static double pingpong(int bytes)
 {
     int other = rank == 0 ? ranks - 1 : 0, turns = bytes < 1 << 16 ? 40 : 12;
-    double began_s = 0;
+    int takes_part = rank == 0 || rank == ranks - 1;
+    double began_s = 0, one_way_s;
     MPI_Barrier(MPI_COMM_WORLD);
-    if (ranks == 1 || (rank != 0 && rank != ranks - 1))
-        return;
-    for (int i = -2; i < turns; i++) {
+    for (int i = -2; takes_part && i < turns; i++) {
         if (i == 0)
             began_s = MPI_Wtime();
         if (rank == 0) {
@@ -113,9 +114,18 @@ static void pingpong(int bytes)
             MPI_Send(A, bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD);
         }
     }
+    one_way_s = 0.5 * (MPI_Wtime() - began_s) / turns;
+    MPI_Bcast(&one_way_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     if (rank == 0)
-        printf("{\"what\": \"message\", \"m\": %d, \"n\": 0, \"k\": 0, \"time_s\": %.9g}\n", bytes,
-               0.5 * (MPI_Wtime() - began_s) / turns);
+        printf("{\"what\": \"message\", \"m\": %d, \"n\": 0, \"k\": 0, \"time_s\": %.9g}\n", bytes, one_way_s);
+    return one_way_s;
+}
+
+static void messages(void)
+{
+    double one_way_s = 0;
+    for (int bytes = 8; ranks > 1 && bytes <= 4 << 20 && one_way_s < SLOWEST_S; bytes *= 2)
+        one_way_s = pingpong(bytes);
 }
 
 static double *filled(size_t count)
@@ -139,6 +149,11 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     A = filled((size_t)ROWS * DEEPEST);
     B = filled((size_t)WIDEST * ROWS);
+    if (argc > 1 && strcmp(argv[1], "messages") == 0) {
+        messages();
+        MPI_Finalize();
+        return 0;
+    }
     C = filled((size_t)LD * COLUMNS);
     below = malloc(DEEPEST * sizeof *below);
     mixed = malloc(DEEPEST * sizeof *mixed);
@@ -162,8 +177,7 @@ int main(int argc, char **argv)
     report("gather", gather, 128, WIDEST, 0);
     report("scatter", scatter, 128, WIDEST, 0);
     report("exchange", exchange, 128, WIDEST, 0);
-    for (int bytes = 8; bytes <= 4 << 20; bytes *= 2)
-        pingpong(bytes);
+    messages();
     MPI_Finalize();
     return 0;
 }

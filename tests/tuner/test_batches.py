@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from as_user import program
+from as_user import Run, program
 
 from hpl.dat_parse import parse
 from hpl.witness import Panel, of_run, parse_panels
@@ -116,7 +116,7 @@ def test_each_run_of_a_launch_has_a_record_of_its_own_as_if_it_had_been_alone(ma
     begun = [event for event in events if isinstance(event, TrialStarted)]
     assert [event.after for event in begun] == [None, *(event.number for event in begun[:-1])]
     assert begun[1].label.endswith("(2 of 4 in one launch)")
-    assert {event.number for event in begun} == {record.number for record in records}
+    assert [event.number for event in begun] == sorted(record.number for record in records)
     assert sum(isinstance(event, TrialEnded) for event in events) == 4
 
 
@@ -131,6 +131,14 @@ def test_a_launch_is_paid_once(make_loop: MakeLoop) -> None:
     assert [outcome.sharing for outcome in outcomes_of(loop.store.records("study"))] == [2, 2]
     for record in together:
         assert (record.cost_s or 0.0) > (record.time_s or 0.0)
+
+
+def test_show_names_the_trials_of_the_same_launch(make_loop: MakeLoop, hpltune: Run, home: Path) -> None:
+    loop = make_loop()
+    launch(loop, [point(NB=NB) for NB in (32, 64, 96)], Kind.SMALL, SMALL)
+    shown = hpltune("show", "study", "2", "--db", str(home / "batches.db"))
+    assert "trials 1, 3" in shown.stdout, shown.stderr
+    assert "with its part of the launch" in shown.stdout
 
 
 def test_what_no_file_holds_gets_launches_of_its_own(make_loop: MakeLoop) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median
@@ -31,12 +32,13 @@ Figures = Mapping[Shape, float]
 
 
 def parse_figures(text: str) -> Figures:
-    """The figures of one run of the calibrator; lines that are none are passed over."""
+    """The figures of one run of the calibrator; lines that are none, or damaged, are passed over."""
     found = {}
     for line in text.splitlines():
         if line.startswith('{"what"'):
-            row = json.loads(line)
-            found[Shape(row["what"], row["m"], row["n"], row["k"])] = float(row["time_s"])
+            with suppress(ValueError, KeyError):
+                row = json.loads(line)
+                found[Shape(row["what"], row["m"], row["n"], row["k"])] = float(row["time_s"])
     return found
 
 

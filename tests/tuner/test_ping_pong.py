@@ -1,0 +1,95 @@
+"""Messages between two ranks at the beginning of a study, with real MPI; an mpirun of ours stands in to fail."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from as_user import program
+
+from results.store import Store
+from runners.launchers.openmpi import OpenMpi
+from runners.local import LocalRunner
+from search_spaces.load import load
+from tuner.budget import Budget, Meter
+from tuner.clock import RealClock
+from tuner.events import Event, Notice
+from tuner.loop import Loop
+from tuner.objective import Objective
+from tuner.options import TuneOptions
+from tuner.ping_pong import tell_messages
+from tuner.places import Places
+from tuner.stopping import StopRequest
+from tuner.workshop import Workshop
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
+FAKE = Path(__file__).parents[1] / "fake_bin/mpirun"
+Told = Callable[..., list[str]]
+
+
+@pytest.fixture
+def told(home: Path) -> Iterator[Told]:
+    """What a study with so much time says of messages, on so many cores, with a real or a fake mpirun."""
+    store = Store.open(home / "study.db")
+    options = TuneOptions(blas_only=("openblas",))
+    workshop = Workshop.open(options, Places.of_user(), lambda _: None, probing=False)
+
+    def tell(*, cores: int = 2, wall_s: float | None = None, mpirun: Path | None = None) -> list[str]:
+        site = replace(workshop.site, host=replace(workshop.site.host, physical_cores=cores))
+        evaluator = replace(workshop.evaluator, site=site)
+        if mpirun is not None:
+            evaluator = replace(evaluator, runner=LocalRunner(OpenMpi.installed(mpirun, "4.1.4")))
+        events: list[Event] = []
+        loop = Loop(
+            store=store,
+            study="study",
+            space=load("quick", site.machine(all_blas=True, N=1000)),
+            evaluator=evaluator,
+            meter=Meter(Budget(wall_s=wall_s), RealClock()),
+            listener=events.append,
+            stop=StopRequest(),
+            runs=home / "runs",
+            walltime_s=60.0,
+            objective=Objective("gflops", 1, cores),
+        )
+        tell_messages(loop, site)
+        return [event.text for event in events if isinstance(event, Notice)]
+
+    yield tell
+    store.close()
+
+
+def test_latency_and_bandwidth_are_measured_and_told(told: Told, home: Path) -> None:
+    (sentence,) = told()
+    found = re.fullmatch(r"Ping-pong between two ranks: (\S+) us, (\S+) GB/s\.", sentence)
+    assert found is not None, sentence
+    assert 0.01 < float(found[1]) < 1e4
+    assert 0.001 < float(found[2]) < 1e3
+    assert "calibrate" in (home / "runs/study/ping-pong/command").read_text()
+
+
+@pytest.mark.parametrize(("behaviour", "words"), [("crash", "signal 9"), ("slots", "fewer cores than ranks")])
+def test_a_failure_is_told_and_ends_nothing(
+    told: Told, monkeypatch: pytest.MonkeyPatch, behaviour: str, words: str
+) -> None:
+    monkeypatch.setenv("FAKE_MPI", behaviour)
+    (sentence,) = told(mpirun=FAKE)
+    assert sentence.startswith("Ping-pong between two ranks failed, so how long messages take is not known: ")
+    assert words in sentence
+
+
+def test_a_program_that_says_nothing_is_told(told: Told, home: Path) -> None:
+    (sentence,) = told(mpirun=program(home / "mpirun", "#!/bin/sh\nexit 0\n"))
+    assert "it printed 0 figures" in sentence
+
+
+def test_an_mpirun_that_hangs_is_ended_soon(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_MPI", "hang")
+    (sentence,) = told(mpirun=FAKE, wall_s=45.0)
+    assert "stopped at its time limit of 2 s" in sentence
+
+
+def test_nothing_is_measured_with_one_rank_or_little_time(told: Told) -> None:
+    assert told(cores=1) == []
+    assert told(wall_s=20.0) == []
