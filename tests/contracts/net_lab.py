@@ -84,6 +84,14 @@ class HostsLab:
         """Cut a host off at the switch ("down"), or plug it in again ("up")."""
         _run("ip", "-n", self.namespace("switch"), "link", "set", f"p{host[1:]}-{nic}", state)
 
+    def switch_mtu(self, mtu: int) -> None:
+        """Largest packets, in bytes, that the ports of the switches take; larger ones are dropped silently."""
+        for number, _ in enumerate(self.names, start=1):
+            for nic in range(self.nics):
+                _run("ip", "-n", self.namespace("switch"), "link", "set", f"p{number}-{nic}", "mtu", str(mtu))
+        for nic in range(self.nics):
+            _run("ip", "-n", self.namespace("switch"), "link", "set", f"sw{nic}", "mtu", str(mtu))
+
     def _up(self) -> None:
         switch = self.namespace("switch")
         _run("ip", "netns", "add", switch)
