@@ -11,7 +11,7 @@ from typing import Self
 from ..errors import RefusedError, RunnerError, UnreachableError
 from ..reach import Reach
 from .journal import Journal, Original, place, tokens_of
-from .path_test import PathTest, path_tests
+from .path_test import PATIENCE_S, PathTest, path_tests
 from .registry import CHOICE, SETTINGS, setting
 from .restore import put_back
 from .script import Timer, Told, as_root, change, converse, failure, for_each
@@ -20,6 +20,8 @@ from .survey import Node, look_at, require_interfaces
 
 GRACE_S = 60.0
 """Seconds after which a node undoes a change that was not confirmed; a NIC needs a few to come up."""
+APPLY_S = 2.0
+"""Seconds a driver gets to take a value, many times what is usual."""
 CONFIRM_S = 20.0
 """Seconds a node gets to answer after a change."""
 COME_BACK_S = 30.0
@@ -54,6 +56,7 @@ class NetworkControl:
     Args:
         interfaces: where settings of interfaces are applied, unless a trial names `interface`.
         grace_s: seconds after which a node that was cut off by a change undoes it.
+        patience_s: seconds for a link that was touched to carry packets again.
     """
 
     def __init__(
@@ -63,9 +66,10 @@ class NetworkControl:
         interfaces: Sequence[str],
         journal: Journal,
         grace_s: float = GRACE_S,
+        patience_s: float = PATIENCE_S,
     ) -> None:
         self._reach, self._nodes, self._interfaces = reach, tuple(nodes), tuple(interfaces)
-        self._journal, self._grace_s = journal, grace_s
+        self._journal, self._grace_s, self._patience_s = journal, grace_s, patience_s
         self._found: Mapping[str, Node] = {}
         self._originals: dict[tuple[str, str, str], Original] = {}
         self._now: dict[tuple[str, str, str], str] = {}
@@ -78,16 +82,18 @@ class NetworkControl:
     ) -> None:
         self.restore()
 
-    def apply(self, wanted: Mapping[str, Scalar]) -> None:
+    def apply(self, wanted: Mapping[str, Scalar], nodes: Sequence[str] | None = None) -> None:
         """Make the nodes as a trial wants them; changes only what differs.
 
         Args:
             wanted: values by name, without "net.".
+            nodes: those that are left; None for all.
 
         Raises:
             RefusedError: something cannot be had; every node is put back then, or was named in the sentence.
             RunnerError: a node does not answer.
         """
+        self._nodes = tuple(nodes or self._nodes)
         targets = self._targets(wanted)
         if not targets and not self._originals:
             return
@@ -135,21 +141,24 @@ class NetworkControl:
 
     def _learn(self, targets: Mapping[Key, str]) -> None:
         """Read what is not known yet, and commit what will be changed."""
-        if not self._found:
-            self._found = for_each(self._nodes, lambda host: look_at(self._reach, host))
-        require_interfaces(self._found, {interface for interface, _ in targets if interface})
-        unknown = [key for key in (*targets, *self._touched()) if (self._nodes[0], *key) not in self._now]
-        unknown = list(dict.fromkeys(unknown))
+        new = [host for host in self._nodes if host not in self._found]
+        self._found = {**self._found, **for_each(new, lambda host: look_at(self._reach, host))}
+        require_interfaces(self._present(), {interface for interface, _ in targets if interface})
+        keys = dict.fromkeys((*targets, *self._touched()))
+        unknown = [key for key in keys if any((host, *key) not in self._now for host in self._nodes)]
         if unknown:
             read = for_each(self._nodes, lambda host: self._read(host, unknown))
             self._now.update({(host, *key): value for host, values in read.items() for key, value in values.items()})
         first = [
             Original(host, *key, self._now[(host, *key)], tokens_of(self._reach))
             for host in self._nodes
-            for key, text in targets.items()
-            if (host, *key) not in self._originals and self._now[(host, *key)] != text
+            for key in targets
+            if (host, *key) not in self._originals
         ]
         self._originals.update({each.key: each for each in self._journal.remember(first)} if first else {})
+
+    def _present(self) -> dict[str, Node]:
+        return {host: self._found[host] for host in self._nodes}
 
     def _touched(self) -> list[Key]:
         return list(dict.fromkeys(key[1:] for key in self._originals))
@@ -206,7 +215,7 @@ class NetworkControl:
             return after.get((host, interface), int(now))
 
         moved = {host: dict.fromkeys(each.interface for each in changes[host] if each.moves_link) for host in changes}
-        tests = path_tests(self._found, moved, mtu)
+        tests = path_tests(self._present(), moved, mtu, self._patience_s)
         return lambda host: self._change(host, changes[host], tests.get(host, ()), timers[host])
 
     def _change(self, host: str, changes: Sequence[Change], tests: Sequence[PathTest], timer: Timer) -> str:
@@ -214,7 +223,7 @@ class NetworkControl:
         commands = [_setting(each.interface, each.setting, each.after, root=root) for each in changes]
         undo = [_setting(each.interface, each.setting, each.original, root=root) for each in changes]
         commands += [test.command for test in tests]
-        limit_s = 10.0 + 5.0 * len(changes) + sum(test.timeout_s for test in tests)
+        limit_s = self._patience_s * (1 + len(tests)) + APPLY_S * len(changes)
         later = replace(timer, after_s=timer.after_s + limit_s)
         try:
             told = change(self._reach, host, commands, undo, later, limit_s)
@@ -239,7 +248,7 @@ class NetworkControl:
             found = self._value(host, (each.interface, each.setting), told)
             if found != each.after:
                 where = place(host, each.interface, each.setting, each.after)
-                raise RefusedError(f"{where} was accepted, but the driver made it {found}")
+                raise RefusedError(f"{where} was accepted, but the node made it {found}")
             values[(host, each.interface, each.setting)] = found
         return values
 

@@ -9,7 +9,7 @@ from .survey import Node
 
 HEADERS = 28
 """Bytes of an IPv4 header (20, RFC 791) and an ICMP header (8, RFC 792)."""
-PATIENCE_S = 10
+PATIENCE_S = 10.0
 """Seconds for all nodes to have changed, and for a link that went down to come up."""
 
 _PING = (
@@ -32,7 +32,7 @@ class PathTest:
     source: str
     target: str
     peer: str
-    timeout_s: float = PATIENCE_S
+    timeout_s: float
 
     @property
     def command(self) -> Command:
@@ -51,7 +51,7 @@ class PathTest:
 
 
 def path_tests(
-    nodes: Mapping[str, Node], moved: Mapping[str, Iterable[str]], mtu: Callable[[str, str], int]
+    nodes: Mapping[str, Node], moved: Mapping[str, Iterable[str]], mtu: Callable[[str, str], int], patience_s: float
 ) -> dict[str, list[PathTest]]:
     """The tests each node runs: to the next node in a ring, so every port of a switch is passed both ways.
 
@@ -69,7 +69,7 @@ def path_tests(
             target = nodes[peer].interface(name)
             size = min(mtu(host, name), mtu(peer, name))
             address = target.address if target else ""
-            tests.setdefault(host, []).append(PathTest(name, size, source.address, address, peer))
+            tests.setdefault(host, []).append(PathTest(name, size, source.address, address, peer, patience_s))
     return tests
 
 

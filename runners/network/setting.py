@@ -5,12 +5,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from ..errors import InvalidJobError, RefusedError
+from ..job import INTERFACE
 
 Scalar = str | int | float | bool
 Command = tuple[str, ...]
 
-INTERFACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,14}")
-"""Names the kernel gives to interfaces: at most 15 bytes (IFNAMSIZ in linux/if.h); none that an option parser reads."""
 PREFIX = "net."
 LARGEST = 2**31 - 1
 

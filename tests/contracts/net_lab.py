@@ -29,6 +29,7 @@ class HostsLab:
     Attributes:
         names: the hosts.
         ssh: ssh with the options that let any host of the lab into any other without a password.
+        programs: a folder whose executables all hosts find before their own, for drivers that misbehave on demand.
     """
 
     def __init__(self, folder: Path, hosts: int, nics: int = 1) -> None:
@@ -36,11 +37,12 @@ class HostsLab:
         self.names = tuple(f"h{number}" for number in range(1, hosts + 1))
         self.nics = nics
         self.ssh = ("ssh", "-F", str(folder / "ssh_config"))
+        self.programs = folder / "bin"
         self._tag = f"hpltest{os.getpid()}"
         self._sshd: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Self:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.programs.mkdir(parents=True, exist_ok=True)
         try:
             self._up()
         except BaseException:
@@ -119,6 +121,7 @@ class HostsLab:
             f"HostKey {self.folder}/host_key\nAuthorizedKeysFile {self.folder}/authorized_keys\nPort 22\nUsePAM no\n"
             "PidFile none\nStrictModes no\nPermitRootLogin prohibit-password\nPasswordAuthentication no\n"
             "MaxStartups 100\nSubsystem sftp internal-sftp\n"
+            f"SetEnv PATH={self.programs}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n"
         )
 
     def _host(self, number: int, host: str, switch: str) -> None:
