@@ -60,7 +60,7 @@ class NetworkProbe:
         program: what measured, with its version.
         settings: network settings it was measured under, by name.
         latency_us: half a round trip of one byte.
-        bandwidth_mbit_s: most that any message size got; 10^6 bits.
+        bandwidth_mbit_s: of large messages; 10^6 bits.
         points: bytes of a message, and microseconds it took one way.
     """
 

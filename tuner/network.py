@@ -13,8 +13,9 @@ from results.store import Store
 from runners.errors import RefusedError
 from runners.network.control import NetworkControl
 from runners.network.journal import Original
-from runners.network.restore import put_back
+from runners.network.restore import put_all_back
 
+from .errors import TunerError
 from .events import Listener, Notice
 from .workshop import Workshop
 
@@ -83,11 +84,24 @@ def recover(store: Store, *, force: bool = False) -> tuple[list[str], list[str]]
     if not rows:
         return [], []
     busy = [row for row in rows if _not_ours(row) and not (force and row.ssh)]
-    outcome = put_back([original_of(row) for row in rows if row not in busy])
+    outcome = put_all_back([original_of(row) for row in rows if row not in busy])
     store.network.forget([each.key for each in outcome.done])
     done = [f"Put back on {host}: {_values(outcome.done, host)}." for host in dict.fromkeys(_hosts(outcome.done))]
     left = [f"Not put back: {why}; it stays recorded, {AGAIN}." for why in outcome.left.values()]
     return done, left + list(dict.fromkeys(_owned(row) for row in busy))
+
+
+def forget_host(store: Store, host: str) -> str:
+    """Drop what is recorded of a host, and say what that was.
+
+    Raises:
+        TunerError: nothing is recorded of it.
+    """
+    rows = [row for row in store.network.originals() if row.host == host]
+    if not rows:
+        raise TunerError(f"nothing is recorded of {host}")
+    store.network.forget([row.key for row in rows])
+    return f"Forgotten: {host}: {_values([original_of(row) for row in rows], host)}."
 
 
 def recover_at_start(store: Store, listener: Listener) -> None:

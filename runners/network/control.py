@@ -117,7 +117,7 @@ class NetworkControl:
         """
         if not self._originals:
             return {}
-        outcome = put_back(tuple(self._originals.values()))
+        outcome = put_back(self._reach, tuple(self._originals.values()))
         self._journal.forget(outcome.done)
         for original in outcome.done:
             del self._originals[original.key]

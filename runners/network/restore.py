@@ -27,22 +27,20 @@ class PutBack:
     left: Mapping[str, str]
 
 
-def put_back(originals: Sequence[Original]) -> PutBack:
+def put_back(reach: Reach, originals: Sequence[Original]) -> PutBack:
     """Put every node back and look whether it is."""
-    done: list[Original] = []
-    left: dict[str, str] = {}
-    for ssh in dict.fromkeys(original.ssh for original in originals):
-        mine = [original for original in originals if original.ssh == ssh]
-        for host, (good, why) in _together(reach_of(ssh), mine).items():
-            done += good
-            if why:
-                left[host] = why
-    return PutBack(tuple(done), left)
-
-
-def _together(reach: Reach, originals: Sequence[Original]) -> Mapping[str, tuple[list[Original], str]]:
     hosts = tuple(dict.fromkeys(original.host for original in originals))
-    return for_each(hosts, lambda host: _node(reach, host, [each for each in originals if each.host == host]))
+    found = for_each(hosts, lambda host: _node(reach, host, [each for each in originals if each.host == host]))
+    done = [original for good, _ in found.values() for original in good]
+    return PutBack(tuple(done), {host: why for host, (_, why) in found.items() if why})
+
+
+def put_all_back(originals: Sequence[Original]) -> PutBack:
+    """Put nodes back that are reached in several ways, as the originals themselves say."""
+    ways = dict.fromkeys(original.ssh for original in originals)
+    outcomes = [put_back(reach_of(way), [each for each in originals if each.ssh == way]) for way in ways]
+    done = [original for outcome in outcomes for original in outcome.done]
+    return PutBack(tuple(done), {host: why for outcome in outcomes for host, why in outcome.left.items()})
 
 
 def _node(reach: Reach, host: str, originals: Sequence[Original]) -> tuple[list[Original], str]:

@@ -10,7 +10,7 @@ from net_lab import HostsLab, hosts_lab
 from runners.errors import InvalidJobError, RefusedError, UnreachableError
 from runners.network.control import NetworkControl
 from runners.network.journal import Original
-from runners.network.restore import put_back
+from runners.network.restore import put_all_back
 from runners.reach import Here, Ssh
 
 
@@ -166,7 +166,7 @@ def test_a_host_that_does_not_answer_stays_in_the_journal_until_it_does(lab: Hos
             NetworkControl(quick, lab.names, ("eth0",), Notes()).apply({"tso": "off"})
     finally:
         lab.link("h2", "up")
-    outcome = put_back(tuple(journal.kept.values()))
+    outcome = put_all_back(tuple(journal.kept.values()))
     assert (len(outcome.done), outcome.left, tso(lab, "h2")) == (1, {}, "on")
 
 
@@ -178,15 +178,14 @@ def test_an_older_original_wins_over_what_is_found(lab: HostsLab, journal: Notes
     assert (tso(lab, "h2"), journal.kept) == ("on", {})
 
 
-def test_one_node_is_this_machine(lab: HostsLab) -> None:
-    """The way of `Here`, run inside a namespace so that this machine is left alone."""
-
+def test_one_node_alone_has_no_way_to_test(lab: HostsLab) -> None:
     class Inside(Here):
+        """As `Here`, in a namespace, so that this machine is left alone."""
+
         def argv(self, node: str, command: Sequence[str]) -> list[str]:
             return [*lab.enter(node), *command]
 
     with NetworkControl(Inside(), ("h1",), ("eth0",), Notes()) as network:
-        network.apply({"mtu": 9000, "tcp_wmem": "4096 65536 131072"})
-        assert mtu(lab, "h1") == 9000
-        lab.run("h1", "ip", "link", "set", "eth0", "mtu", "1500")
-        lab.run("h1", "sysctl", "-w", "net.ipv4.tcp_wmem=4096 16384 4194304")
+        network.apply({"mtu": 9000, "tso": "off"})
+        assert (mtu(lab, "h1"), tso(lab, "h1")) == (9000, "off")
+    assert (mtu(lab, "h1"), tso(lab, "h1")) == (1500, "on")
