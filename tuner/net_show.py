@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from results.store import Store
@@ -88,5 +89,5 @@ def _table(host: str, shown: list[Shown]) -> Table:
 
 def _cell(shown: Shown) -> str:
     if shown.value is None:
-        return f"not here: {shown.reason}".replace("[", r"\\[")
+        return escape(f"not here: {shown.reason}")
     return f"{shown.value} (fixed by the driver)" if shown.fixed else shown.value

@@ -58,12 +58,12 @@ def original_of(row: NetworkOriginal) -> Original:
 @contextmanager
 def networked(workshop: Workshop, store: Store, study: str, listener: Listener) -> Iterator[Workshop]:
     """The workshop with its evaluator in charge of the nodes' network; everything is put back at the end."""
-    site = workshop.site
-    if not site.interfaces:
+    nodes = workshop.site.nodes
+    if nodes is None:
         yield workshop
         return
-    nodes = site.nodes or (platform.node(),)
-    control = NetworkControl(site.reach, nodes, site.interfaces, StoreJournal(store, study))
+    cluster = nodes.cluster
+    control = NetworkControl(cluster.reach, nodes.names, cluster.interfaces, StoreJournal(store, study))
     try:
         yield replace(workshop, evaluator=replace(workshop.evaluator, network=control))
     finally:

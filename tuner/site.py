@@ -1,7 +1,7 @@
 """The machine a study runs on: what was found there, which is all that plans and spaces may know of it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hpl.blas.catalogue import Blas, BlasLibrary

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.errors import InvalidJobError, RefusedError
+from runners.job import INTERFACE
 from runners.network.ip_link import interfaces_in
 from runners.network.registry import CHOICE, SETTINGS, setting
-from runners.job import INTERFACE
 from runners.network.setting import interfaces_of
 from search_spaces.dimension import NETWORK
 
