@@ -186,3 +186,20 @@ def test_sudoers_prints_rules_for_the_user_who_asks(hpltune: Run) -> None:
 def test_this_machine_is_shown_without_hosts(hpltune: Run) -> None:
     shown = json.loads(hpltune("net", "show", "--interface", "lo", "--json").stdout)
     assert {each["host"] for each in shown} == {os.uname().nodename}
+
+
+def test_ctrl_c_puts_everything_back(lab: HostsLab, home: Path) -> None:
+    argv = ["probe", "--hosts", "h1,h2", "--with", "mtu=3000", "--ssh", " ".join(lab.ssh)]
+    asked = subprocess.Popen(
+        [*lab.enter("h1"), str(HPLTUNE), "net", *argv], stderr=subprocess.PIPE, text=True, cwd=home
+    )
+    deadline = time.monotonic() + 30
+    while mtus(lab) != [3000, 3000] and time.monotonic() < deadline:
+        time.sleep(0.2)
+    time.sleep(2.0)
+    asked.send_signal(signal.SIGINT)
+    _, said = asked.communicate(timeout=60)
+    assert (asked.returncode, said) == (130, "hpltune: stopped by Ctrl-C\n")
+    assert mtus(lab) == [1500, 1500]
+    with Store.open(home / "data/hpltune.db") as store:
+        assert store.network.originals() == []
