@@ -119,6 +119,8 @@ class Evaluator:
         cost_s = time.monotonic() - began
         if status.started_at and status.ended_at:
             cost_s = min(cost_s, (status.ended_at - status.started_at).total_seconds())
+        if status.lost_nodes and self.network is not None:
+            self.network.doubt()
         stdout, stderr = paths.read_stdout(), paths.read_stderr()
         return Measured(
             verdict=judge(plan, status, stdout, stderr),

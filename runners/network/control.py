@@ -106,8 +106,15 @@ class NetworkControl:
             left = self.restore()
             if not left:
                 raise
+            sentence = f"{error}; not put back yet: {'; '.join(left.values())}"
+            if isinstance(error, UnreachableError):
+                raise UnreachableError(sentence, error.node) from error
             kind = RefusedError if isinstance(error, RefusedError) else RunnerError
-            raise kind(f"{error}; not put back yet: {'; '.join(left.values())}") from error
+            raise kind(sentence) from error
+
+    def doubt(self) -> None:
+        """Believe nothing that was read before: a node may have started again meanwhile."""
+        self._now.clear()
 
     def restore(self) -> Mapping[str, str]:
         """Put every node back.
@@ -190,14 +197,13 @@ class NetworkControl:
         return changes
 
     def _make(self, changes: Mapping[str, list[Change]]) -> None:
-        mark = uuid.uuid4().hex
-        timers = {host: Timer(f"hpltune-{mark}-{host}", self._grace_s) for host in changes}
+        timers = {host: Timer(host, uuid.uuid4().hex, self._grace_s) for host in changes}
         try:
             refused = for_each(tuple(changes), self._changing(changes, timers))
             for sentence in filter(None, refused.values()):
                 raise RefusedError(sentence)
             verified = for_each(tuple(changes), lambda host: self._confirm(host, changes[host], timers[host]))
-        except RunnerError:
+        except BaseException:
             for_each(tuple(changes), lambda host: self._stop(host, timers[host]))
             raise
         for values in verified.values():

@@ -49,17 +49,6 @@ class Journal(Protocol):
         ...
 
 
-class Nowhere:
-    """Forgets at once: for what changes nothing."""
-
-    def remember(self, originals: Sequence[Original]) -> Sequence[Original]:
-        """The same."""
-        return originals
-
-    def forget(self, originals: Sequence[Original]) -> None:
-        """Nothing."""
-
-
 def tokens_of(reach: Reach) -> tuple[str, ...]:
     """A way to nodes as it is kept."""
     return reach.program if isinstance(reach, Ssh) else ()

@@ -44,20 +44,33 @@ class Timer:
     """Undoes a change on the node itself, without anybody's help.
 
     Attributes:
-        mark: tells it from all other processes of all nodes.
+        mark: letters and digits that no other timer has.
         after_s: seconds until it acts.
     """
 
+    node: str
     mark: str
     after_s: float
 
+    @property
+    def name(self) -> str:
+        """What stands in the node's list of processes."""
+        return f"hpltune-timer-{self.node}-{self.mark}"
+
     def start(self, undo: str) -> Command:
         """The command that starts it in a session of its own."""
-        return ("setsid", "sh", "-c", 'sleep "$1"; exec sh -c "$2"', self.mark, f"{self.after_s:g}", undo)
+        return ("setsid", "sh", "-c", 'sleep "$1"; exec sh -c "$2"', self.name, f"{self.after_s:g}", undo)
 
     def stop(self) -> Command:
         """The command that stops it; it fails where the timer has already acted."""
-        return ("sh", "-c", 'timer=$(pgrep -f "^[^ ]*sh -c sleep.*$1") && kill -- "-$timer"', "stop", self.mark)
+        return ("sh", "-c", _STOP, "stop", self.name)
+
+    def stop_others(self) -> Command:
+        """The command that stops what a killed hpltune left on the node, so that it does not undo the next change."""
+        return ("sh", "-c", _STOP, "stop", f"hpltune-timer-{self.node}-")
+
+
+_STOP = 'found=$(pgrep -f "^[^ ]*sh -c sleep.*$1") && for timer in $found; do kill -- "-$timer"; done'
 
 
 def converse(
@@ -93,7 +106,8 @@ def change(
         ProcessError: the conversation broke off.
     """
     back = "; ".join(shlex.join(command) for command in undo) or ":"
-    lines = [f"{shlex.join(timer.start(back))} </dev/null >/dev/null 2>&1 &"]
+    lines = [f"{shlex.join(words)} </dev/null >/dev/null 2>&1" for words in (timer.stop_others(), timer.start(back))]
+    lines[-1] += " &"
     for command in commands:
         lines.append(step(command))
         undone = f"{{ {back}; }} </dev/null >/dev/null 2>&1; {shlex.join(timer.stop())}"

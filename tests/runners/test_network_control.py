@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from as_user import program
 from net_lab import HostsLab, hosts_lab
+from network_builders import Notes
 
 from runners.errors import InvalidJobError, RefusedError, UnreachableError
 from runners.network.control import NetworkControl
@@ -19,20 +20,6 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
     with hosts_lab(tmp_path_factory.mktemp("lab")) as up:
         up.switch_mtu(6000)
         yield up
-
-
-class Notes:
-    """A journal that can be looked into; it keeps the older value, as the store does."""
-
-    def __init__(self) -> None:
-        self.kept: dict[tuple[str, str, str], Original] = {}
-
-    def remember(self, originals: Sequence[Original]) -> Sequence[Original]:
-        return [self.kept.setdefault(each.key, each) for each in originals]
-
-    def forget(self, originals: Sequence[Original]) -> None:
-        for each in originals:
-            del self.kept[each.key]
 
 
 @pytest.fixture
@@ -69,7 +56,9 @@ def buffers(lab: HostsLab, host: str) -> str:
 
 
 def timers() -> list[str]:
-    listed = subprocess.run(("pgrep", "-af", "sh -c sleep.*hpltune-"), capture_output=True, text=True, check=False)
+    listed = subprocess.run(
+        ("pgrep", "-af", "sh -c sleep.*hpltune-timer-"), capture_output=True, text=True, check=False
+    )
     return listed.stdout.splitlines()
 
 
