@@ -1,6 +1,7 @@
 """Settings of real kernels on hosts of their own: applied, verified, refused, and put back whatever happens."""
 
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -12,6 +13,7 @@ from runners.errors import InvalidJobError, RefusedError, UnreachableError
 from runners.network.control import NetworkControl
 from runners.network.journal import Original
 from runners.network.restore import put_all_back
+from runners.network.script import Timer
 from runners.reach import Here, Ssh
 
 
@@ -139,6 +141,17 @@ def test_a_node_that_a_change_cuts_off_puts_itself_back(lab: HostsLab, journal: 
     assert [tso(lab, host) for host in lab.names] == ["on", "on"]
     assert journal.kept == {}
     assert timers() == []
+
+
+def test_a_timer_that_a_killed_hpltune_left_does_not_undo_the_next_change(
+    lab: HostsLab, network: NetworkControl
+) -> None:
+    left = Timer("h2", "left", 60.0)
+    with subprocess.Popen([*lab.enter("h2"), *left.start("ethtool -K eth0 tso on")]):
+        while not timers():
+            time.sleep(0.05)
+        network.apply({"tso": "off"})
+        assert timers() == []
 
 
 def test_a_host_that_does_not_answer_stays_in_the_journal_until_it_does(lab: HostsLab, journal: Notes) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE, Run, program
+from model_switch import model_switch
 from net_lab import HostsLab, hosts_lab
 from network_builders import Notes, an_original
 
@@ -73,6 +74,16 @@ def test_probe_finds_the_rate_of_fast_ethernet_and_stores_it(net: On, home: Path
         (stored,) = store.network.probes()
         assert stored.settings == {"lro": "off"}
         assert store.network.originals() == []
+
+
+def test_holding_interrupts_back_is_seen_in_the_latency_and_put_back(net: On, lab: HostsLab) -> None:
+    with model_switch(lab) as nic:
+        asked = ("--hosts", "h1,h2", "--interface", nic, "--with", "rx_usecs=0,60", "--largest", "1024", "--json")
+        done = net("probe", *asked)
+        assert done.returncode == 0, done.stdout + done.stderr
+        off, on = json.loads(done.stdout)["probes"]
+        assert on["latency_us"] > off["latency_us"] + 40
+        assert (lab.folder / "coalescing-h2").read_text() == "0\n"
 
 
 def test_what_a_killed_probe_left_changed_is_put_back_by_the_next(net: On, lab: HostsLab, home: Path) -> None:
