@@ -120,8 +120,11 @@ class Offload(OnOff):
 
 def _found(pattern: str, text: str, what: str, printed: str = "") -> str:
     match = re.search(pattern, text, re.MULTILINE)
+    printed = printed or text
+    if match is None and re.match(r"\w+ (parameters )?for ", printed):
+        raise RefusedError(f"ethtool tells of no {what}")
     if match is None:
-        raise RefusedError(last_words(printed or text))
+        raise RefusedError(last_words(printed))
     if match[1] == "n/a":
         raise RefusedError(f"the driver has no {what}")
     return match[1]

@@ -1,7 +1,7 @@
 """A switch in user space between the hosts of a laboratory, with NICs whose interrupts can be held back.
 
-The kernel's own virtual NICs do not know `ethtool -C`. So frames go through `vswitch.c`, which keeps line rate, latency and
-coalescing, and an `ethtool` that comes first on the hosts sets the model's coalescing as a driver would.
+The kernel's own virtual NICs do not know `ethtool -C`. So frames go through `vswitch.c`, which keeps line rate, latency
+and coalescing, and an `ethtool` that comes first on the hosts sets the model's coalescing as a driver would.
 """
 
 import shutil
