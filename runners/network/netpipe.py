@@ -148,24 +148,8 @@ def _openmpi(
         *("-H", f"{sender.host},{receiver.host}", "--mca", "plm_rsh_agent", agent),
         *("--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", ",".join(interfaces), "NPopenmpi"),
     )
-    runs: list[Command] = [
-        (
-            "timeout",
-            f"{LIMIT_S:.0f}",
-            *base,
-            "-p",
-            "0",
-            "-n",
-            str(count),
-            "-l",
-            str(low),
-            "-u",
-            str(high),
-            "-o",
-            os.devnull,
-        )
-        for low, high, count in ranges
-    ]
+    sizes = [("-p", "0", "-n", str(count), "-l", str(low), "-u", str(high)) for low, high, count in ranges]
+    runs: list[Command] = [("timeout", f"{LIMIT_S:.0f}", *base, *size, "-o", os.devnull) for size in sizes]
     return converse(reach, sender.host, runs, timeout_s=LIMIT_S)
 
 
