@@ -66,7 +66,7 @@ class Store:
     @property
     def network(self) -> NetworkRecords:
         """What is stored of networks."""
-        return NetworkRecords(self._reading, self._writing)
+        return NetworkRecords(self._database.reading, self._database.writing)
 
     def __enter__(self) -> Self:
         return self

@@ -57,15 +57,16 @@ def original_of(row: NetworkOriginal) -> Original:
 
 @contextmanager
 def networked(workshop: Workshop, store: Store, study: str, listener: Listener) -> Iterator[Workshop]:
-    """The workshop with its evaluator in charge of the nodes' network; everything is put back at the end."""
-    nodes = workshop.site.nodes
-    if nodes is None:
+    """The workshop with its evaluators in charge of the nodes' network; everything is put back at the end."""
+    nodes = (workshop.whole or workshop.site).nodes
+    if nodes is None or not nodes.names:
         yield workshop
         return
     cluster = nodes.cluster
     control = NetworkControl(cluster.reach, nodes.names, cluster.interfaces, StoreJournal(store, study))
+    first, *others = (replace(each, network=control) for each in (workshop.evaluator, *workshop.others))
     try:
-        yield replace(workshop, evaluator=replace(workshop.evaluator, network=control))
+        yield replace(workshop, evaluator=first, others=tuple(others))
     finally:
         for why in control.restore().values():
             listener(Notice(f"Caution: a network setting is not put back: {why}; {AGAIN}."))

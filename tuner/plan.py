@@ -194,6 +194,10 @@ def require_network(names: Iterable[str], site: Site) -> None:
             f"{', '.join(asked)}: all ranks run on this machine and speak through its memory, so settings of its "
             "network would change nothing"
         )
+    if not site.nodes.names:
+        raise PlanError(
+            f'{", ".join(asked)}: Slurm chooses the nodes, so their network cannot be set: backend = "ssh" can'
+        )
     if not site.nodes.cluster.interfaces and PREFIX + CHOICE not in asked:
         raise PlanError(
             f'{", ".join(asked)}: which interface? Say interfaces = ["eth0"] in the cluster file, '

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from threading import Lock
 from types import TracebackType
 from typing import Self
 
@@ -51,6 +52,7 @@ class NetworkControl:
     """The network settings of some nodes, for the time of a study.
 
     What is applied stays until another trial asks for something else; what a trial does not name is at its original.
+    Trials at a time, on nodes of their own, share one control: their changes are made one after the other.
     Originals are in the journal before anything is changed. Use it as a context: leaving puts everything back.
 
     Args:
@@ -70,6 +72,7 @@ class NetworkControl:
     ) -> None:
         self._reach, self._nodes, self._interfaces = reach, tuple(nodes), tuple(interfaces)
         self._journal, self._grace_s, self._patience_s = journal, grace_s, patience_s
+        self._lock = Lock()
         self._found: Mapping[str, Node] = {}
         self._originals: dict[tuple[str, str, str], Original] = {}
         self._now: dict[tuple[str, str, str], str] = {}
@@ -87,34 +90,32 @@ class NetworkControl:
 
         Args:
             wanted: values by name, without "net.".
-            nodes: those that are left; None for all.
+            nodes: those of the trial; None for all.
 
         Raises:
-            RefusedError: something cannot be had; every node is put back then, or was named in the sentence.
+            RefusedError: something cannot be had; these nodes are put back then, or named in the sentence.
             RunnerError: a node does not answer.
         """
-        self._nodes = tuple(nodes or self._nodes)
         targets = self._targets(wanted)
-        if not targets and not self._originals:
-            return
-        try:
-            self._learn(targets)
-            changes = self._changes(targets)
-            if changes:
-                self._make(changes)
-        except RunnerError as error:
-            left = self.restore()
-            if not left:
-                raise
-            sentence = f"{error}; not put back yet: {'; '.join(left.values())}"
-            if isinstance(error, UnreachableError):
-                raise UnreachableError(sentence, error.node) from error
-            kind = RefusedError if isinstance(error, RefusedError) else RunnerError
-            raise kind(sentence) from error
+        with self._lock:
+            self._nodes = tuple(nodes or self._nodes)
+            if not targets and not self._mine():
+                return
+            try:
+                self._learn(targets)
+                changes = self._changes(targets)
+                if changes:
+                    self._make(changes)
+            except RunnerError as error:
+                left = self._put_back(self._mine())
+                if not left:
+                    raise
+                raise _with(error, f"not put back yet: {'; '.join(left.values())}") from error
 
     def doubt(self) -> None:
         """Believe nothing that was read before: a node may have started again meanwhile."""
-        self._now.clear()
+        with self._lock:
+            self._now.clear()
 
     def restore(self) -> Mapping[str, str]:
         """Put every node back.
@@ -122,14 +123,23 @@ class NetworkControl:
         Returns:
             Per node that could not be put back the sentence why; its originals stay in the journal.
         """
-        if not self._originals:
+        with self._lock:
+            return self._put_back(tuple(self._originals.values()))
+
+    def _put_back(self, originals: Sequence[Original]) -> Mapping[str, str]:
+        if not originals:
             return {}
-        outcome = put_back(self._reach, tuple(self._originals.values()))
+        outcome = put_back(self._reach, originals)
         self._journal.forget(outcome.done)
         for original in outcome.done:
             del self._originals[original.key]
-        self._now.clear()
+        for original in originals:
+            self._now.pop(original.key, None)
         return outcome.left
+
+    def _mine(self) -> tuple[Original, ...]:
+        """The originals of the nodes that are asked for now."""
+        return tuple(original for original in self._originals.values() if original.host in self._nodes)
 
     def _targets(self, wanted: Mapping[str, Scalar]) -> dict[Key, str]:
         interfaces = interfaces_of(wanted[CHOICE]) if CHOICE in wanted else self._interfaces
@@ -168,7 +178,7 @@ class NetworkControl:
         return {host: self._found[host] for host in self._nodes}
 
     def _touched(self) -> list[Key]:
-        return list(dict.fromkeys(key[1:] for key in self._originals))
+        return list(dict.fromkeys(original.key[1:] for original in self._mine()))
 
     def _read(self, host: str, keys: Sequence[Key]) -> dict[Key, str]:
         answers = converse(self._reach, host, [SETTINGS[name].show(interface) for interface, name in keys])
@@ -185,7 +195,7 @@ class NetworkControl:
         order = list(SETTINGS)
         changes: dict[str, list[Change]] = {}
         for host in self._nodes:
-            goal = {original.key[1:]: original.value for original in self._originals.values() if original.host == host}
+            goal = {original.key[1:]: original.value for original in self._mine() if original.host == host}
             goal.update(targets)
             differs = [
                 Change(*key, self._originals[(host, *key)].value, text)
@@ -274,6 +284,13 @@ class NetworkControl:
         """Stop a node's timer, as far as the node answers and the timer has not acted."""
         with suppress(RunnerError):
             converse(self._reach, host, [timer.stop()], timeout_s=CONFIRM_S)
+
+
+def _with(error: RunnerError, more: str) -> RunnerError:
+    """The same error with more to say."""
+    if isinstance(error, UnreachableError):
+        return UnreachableError(f"{error}; {more}", error.node)
+    return (RefusedError if isinstance(error, RefusedError) else RunnerError)(f"{error}; {more}")
 
 
 def _setting(interface: str, name: str, value: str, *, root: bool) -> Command:

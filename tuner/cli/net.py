@@ -44,7 +44,7 @@ def show(
     from ..net_show import run_show
     from .common import places
 
-    if not (db or places().database).exists():
+    if db is None and not places().database.exists():
         raise typer.Exit(run_show(hosts, interface, ssh, None, console(), as_json=as_json))
     with open_store(db, create=False) as store:
         raise typer.Exit(run_show(hosts, interface, ssh, store, console(), as_json=as_json))
