@@ -3,6 +3,7 @@
 Run `python docs/make_commands.py`; a test fails when the page is not what this would write.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,16 @@ Every command prints this with `--help`. Exit codes: 0 done, 1 one sentence on s
 def page() -> str:
     """The whole page."""
     group: Any = typer.main.get_command(app)
-    return HEAD + "".join(_section(name, command) for name, command in group.commands.items())
+    return HEAD + "".join(_section(name, command) for name, command in _all(group.commands))
+
+
+def _all(commands: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command with its whole name; those of a group one by one."""
+    for name, command in commands.items():
+        if hasattr(command, "commands"):
+            yield from _all(command.commands, f"{prefix}{name} ")
+        else:
+            yield f"{prefix}{name}", command
 
 
 def _section(name: str, command: Any) -> str:

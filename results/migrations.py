@@ -62,7 +62,32 @@ def m002_parts_and_sessions(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE trials ADD COLUMN session INTEGER NOT NULL DEFAULT 0"))
 
 
-MIGRATIONS: Sequence[Callable[[Connection], None]] = (m001_studies_trials_outputs, m002_parts_and_sessions)
+def m003_networks(connection: Connection) -> None:
+    """How networks were before they were changed, and what they were measured to do."""
+    connection.execute(
+        text("""
+        CREATE TABLE network_originals (
+            host TEXT NOT NULL, interface TEXT NOT NULL, setting TEXT NOT NULL, value TEXT NOT NULL,
+            ssh TEXT NOT NULL, study TEXT, owner TEXT NOT NULL, recorded_at TEXT NOT NULL,
+            PRIMARY KEY (host, interface, setting))
+        """)
+    )
+    connection.execute(
+        text("""
+        CREATE TABLE network_probes (
+            number INTEGER NOT NULL PRIMARY KEY, study TEXT, measured_at TEXT NOT NULL, program TEXT NOT NULL,
+            hosts TEXT NOT NULL, interface TEXT NOT NULL, settings TEXT NOT NULL,
+            latency_us FLOAT NOT NULL, bandwidth_mbit_s FLOAT NOT NULL, points TEXT NOT NULL,
+            FOREIGN KEY (study) REFERENCES studies (name) ON DELETE CASCADE)
+        """)
+    )
+
+
+MIGRATIONS: Sequence[Callable[[Connection], None]] = (
+    m001_studies_trials_outputs,
+    m002_parts_and_sessions,
+    m003_networks,
+)
 
 
 def applied(connection: Connection, place: str) -> list[str]:

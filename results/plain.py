@@ -1,6 +1,7 @@
-"""What databases and text files agree on: finite figures and Unicode text."""
+"""What databases and text files agree on: finite figures, Unicode text, times."""
 
 import math
+from datetime import UTC, datetime
 
 
 def finite(figure: float | None) -> float | None:
@@ -11,3 +12,8 @@ def finite(figure: float | None) -> float | None:
 def unicode_text(text: str) -> str:
     r"""The text, with what not every database can hold as its escape: `\udc80` (odd file names), `\x00` (garbage)."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", r"\x00")
+
+
+def time_text(moment: datetime) -> str:
+    """UTC in a fixed width, so that text sorts as time does."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")

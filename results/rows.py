@@ -8,14 +8,14 @@ escape. What a trial read and printed is kept as it is.
 import json
 import zlib
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import RowMapping
 
 from hpl.params import HplParams
 
-from .plain import finite, unicode_text
+from .plain import finite, time_text, unicode_text
 from .record import Invalidity, Kind, Observed, Study, TrialRecord, TrialState
 from .schema import HPL_COLUMNS
 
@@ -32,7 +32,7 @@ def study_row(study: Study) -> dict[str, Any]:
     row = {field.name: getattr(study, field.name) for field in fields(Study)}
     row.update({name: _json(dict(row[name])) for name in _STUDY_JSON})
     row.update({name: unicode_text(row[name]) for name in _STUDY_TEXTS})
-    return {**row, "created_at": _time_text(study.created_at)}
+    return {**row, "created_at": time_text(study.created_at)}
 
 
 def study_of(row: RowMapping) -> Study:
@@ -53,8 +53,8 @@ def trial_row(record: TrialRecord) -> dict[str, Any]:
         "kind": record.kind.value,
         "state": record.state.value,
         "invalidity": record.invalidity.value if record.invalidity else None,
-        "started_at": _time_text(record.started_at),
-        "ended_at": _time_text(record.ended_at) if record.ended_at else None,
+        "started_at": time_text(record.started_at),
+        "ended_at": time_text(record.ended_at) if record.ended_at else None,
         "library": unicode_text(observed.library) if observed else None,
         "library_version": unicode_text(observed.version) if observed else None,
         "library_kernel": unicode_text(observed.kernel) if observed else None,
@@ -127,11 +127,6 @@ def _observed_of(row: RowMapping) -> Observed | None:
 
 def _json(value: object) -> str:
     return json.dumps(value, allow_nan=False)
-
-
-def _time_text(moment: datetime) -> str:
-    """UTC in a fixed width, so that text sorts as time does."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def _packed(text: str) -> bytes:

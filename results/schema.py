@@ -103,3 +103,32 @@ OUTPUTS = Table(
     Column("stderr_zlib", LargeBinary, nullable=False),
     ForeignKeyConstraint(("study", "number"), ("trials.study", "trials.number"), ondelete="CASCADE"),
 )
+
+NETWORK_ORIGINALS = Table(
+    "network_originals",
+    METADATA,
+    Column("host", Text, primary_key=True),
+    Column("interface", Text, primary_key=True),
+    Column("setting", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("ssh", Text, nullable=False),
+    Column("study", Text),
+    Column("owner", Text, nullable=False),
+    Column("recorded_at", Text, nullable=False),
+)
+"""No study owns these: a study that is deleted must not take along how to put its hosts back."""
+
+NETWORK_PROBES = Table(
+    "network_probes",
+    METADATA,
+    Column("number", Integer, primary_key=True),
+    Column("study", Text, ForeignKey("studies.name", ondelete="CASCADE")),
+    Column("measured_at", Text, nullable=False),
+    Column("program", Text, nullable=False),
+    Column("hosts", Text, nullable=False),
+    Column("interface", Text, nullable=False),
+    Column("settings", Text, nullable=False),
+    Column("latency_us", Float, nullable=False),
+    Column("bandwidth_mbit_s", Float, nullable=False),
+    Column("points", Text, nullable=False),
+)

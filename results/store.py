@@ -15,6 +15,7 @@ from .database import Database
 from .errors import ResultsError, StudyBusyError
 from .lease import Lease
 from .migrations import migrate
+from .network import NetworkRecords
 from .record import Invalidity, Kind, Study, StudyState, TrialRecord, TrialState
 from .rows import output_row, study_of, study_row, trial_of, trial_row
 from .schema import OUTPUTS, STUDIES, TRIALS
@@ -61,6 +62,11 @@ class Store:
             database.close()
             raise
         return cls(database)
+
+    @property
+    def network(self) -> NetworkRecords:
+        """What is stored of networks."""
+        return NetworkRecords(self._database.reading, self._database.writing)
 
     def __enter__(self) -> Self:
         return self

@@ -49,3 +49,7 @@ class UnreachableError(RunnerError):
     def __init__(self, sentence: str, node: str) -> None:
         super().__init__(sentence)
         self.node = node
+
+
+class RefusedError(RunnerError):
+    """A network setting that a node, its driver or the switch does not take; everything is as it was before."""

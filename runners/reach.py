@@ -108,7 +108,14 @@ def say(reach: Reach, node: str, command: Sequence[str], *, timeout_s: float = 6
     argv = reach.argv(node, command)
     try:
         done = subprocess.run(
-            argv, input=stdin, capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False
+            argv,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout_s,
+            check=False,
+            start_new_session=True,  # Ctrl-C is ours: a conversation that puts a node back must not end half-way
         )
     except subprocess.TimeoutExpired as error:
         raise UnreachableError(f"node {node}: no answer within {timeout_s:.0f} s", node) from error

@@ -124,11 +124,36 @@ DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
 }
 """What else decides a parameter that a point leaves out."""
 
+_ON_OFF = Dimension("on or off", lambda value: value in {"on", "off"}, lambda _point, _machine: None)
+_THREE_SIZES = _text(
+    "least, default and most bytes, as 4096 131072 6291456", r"\d{1,10}( \d{1,10}){2}", lambda _point, _machine: None
+)
+
 NETWORK: Mapping[str, Dimension] = {
     "net.mtu": _whole(68, None, 65_535),
+    "net.rx_ring": _whole(1, None),
+    "net.tx_ring": _whole(1, None),
+    "net.adaptive_rx": _ON_OFF,
+    "net.adaptive_tx": _ON_OFF,
     "net.rx_usecs": _whole(0, None),
+    "net.rx_frames": _whole(0, None),
+    "net.tx_usecs": _whole(0, None),
+    "net.tx_frames": _whole(0, None),
+    "net.sg": _ON_OFF,
+    "net.tso": _ON_OFF,
+    "net.gso": _ON_OFF,
+    "net.gro": _ON_OFF,
+    "net.lro": _ON_OFF,
+    "net.rmem_max": _whole(0, None),
+    "net.wmem_max": _whole(0, None),
+    "net.tcp_rmem": _THREE_SIZES,
+    "net.tcp_wmem": _THREE_SIZES,
+    "net.tcp_congestion": _text("the name of an algorithm, as cubic", r"[a-z][a-z0-9_]{0,15}", lambda _p, _m: None),
+    "net.interface": _text(
+        "an interface or several, as eth0 or eth0,eth1", r"[\w.:-]{1,15}([,+][\w.:-]{1,15})*", lambda _p, _m: None
+    ),
 }
-"""Network settings whose values are numbers; 68 bytes is the least an IPv4 link must carry (RFC 791)."""
+"""Network settings of real nodes; 68 bytes is the least an IPv4 link must carry (RFC 791)."""
 
 FREE = Dimension(
     "a text or a number", lambda value: str(value) != "" and "\n" not in str(value), lambda _point, _machine: None

@@ -12,7 +12,9 @@ from hpl.source import HplSource
 from hpl.witness import Panel, parse_panels
 from results.record import Invalidity
 from runners.base import Runner
+from runners.errors import RefusedError, UnreachableError
 from runners.job import Job
+from runners.network.control import NetworkControl
 from runners.paths import RunPaths
 from runners.status import JobStatus
 from runners.tail import Tail
@@ -55,12 +57,17 @@ class Measured:
 
 @dataclass(frozen=True)
 class Evaluator:
-    """Runs plans on one site, one at a time."""
+    """Runs plans on one site, one at a time.
+
+    Attributes:
+        network: sets the nodes' network before a run, as its plan asks; None where there is none to set.
+    """
 
     site: Site
     search: SearchPaths
     source: HplSource | None
     runner: Runner
+    network: NetworkControl | None = None
 
     def evaluate(
         self,
@@ -80,6 +87,7 @@ class Evaluator:
 
         Raises:
             OSError: the directory cannot be written.
+            RunnerError: the launcher does not start, or a node does not answer.
         """
         started_at = datetime.now(UTC)
         try:
@@ -89,6 +97,13 @@ class Evaluator:
         shortage = memory_shortage(plan, self.site)
         if shortage:
             return self._not_started(plan, Fault(Invalidity.CONSTRAINTS, shortage), started_at)
+        try:
+            self._set_network(plan)
+        except RefusedError as error:
+            return self._not_started(plan, Fault(Invalidity.CONSTRAINTS, str(error)), started_at)
+        except UnreachableError as error:
+            failed = self._not_started(plan, Fault(Invalidity.RUNTIME, str(error)), started_at)
+            return replace(failed, lost_nodes=(error.node,))
         paths = RunPaths(directory)
         directory.mkdir(parents=True, exist_ok=True)
         paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
@@ -104,6 +119,8 @@ class Evaluator:
         cost_s = time.monotonic() - began
         if status.started_at and status.ended_at:
             cost_s = min(cost_s, (status.ended_at - status.started_at).total_seconds())
+        if status.lost_nodes and self.network is not None:
+            self.network.doubt()
         stdout, stderr = paths.read_stdout(), paths.read_stderr()
         return Measured(
             verdict=judge(plan, status, stdout, stderr),
@@ -124,6 +141,16 @@ class Evaluator:
             return None
         mpi = self.site.mpi_named(plan.launch.mpi)
         return build(Recipe(source=self.source, mpi=mpi, library=plan.library), self.search)
+
+    def _set_network(self, plan: TrialPlan) -> None:
+        """Make the network as the plan wants it.
+
+        Raises:
+            RefusedError: that cannot be had.
+            RunnerError: a node does not answer.
+        """
+        if self.network is not None:
+            self.network.apply(plan.network, self.site.node_names)
 
     def _job(self, plan: TrialPlan, xhpl: Xhpl | None, directory: Path, walltime_s: float) -> Job:
         environment = dict(plan.environment)
@@ -148,7 +175,7 @@ class Evaluator:
             launcher_environment=dict(mpi.environment),
             mpi=mpi.name,
             nodes=self.site.node_names,
-            interfaces=self.site.nodes.cluster.interfaces if self.site.nodes else (),
+            interfaces=plan.interfaces or (self.site.nodes.cluster.interfaces if self.site.nodes else ()),
             oversubscribe=plan.oversubscribe,
         )
 

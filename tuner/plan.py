@@ -1,12 +1,15 @@
 """From a point of the search space to something that can be run: the one place where names get their meaning."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hpl.blas.catalogue import BlasLibrary
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from hpl.sizing import memory_bytes
+from runners.errors import RunnerError
+from runners.network.registry import CHOICE, setting
+from runners.network.setting import PREFIX, interfaces_of
 
 from .errors import TunerError
 from .site import Site
@@ -64,6 +67,7 @@ class TrialPlan:
         kernel: "auto" or the kernel asked of the BLAS.
         environment: variables of the ranks: kernel and threads.
         launch: how the ranks are started.
+        network: settings of the nodes' network by name, without "net."; what is not named is left as it is.
         oversubscribe: more ranks than cores are wanted; they are not bound then.
         stop_at: part of the columns after which all ranks leave; None runs to the end.
     """
@@ -77,8 +81,14 @@ class TrialPlan:
     threads: int
     environment: Mapping[str, str]
     launch: Launch = Launch()
+    network: Mapping[str, Scalar] = field(default_factory=dict)
     oversubscribe: bool = False
     stop_at: float | None = None
+
+    @property
+    def interfaces(self) -> tuple[str, ...]:
+        """The interfaces MPI may use, as `net.interface` says; empty where it does not."""
+        return interfaces_of(self.network[CHOICE]) if CHOICE in self.network else ()
 
     @property
     def memory_bytes(self) -> int:
@@ -91,8 +101,8 @@ def plan(params: Mapping[str, Scalar], site: Site) -> TrialPlan:
     """Give the names of a complete legal point their meaning. Pure: nothing is looked up or written.
 
     Args:
-        params: every HPL parameter, `blas`, `kernel`, `layout`, `binding` and `mpi.*`, in the words of the space.
-        site: the machine's BLAS libraries.
+        params: every HPL parameter, `blas`, `kernel`, `layout`, `binding`, `mpi.*`, `net.*`, in the words of the space.
+        site: the machine's BLAS and MPI libraries and its network.
 
     Raises:
         PlanError: when the point asks for something this machine or this version cannot do.
@@ -104,9 +114,6 @@ def plan(params: Mapping[str, Scalar], site: Site) -> TrialPlan:
         raise PlanError(
             f"the grid {hpl_params.P}x{hpl_params.Q} needs {hpl_params.ranks} ranks, the layout starts {ranks}"
         )
-    unapplied = [name for name in params if name.startswith("net.")]
-    if unapplied:
-        raise PlanError(f"{', '.join(unapplied)}: network settings cannot be applied on this backend yet")
     dat = HplDat.of(hpl_params)
     return placed(
         site,
@@ -117,6 +124,7 @@ def plan(params: Mapping[str, Scalar], site: Site) -> TrialPlan:
         ranks=ranks,
         threads=threads,
         launch=Launch.of(params),
+        network=network_of(params, site),
     )
 
 
@@ -130,6 +138,7 @@ def placed(
     ranks: int,
     threads: int,
     launch: Launch,
+    network: Mapping[str, Scalar] | None = None,
 ) -> TrialPlan:
     """A plan for an HPL.dat that is given, with the library and the environment its BLAS needs.
 
@@ -148,7 +157,52 @@ def placed(
         threads=threads,
         environment=site.environment(blas, kernel, threads),
         launch=launch,
+        network=network or {},
     )
+
+
+def network_of(params: Mapping[str, Scalar], site: Site) -> dict[str, Scalar]:
+    """What the `net.*` of a point mean, by name without "net.".
+
+    Raises:
+        PlanError: there is no such setting, a value is not legal, or there is no network here.
+    """
+    network = {name.removeprefix(PREFIX): value for name, value in params.items() if name.startswith(PREFIX)}
+    require_network(params, site)
+    try:
+        for name, value in network.items():
+            if name == CHOICE:
+                interfaces_of(value)
+            else:
+                setting(name).text(value)
+    except RunnerError as error:
+        raise PlanError(str(error)) from error
+    return network
+
+
+def require_network(names: Iterable[str], site: Site) -> None:
+    """Make sure that there is a network where parameters ask for one.
+
+    Raises:
+        PlanError: all ranks run on this machine, or it is not said which interface is meant.
+    """
+    asked = [name for name in names if name.startswith(PREFIX)]
+    if not asked:
+        return
+    if site.nodes is None:
+        raise PlanError(
+            f"{', '.join(asked)}: all ranks run on this machine and speak through its memory, so settings of its "
+            "network would change nothing"
+        )
+    if not site.nodes.names:
+        raise PlanError(
+            f'{", ".join(asked)}: Slurm chooses the nodes, so their network cannot be set: backend = "ssh" can'
+        )
+    if not site.nodes.cluster.interfaces and PREFIX + CHOICE not in asked:
+        raise PlanError(
+            f'{", ".join(asked)}: which interface? Say interfaces = ["eth0"] in the cluster file, '
+            "or --set net.interface=eth0"
+        )
 
 
 def parse_layout(layout: str) -> tuple[int, int]:

@@ -15,15 +15,17 @@ from results.record import Invalidity, Kind, Study, TrialRecord
 from results.statistics import rank
 from results.store import Store
 from runners.errors import RunnerError
+from runners.network.setting import PREFIX
 
 from .database import open_store
 from .errors import TunerError
 from .evaluate import Measured
 from .events import Listener, Notice, TrialEnded, TrialProgress, TrialStarted
 from .judge import Fault
+from .network import networked, recover_at_start
 from .options import TuneOptions
 from .places import Places
-from .plan import Launch, TrialPlan, label, parse_layout, placed
+from .plan import Launch, TrialPlan, label, network_of, parse_layout, placed
 from .progress import display, outcome, output
 from .site import FOREIGN
 from .stopping import StopRequest, listening
@@ -67,13 +69,15 @@ def run_file(request: RunRequest) -> int:
             listener(Notice(f"Caution: {request.file}: {caution}."))
         if dat.device != DEVICE_STDOUT:
             listener(Notice(f"{request.file} prints to {dat.output_file}; it is run with standard output instead."))
+        recover_at_start(store, listener)
         workshop = Workshop.open(_where(request, store), places, listener)
         plan = plan_of(request, dat, text, workshop, store)
         study = _new_study(request, workshop, store)
         records: list[TrialRecord] = []
-        for _ in range(request.repeats):
-            if not stop.requested:
-                records += _measure(request, study, plan, workshop, store, listener, stop)
+        with networked(workshop, store, study, listener) as ready:
+            for _ in range(request.repeats):
+                if not stop.requested:
+                    records += _measure(request, study, plan, ready, store, listener, stop)
         store.end_study(study, "interrupted" if stop.requested else "complete")
     _report(console, request, study, workshop, records)
     if stop.requested:
@@ -138,6 +142,7 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, workshop: Workshop, sto
         ranks=ranks,
         threads=threads,
         launch=Launch.of(model.params) if model else Launch(),
+        network=network_of(model.params, site) if model else None,
     )
     return replace(plan, oversubscribe=request.oversubscribe)
 
@@ -190,6 +195,7 @@ def _measure(
         "kernel": plan.kernel,
         "layout": f"{plan.ranks}x{plan.threads}",
         **plan.launch.words(),
+        **{f"{PREFIX}{name}": value for name, value in plan.network.items()},
     }
     begun = started(study, {**plan.runs[0].words(), **layout}, Kind.RUN, "")
     begun = replace(begun, number=store.begin(begun))

@@ -11,6 +11,7 @@ from results.record import Study, TrialRecord, TrialState
 from results.statistics import rank
 from results.store import Store
 
+from .net_probe import sentence
 from .progress import outcome
 from .ranking_report import figures
 from .units import duration
@@ -66,6 +67,8 @@ def show_trials(console: Console, store: Store, name: str, *, failed: bool, as_j
         time = "" if record.time_s is None else duration(record.time_s)
         table.add_row(str(record.number), str(record.kind), outcome(record).strip(), time, configuration(record))
     console.print(table)
+    for probe in store.network.probes(name):
+        console.print(sentence(probe), markup=False)
 
 
 def configuration(record: TrialRecord) -> str:

@@ -58,3 +58,19 @@ def listening(on_request: Callable[[StopRequest], None]) -> Iterator[StopRequest
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def stopping_is_an_error() -> Iterator[None]:
+    """Raise KeyboardInterrupt on SIGTERM and SIGHUP too, as SIGINT does, so that blocks are left in order."""
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    handled = (signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, handle) for number in handled}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

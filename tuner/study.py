@@ -23,7 +23,7 @@ from .objective import Objective
 from .options import TuneOptions
 from .pilot import pilot, run_time, samples_of
 from .ping_pong import tell_messages
-from .plan import parse_layout
+from .plan import parse_layout, require_network
 from .problem_size import SMALLEST_N, STEP, Extrapolation, Sample, affordable_n, extrapolate, launch_s
 from .prospects import Prospects
 from .site import Site
@@ -78,6 +78,7 @@ def tune(
     text = store.study(name).space_text
     space = load_space(options, workshop.site, _study_n(earlier) or SMALLEST_N, text)
     names, threads, mpis = _programs(space, workshop.site)
+    require_network(space.parameters, workshop.site)
     workshop.build(names, threads, listener, mpis)
     loop = Loop(
         objective=Objective.of(options.objective, store.study(name)),

@@ -19,6 +19,7 @@ from .database import db_option, open_store
 from .engines.registry import check_engine
 from .errors import TunerError
 from .events import BuildStep, Listener, Notice
+from .network import networked, recover_at_start
 from .objective import check_inputs
 from .options import TuneOptions
 from .places import Places
@@ -86,11 +87,12 @@ def run_tune(request: Request) -> int:
 def _real(
     name: str, options: TuneOptions, store: Store, places: Places, listener: Listener, stop: StopRequest
 ) -> Outcome:
+    recover_at_start(store, listener)
     resumed = name in {study.name for study in store.studies()}
     workshop = Workshop.open(options, places, listener, leave_out=resumed)
     _introduce(name, options, workshop.site.rpeak, listener, workshop.site.host.physical_cores)
-    with closing_study(name, store), closing(workshop):
-        return tune(options, name, store, workshop, listener, stop)
+    with closing_study(name, store), closing(workshop), networked(workshop, store, name, listener) as ready:
+        return tune(options, name, store, ready, listener, stop)
 
 
 def _virtual(

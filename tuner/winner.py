@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hpl.dat import HplDat, render
 from results.store import Store
+from runners.network.setting import PREFIX
 from runners.ssh import AGENT
 
 from .files import write_text
@@ -60,6 +61,9 @@ def write_winner(folder: Path, outcome: Outcome, store: Store, db: str) -> Writt
     if best.directory and agent.is_file():
         write_text(folder / AGENT, agent.read_text(encoding="utf-8"), executable=True)
     sentences = [f"HPL.dat of the best: {dat}", f"Its exact command line: {command}"]
+    network = ", ".join(f"{name} = {value}" for name, value in best.params.items() if name.startswith(PREFIX))
+    if network:
+        sentences.append(f"It ran under {network}, which are put back now; `hpltune run --like` sets them again.")
     full_dat = confirm = None
     if outcome.full is not None and best.hpl is not None:
         full = folder / "HPL-full.dat"

@@ -29,6 +29,7 @@ class HostsLab:
     Attributes:
         names: the hosts.
         ssh: ssh with the options that let any host of the lab into any other without a password.
+        programs: a folder whose executables all hosts find before their own, for drivers that misbehave on demand.
     """
 
     def __init__(self, folder: Path, hosts: int, nics: int = 1) -> None:
@@ -36,11 +37,12 @@ class HostsLab:
         self.names = tuple(f"h{number}" for number in range(1, hosts + 1))
         self.nics = nics
         self.ssh = ("ssh", "-F", str(folder / "ssh_config"))
+        self.programs = folder / "bin"
         self._tag = f"hpltest{os.getpid()}"
         self._sshd: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Self:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.programs.mkdir(parents=True, exist_ok=True)
         try:
             self._up()
         except BaseException:
@@ -84,6 +86,14 @@ class HostsLab:
         """Cut a host off at the switch ("down"), or plug it in again ("up")."""
         _run("ip", "-n", self.namespace("switch"), "link", "set", f"p{host[1:]}-{nic}", state)
 
+    def switch_mtu(self, mtu: int) -> None:
+        """Largest packets, in bytes, that the ports of the switches take; larger ones are dropped silently."""
+        for number, _ in enumerate(self.names, start=1):
+            for nic in range(self.nics):
+                _run("ip", "-n", self.namespace("switch"), "link", "set", f"p{number}-{nic}", "mtu", str(mtu))
+        for nic in range(self.nics):
+            _run("ip", "-n", self.namespace("switch"), "link", "set", f"sw{nic}", "mtu", str(mtu))
+
     def _up(self) -> None:
         switch = self.namespace("switch")
         _run("ip", "netns", "add", switch)
@@ -111,6 +121,7 @@ class HostsLab:
             f"HostKey {self.folder}/host_key\nAuthorizedKeysFile {self.folder}/authorized_keys\nPort 22\nUsePAM no\n"
             "PidFile none\nStrictModes no\nPermitRootLogin prohibit-password\nPasswordAuthentication no\n"
             "MaxStartups 100\nSubsystem sftp internal-sftp\n"
+            f"SetEnv PATH={self.programs}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n"
         )
 
     def _host(self, number: int, host: str, switch: str) -> None:

@@ -9,14 +9,20 @@ import pytest
 from as_user import Run
 
 from tuner.cli import app
+from tuner.cli.net import net
 
-COMMANDS = [str(command.callback.__name__) for command in app.registered_commands if command.callback]
+COMMANDS = [
+    f"{prefix}{command.callback.__name__}"
+    for prefix, group in (("", app), ("net ", net))
+    for command in group.registered_commands
+    if command.callback
+]
 PAGE = Path(__file__).parents[2] / "docs/commands.md"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_has_help_with_examples(hpltune: Run, command: str) -> None:
-    done = hpltune(command, "--help")
+    done = hpltune(*command.split(), "--help")
     assert done.returncode == 0
     assert "Examples" in done.stdout
     assert f"hpltune {command}" in done.stdout

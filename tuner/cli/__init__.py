@@ -14,6 +14,7 @@ from .dat import dat
 from .doctor import doctor
 from .explain import explain
 from .export import export
+from .net import net
 from .predict import predict
 from .reproduce import reproduce
 from .run import run
@@ -50,6 +51,7 @@ for _command in (
     clean,
 ):
     app.command()(_command)
+app.add_typer(net, name="net")
 
 
 def _version(asked: bool) -> None:

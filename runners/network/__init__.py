@@ -1,0 +1,1 @@
+"""Settings of the network between nodes: shown, applied, verified and put back."""

@@ -1,0 +1,301 @@
+"""Applies what a trial asks of the network, on all its nodes, and puts everything back."""
+
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from threading import Lock
+from types import TracebackType
+from typing import Self
+
+from ..errors import RefusedError, RunnerError, UnreachableError
+from ..reach import Reach
+from .journal import Journal, Original, place, tokens_of
+from .path_test import PATIENCE_S, PathTest, path_tests
+from .registry import CHOICE, SETTINGS, setting
+from .restore import put_back
+from .script import Timer, Told, as_root, change, converse, failure, for_each
+from .setting import PREFIX, Command, Scalar, interfaces_of
+from .survey import Node, look_at, require_interfaces
+
+GRACE_S = 60.0
+"""Seconds after which a node undoes a change that was not confirmed; a NIC needs a few to come up."""
+APPLY_S = 2.0
+"""Seconds a driver gets to take a value, many times what is usual."""
+CONFIRM_S = 20.0
+"""Seconds a node gets to answer after a change."""
+COME_BACK_S = 30.0
+"""Seconds a node gets to answer after it has undone a change."""
+MTU = "mtu"
+
+Key = tuple[str, str]
+"""Interface, "" for the whole node, and name of a setting."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What one node shall change: to `after`, and back to `original` where that goes wrong."""
+
+    interface: str
+    setting: str
+    original: str
+    after: str
+
+    @property
+    def moves_link(self) -> bool:
+        """The way to other nodes must be tested afterwards."""
+        return SETTINGS[self.setting].moves_link
+
+
+class NetworkControl:
+    """The network settings of some nodes, for the time of a study.
+
+    What is applied stays until another trial asks for something else; what a trial does not name is at its original.
+    Trials at a time, on nodes of their own, share one control: their changes are made one after the other.
+    Originals are in the journal before anything is changed. Use it as a context: leaving puts everything back.
+
+    Args:
+        interfaces: where settings of interfaces are applied, unless a trial names `interface`.
+        grace_s: seconds after which a node that was cut off by a change undoes it.
+        patience_s: seconds for a link that was touched to carry packets again.
+    """
+
+    def __init__(
+        self,
+        reach: Reach,
+        nodes: Sequence[str],
+        interfaces: Sequence[str],
+        journal: Journal,
+        grace_s: float = GRACE_S,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        self._reach, self._nodes, self._interfaces = reach, tuple(nodes), tuple(interfaces)
+        self._journal, self._grace_s, self._patience_s = journal, grace_s, patience_s
+        self._lock = Lock()
+        self._found: Mapping[str, Node] = {}
+        self._originals: dict[tuple[str, str, str], Original] = {}
+        self._now: dict[tuple[str, str, str], str] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.restore()
+
+    def apply(self, wanted: Mapping[str, Scalar], nodes: Sequence[str] | None = None) -> None:
+        """Make the nodes as a trial wants them; changes only what differs.
+
+        Args:
+            wanted: values by name, without "net.".
+            nodes: those of the trial; None for all.
+
+        Raises:
+            RefusedError: something cannot be had; these nodes are put back then, or named in the sentence.
+            RunnerError: a node does not answer.
+        """
+        targets = self._targets(wanted)
+        with self._lock:
+            self._nodes = tuple(nodes or self._nodes)
+            if not targets and not self._mine():
+                return
+            try:
+                self._learn(targets)
+                changes = self._changes(targets)
+                if changes:
+                    self._make(changes)
+            except RunnerError as error:
+                left = self._put_back(self._mine())
+                if not left:
+                    raise
+                raise _with(error, f"not put back yet: {'; '.join(left.values())}") from error
+
+    def doubt(self) -> None:
+        """Believe nothing that was read before: a node may have started again meanwhile."""
+        with self._lock:
+            self._now.clear()
+
+    def restore(self) -> Mapping[str, str]:
+        """Put every node back.
+
+        Returns:
+            Per node that could not be put back the sentence why; its originals stay in the journal.
+        """
+        with self._lock:
+            return self._put_back(tuple(self._originals.values()))
+
+    def _put_back(self, originals: Sequence[Original]) -> Mapping[str, str]:
+        if not originals:
+            return {}
+        outcome = put_back(self._reach, originals)
+        self._journal.forget(outcome.done)
+        for original in outcome.done:
+            del self._originals[original.key]
+        for original in originals:
+            self._now.pop(original.key, None)
+        return outcome.left
+
+    def _mine(self) -> tuple[Original, ...]:
+        """The originals of the nodes that are asked for now."""
+        return tuple(original for original in self._originals.values() if original.host in self._nodes)
+
+    def _targets(self, wanted: Mapping[str, Scalar]) -> dict[Key, str]:
+        interfaces = interfaces_of(wanted[CHOICE]) if CHOICE in wanted else self._interfaces
+        targets: dict[Key, str] = {}
+        for name in SETTINGS:
+            if name not in wanted:
+                continue
+            one, text = SETTINGS[name], SETTINGS[name].text(wanted[name])
+            if one.per_interface and not interfaces:
+                raise RefusedError(f"{PREFIX}{name}: no interface was named that it could be applied to")
+            targets.update({(interface, name): text for interface in (interfaces if one.per_interface else ("",))})
+        for name in wanted:
+            if name != CHOICE:
+                setting(name)
+        return targets
+
+    def _learn(self, targets: Mapping[Key, str]) -> None:
+        """Read what is not known yet, and commit what will be changed."""
+        new = [host for host in self._nodes if host not in self._found]
+        self._found = {**self._found, **for_each(new, lambda host: look_at(self._reach, host))}
+        require_interfaces(self._present(), {interface for interface, _ in targets if interface})
+        keys = dict.fromkeys((*targets, *self._touched()))
+        unknown = [key for key in keys if any((host, *key) not in self._now for host in self._nodes)]
+        if unknown:
+            read = for_each(self._nodes, lambda host: self._read(host, unknown))
+            self._now.update({(host, *key): value for host, values in read.items() for key, value in values.items()})
+        first = [
+            Original(host, *key, self._now[(host, *key)], tokens_of(self._reach))
+            for host in self._nodes
+            for key in targets
+            if (host, *key) not in self._originals
+        ]
+        self._originals.update({each.key: each for each in self._journal.remember(first)} if first else {})
+
+    def _present(self) -> dict[str, Node]:
+        return {host: self._found[host] for host in self._nodes}
+
+    def _touched(self) -> list[Key]:
+        return list(dict.fromkeys(original.key[1:] for original in self._mine()))
+
+    def _read(self, host: str, keys: Sequence[Key]) -> dict[Key, str]:
+        answers = converse(self._reach, host, [SETTINGS[name].show(interface) for interface, name in keys])
+        return {key: self._value(host, key, told) for key, told in zip(keys, answers, strict=True)}
+
+    def _value(self, host: str, key: Key, told: Told) -> str:
+        try:
+            return SETTINGS[key[1]].read(told.printed).value
+        except RefusedError as error:
+            raise RefusedError(f"{place(host, *key)} cannot be set: {error}") from error
+
+    def _changes(self, targets: Mapping[Key, str]) -> dict[str, list[Change]]:
+        """What each node has to change, in the order of the settings."""
+        order = list(SETTINGS)
+        changes: dict[str, list[Change]] = {}
+        for host in self._nodes:
+            goal = {original.key[1:]: original.value for original in self._mine() if original.host == host}
+            goal.update(targets)
+            differs = [
+                Change(*key, self._originals[(host, *key)].value, text)
+                for key, text in goal.items()
+                if self._now[(host, *key)] != text
+            ]
+            if differs:
+                changes[host] = sorted(differs, key=lambda each: order.index(each.setting))
+        return changes
+
+    def _make(self, changes: Mapping[str, list[Change]]) -> None:
+        timers = {host: Timer(host, uuid.uuid4().hex, self._grace_s) for host in changes}
+        try:
+            refused = for_each(tuple(changes), self._changing(changes, timers))
+            for sentence in filter(None, refused.values()):
+                raise RefusedError(sentence)
+            verified = for_each(tuple(changes), lambda host: self._confirm(host, changes[host], timers[host]))
+        except BaseException:
+            for_each(tuple(changes), lambda host: self._stop(host, timers[host]))
+            raise
+        for values in verified.values():
+            self._now.update(values)
+
+    def _changing(self, changes: Mapping[str, list[Change]], timers: Mapping[str, Timer]) -> Callable[[str], str]:
+        """What changes one node and tests its way to the next; it gives the sentence why not, or ""."""
+        after = {
+            (host, each.interface): int(each.after) for host in changes for each in changes[host] if each.setting == MTU
+        }
+
+        def mtu(host: str, interface: str) -> int:
+            found = self._found[host].interface(interface)
+            now = self._now.get((host, interface, MTU)) or (found.mtu if found else 0)
+            return after.get((host, interface), int(now))
+
+        moved = {host: dict.fromkeys(each.interface for each in changes[host] if each.moves_link) for host in changes}
+        tests = path_tests(self._present(), moved, mtu, self._patience_s)
+        return lambda host: self._change(host, changes[host], tests.get(host, ()), timers[host])
+
+    def _change(self, host: str, changes: Sequence[Change], tests: Sequence[PathTest], timer: Timer) -> str:
+        root = self._found[host].root
+        commands = [_setting(each.interface, each.setting, each.after, root=root) for each in changes]
+        undo = [_setting(each.interface, each.setting, each.original, root=root) for each in changes]
+        commands += [test.command for test in tests]
+        limit_s = self._patience_s * (1 + len(tests)) + APPLY_S * len(changes)
+        later = replace(timer, after_s=timer.after_s + limit_s)
+        try:
+            told = change(self._reach, host, commands, undo, later, limit_s)
+        except UnreachableError as error:
+            return self._cut_off(host, changes, error, later)
+        for each, said in zip(changes, told, strict=False):
+            if not said.taken:
+                return f"{place(host, each.interface, each.setting, each.after)} was refused: {failure(said)}"
+        return "" if told[-1].taken else tests[len(told) - 1 - len(changes)].sentence(host, told[-1])
+
+    def _confirm(self, host: str, changes: Sequence[Change], timer: Timer) -> dict[tuple[str, str, str], str]:
+        """Speak to a node anew, stop its timer, and look whether the change is there."""
+        shows = [SETTINGS[each.setting].show(each.interface) for each in changes]
+        try:
+            stopped, *answers = converse(self._reach, host, [timer.stop(), *shows], timeout_s=CONFIRM_S, wide=True)
+        except UnreachableError as error:
+            raise RefusedError(self._cut_off(host, changes, error, timer)) from error
+        if stopped.exit_code != 0:
+            raise RefusedError(f"node {host}: {_named(changes)} was undone by the node, which was not reached in time")
+        values = {}
+        for each, told in zip(changes, answers, strict=True):
+            found = self._value(host, (each.interface, each.setting), told)
+            if found != each.after:
+                where = place(host, each.interface, each.setting, each.after)
+                raise RefusedError(f"{where} was accepted, but the node made it {found}")
+            values[(host, each.interface, each.setting)] = found
+        return values
+
+    def _cut_off(self, host: str, changes: Sequence[Change], error: Exception, timer: Timer) -> str:
+        """Wait until a node that does not answer has undone its change."""
+        until_s = time.monotonic() + timer.after_s + COME_BACK_S
+        while time.monotonic() < until_s:
+            try:
+                converse(self._reach, host, [("true",)], timeout_s=CONFIRM_S)
+            except RunnerError:
+                time.sleep(1.0)
+            else:
+                return f"node {host}: {_named(changes)} cut it off ({error}); it has come back"
+        return f"node {host}: {_named(changes)} cut it off ({error}), and it has not come back"
+
+    def _stop(self, host: str, timer: Timer) -> None:
+        """Stop a node's timer, as far as the node answers and the timer has not acted."""
+        with suppress(RunnerError):
+            converse(self._reach, host, [timer.stop()], timeout_s=CONFIRM_S)
+
+
+def _with(error: RunnerError, more: str) -> RunnerError:
+    """The same error with more to say."""
+    if isinstance(error, UnreachableError):
+        return UnreachableError(f"{error}; {more}", error.node)
+    return (RefusedError if isinstance(error, RefusedError) else RunnerError)(f"{error}; {more}")
+
+
+def _setting(interface: str, name: str, value: str, *, root: bool) -> Command:
+    return as_root(SETTINGS[name].apply(interface, value), root=root)
+
+
+def _named(changes: Sequence[Change]) -> str:
+    return ", ".join(f"{PREFIX}{each.setting} = {each.after}" for each in changes)

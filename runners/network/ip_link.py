@@ -1,0 +1,89 @@
+"""Settings of `ip link` (iproute2)."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import RefusedError
+from .setting import Command, Reading, WholeNumber, checked_interface
+
+LEAST_MTU = 68
+"""What an IPv4 link must carry (RFC 791)."""
+
+
+@dataclass(frozen=True)
+class Mtu(WholeNumber):
+    """Largest packet of a link, in bytes, IP header included."""
+
+    name: str = "mtu"
+    expected: str = f"a whole number of bytes, {LEAST_MTU} to 65535"
+    moves_link: bool = True
+    least: int = LEAST_MTU
+    most: int = 65_535
+
+    def show(self, interface: str) -> Command:
+        """Describe the link as JSON."""
+        return ("ip", "-j", "link", "show", "dev", checked_interface(interface))
+
+    def read(self, printed: str) -> Reading:
+        """The field "mtu"."""
+        links = json_of(printed)
+        if not links or "mtu" not in links[0]:
+            raise RefusedError(last_words(printed))
+        return Reading(str(links[0]["mtu"]))
+
+    def apply(self, interface: str, value: str) -> Command:
+        """Set it."""
+        return ("ip", "link", "set", "dev", checked_interface(interface), "mtu", self.text(value))
+
+    def rule(self, interface: str) -> tuple[str, str]:
+        """Any MTU of that interface."""
+        return "ip", f"link set dev {interface} mtu [0-9]+"
+
+
+@dataclass(frozen=True)
+class Interface:
+    """An interface of a node.
+
+    Attributes:
+        address: its first IPv4 address, or "".
+        mtu: bytes.
+        up: it is switched on.
+        loopback: it is the node's own.
+    """
+
+    name: str
+    address: str
+    mtu: int
+    up: bool
+    loopback: bool
+
+
+ADDRESSES: Command = ("ip", "-j", "addr", "show")
+
+
+def interfaces_in(printed: str) -> tuple[Interface, ...]:
+    """The interfaces in what ADDRESSES printed."""
+    found = []
+    for link in json_of(printed):
+        flags = link.get("flags", ())
+        inet = (entry for entry in link.get("addr_info", ()) if entry.get("family") == "inet")
+        address = next((str(entry["local"]) for entry in inet), "")
+        name, mtu = str(link.get("ifname", "")), int(link.get("mtu", 0))
+        found.append(Interface(name, address, mtu, "UP" in flags, "LOOPBACK" in flags))
+    return tuple(found)
+
+
+def json_of(printed: str) -> list[dict[str, Any]]:
+    """The JSON list that `ip -j` printed, or an empty one; old versions put empty objects into it."""
+    try:
+        found = json.loads(printed)
+    except ValueError:
+        return []
+    return [entry for entry in found if entry] if isinstance(found, list) else []
+
+
+def last_words(printed: str) -> str:
+    """What a command said, on one line."""
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    return "; ".join(dict.fromkeys(lines[-3:])) or "it said nothing"

@@ -1,0 +1,65 @@
+"""What must be known to put a node back, kept where it survives this process."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ..reach import Here, Reach, Ssh
+from .setting import PREFIX
+
+
+@dataclass(frozen=True)
+class Original:
+    """A value as it was before anything was changed.
+
+    Attributes:
+        interface: "" where the setting is the whole node's.
+        setting: name without "net.".
+        ssh: how the node is reached: the tokens of `Ssh`, empty for this machine itself.
+    """
+
+    host: str
+    interface: str
+    setting: str
+    value: str
+    ssh: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells originals apart."""
+        return (self.host, self.interface, self.setting)
+
+
+class Journal(Protocol):
+    """Keeps originals."""
+
+    def remember(self, originals: Sequence[Original]) -> Sequence[Original]:
+        """Commit originals before the first change.
+
+        Returns:
+            The same, but with the older value where one is kept already: an earlier change was never put back.
+
+        Raises:
+            RefusedError: another living process has changed one of them.
+        """
+        ...
+
+    def forget(self, originals: Sequence[Original]) -> None:
+        """Drop originals that are put back."""
+        ...
+
+
+def tokens_of(reach: Reach) -> tuple[str, ...]:
+    """A way to nodes as it is kept."""
+    return reach.program if isinstance(reach, Ssh) else ()
+
+
+def reach_of(ssh: tuple[str, ...]) -> Reach:
+    """The way to nodes that was kept."""
+    return Ssh(ssh) if ssh else Here()
+
+
+def place(host: str, interface: str, setting: str, value: str | None = None) -> str:
+    """How sentences name a setting of a node."""
+    where = f"node {host}: {interface}: " if interface else f"node {host}: "
+    return where + f"{PREFIX}{setting}" + ("" if value is None else f" = {value}")

@@ -1,0 +1,149 @@
+"""Several commands in one conversation with a node: sent to `sh` as text, each answered with what it printed."""
+
+import re
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ..errors import ProcessError
+from ..reach import AT_ONCE, Reach, ask
+from .setting import Command
+
+CODE = "hpltune-code"
+PRELUDE = "PATH=$PATH:/usr/sbin:/sbin\nLC_ALL=C\nexport PATH LC_ALL\n"
+"""Users' shells do not find `ip` and `ethtool` on many systems."""
+SUDO: Command = ("sudo", "-n")
+PADDING = "x" * 65_536
+"""Text that fills many packets of any size, so that a way which drops large ones is found."""
+UNTIL_GIVEN_UP_S = 60.0
+
+_NEEDS_PASSWORD = re.compile(
+    r"^sudo: .*(password is required|not allowed|not in the sudoers|terminal is required)", re.MULTILINE
+)
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class Told:
+    """What one command answered; `printed` is both its outputs."""
+
+    exit_code: int
+    printed: str
+
+    @property
+    def taken(self) -> bool:
+        """It did what it should; sysctl of procps 4.0 returns 0 also where the kernel refuses a value."""
+        return self.exit_code == 0 and not self.printed.startswith("sysctl: ")
+
+
+@dataclass(frozen=True)
+class Timer:
+    """Undoes a change on the node itself, without anybody's help.
+
+    Attributes:
+        mark: letters and digits that no other timer has.
+        after_s: seconds until it acts.
+    """
+
+    node: str
+    mark: str
+    after_s: float
+
+    @property
+    def name(self) -> str:
+        """What stands in the node's list of processes."""
+        return f"hpltune-timer-{self.node}-{self.mark}"
+
+    def start(self, undo: str) -> Command:
+        """The command that starts it in a session of its own."""
+        return ("setsid", "sh", "-c", 'sleep "$1"; exec sh -c "$2"', self.name, f"{self.after_s:g}", undo)
+
+    def stop(self) -> Command:
+        """The command that stops it; it fails where the timer has already acted."""
+        return ("sh", "-c", _STOP, "stop", self.name)
+
+    def stop_others(self) -> Command:
+        """The command that stops what a killed hpltune left on the node, so that it does not undo the next change."""
+        return ("sh", "-c", _STOP, "stop", f"hpltune-timer-{self.node}-")
+
+
+_STOP = 'found=$(pgrep -f "^[^ ]*sh -c sleep.*$1") && for timer in $found; do kill -- "-$timer"; done'
+
+
+def converse(
+    reach: Reach, node: str, commands: Sequence[Command], timeout_s: float = UNTIL_GIVEN_UP_S, *, wide: bool = False
+) -> list[Told]:
+    """Run commands on a node one after the other, whatever they return.
+
+    Args:
+        wide: send and receive 64 KiB more than is needed.
+
+    Raises:
+        UnreachableError: the node does not answer.
+        ProcessError: the conversation broke off.
+    """
+    lines = [step(command) for command in commands]
+    if wide:
+        lines += [f"# {PADDING}", f"head -c {len(PADDING)} /dev/zero | tr '\\0' x"]
+    return _answers(reach, node, commands, "\n".join(lines) + "\n", timeout_s)
+
+
+def change(
+    reach: Reach, node: str, commands: Sequence[Command], undo: Sequence[Command], timer: Timer, timeout_s: float
+) -> list[Told]:
+    """Run commands on a node until one fails; the node then undoes them at once, by itself.
+
+    It also undoes them when the timer rings, unless `Timer.stop` comes before. So a node that was cut off comes back.
+
+    Returns:
+        What each command answered, ending with the one that failed.
+
+    Raises:
+        UnreachableError: the node does not answer.
+        ProcessError: the conversation broke off.
+    """
+    back = "; ".join(shlex.join(command) for command in undo) or ":"
+    lines = [f"{shlex.join(words)} </dev/null >/dev/null 2>&1" for words in (timer.stop_others(), timer.start(back))]
+    lines[-1] += " &"
+    for command in commands:
+        lines.append(step(command))
+        undone = f"{{ {back}; }} </dev/null >/dev/null 2>&1; {shlex.join(timer.stop())}"
+        lines.append(f"[ $code -eq 0 ] || {{ {undone}; exit 0; }}")
+    return _answers(reach, node, None, "\n".join(lines) + "\n", timeout_s)
+
+
+def step(command: Command) -> str:
+    """A line of a script that runs a command and prints its exit code."""
+    return f'{shlex.join(command)} </dev/null 2>&1; code=$?; echo; echo "{CODE} $code"'
+
+
+def for_each(nodes: Sequence[str], ask_one: Callable[[str], Answer]) -> Mapping[str, Answer]:
+    """Speak to all nodes at the same time; the first error is raised when all have answered."""
+    with ThreadPoolExecutor(min(AT_ONCE, max(1, len(nodes)))) as pool:
+        return dict(zip(nodes, pool.map(ask_one, nodes), strict=True))
+
+
+def as_root(command: Command, *, root: bool) -> Command:
+    """A command that needs root, for a user who is or is not."""
+    return command if root else (*SUDO, *command)
+
+
+def failure(told: Told) -> str:
+    """Why a command failed, on one line."""
+    if _NEEDS_PASSWORD.search(told.printed):
+        return "it needs root, and sudo has no rule for it: `hpltune net sudoers` prints the rules"
+    lines = [line.strip() for line in told.printed.splitlines() if line.strip()]
+    return "; ".join(lines[-3:]) or f"it failed with code {told.exit_code}"
+
+
+def _answers(reach: Reach, node: str, commands: Sequence[Command] | None, text: str, timeout_s: float) -> list[Told]:
+    printed = ask(reach, node, ("sh", "-s"), timeout_s=timeout_s, stdin=PRELUDE + text)
+    parts = re.split(rf"^{CODE} (\d+)\n", printed, flags=re.MULTILINE)
+    answers = [Told(int(code), said.strip("\n")) for said, code in zip(parts[::2], parts[1::2], strict=False)]
+    if not answers or (commands is not None and len(answers) != len(commands)):
+        sentence = f"node {node}: the conversation broke off after {len(answers)} answers"
+        raise ProcessError(sentence, ("sh", "-s"), None, printed, "")
+    return answers

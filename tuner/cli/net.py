@@ -1,0 +1,156 @@
+"""`hpltune net`: the network between hosts."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .common import Db, Json, complete_study, console, open_store
+
+net = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Show, measure and restore the network between hosts.",
+)
+Hosts = Annotated[
+    str | None, typer.Option("--hosts", metavar="H1,H2", help="Hosts, reached by ssh; by default this machine.")
+]
+Interfaces = Annotated[
+    str | None,
+    typer.Option("--interface", metavar="NAME[,NAME]", help="Interfaces; by default those that are up."),
+]
+SshProgram = Annotated[
+    str | None,
+    typer.Option("--ssh", metavar="COMMAND", help='How hosts are reached: --ssh "ssh -F file". Default ssh.'),
+]
+
+
+@net.command()
+def show(
+    hosts: Hosts = None, interface: Interfaces = None, ssh: SshProgram = None, db: Db = None, as_json: Json = False
+) -> None:
+    """Show what can be set on hosts, what it is now, and why something cannot be set there.
+
+    The names are those of parameters in a search space.
+
+    Examples:
+
+        hpltune net show
+
+        hpltune net show --hosts node1,node2 --interface eth0
+
+        hpltune net show --hosts h1 --ssh "ssh -F lab/ssh_config" --json
+    """
+    from ..net_show import run_show
+    from .common import places
+
+    if db is None and not places().database.exists():
+        raise typer.Exit(run_show(hosts, interface, ssh, None, console(), as_json=as_json))
+    with open_store(db, create=False) as store:
+        raise typer.Exit(run_show(hosts, interface, ssh, store, console(), as_json=as_json))
+
+
+@net.command()
+def probe(
+    hosts: Annotated[str, typer.Option("--hosts", metavar="H1,H2", help="The two hosts, reached by ssh.")],
+    interface: Interfaces = None,
+    with_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="NAME=V[,V]",
+            help="Measure under each of these values, then restore: --with mtu=1500,9000. Repeatable.",
+        ),
+    ] = None,
+    through: Annotated[
+        str, typer.Option(metavar="WAY", help="tcp (NPtcp), or openmpi: through MPI (NPopenmpi).")
+    ] = "tcp",
+    largest: Annotated[int, typer.Option(metavar="BYTES", min=1, help="Largest message.")] = 8 * 2**20,
+    study: Annotated[
+        str | None, typer.Option(metavar="NAME", autocompletion=complete_study, help="Store it with this study.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the curves: .png, .svg, .pdf.")] = None,
+    ssh: SshProgram = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    """Measure latency and bandwidth between two hosts with NetPIPE, for messages of 1 byte to 8 MiB.
+
+    Takes some seconds on Gigabit Ethernet. Every setting is put back, also after Ctrl-C.
+
+    Examples:
+
+        hpltune net probe --hosts node1,node2
+
+        hpltune net probe --hosts node1,node2 --with mtu=1500,9000 --with rx_usecs=0,60 --plot network.svg
+
+        hpltune net probe --hosts node1,node2 --interface eth0,eth1 --through openmpi --study default-1
+    """
+    from ..net_probe import ProbeRequest, run_probe
+    from ..network import recover_at_start
+    from ..progress import display
+    from ..stopping import stopping_is_an_error
+    from .common import errors
+
+    out = errors() if as_json else console()
+    request = ProbeRequest(hosts, interface, tuple(with_ or ()), through, largest, study, plot, ssh, as_json)
+    with open_store(db, create=True) as store, stopping_is_an_error():
+        with display(out) as listener:
+            recover_at_start(store, listener)
+        raise typer.Exit(run_probe(request, store, out))
+
+
+@net.command()
+def restore(
+    force: Annotated[
+        bool, typer.Option("--force", help="Also what was changed from another machine, whose hpltune may still run.")
+    ] = False,
+    forget: Annotated[
+        str | None, typer.Option("--forget", metavar="HOST", help="Drop what is recorded of a host that is gone.")
+    ] = None,
+    db: Db = None,
+) -> None:
+    """Put back every host whose network a killed hpltune left changed.
+
+    `tune`, `run` and `net probe` do the same when they start. A host that does not answer stays recorded.
+
+    Examples:
+
+        hpltune net restore
+
+        hpltune net restore --forget node7
+    """
+    from ..network import forget_host, recover
+
+    with open_store(db, create=True) as store:
+        if forget is not None:
+            console().print(forget_host(store, forget), markup=False)
+            return
+        done, left = recover(store, force=force)
+    for sentence in (*done, *left):
+        console().print(sentence, markup=False)
+    if not done and not left:
+        console().print("Nothing is to be put back.")
+    raise typer.Exit(1 if left else 0)
+
+
+@net.command()
+def sudoers(
+    user: Annotated[str | None, typer.Option(metavar="NAME", help="Who runs hpltune; by default you.")] = None,
+    interface: Interfaces = None,
+) -> None:
+    """Print the sudo rules that a user who is not root needs on every node.
+
+    Each rule allows one command with any legal value, and nothing else.
+
+    Examples:
+
+        hpltune net sudoers --interface eth0
+
+        hpltune net sudoers --user alice | ssh root@node1 "cat > /etc/sudoers.d/hpltune"
+    """
+    import getpass
+
+    from ..net_sudoers import rules
+
+    typer.echo(rules(user or getpass.getuser(), interface), nl=False)
