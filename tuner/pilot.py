@@ -53,7 +53,7 @@ def pilot(loop: Loop, site: Site, target_s: float, earlier: Sequence[TrialRecord
         N = affordable_n(samples, target_s / 2, largest_n) if samples else _first_n(site, target_s, largest_n)
         if samples and N <= samples[-1].N:
             break
-        record = loop.trial({**pilot_point(site, N), **_settled(loop)}, Kind.PILOT)
+        record = loop.trial({**pilot_point(site, N), **settled(loop)}, Kind.PILOT)
         if not record.ranked:
             raise TunerError(f"the first run of HPL failed, so nothing can be tuned: {record.reason}")
         samples = [*samples, *samples_of([record])]
@@ -78,7 +78,7 @@ def pilot_point(site: Site, N: int) -> dict[str, str | int | float | bool]:
     return textbook(N=N, NB=NB, blas=blas, kernel=kernel, ranks=site.host.physical_cores, threads=1)
 
 
-def _settled(loop: Loop) -> dict[str, Scalar]:
+def settled(loop: Loop) -> dict[str, Scalar]:
     """How the search will start its ranks whatever else it tries: a first run without it may not even start."""
     point = loop.space.complete(loop.space.point(0))
     launch = [name for name in point if name in {"binding", "mpi"} or name.startswith("mpi.")]

@@ -9,7 +9,7 @@ from runners.status import JobState
 from .errors import TunerError
 from .events import Notice
 from .loop import Loop
-from .pilot import pilot_point
+from .pilot import pilot_point, settled
 from .plan import TrialPlan, plan
 from .problem_size import SMALLEST_N
 from .site import Site
@@ -35,10 +35,10 @@ def tell_messages(loop: Loop, site: Site) -> None:
     if source is None or limit_s < LEAST_S or loop.stop.requested:
         return
     try:
-        asked = plan(pilot_point(site, SMALLEST_N), site)
+        asked = plan({**pilot_point(site, SMALLEST_N), **settled(loop)}, site)
         if asked.ranks == 1 or asked.library is None:
             return
-        program = build_calibrator(Recipe(source, site.mpi, asked.library), loop.evaluator.search)
+        program = build_calibrator(Recipe(source, site.mpi_named(asked.launch.mpi), asked.library), loop.evaluator.search)
         found = _timed(loop, asked, program, limit_s)
     except (TunerError, HplError, RunnerError, OSError) as error:
         loop.listener(Notice(f"Ping-pong between two ranks failed, so how long messages take is not known: {error}."))

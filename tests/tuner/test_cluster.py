@@ -189,3 +189,22 @@ def test_a_folder_that_the_nodes_do_not_share_is_said(
     assert "does not see /proc/self/cwd/data/runs: put it on a file system that all nodes share" in " ".join(
         done.stdout.split()
     )
+
+
+def test_a_study_of_the_network_finds_the_planted_best_setting_and_puts_it_back(
+    hpltune: OnHead, lab: HostsLab, cluster: Path
+) -> None:
+    """Buffers of a page make every message wait; the other value is what a wire of a gigabit needs."""
+    poor, good = "4096 4096 4096", "4096 131072 6291456"
+    space = cluster.with_name("buffers.toml")
+    fixed = 'N = 1500\nNB = 128\nlayout = "2x1"\ngrid = "1x2"\nblas = "openblas"\nbinding = "none"\n'
+    space.write_text(f'[parameters]\n{fixed}net.tcp_rmem = ["{poor}", "{good}"]\n')
+    before = [lab.run(host, "sysctl", "-n", "net.ipv4.tcp_rmem") for host in ("h1", "h2")]
+    lab.shape("1gbit")
+    done = hpltune(
+        *("tune", "--cluster", str(cluster), "--space", str(space), "--engine", "grid", "--budget", "10m"),
+        *("--blas", "openblas", "--study", "buffers", "--json"),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["ranking"][0]["params"]["net.tcp_rmem"] == good
+    assert [lab.run(host, "sysctl", "-n", "net.ipv4.tcp_rmem") for host in ("h1", "h2")] == before
