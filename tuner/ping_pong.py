@@ -38,7 +38,8 @@ def tell_messages(loop: Loop, site: Site) -> None:
         asked = plan({**pilot_point(site, SMALLEST_N), **settled(loop)}, site)
         if asked.ranks == 1 or asked.library is None:
             return
-        program = build_calibrator(Recipe(source, site.mpi_named(asked.launch.mpi), asked.library), loop.evaluator.search)
+        recipe = Recipe(source, site.mpi_named(asked.launch.mpi), asked.library)
+        program = build_calibrator(recipe, loop.evaluator.search)
         found = _timed(loop, asked, program, limit_s)
     except (TunerError, HplError, RunnerError, OSError) as error:
         loop.listener(Notice(f"Ping-pong between two ranks failed, so how long messages take is not known: {error}."))
