@@ -142,7 +142,7 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, workshop: Workshop, sto
         ranks=ranks,
         threads=threads,
         launch=Launch.of(model.params) if model else Launch(),
-        network=network_of(model.params, site) if model else None,
+        network=network_of(model.params, site) if model and not model.simulated else None,
     )
     return replace(plan, oversubscribe=request.oversubscribe)
 
