@@ -70,7 +70,11 @@ class Timer:
         return ("sh", "-c", _STOP, "stop", f"hpltune-timer-{self.node}-")
 
 
-_STOP = 'found=$(pgrep -f "^[^ ]*sh -c sleep.*$1") && for timer in $found; do kill -- "-$timer"; done'
+_STOP = (
+    'stopped=1; here=$(readlink /proc/self/ns/net); for timer in $(pgrep -f "^[^ ]*sh -c sleep.*$1"); do '
+    '[ "$(readlink "/proc/$timer/ns/net")" = "$here" ] && kill -- "-$timer" && stopped=0; done; exit $stopped'
+)
+"""Only timers of the same network: hosts in containers may share their processes and even their names."""
 
 
 def converse(

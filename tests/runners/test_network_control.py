@@ -35,7 +35,7 @@ def network(lab: HostsLab, journal: Notes) -> Iterator[NetworkControl]:
         yield control
     assert journal.kept == {}
     assert [(mtu(lab, host), tso(lab, host)) for host in lab.names] == [(1500, "on")] * 2
-    assert timers() == []
+    assert timers(lab) == []
 
 
 def reach(lab: HostsLab, *options: str) -> Ssh:
@@ -57,11 +57,16 @@ def buffers(lab: HostsLab, host: str) -> str:
     return " ".join(lab.run(host, "sysctl", "-n", "net.ipv4.tcp_rmem").split())
 
 
-def timers() -> list[str]:
+def timers(lab: HostsLab) -> list[str]:
     listed = subprocess.run(
-        ("pgrep", "-af", "sh -c sleep.*hpltune-timer-"), capture_output=True, text=True, check=False
+        ("pgrep", "-f", "^sh -c sleep.*hpltune-timer-h[0-9]-"), capture_output=True, text=True, check=False
     )
-    return listed.stdout.splitlines()
+    inside = [
+        subprocess.run(("ip", "netns", "pids", lab.namespace(host)), capture_output=True, text=True, check=True)
+        for host in lab.names
+    ]
+    ours = {pid for found in inside for pid in found.stdout.split()}
+    return [pid for pid in listed.stdout.split() if pid in ours]
 
 
 def test_what_is_asked_holds_on_all_hosts_and_what_is_not_named_is_as_it_was(
@@ -140,7 +145,7 @@ def test_a_node_that_a_change_cuts_off_puts_itself_back(lab: HostsLab, journal: 
         broken.unlink()
     assert [tso(lab, host) for host in lab.names] == ["on", "on"]
     assert journal.kept == {}
-    assert timers() == []
+    assert timers(lab) == []
 
 
 def test_a_timer_that_a_killed_hpltune_left_does_not_undo_the_next_change(
@@ -148,10 +153,10 @@ def test_a_timer_that_a_killed_hpltune_left_does_not_undo_the_next_change(
 ) -> None:
     left = Timer("h2", "left", 60.0)
     with subprocess.Popen([*lab.enter("h2"), *left.start("ethtool -K eth0 tso on")]):
-        while not timers():
+        while not timers(lab):
             time.sleep(0.05)
         network.apply({"tso": "off"})
-        assert timers() == []
+        assert timers(lab) == []
 
 
 def test_a_host_that_does_not_answer_stays_in_the_journal_until_it_does(lab: HostsLab, journal: Notes) -> None:
