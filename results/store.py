@@ -29,7 +29,7 @@ class Store:
     """Studies and trials in one database.
 
     Each write is one transaction that is on disk when the method returns; where it raises, nothing of it is. Several
-    processes may use one database; one study is written by one process at a time, which holds its lease. Every method
+    processes may use one database; a study is written by those processes that hold a lease of it. Every method
     raises ResultsError with a sentence where the database is locked, full, read-only, damaged or gone.
 
     Attributes:
@@ -106,16 +106,39 @@ class Store:
             connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(state="running"))
         return self.study(name)
 
-    def end_study(self, name: str, state: StudyState) -> None:
-        """Say how a study stands and give its lease back.
+    def join(self, name: str) -> Study:
+        """Make this process one more of those that work on a study.
 
         Raises:
-            StudyBusyError: another living process works on it.
+            ResultsError: there is no such study, or nobody works on it now.
+        """
+        with self._database.writing() as connection:
+            if not self._others(connection, name):
+                raise ResultsError(f"nobody works on study {name} now: go on with --resume")
+            self._take(connection, name, join=True)
+        return self.study(name)
+
+    def others(self, name: str) -> Sequence[Lease]:
+        """The other living processes that work on a study.
+
+        Raises:
+            ResultsError: there is no such study.
+        """
+        with self._database.writing() as connection:
+            return self._others(connection, name)
+
+    def end_study(self, name: str, state: StudyState) -> None:
+        """Say how a study stands, unless others still work on it, and give the lease back.
+
+        Raises:
+            StudyBusyError: other living processes work on it, and this one does not.
             ResultsError: there is no such study.
         """
         with self._database.writing() as connection:
             self._take(connection, name)
-            connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(state=state, owner=None))
+            others = self._others(connection, name)
+            values = {"owner": _owners(others)} if others else {"owner": None, "state": state}
+            connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(values))
 
     def delete_study(self, name: str) -> None:
         """Remove a study with all its trials.
@@ -269,20 +292,31 @@ class Store:
             raise ResultsError(f"there is no study {name} in {self.place} (there: {', '.join(names) or 'none'})")
         return row
 
-    def _take(self, connection: Connection, name: str) -> None:
-        """Hold the lease of a study until it is ended; nobody else gets in between within the transaction."""
-        owner = self._study_row(connection, name, lock=True)["owner"]
+    def _others(self, connection: Connection, name: str) -> list[Lease]:
+        owner = self._study_row(connection, name, lock=True)["owner"] or ""
+        held = [lease for text in owner.splitlines() if (lease := Lease.parse(text)) is not None]
+        return [lease for lease in held if lease != Lease.mine() and self._database.alive(connection, lease)]
+
+    def _take(self, connection: Connection, name: str, *, join: bool = False) -> None:
+        """Hold a lease of a study until it is ended; nobody else gets in between within the transaction."""
+        owner = self._study_row(connection, name, lock=True)["owner"] or ""
         mine = Lease.mine()
-        if owner == str(mine):
+        if str(mine) in owner.splitlines():
             return
-        lease = Lease.parse(owner) if owner else None
-        if lease is not None and self._database.alive(connection, lease):
+        others = self._others(connection, name)
+        if others and not join:
+            lease = others[0]
             raise StudyBusyError(
                 f"study {name} is being run by process {lease.pid} on {lease.host}: "
-                "wait for it or end it there, or choose another --study"
+                "wait for it or end it there, help it from other nodes with --join, or choose another --study"
                 f"{'' if lease.of_this_host else self._database.lost_host}"
             )
-        connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(owner=str(mine)))
+        owners = _owners([*others, mine])
+        connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(owner=owners))
+
+
+def _owners(leases: Sequence[Lease]) -> str:
+    return "\n".join(str(lease) for lease in leases)
 
 
 def _database(place: Path | str, busy_s: float) -> Database:

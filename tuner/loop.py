@@ -21,7 +21,7 @@ from .engines.fidelity import FULL, Ladder, Question, Rung
 from .evaluate import Evaluator
 from .events import Listener, Notice, PhaseStarted, TrialEnded
 from .in_turn import InTurn
-from .ladder import outcome_of, outcomes_of
+from .ladder import outcome_of, outcomes_of, rung_of
 from .objective import Objective
 from .plan import Scalar
 from .prospects import Prospects
@@ -47,6 +47,7 @@ class Loop:
         ladder: how much of a full run the engine may ask for.
         session: number of this sitting of the study.
         evaluator: runs plans; `others` do so at the same time, on nodes of their own.
+        known: numbers of the trials that this process began, or has told the engine of.
         shrunk: nodes were lost, so that some configurations that were measured cannot be run any more.
         expected_s: seconds the next run will probably take, None while unknown; learnt from finished runs.
     """
@@ -69,6 +70,8 @@ class Loop:
     anchors: Anchors = field(default_factory=Anchors)
     others: tuple[Evaluator, ...] = ()
     shrunk: bool = False
+    known: set[int] = field(default_factory=set)
+    _expected: set[int] = field(default_factory=set, init=False)
     _writing: RLock = field(default_factory=RLock, init=False)
 
     def search(self, engine: Engine, *, repeats: int, reserved_runs: float, first: Sequence[Point] = ()) -> str:
@@ -108,12 +111,33 @@ class Loop:
         refused = self._refusal(runs_to_follow, sum(len(batch) for batch, _ in running))
         if refused:
             return [], refused
+        self._hear_of_others(engine)
         start = engine.first_unseen(first)
         batch = [Question(start)] if start else self._asked(engine, runs_to_follow)
         self._pass_on(engine)
         if batch or running:
             return batch, None
         return [], "nothing is left that could be faster, as far as the engine can tell"
+
+    def _hear_of_others(self, engine: Engine) -> None:
+        """Tell the engine what other processes that work on this study have begun and found since."""
+        if not self.store.others(self.study):
+            return
+        stored = self.store.records(self.study, kinds=SEARCHED)
+        records = [record for record in stored if record.number not in self.known]
+        for record, outcome in zip(records, outcomes_of(records), strict=True):
+            question = Question(dict(record.params), rung_of(record))
+            if record.state is TrialState.RUNNING:
+                if record.number not in self._expected:
+                    engine.expect(question)
+                    self._expected.add(record.number)
+                continue
+            self.known.add(record.number)
+            self.meter.charge(record.cost_s or 0.0, trial=counts(record))
+            if record.state is not TrialState.CANCELLED:
+                engine.tell(question.params, self.objective.outcome(record.params, outcome))
+            if record.ranked and record.kind is Kind.SEARCH:
+                self.best_gflops = max(self.best_gflops or 0.0, record.gflops or 0.0)
 
     def _refusal(self, runs_to_follow: float, running: int) -> str | None:
         """Why nothing more may be started, or None.

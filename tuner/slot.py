@@ -105,6 +105,7 @@ class Slot:
             params, one = points[number], plans[number]
             begun = started(self.loop.study, params, kind, self.loop.space.key(params), self.loop.session)
             begun = replace(begun, number=self.loop.store.begin(begun))
+            self.loop.known.add(begun.number)
             if isinstance(one, Fault):
                 records[number] = self.loop.commit(rejected(begun, one))
             else:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from results.record import Kind, TrialRecord
+from results.record import Kind, TrialRecord, TrialState
 from results.statistics import Ranked
 from results.store import Store
 from search_spaces.load import load, wants_all_blas
@@ -52,6 +52,7 @@ class Outcome:
         full: predicted run of the winner at the whole memory, or None where it was measured or cannot be told.
         ended: the sentence why the search stopped.
         interrupted: the user stopped it; `hpltune tune --resume` goes on.
+        left_to_others: other processes go on with it and confirm its winner.
     """
 
     study: str
@@ -59,6 +60,7 @@ class Outcome:
     full: Extrapolation | None
     ended: str
     interrupted: bool
+    left_to_others: bool = False
 
 
 def tune(
@@ -68,13 +70,21 @@ def tune(
     workshop: Workshop,
     listener: Listener,
     stop: StopRequest,
+    *,
+    joined: bool = False,
 ) -> Outcome:
     """Run a study, or go on with a stored one of that name.
+
+    Args:
+        joined: other processes work on it too, on nodes of their own; who began it confirms the winner.
 
     Raises:
         TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
     """
-    earlier = begin(store, name, options, lambda: _facts(options, workshop), run="trial")
+    if joined:
+        earlier = _joined(store, name, workshop.site)
+    else:
+        earlier = begin(store, name, options, lambda: _facts(options, workshop), run="trial")
     text = store.study(name).space_text
     space = load_space(options, workshop.site, _study_n(earlier) or SMALLEST_N, text)
     names, threads, mpis = _programs(space, workshop.site)
@@ -100,21 +110,26 @@ def tune(
     while True:
         try:
             _size(loop, options, workshop.site, store.records(name), text)
-            return _search(loop, options, workshop.site)
+            return _search(loop, options, workshop.site, joined=joined)
         except NodesLostError as lost:
             workshop = _go_on_without(lost, loop, workshop)
 
 
-def _search(loop: Loop, options: TuneOptions, site: Site) -> Outcome:
+def _search(loop: Loop, options: TuneOptions, site: Site, *, joined: bool) -> Outcome:
     """Search, confirm, predict: what follows once N is known."""
     loop.ladder = _ladder(loop, site)
     tell_messages(loop, site)
     engine = make_engine(options.engine, loop.space, options.seed, {"points": options.points, "probes": probes(site)})
     first = tell_known(options, loop, engine)
-    tell_earlier(loop, engine, loop.store.records(loop.study))
+    earlier = [record for record in loop.store.records(loop.study) if record.state is not TrialState.RUNNING]
+    tell_earlier(loop, engine, earlier)
+    loop.known.update(record.number for record in earlier)
     reserved_runs = FINALISTS * options.confirm + SMALLER_RUNS
     ended = loop.search(engine, repeats=options.repeats, reserved_runs=reserved_runs, first=first)
     loop.listener(Notice(f"Search ended: {ended}."))
+    if joined and loop.store.others(loop.study):
+        loop.store.end_study(loop.study, "interrupted")
+        return Outcome(loop.study, loop.ranking(), None, ended, interrupted=loop.stop.requested, left_to_others=True)
     ranking = loop.confirm(options.confirm)
     full = None if options.full else _predict_full(loop, site, ranking, options)
     loop.store.end_study(loop.study, "interrupted" if loop.stop.requested else "complete")
@@ -138,6 +153,25 @@ def _go_on_without(lost: NodesLostError, loop: Loop, workshop: Workshop) -> Work
     loop.shrunk = True
     loop.prospects, loop.anchors = Prospects(), Anchors()
     return workshop
+
+
+def _joined(store: Store, name: str, site: Site) -> Sequence[TrialRecord]:
+    """Become one of those that work on a study.
+
+    Raises:
+        TunerError: this machine is not like the one it was begun on.
+        results.errors.ResultsError: nobody works on it.
+    """
+    host = store.study(name).host
+    mine = site.facts()
+    for fact in ("nodes", "physical_cores", "cpu_model"):
+        if host.get(fact) != mine.get(fact):
+            raise TunerError(
+                f"study {name} was begun with {fact.replace('_', ' ')} {host.get(fact, 1)}, here it is "
+                f"{mine.get(fact, 1)}: only nodes that are alike can work on one study"
+            )
+    store.join(name)
+    return store.records(name)
 
 
 def load_space(options: TuneOptions, site: Site, N: int, text: str) -> SearchSpace:

@@ -3,14 +3,15 @@
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
 
 from hpl.rpeak import Rpeak
 from results.confidence import sentence, standing
+from results.errors import StudyBusyError
 from results.store import Store
 from runners.host_facts import busy_sentence
 from search_spaces.load import space_text
@@ -47,6 +48,7 @@ class Request:
 
     Attributes:
         study: name to give or, with `resume`, to go on with; None takes a new one or the newest.
+        join: a study that runs elsewhere, to be helped; None for one of one's own.
         out: folder for the winner's files; None takes one in the data directory.
     """
 
@@ -56,6 +58,7 @@ class Request:
     out: Path | None
     db: str | None
     as_json: bool
+    join: str | None = None
 
 
 def run_tune(request: Request) -> int:
@@ -79,20 +82,32 @@ def run_tune(request: Request) -> int:
         if options.cluster is None:
             provision_if_needed(places, console, options.blas_files, program=options.xhpl is not None)
         with listening(told) as stop, display(console) as listener:
-            run = _real if options.cluster is None else _virtual
-            outcome = run(name, options, store, places, listener, stop)
+            if options.cluster is None:
+                outcome = _real(name, options, store, places, listener, stop, joined=bool(request.join))
+            else:
+                outcome = _virtual(name, options, store, places, listener, stop)
+        if outcome.left_to_others:
+            console.print(f"The others go on with study {name} and confirm its winner.")
+            return INTERRUPTED if outcome.interrupted else 0
         return _finish(request, options, outcome, places, store, console)
 
 
 def _real(
-    name: str, options: TuneOptions, store: Store, places: Places, listener: Listener, stop: StopRequest
+    name: str,
+    options: TuneOptions,
+    store: Store,
+    places: Places,
+    listener: Listener,
+    stop: StopRequest,
+    *,
+    joined: bool,
 ) -> Outcome:
     recover_at_start(store, listener)
     resumed = name in {study.name for study in store.studies()}
     workshop = Workshop.open(options, places, listener, leave_out=resumed)
     _introduce(name, options, workshop.site.rpeak, listener, workshop.site.host.physical_cores)
     with closing_study(name, store), closing(workshop), networked(workshop, store, name, listener) as ready:
-        return tune(options, name, store, ready, listener, stop)
+        return tune(options, name, store, ready, listener, stop, joined=joined)
 
 
 def _virtual(
@@ -113,6 +128,8 @@ def _virtual(
 
 def _which(request: Request, store: Store) -> tuple[str, TuneOptions]:
     """The study's name, and its options: those given, or those stored with a study that is resumed."""
+    if request.join:
+        return request.join, _joining(request, request.join, store)
     if request.resume:
         study = store.study(request.study) if request.study else newest_search(store, "to go on with")
         if not study.space_text:
@@ -124,6 +141,19 @@ def _which(request: Request, store: Store) -> tuple[str, TuneOptions]:
             raise TunerError(f"study {request.study} exists already: add --resume to go on, or choose another --study")
         return request.study, request.options
     return free_name(store, Path(request.options.space).stem), request.options
+
+
+def _joining(request: Request, name: str, store: Store) -> TuneOptions:
+    """The options of a study that is to be helped, on the nodes that were named now."""
+    options = TuneOptions.from_json(store.study(name).options)
+    mine = request.options.real_cluster
+    if request.study or request.resume:
+        raise TunerError("--join helps a study that runs elsewhere: leave --study and --resume out")
+    if options.cluster is not None:
+        raise TunerError(f"study {name} is simulated: its own --jobs run several simulations at a time")
+    if mine is None and any(lease.of_this_host for lease in store.others(name)):
+        raise TunerError(f"--join {name}: this machine works on it already; name other nodes with --cluster")
+    return replace(options, real_cluster=mine, parallel=request.options.parallel)
 
 
 def _introduce(name: str, options: TuneOptions, rpeak: Rpeak, listener: Listener, cores: int) -> None:
@@ -141,10 +171,11 @@ def closing_study(name: str, store: Store) -> Iterator[None]:
         yield
     except BaseException:
         if name in {study.name for study in store.studies()}:
-            if store.records(name):
-                store.end_study(name, "interrupted")
-            else:
-                store.delete_study(name)
+            with suppress(StudyBusyError):
+                if store.records(name) or store.others(name):
+                    store.end_study(name, "interrupted")
+                else:
+                    store.delete_study(name)
         raise
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from postgresql_server import Server
-from record_builders import a_study
+from record_builders import a_study, begun, finished
 
+from results.errors import ResultsError
 from results.record import TrialState
 from results.store import Store
 
@@ -77,7 +78,7 @@ def test_a_study_of_a_living_process_is_not_taken(place: str) -> None:
         store.create_study(a_study())
         store.end_study("study", "interrupted")
         child = inserting(place)
-        busy = rf"study study is being run by process {child.pid} on .*: wait for it or end it there, or choose another"
+        busy = rf"study study is being run by process {child.pid} on .*: wait for it or end it there, help it"
         try:
             for steal in (
                 lambda: store.abandon_running("study", "stolen"),
@@ -99,3 +100,26 @@ def test_a_study_of_a_living_process_is_not_taken(place: str) -> None:
                 time.sleep(0.01)
         assert store.take("study").name == "study"
         child.communicate()
+
+
+def test_several_processes_may_work_on_one_study_and_the_last_ends_it(place: str) -> None:
+    with Store.open(place) as store:
+        store.create_study(a_study())
+        store.end_study("study", "interrupted")
+        with pytest.raises(ResultsError, match="nobody works on study study now: go on with --resume"):
+            store.join("study")
+        child = inserting(place)
+        store.join("study")
+        assert [lease.pid for lease in store.others("study")] == [child.pid]
+        mine = store.begin(begun())
+        store.finish(finished(mine))
+        store.end_study("study", "complete")
+        assert store.study("study").state == "running", "the other goes on"
+        store.join("study")
+        child.kill()
+        child.communicate()
+        store.end_study("study", "complete")
+        assert store.study("study").state == "complete"
+        numbers = [record.number for record in store.records("study")]
+        assert len(set(numbers)) == len(numbers)
+        assert mine in numbers

@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,34 @@ def test_a_node_that_is_lost_is_taken_out_and_the_study_goes_on(hpltune: OnHead,
     assert "Node h3 is taken out; the study goes on with the 2 left." in done.stdout
     ranked = [record for record in records(hpltune, "lost") if record["kind"] == "search" and record["gflops"]]
     assert ranked[-1]["hosts"] == "h1,h2"
+
+
+def test_two_coordinators_on_nodes_of_their_own_work_on_one_study(hpltune: OnHead, lab: HostsLab, home: Path) -> None:
+    one = "[node]\nmemory_gib = 1\n"
+    halves = [write_cluster(lab, home / f"{host}.toml", one, hosts=[host]) for host in ("h1", "h2")]
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(
+            hpltune, "tune", "--cluster", str(halves[0]), *FAST, "--trials", "24", "--confirm", "1", "--study", "shared"
+        )
+        while not (home / "data/runs/shared/00003").exists():
+            assert not first.done(), first.result().stdout + first.result().stderr
+            time.sleep(0.1)
+        helper = subprocess.run(
+            [*lab.enter("h2"), str(HPLTUNE), "tune", "--cluster", str(halves[1]), "--join", "shared"],
+            capture_output=True,
+            text=True,
+            cwd=home,
+            check=False,
+        )
+        done = first.result()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert helper.returncode == 0, helper.stdout + helper.stderr
+    searched = [record for record in records(hpltune, "shared") if record["kind"] == "search"]
+    assert {record["hosts"] for record in searched if record["state"] == "complete"} == {"h1", "h2"}
+    assert len({record["key"] for record in searched}) == len(searched), "nobody repeats what the other has begun"
+    assert 24 <= len(searched) <= 26
+    assert "complete" in hpltune("show").stdout
+    assert "nobody works on study shared now" in hpltune("tune", "--cluster", str(halves[1]), "--join", "shared").stderr
 
 
 def test_a_node_that_is_lost_can_also_pause_the_study(hpltune: OnHead, lab: HostsLab, home: Path) -> None:

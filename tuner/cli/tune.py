@@ -85,6 +85,10 @@ def tune(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with a study that was stopped or killed, with its own options.")
     ] = False,
+    join: Annotated[
+        str | None,
+        typer.Option(metavar="STUDY", autocompletion=complete_study, help="Help a study that runs on other nodes."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where the winner's HPL.dat and command line are written.")
     ] = None,
@@ -111,6 +115,8 @@ def tune(
         hpltune tune --resume
 
         hpltune tune --cluster my-cluster.toml --budget 1h
+
+        hpltune tune --cluster other-half.toml --join default-1
 
         hpltune tune --cluster kronos --space kronos --trials 40
     """
@@ -160,4 +166,4 @@ def tune(
         from_simulation=from_simulation,
         warm_start=tuple(absolute(source) for source in warm_start or ()),
     )
-    raise typer.Exit(run_tune(Request(options, study, resume, out, db, as_json)))
+    raise typer.Exit(run_tune(Request(options, study, resume, out, db, as_json, join)))

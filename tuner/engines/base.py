@@ -96,6 +96,12 @@ class Engine(ABC):
         del question, most
         return []
 
+    def expect(self, question: Question) -> None:
+        """Hear that somebody else runs this now, so that it need not be asked."""
+        point = self._own(question.params)
+        if self.space.why_not(point) is None and question.rung == FULL:
+            self._pending.add(self.key(point))
+
     def tell(self, params: Point, outcome: Outcome) -> None:
         """Learn what came of a point, asked or not; it may be complete. What is not of this space is passed over."""
         point = self._own(params)

@@ -158,6 +158,12 @@ class Learned(Engine):
         question = self.choose((FULL,))
         return None if question is None else question.params
 
+    def expect(self, question: Question) -> None:
+        """Hear that somebody else runs this now; it is reckoned with as one's own runs under way are."""
+        point = self._own(question.params)
+        if self.space.why_not(point) is None:
+            self._take(Question(point, question.rung))
+
     def _take(self, question: Question) -> None:
         key = self.key(question.params)
         place = self._pool.place(key, question.params)
