@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from postgresql_server import Server, running_server
@@ -9,3 +10,12 @@ def server() -> Iterator[Server]:
     """PostgreSQL, or a skipped test where there is none."""
     with running_server() as server:
         yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A new database of each kind."""
+    if request.param == "sqlite":
+        return str(tmp_path / "hpltune.db")
+    server: Server = request.getfixturevalue("server")
+    return server.new_database()

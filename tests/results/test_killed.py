@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 import pytest
-from postgresql_server import Server
 from record_builders import a_study, begun, finished
 
 from results.errors import ResultsError
@@ -29,15 +28,6 @@ with Store.open(sys.argv[1]) as store:
         store.finish(finished(number))
         print(number, flush=True)
 """
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A new database of each kind."""
-    if request.param == "sqlite":
-        return str(tmp_path / "hpltune.db")
-    server: Server = request.getfixturevalue("server")
-    return server.new_database()
 
 
 def inserting(place: str) -> "subprocess.Popen[str]":

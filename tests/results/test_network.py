@@ -1,7 +1,7 @@
 """What is stored of networks: originals outlive everything but their being put back."""
 
+from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from network_builders import a_probe, an_original
@@ -17,8 +17,9 @@ LIVING = str(Lease.of(1))
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store.open(tmp_path / "hpltune.db")
+def store(place: str) -> Iterator[Store]:
+    with Store.open(place) as store:
+        yield store
 
 
 def test_originals_are_kept_until_they_are_put_back(store: Store) -> None:
