@@ -23,6 +23,7 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
     (r"Abort\((\d+)\) on node (\d+)", r"rank \2 aborted the run"),
     (r"EXIT CODE: (\d+)", r"a rank ended with code \1"),
     (r"No space left on device", "the disk is full"),
+    (r"process manager error waiting for completion", "a rank or one of MPICH's daemons was killed"),
 )  # fmt: skip
 """What Hydra 3 to 5 prints, and what it means; the first that matches counts."""
 

@@ -3,6 +3,7 @@
 Needs root. Both nodes are this machine, so they share its file system and its processes.
 """
 
+import contextlib
 import os
 import shutil
 import socket
@@ -150,8 +151,10 @@ class SlurmLab:
                 _until(lambda: not self.jobs(), "jobs do not end")
         finally:
             for reaper in self._reapers:
-                for process in psutil.Process(reaper.pid).children(recursive=True) if reaper.poll() is None else ():
-                    process.kill()
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    for process in psutil.Process(reaper.pid).children(recursive=True):
+                        with contextlib.suppress(psutil.NoSuchProcess):
+                            process.kill()
                 reaper.wait(10)
 
 

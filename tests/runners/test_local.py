@@ -1,3 +1,4 @@
+import re
 import shutil
 import subprocess
 import sys
@@ -123,4 +124,4 @@ class TestWithMpich(RunnerContract):
     def test_a_killed_rank_is_said(self, runner: Runner, tmp_path: Path) -> None:
         status = wait(runner, runner.submit(self.job(tmp_path, "kill -9 $$", ranks=2)))
         assert status.state is JobState.FAILED
-        assert "a rank was killed (signal 9)" in status.message
+        assert re.search("a rank .*was killed", status.message)

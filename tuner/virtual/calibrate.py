@@ -171,6 +171,7 @@ def _run_calibrator(workshop: Workshop, blas: str, kernel: str, folder: Path, st
         directory=folder,
         walltime_s=CALIBRATOR_LIMIT_S,
         launcher_environment=dict(site.mpi.environment),
+        mpi=site.mpi.name,
     )
     status = evaluator.run_job(job, lambda _: None, stop)
     if status.exit_code != 0 and not stop.requested:
