@@ -74,9 +74,7 @@ def on_nodes(site: Site, nodes: Nodes, rpeak: Rpeak) -> Site:
 
 def part(site: Site, number: int, parts: int) -> Site:
     """One of several equal parts of a cluster; nodes that are left over belong to none."""
-    if site.nodes is None:
-        return site
-    if not site.nodes.names:
+    if site.nodes is None or not site.nodes.names:
         return site
     size = site.nodes.count // parts
     return only(site, site.nodes.names[number * size : (number + 1) * size])

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -71,14 +72,15 @@ def run_file(request: RunRequest) -> int:
             listener(Notice(f"{request.file} prints to {dat.output_file}; it is run with standard output instead."))
         recover_at_start(store, listener)
         workshop = Workshop.open(_where(request, store), places, listener)
-        plan = plan_of(request, dat, text, workshop, store)
-        study = _new_study(request, workshop, store)
-        records: list[TrialRecord] = []
-        with networked(workshop, store, study, listener) as ready:
-            for _ in range(request.repeats):
-                if not stop.requested:
-                    records += _measure(request, study, plan, ready, store, listener, stop)
-        store.end_study(study, "interrupted" if stop.requested else "complete")
+        with closing(workshop):
+            plan = plan_of(request, dat, text, workshop, store)
+            study = _new_study(request, workshop, store)
+            records: list[TrialRecord] = []
+            with networked(workshop, store, study, listener) as ready:
+                for _ in range(request.repeats):
+                    if not stop.requested:
+                        records += _measure(request, study, plan, ready, store, listener, stop)
+            store.end_study(study, "interrupted" if stop.requested else "complete")
     _report(console, request, study, workshop, records)
     if stop.requested:
         return INTERRUPTED

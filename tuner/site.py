@@ -71,6 +71,11 @@ class Site:
         """Where ranks run; empty for this machine alone."""
         return self.nodes.names if self.nodes else ()
 
+    @property
+    def node_count(self) -> int:
+        """How many nodes a trial runs on."""
+        return self.nodes.count if self.nodes else 1
+
     def free_bytes(self) -> int:
         """Memory that a run may take now, on all nodes together."""
         return self.host.memory_available_bytes if self.nodes else memory_available_bytes()
@@ -178,7 +183,7 @@ class Site:
             blas=facts,
             N=N,
             mpis=tuple(mpi.name for mpi in self.mpis),
-            nodes=self.nodes.count if self.nodes else 1,
+            nodes=self.node_count,
         )
 
     def _rate(self, blas: str) -> float:

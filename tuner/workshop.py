@@ -69,6 +69,8 @@ class Workshop:
             whole, notices = survey_nodes(cluster, site, places.data / "runs", leave_out=leave_out)
         for sentence in notices:
             listener(Notice(sentence))
+        if options.rpeak_gflops is not None:
+            whole = replace(whole, rpeak=whole.rpeak.overruled(options.rpeak_gflops))
 
         def runner() -> Runner:
             if cluster.slurm and whole.nodes:
@@ -76,7 +78,12 @@ class Workshop:
                 return slurm_runner(cluster.slurm, whole, starters, queue_limit_s, places.data / "slurm")
             return SshRunner(starters, cluster.reach, cluster.check_s)
 
-        return cls.on(whole, options.parallel, places, Evaluator(whole, search, source, runner()), runner)
+        workshop = cls.on(whole, options.parallel, places, Evaluator(whole, search, source, runner()), runner)
+        if workshop.others:
+            each = workshop.site.node_count
+            nodes = "a node of its own" if each == 1 else f"{each} nodes of its own"
+            listener(Notice(f"{1 + len(workshop.others)} trials at a time, each on {nodes}."))
+        return workshop
 
     @classmethod
     def on(
