@@ -11,9 +11,11 @@ from rich.table import Table
 from tomlkit.items import Table as TomlTable
 
 from hpl.errors import HplError
+from hpl.rpeak import detect
 from hpl.search import SearchPaths
 from hpl.toolchain import Mpi, find_mpis
 from runners.cluster import GIB, Cluster, SlurmTable, load_real_cluster
+from runners.host_facts import host_facts
 from runners.node_facts import NodeSays
 from runners.slurm.client import nodes_of
 
@@ -40,7 +42,8 @@ def examine_cluster(file: Path, places: Places, console: Console, *, as_json: bo
     mpi = _mpi(places)
     says, silent = asked(cluster, places.data / "runs", mpi.mpirun if mpi else None)
     missing = [*silent, *faults(cluster, says, mpi, places.data / "runs")]
-    filled = _fill(file, cluster, [(node.cores, node.memory_bytes) for node in says]) if says else {}
+    alike = all(node.model == host_facts().cpu_model for node in says)
+    filled = _fill(file, cluster, [(node.cores, node.memory_bytes) for node in says], alike=alike) if says else {}
     if as_json:
         return _print_json(cluster, [node.to_dict() for node in says], filled, missing)
     console.print(_table(cluster, says))
@@ -51,7 +54,8 @@ def _examine_slurm(file: Path, cluster: Cluster, table: SlurmTable, console: Con
     nodes = nodes_of(table.partition)
     usable = [node for node in nodes if node.usable]
     missing = [] if len(usable) >= table.nodes else [f"{table.nodes} nodes are asked, but {len(usable)} can run jobs"]
-    filled = _fill(file, cluster, [(node.cores, node.memory_mib * MIB) for node in usable]) if usable else {}
+    sizes = [(node.cores, node.memory_mib * MIB) for node in usable]
+    filled = _fill(file, cluster, sizes, alike=False) if sizes else {}
     if as_json:
         return _print_json(cluster, [asdict(node) for node in nodes], filled, missing)
     shown = Table(title=f"{cluster.name}: {len(usable)} of {len(nodes)} nodes can run jobs", title_justify="left")
@@ -88,15 +92,18 @@ def _mpi(places: Places) -> Mpi | None:
         return None
 
 
-def _fill(file: Path, cluster: Cluster, nodes: Sequence[tuple[int, int]]) -> dict[str, float]:
+def _fill(file: Path, cluster: Cluster, nodes: Sequence[tuple[int, int]], *, alike: bool) -> dict[str, float]:
     """Write what the file does not say; comments and everything else in it stay.
 
     Args:
         nodes: cores and free bytes of each.
+        alike: they have this host's CPU, so that its peak is theirs.
     """
+    cores, peak = min(cores for cores, _ in nodes), detect()
     found = {
-        "cores": min(cores for cores, _ in nodes),
+        "cores": cores,
         "memory_gib": round(USED * min(memory_bytes for _, memory_bytes in nodes) / GIB, 1),
+        "rpeak_gflops": round(peak.gflops / peak.cores * (cluster.node.cores or cores), 1) if alike else 0.0,
     }
     new = {name: value for name, value in found.items() if getattr(cluster.node, name) is None and value > 0}
     if not new:

@@ -7,6 +7,8 @@ from pathlib import Path
 from ..job import Job
 from .base import explained, last_words, signal_of
 
+TRANSPORTS = ("UCX_", "FI_", "PSM2_")
+"""What the names of variables begin with that libraries below Open MPI read; they are no MCA parameters."""
 _OBJECTS = {"l3cache": "l3cache", "numa": "numa", "socket": "package"}
 
 _SAYINGS: tuple[tuple[str, str], ...] = (
@@ -61,7 +63,7 @@ class OpenMpi:
             argv.append("--allow-run-as-root")
         argv += [*self._places(job), "-np", str(job.ranks), *self._binding(job), "-wdir", str(job.directory)]
         for name, value in sorted({**self._interfaces(job), **job.mpi_parameters}.items()):
-            argv += ["--mca", name, value]
+            argv += ["-x", f"{name}={value}"] if name.startswith(TRANSPORTS) else ["--mca", name, value]
         for name, value in sorted(job.environment.items()):
             argv += ["-x", f"{name}={value}"]
         return [*argv, *job.program]

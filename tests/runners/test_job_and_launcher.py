@@ -99,6 +99,11 @@ def test_open_mpi_reaches_nodes_through_the_agent() -> None:
     assert tokens(ON_NODES, major=5)[4:8] == ["plm", "ssh", "--mca", "plm_ssh_agent"]
 
 
+def test_parameters_of_the_transport_below_open_mpi_are_variables() -> None:
+    found = tokens(replace(JOB, mpi_parameters={"UCX_TLS": "rc,self", "pml": "ucx"}))
+    assert "-x UCX_TLS=rc,self --mca pml ucx" in " ".join(found)
+
+
 def test_mpich_gets_variables_and_control_variables_alike() -> None:
     job = replace(ON_NODES, environment={"A": "1"}, mpi_parameters={"UCX_TLS": "tcp"})
     where = ["-launcher", "ssh", "-launcher-exec", "/run/agent", "-hosts", "n1:2,n2:2", "-n", "4"]

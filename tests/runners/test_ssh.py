@@ -53,6 +53,13 @@ class OnTheLab(RunnerContract):
         assert status.state is JobState.COMPLETED, status.message
         assert sorted(RunPaths(tmp_path).read_stdout().split()) == ["h1", "h2"]
 
+    def test_a_killed_rank_ends_the_ranks_on_all_nodes(self, runner: Runner, tmp_path: Path) -> None:
+        text = '[ "$(hostname)" = h2 ] && kill -9 $$; sleep 60; exit 0'
+        status = wait(runner, runner.submit(self.job(tmp_path, text, ranks=2, nodes=("h1", "h2"))))
+        assert status.state is JobState.FAILED
+        assert status.lost_nodes == ()
+        assert not running(tmp_path / "program")
+
     def test_a_node_that_is_cut_off_is_named_and_the_job_ends(
         self, runner: Runner, lab: HostsLab, tmp_path: Path
     ) -> None:
