@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from ..job import Job
 from .base import explained, last_words, signal_of
@@ -37,7 +38,7 @@ class Mpich:
     mpiexec: Path
 
     @classmethod
-    def installed(cls, mpiexec: Path, version: str) -> "Mpich":
+    def installed(cls, mpiexec: Path, version: str) -> Self:
         """The launcher of an installation."""
         del version
         return cls(mpiexec)
@@ -86,12 +87,6 @@ class Mpich:
 @dataclass(frozen=True)
 class IntelMpi(Mpich):
     """Command lines of Intel MPI 2019 and later, which binds by variables. Written from its manual, not tried."""
-
-    @classmethod
-    def installed(cls, mpiexec: Path, version: str) -> "IntelMpi":
-        """The launcher of an installation."""
-        del version
-        return cls(mpiexec)
 
     def _places(self, job: Job) -> list[str]:
         if not job.nodes:
