@@ -97,6 +97,7 @@ class Cluster(Part):
         ssh: the ssh program and options for it.
         interfaces: network interfaces MPI may use; none leaves the choice to it.
         check_s: seconds between two looks whether the nodes of a running job still answer.
+        return_s: seconds a node gets to come back after a run died with it.
         on_node_loss: "continue" goes on with the nodes that are left, "pause" ends the session, to be resumed.
     """
 
@@ -107,6 +108,7 @@ class Cluster(Part):
     interfaces: tuple[Interface, ...] = ()
     on_node_loss: Literal["continue", "pause"] = "continue"
     check_s: Positive = 60.0
+    return_s: Positive = 20.0
     node: NodeFacts = NodeFacts()
     slurm: SlurmTable | None = None
 

@@ -24,8 +24,6 @@ from .trials import finished, given_up, not_reached, rejected, started
 if TYPE_CHECKING:
     from .loop import Loop
 
-RETURN_S = 20.0
-"""Seconds a node gets to come back after a run died with it: a link that was pulled, a daemon that was restarted."""
 KINDS = {Fidelity.SMALL: Kind.SMALL, Fidelity.PREFIX: Kind.PREFIX, Fidelity.FULL: Kind.SEARCH}
 
 
@@ -89,8 +87,10 @@ class Slot:
         Raises:
             NodesLostError: one does not.
         """
-        self.loop.listener(Notice(f"Node {', '.join(self._lost)} does not answer: waiting {RETURN_S:.0f} s for it."))
-        give_up_s = self.loop.meter.clock.now_s() + RETURN_S
+        nodes = self.evaluator.site.nodes
+        return_s = nodes.cluster.return_s if nodes else 0.0
+        self.loop.listener(Notice(f"Node {', '.join(self._lost)} does not answer: waiting {return_s:.0f} s for it."))
+        give_up_s = self.loop.meter.clock.now_s() + return_s
         while lost := silent_nodes(self.evaluator.site):
             if self.loop.stop.requested or self.loop.meter.clock.now_s() > give_up_s:
                 raise NodesLostError(lost)

@@ -22,7 +22,7 @@ binding = "none"
 net.mtu = [3000, 9000]
 net.interface = "eth0"
 """
-OPTIONS = ("--space", "net.toml", "--engine", "grid", "--budget", "10m", "--confirm", "0", "--blas", "openblas")
+OPTIONS = ("--space", "net.toml", "--engine", "grid", "--budget", "2m", "--confirm", "0", "--blas", "openblas")
 
 
 @pytest.fixture(scope="module")

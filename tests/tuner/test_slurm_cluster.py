@@ -33,7 +33,7 @@ def test_a_study_runs_on_nodes_that_slurm_gives_and_gives_them_back(
     hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch, *, reuse: bool
 ) -> None:
     file = cluster(home, lab, monkeypatch, reuse=reuse)
-    done = hpltune("tune", "--cluster", file, *FAST, "--budget", "10m", "--trials", "2", "--confirm", "0")
+    done = hpltune("tune", "--cluster", file, *FAST, "--budget", "2m", "--trials", "2", "--confirm", "0")
     assert done.returncode == 0, done.stdout + done.stderr
     records = json.loads(hpltune("show", "default-1", "--json").stdout)
     searched = [record for record in records if record["kind"] == "search"]
