@@ -34,12 +34,14 @@ class NodeFacts(Part):
         cores: physical cores.
         memory_gib: free for HPL.
         rpeak_gflops: of one node.
+        interfaces: network interfaces that every node has.
         price_usd, power_w: of one node; None where unknown.
     """
 
     cores: Count | None = None
     memory_gib: Positive | None = None
     rpeak_gflops: Positive | None = None
+    interfaces: tuple[Interface, ...] | None = None
     price_usd: Positive | None = None
     power_w: Positive | None = None
 

@@ -26,6 +26,7 @@ from .places import Places
 from .units import gibibytes
 
 MIB = 2**20
+Fact = float | list[str]
 USED = 0.95
 """Part of the memory free now that is written down: what is free changes from day to day."""
 
@@ -42,8 +43,7 @@ def examine_cluster(file: Path, places: Places, console: Console, *, as_json: bo
     mpi = _mpi(places)
     says, silent = asked(cluster, places.data / "runs", mpi.mpirun if mpi else None)
     missing = [*silent, *faults(cluster, says, mpi, places.data / "runs")]
-    alike = all(node.model == host_facts().cpu_model for node in says)
-    filled = _fill(file, cluster, [(node.cores, node.memory_bytes) for node in says], alike=alike) if says else {}
+    filled = _fill(file, cluster, _facts(cluster, says)) if says else {}
     if as_json:
         return _print_json(cluster, [node.to_dict() for node in says], filled, missing)
     console.print(_table(cluster, says))
@@ -55,7 +55,7 @@ def _examine_slurm(file: Path, cluster: Cluster, table: SlurmTable, console: Con
     usable = [node for node in nodes if node.usable]
     missing = [] if len(usable) >= table.nodes else [f"{table.nodes} nodes are asked, but {len(usable)} can run jobs"]
     sizes = [(node.cores, node.memory_mib * MIB) for node in usable]
-    filled = _fill(file, cluster, sizes, alike=False) if sizes else {}
+    filled = _fill(file, cluster, _sizes(sizes)) if sizes else {}
     if as_json:
         return _print_json(cluster, [asdict(node) for node in nodes], filled, missing)
     shown = Table(title=f"{cluster.name}: {len(usable)} of {len(nodes)} nodes can run jobs", title_justify="left")
@@ -69,13 +69,13 @@ def _examine_slurm(file: Path, cluster: Cluster, table: SlurmTable, console: Con
 
 
 def _print_json(
-    cluster: Cluster, nodes: Sequence[Mapping[str, object]], filled: Mapping[str, float], missing: Sequence[str]
+    cluster: Cluster, nodes: Sequence[Mapping[str, object]], filled: Mapping[str, Fact], missing: Sequence[str]
 ) -> int:
     print(json.dumps({"cluster": cluster.name, "nodes": nodes, "filled": filled, "missing": missing}, indent=1))
     return 1 if missing else 0
 
 
-def _conclude(file: Path, console: Console, filled: Mapping[str, float], missing: Sequence[str]) -> int:
+def _conclude(file: Path, console: Console, filled: Mapping[str, Fact], missing: Sequence[str]) -> int:
     for name, value in filled.items():
         console.print(f"Filled in: {name} = {value} under \\[node] of {file}")
     for sentence in missing:
@@ -92,20 +92,28 @@ def _mpi(places: Places) -> Mpi | None:
         return None
 
 
-def _fill(file: Path, cluster: Cluster, nodes: Sequence[tuple[int, int]], *, alike: bool) -> dict[str, float]:
-    """Write what the file does not say; comments and everything else in it stay.
+def _facts(cluster: Cluster, says: Sequence[NodeSays]) -> dict[str, Fact]:
+    """What all nodes have; their peak only where they have this host's CPU."""
+    sizes = _sizes([(node.cores, node.memory_bytes) for node in says])
+    peak, alike = detect(), all(node.model == host_facts().cpu_model for node in says)
+    rpeak_gflops = peak.gflops / peak.cores * (cluster.node.cores or sizes["cores"]) if alike else 0.0
+    shared = [name for name in says[0].interfaces if all(name in node.interfaces for node in says)]
+    return {**sizes, "rpeak_gflops": round(rpeak_gflops, 1), "interfaces": shared}
+
+
+def _sizes(nodes: Sequence[tuple[int, int]]) -> dict[str, float]:
+    """The least cores and the least memory of nodes.
 
     Args:
         nodes: cores and free bytes of each.
-        alike: they have this host's CPU, so that its peak is theirs.
     """
-    cores, peak = min(cores for cores, _ in nodes), detect()
-    found = {
-        "cores": cores,
-        "memory_gib": round(USED * min(memory_bytes for _, memory_bytes in nodes) / GIB, 1),
-        "rpeak_gflops": round(peak.gflops / peak.cores * (cluster.node.cores or cores), 1) if alike else 0.0,
-    }
-    new = {name: value for name, value in found.items() if getattr(cluster.node, name) is None and value > 0}
+    memory_bytes = min(memory_bytes for _, memory_bytes in nodes)
+    return {"cores": min(cores for cores, _ in nodes), "memory_gib": round(USED * memory_bytes / GIB, 1)}
+
+
+def _fill(file: Path, cluster: Cluster, facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Write those facts that the file does not say; comments and everything else in it stay."""
+    new = {name: value for name, value in facts.items() if value and getattr(cluster.node, name) is None}
     if not new:
         return {}
     document = tomlkit.parse(file.read_text(encoding="utf-8"))

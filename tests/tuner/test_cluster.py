@@ -183,6 +183,7 @@ def test_the_doctor_asks_the_nodes_and_fills_in_what_they_are(hpltune: OnHead, c
     assert "2 of 2 nodes answer" in done.stdout
     text = cluster.read_text()
     assert "cores = 1" in text
+    assert 'interfaces = ["eth0"]' in text
     assert "# a comment stays" in text
     assert "memory_gib = 1\n" in text, "what the file says already stays"
     assert hpltune("doctor", "--cluster", str(cluster)).stdout.count("Filled in") == 0
