@@ -152,7 +152,7 @@ def test_a_simulation_that_takes_too_long_is_ended(site: VirtualSite) -> None:
     found = simulate(site, [Wish(point, cluster)], slots=1, limit_s=1.0, stop=StopRequest())
     assert "stopped at its time limit of 1 s" in found[0].reason
     assert time.monotonic() - began < 30
-    assert not [process for process in psutil.process_iter(["name"]) if process.info["name"] == "smpimain"]
+    assert not [process for process in psutil.Process().children(recursive=True) if process.name() == "smpimain"]
 
 
 def test_a_simulation_that_outgrows_its_memory_is_ended(site: VirtualSite, tmp_path: Path) -> None:
@@ -339,3 +339,9 @@ def test_a_real_study_can_start_from_a_simulated_one(hpltune: Run, home: Path) -
     assert (first["params"]["NB"], first["params"]["DEPTH"]) == (best["NB"], best["DEPTH"])
     refused = hpltune("tune", "--from-simulation", "real")
     assert "that study ran on a real machine" in refused.stderr
+
+
+def test_a_budget_smaller_than_one_run_still_ends_with_a_full_one(hpltune: Run) -> None:
+    done = hpltune("tune", "--cluster", "kronos", "--space", "quick", "--budget", "2s", "--jobs", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["ranking"][0]["median_gflops"] > 0

@@ -16,7 +16,7 @@ from ..engines.base import Engine
 from ..engines.fidelity import FULL, Fidelity, Ladder, Question, Rung
 from ..events import Listener, PhaseStarted, TrialEnded, TrialProgress, TrialStarted
 from ..judge import Fault
-from ..ladder import outcome_of, small_n
+from ..ladder import outcome_of, rung_of, small_n
 from ..loop import FINALISTS, SEARCHED, retell
 from ..objective import Objective
 from ..plan import PlanError, Scalar, label
@@ -53,6 +53,8 @@ class VirtualStudy:
     best_gflops: float | None = None
     expected_s: float = 0.0
     _earlier: list[TrialRecord] = field(default_factory=list)
+    _guessed_s: float = 0.0
+    _full_asked: bool = False
 
     def search(self, engine: Engine, repeats: int) -> str:
         """Ask, simulate on all slots, tell in the order of asking, until budget, engine or user end it.
@@ -84,14 +86,16 @@ class VirtualStudy:
                 return "stopped on request"
             if limit is not None and asked >= limit:
                 return f"all {limit} trials are done"
-            over = self.meter.out_of_time(self.expected_s * (len(waiting) + repeats))
-            if over and asked:
+            full_s = self.expected_s or self._guessed_s
+            over = self.meter.out_of_time(full_s * (len(waiting) + repeats))
+            if over and asked and self._full_asked:
                 return over
             last = limit is not None and asked >= limit - 1
-            last = last or self.meter.last(self.expected_s, len(waiting) + repeats)
+            last = last or self.meter.last(full_s, len(waiting) + repeats)
             question = engine.choose((FULL,) if last else self.ladder)
             if question is None:
                 return None if waiting else "nothing is left that could be faster, as far as the engine can tell"
+            self._full_asked |= question.rung == FULL
             for repeat in range(repeats if question.rung == FULL else 1):
                 begun = self._begin(self.space.complete(question.params), repeat=repeat, rung=question.rung)
                 if begun.state is not TrialState.RUNNING:
@@ -184,6 +188,8 @@ class VirtualStudy:
         if record.ranked and record.kind is not Kind.SMALL:
             self.best_gflops = max(self.best_gflops or 0.0, record.gflops or 0.0)
             self.expected_s = max(self.expected_s, record.cost_s or 0.0)
+        elif record.ranked:
+            self._guessed_s = max(self._guessed_s, (record.cost_s or 0.0) / rung_of(record).operations)
 
 
 def _label(plan: VirtualPlan) -> str:
