@@ -113,7 +113,7 @@ class Store:
             ResultsError: there is no such study, or nobody works on it now.
         """
         with self._database.writing() as connection:
-            if not self._others(connection, name):
+            if not self._others(connection, self._study_row(connection, name, lock=True)):
                 raise ResultsError(f"nobody works on study {name} now: go on with --resume")
             self._take(connection, name, join=True)
         return self.study(name)
@@ -124,8 +124,8 @@ class Store:
         Raises:
             ResultsError: there is no such study.
         """
-        with self._database.writing() as connection:
-            return self._others(connection, name)
+        with self._database.reading() as connection:
+            return self._others(connection, self._study_row(connection, name))
 
     def end_study(self, name: str, state: StudyState) -> None:
         """Say how a study stands, unless others still work on it, and give the lease back.
@@ -136,7 +136,7 @@ class Store:
         """
         with self._database.writing() as connection:
             self._take(connection, name)
-            others = self._others(connection, name)
+            others = self._others(connection, self._study_row(connection, name))
             values = {"owner": _owners(others)} if others else {"owner": None, "state": state}
             connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(values))
 
@@ -292,18 +292,17 @@ class Store:
             raise ResultsError(f"there is no study {name} in {self.place} (there: {', '.join(names) or 'none'})")
         return row
 
-    def _others(self, connection: Connection, name: str) -> list[Lease]:
-        owner = self._study_row(connection, name, lock=True)["owner"] or ""
-        held = [lease for text in owner.splitlines() if (lease := Lease.parse(text)) is not None]
+    def _others(self, connection: Connection, study: RowMapping) -> list[Lease]:
+        held = [lease for text in (study["owner"] or "").splitlines() if (lease := Lease.parse(text)) is not None]
         return [lease for lease in held if lease != Lease.mine() and self._database.alive(connection, lease)]
 
     def _take(self, connection: Connection, name: str, *, join: bool = False) -> None:
         """Hold a lease of a study until it is ended; nobody else gets in between within the transaction."""
-        owner = self._study_row(connection, name, lock=True)["owner"] or ""
+        study = self._study_row(connection, name, lock=True)
         mine = Lease.mine()
-        if str(mine) in owner.splitlines():
+        if str(mine) in (study["owner"] or "").splitlines():
             return
-        others = self._others(connection, name)
+        others = self._others(connection, study)
         if others and not join:
             lease = others[0]
             raise StudyBusyError(

@@ -1,30 +1,20 @@
 """A real cluster as its TOML file describes it: how its nodes are reached, and what each of them is."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from .errors import InvalidJobError
 from .job import HOST_NAME, INTERFACE
 from .reach import Ssh
 from .slurm.options import SlurmOptions
-from .toml_file import parse_table, read_text, validated
+from .toml_file import GIB, Count, Part, Positive, parse_table, read_text, validated
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=1, le=10**6)]
 Host = Annotated[str, Field(pattern=rf"^{HOST_NAME.pattern}$")]
 Interface = Annotated[str, Field(pattern=rf"^{INTERFACE.pattern}$")]
-GIB = 2**30
-BACKENDS = ("ssh", "slurm")
-
-
-class Part(BaseModel):
-    """A frozen part that refuses keys it does not know."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class NodeFacts(Part):
@@ -44,6 +34,10 @@ class NodeFacts(Part):
     interfaces: tuple[Interface, ...] | None = None
     price_usd: Positive | None = None
     power_w: Positive | None = None
+
+    def memory_bytes(self, found: Iterable[int]) -> int:
+        """What HPL may take of a node: as the file says, or the least of what was found."""
+        return min(found) if self.memory_gib is None else int(self.memory_gib * GIB)
 
 
 class SlurmTable(Part):

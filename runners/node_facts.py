@@ -1,7 +1,7 @@
 """What a node says of itself when it is asked: one POSIX shell script, because a node need have nothing of ours."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import ProcessError, UnreachableError
@@ -47,10 +47,6 @@ class NodeSays:
     interfaces: tuple[str, ...]
     token: str
     mpi: str
-
-    def to_dict(self) -> dict[str, object]:
-        """By name, as JSON can hold it."""
-        return asdict(self)
 
 
 def ask_nodes(

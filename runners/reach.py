@@ -156,6 +156,14 @@ def say_all(
         return dict(zip(nodes, pool.map(one, nodes), strict=True))
 
 
+def silent(
+    reach: Reach, nodes: Sequence[str], command: Sequence[str] = ("true",), *, timeout_s: float = 2.0 * CONNECT_S
+) -> dict[str, str]:
+    """The nodes on which a command gets no answer, with the sentence why."""
+    said = say_all(reach, nodes, command, timeout_s=timeout_s)
+    return {node: str(answer) for node, answer in said.items() if isinstance(answer, UnreachableError)}
+
+
 def _why(node: str, stderr: str) -> str:
     for pattern, sentence in _SAYINGS:
         if re.search(pattern, stderr):

@@ -8,12 +8,12 @@ from concurrent.futures import Future
 from dataclasses import replace
 
 from .base import JobId
-from .errors import SubmitError, UnreachableError
+from .errors import SubmitError
 from .job import Job
 from .launchers.base import Launcher
 from .local import LocalRunner, Running
 from .process_tree import MARK
-from .reach import CONNECT_S, Ssh, say_all
+from .reach import Ssh, silent
 from .status import JobState, JobStatus
 
 GRACE_S = 30
@@ -105,8 +105,7 @@ class SshRunner(LocalRunner):
 
     def sweep_nodes(self, nodes: tuple[str, ...], job_id: JobId) -> Mapping[str, str]:
         """End what a job has left on nodes; returns those that do not answer, with the sentence why."""
-        said = say_all(self._reach, nodes, ("sh", "-c", SWEEP, "hpltune-sweep", job_id))
-        return {node: str(answer) for node, answer in said.items() if isinstance(answer, UnreachableError)}
+        return silent(self._reach, nodes, ("sh", "-c", SWEEP, "hpltune-sweep", job_id), timeout_s=60.0)
 
 
 class NodeWatch:
@@ -134,8 +133,7 @@ class NodeWatch:
         return self._missed >= TOLERATED
 
     def _all_answer(self) -> bool:
-        said = say_all(self._reach, self._nodes, ("true",), timeout_s=2 * CONNECT_S)
-        return not any(isinstance(answer, UnreachableError) for answer in said.values())
+        return not silent(self._reach, self._nodes)
 
 
 def _in_background(work: Callable[[], bool]) -> Future[bool]:

@@ -4,15 +4,24 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import RunnerError
 
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1, le=10**6)]
+GIB = 2**30
 Model = TypeVar("Model", bound=BaseModel)
 _INNER = {"float", "int", "str", "RateTable", "[key]"}
 """Steps of pydantic's that are no keys of the file."""
+
+
+class Part(BaseModel):
+    """A frozen part of a cluster's description that refuses keys it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class ClusterFileError(RunnerError):

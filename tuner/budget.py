@@ -73,24 +73,34 @@ class Meter:
             left.append(self.budget.run_s - self.run_s)
         return min(left) if left else None
 
-    def used_up(self, next_run_s: float = 0.0) -> str | None:
+    def used_up(self, next_run_s: float = 0.0, running: int = 0) -> str | None:
         """The sentence why no further trial may start, or None.
 
         Args:
             next_run_s: seconds that the next trial and all that must still follow it will take.
+            running: trials under way.
         """
-        if self.budget.trials is not None and self.trials >= self.budget.trials:
-            return f"all {self.budget.trials} trials are done"
-        return self.out_of_time(next_run_s)
+        return self.out_of_trials(running) or self.out_of_time(next_run_s)
 
-    def last(self, full_s: float, reserved_runs: float) -> bool:
+    def out_of_trials(self, running: int = 0) -> str | None:
+        """The sentence why no further search trial may start, or None; time is not looked at.
+
+        Args:
+            running: trials under way.
+        """
+        if self.budget.trials is not None and self.trials + running >= self.budget.trials:
+            return f"all {self.budget.trials} trials are done"
+        return None
+
+    def last(self, full_s: float, reserved_runs: float, running: int = 0) -> bool:
         """Whether the next trial is the last but a few seconds: what it finds can only be confirmed, not followed up.
 
         Args:
             full_s: seconds of a full run.
             reserved_runs: full runs that must still follow, the next one included.
+            running: trials under way.
         """
-        if self.budget.trials is not None and self.trials >= self.budget.trials - 1:
+        if self.out_of_trials(running + 1):
             return True
         remaining_s = self.remaining_s()
         return remaining_s is not None and remaining_s < full_s * (reserved_runs + 1.0)

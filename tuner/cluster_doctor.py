@@ -14,10 +14,11 @@ from hpl.errors import HplError
 from hpl.rpeak import detect
 from hpl.search import SearchPaths
 from hpl.toolchain import Mpi, find_mpis
-from runners.cluster import GIB, Cluster, SlurmTable, load_real_cluster
+from runners.cluster import Cluster, SlurmTable, load_real_cluster
 from runners.host_facts import host_facts
 from runners.node_facts import NodeSays
 from runners.slurm.client import nodes_of
+from runners.toml_file import GIB
 
 from .errors import TunerError
 from .files import write_text
@@ -25,7 +26,6 @@ from .nodes import asked, faults
 from .places import Places
 from .units import gibibytes
 
-MIB = 2**20
 Fact = float | list[str]
 USED = 0.95
 """Part of the memory free now that is written down: what is free changes from day to day."""
@@ -45,7 +45,7 @@ def examine_cluster(file: Path, places: Places, console: Console, *, as_json: bo
     missing = [*silent, *faults(cluster, says, mpi, places.data / "runs")]
     filled = _fill(file, cluster, _facts(cluster, says)) if says else {}
     if as_json:
-        return _print_json(cluster, [node.to_dict() for node in says], filled, missing)
+        return _print_json(cluster, [asdict(node) for node in says], filled, missing)
     console.print(_table(cluster, says))
     return _conclude(file, console, filled, missing)
 
@@ -54,7 +54,7 @@ def _examine_slurm(file: Path, cluster: Cluster, table: SlurmTable, console: Con
     nodes = nodes_of(table.partition)
     usable = [node for node in nodes if node.usable]
     missing = [] if len(usable) >= table.nodes else [f"{table.nodes} nodes are asked, but {len(usable)} can run jobs"]
-    sizes = [(node.cores, node.memory_mib * MIB) for node in usable]
+    sizes = [(node.cores, node.memory_bytes) for node in usable]
     filled = _fill(file, cluster, _sizes(sizes)) if sizes else {}
     if as_json:
         return _print_json(cluster, [asdict(node) for node in nodes], filled, missing)
@@ -63,7 +63,7 @@ def _examine_slurm(file: Path, cluster: Cluster, table: SlurmTable, console: Con
         shown.add_column(heading)
     for node in nodes:
         state = f"{node.state}: {node.reason}" if node.reason and not node.usable else node.state
-        shown.add_row(node.name, str(node.cores), gibibytes(node.memory_mib * MIB), state, " ".join(node.features))
+        shown.add_row(node.name, str(node.cores), gibibytes(node.memory_bytes), state, " ".join(node.features))
     console.print(shown)
     return _conclude(file, console, filled, missing)
 

@@ -148,10 +148,7 @@ class Loop:
         """
         if self.stop.requested:
             return "stopped on request"
-        limit = self.meter.budget.trials
-        if running and limit is not None and self.meter.trials + running >= limit:
-            return f"all {limit} trials are done"
-        return self.meter.used_up((self.expected_s or 0.0) * runs_to_follow)
+        return self.meter.used_up((self.expected_s or 0.0) * runs_to_follow, running)
 
     def _tell(self, engine: Engine, batch: Sequence[Question], records: Sequence[TrialRecord]) -> None:
         for question, record, outcome in zip(batch, records, outcomes_of(records), strict=True):

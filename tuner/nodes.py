@@ -8,10 +8,9 @@ from pathlib import Path
 
 from hpl.rpeak import Rpeak
 from hpl.toolchain import Mpi
-from runners.cluster import GIB, Cluster
-from runners.errors import UnreachableError
+from runners.cluster import Cluster
 from runners.node_facts import NodeSays, ask_nodes
-from runners.reach import CONNECT_S, say_all
+from runners.reach import silent
 
 from .errors import TunerError
 from .site import Nodes, Site
@@ -52,7 +51,7 @@ def survey_nodes(cluster: Cluster, site: Site, shared: Path, *, leave_out: bool 
     for sentence in faults(cluster, says, site.mpi, shared):
         raise TunerError(sentence)
     cores = cluster.node.cores or min(node.cores for node in says)
-    memory_bytes = int(cluster.node.memory_gib * GIB) if cluster.node.memory_gib else _least_memory(says)
+    memory_bytes = cluster.node.memory_bytes(node.memory_bytes for node in says)
     nodes = Nodes(tuple(node.node for node in says), len(says), cores, memory_bytes, cluster)
     notices = [f"Left out: {sentence}." for sentence in silent]
     return on_nodes(site, nodes, _rpeak(cluster, says, site, cores)), [*notices, *_notices(says, cores)]
@@ -113,8 +112,7 @@ def silent_nodes(site: Site) -> tuple[str, ...]:
     """The nodes that do not answer now."""
     if site.nodes is None or not site.nodes.names:
         return ()
-    said = say_all(site.nodes.cluster.reach, site.nodes.names, ("true",), timeout_s=2 * CONNECT_S)
-    return tuple(node for node, answer in said.items() if isinstance(answer, UnreachableError))
+    return tuple(silent(site.nodes.cluster.reach, site.nodes.names))
 
 
 @contextmanager
@@ -183,10 +181,6 @@ def _rpeak(cluster: Cluster, says: Sequence[NodeSays], site: Site, cores: int) -
     gflops = site.rpeak.gflops / site.rpeak.cores * count * cores
     sentence = f"Rpeak = {count} nodes x {cores} of this host's cores = {gflops:.4g} GFLOPS; --rpeak overrules it."
     return replace(site.rpeak, gflops=gflops, cores=count * cores, reasoning=(sentence,))
-
-
-def _least_memory(says: Sequence[NodeSays]) -> int:
-    return min(node.memory_bytes for node in says)
 
 
 def _notices(says: Sequence[NodeSays], cores: int) -> list[str]:

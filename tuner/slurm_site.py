@@ -3,11 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
-from runners.cluster import GIB, Cluster, SlurmTable
+from runners.cluster import Cluster, SlurmTable
 from runners.launchers.base import ByMpi, Launcher
 from runners.launchers.srun import Srun
 from runners.slurm.client import nodes_of
-from runners.slurm.nodes import NodeFacts
 from runners.slurm.runner import SPARE_S, SlurmRunner
 
 from .errors import TunerError
@@ -15,7 +14,6 @@ from .nodes import on_nodes
 from .site import Nodes, Site
 from .units import gibibytes
 
-MIB = 2**20
 BY_SRUN = {"openmpi": ("pmix", "OMPI_MCA_"), "mpich": ("pmi2", ""), "intelmpi": ("pmi2", "")}
 """How srun starts the ranks of a library, and what makes a variable of the name of one of its parameters."""
 
@@ -35,7 +33,7 @@ def survey_slurm(cluster: Cluster, table: SlurmTable, site: Site) -> tuple[Site,
     if len(usable) < table.nodes:
         raise TunerError(f"{table.nodes} nodes are asked, but {where} has {len(usable)} that can run jobs")
     cores = cluster.node.cores or min(node.cores for node in usable)
-    memory_bytes = int(cluster.node.memory_gib * GIB) if cluster.node.memory_gib else _least_memory(usable)
+    memory_bytes = cluster.node.memory_bytes(node.memory_bytes for node in usable)
     longest_s = table.time_limit_s - SPARE_S
     nodes = Nodes((), table.nodes, cores, memory_bytes, cluster, longest_s)
     gflops = cluster.node.rpeak_gflops or site.rpeak.gflops / site.rpeak.cores * cores
@@ -60,7 +58,3 @@ def slurm_runner(table: SlurmTable, site: Site, mpiruns: ByMpi, queue_limit_s: f
         launchers[mpi] = Srun(table.nodes, pmi, prefix) if table.launcher == "srun" else own
     cores = site.nodes.cores if site.nodes else site.host.physical_cores
     return SlurmRunner(table.options(cores, queue_limit_s), ByMpi(launchers), folder)
-
-
-def _least_memory(nodes: list[NodeFacts]) -> int:
-    return min(node.memory_mib for node in nodes) * MIB

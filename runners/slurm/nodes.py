@@ -32,6 +32,11 @@ class NodeFacts:
     reason: str = ""
 
     @property
+    def memory_bytes(self) -> int:
+        """What Slurm lets jobs take of it."""
+        return self.memory_mib * 2**20
+
+    @property
     def usable(self) -> bool:
         """Whether jobs can run on it, now or after those that do."""
         return self.responds and self.state in _AT_WORK

@@ -4,18 +4,11 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+from ..toml_file import Count, Part, Positive
+
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=1, le=10**6)]
-GIB = 2**30
-
-
-class Part(BaseModel):
-    """A frozen part that refuses keys it does not know."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
 
 
 class Nodes(Part):

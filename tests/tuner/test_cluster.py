@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,22 @@ def hpltune(lab: HostsLab, home: Path) -> OnHead:
     return run
 
 
+@contextmanager
+def cut_off(lab: HostsLab, host: str, when: Path) -> Iterator[None]:
+    """Pull a host's plug as soon as a file is there, and put it back in at the end."""
+
+    def cut() -> None:
+        while not when.exists():
+            time.sleep(0.05)
+        lab.link(host, "down")
+
+    threading.Thread(target=cut, daemon=True).start()
+    try:
+        yield
+    finally:
+        lab.link(host, "up")
+
+
 def records(hpltune: OnHead, study: str) -> list[dict[str, object]]:
     found: list[dict[str, object]] = json.loads(hpltune("show", study, "--json").stdout)
     return found
@@ -108,18 +125,8 @@ def test_a_node_that_is_lost_is_taken_out_and_the_study_goes_on(hpltune: OnHead,
     three = write_cluster(
         lab, home / "three.toml", "[node]\nmemory_gib = 1\n", hosts=["h1", "h2", "h3"], check_s=1, return_s=2
     )
-
-    def cut() -> None:
-        runs = home / "data/runs/lost"
-        while not (runs / "00004/stdout").exists():
-            time.sleep(0.1)
-        lab.link("h3", "down")
-
-    threading.Thread(target=cut, daemon=True).start()
-    try:
+    with cut_off(lab, "h3", home / "data/runs/lost/00004/stdout"):
         done = hpltune("tune", "--cluster", str(three), *FAST, "--trials", "8", "--confirm", "0", "--study", "lost")
-    finally:
-        lab.link("h3", "up")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "node h3: it does not answer" in done.stdout
     assert "Node h3 is taken out; the study goes on with the 2 left." in done.stdout
@@ -159,18 +166,8 @@ def test_a_node_that_is_lost_can_also_pause_the_study(hpltune: OnHead, lab: Host
     file = write_cluster(
         lab, home / "pause.toml", "[node]\nmemory_gib = 1\n", on_node_loss="pause", check_s=1, return_s=2
     )
-
-    def kill() -> None:
-        runs = home / "data/runs/pause"
-        while not (runs / "00003/stdout").exists():
-            time.sleep(0.05)
-        lab.link("h2", "down")
-
-    threading.Thread(target=kill, daemon=True).start()
-    try:
+    with cut_off(lab, "h2", home / "data/runs/pause/00003/stdout"):
         done = hpltune("tune", "--cluster", str(file), *FAST, "--trials", "6", "--study", "pause")
-    finally:
-        lab.link("h2", "up")
     assert done.returncode == 1
     assert "`hpltune tune --resume --study pause` goes on once it is repaired" in done.stderr
     resumed = hpltune("tune", "--resume", "--study", "pause")

@@ -11,7 +11,8 @@ from hpl.build import Recipe, build_calibrator
 from hpl.cpuinfo import ROOT
 from runners.job import Job
 from runners.paths import RunPaths
-from runners.virtual.cluster import GIB, Nodes, VirtualCluster
+from runners.toml_file import GIB
+from runners.virtual.cluster import Nodes, VirtualCluster
 
 from ..errors import TunerError
 from ..events import Listener, Notice

@@ -8,7 +8,8 @@ from hpl.errors import HplError
 from hpl.params import HplParams
 from hpl.sizing import memory_bytes
 from runners.errors import RunnerError
-from runners.virtual.cluster import GIB, VirtualCluster
+from runners.toml_file import GIB
+from runners.virtual.cluster import VirtualCluster
 from runners.virtual.link import Settings
 from runners.virtual.platform import Setup, host_file
 

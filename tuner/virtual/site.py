@@ -13,7 +13,8 @@ from hpl.sizing import Node, n_for_memory, process_grids
 from hpl.source import HplSource, obtain
 from hpl.virtual_build import build_virtual
 from results.record import SIMULATOR
-from runners.virtual.cluster import GIB, VirtualCluster
+from runners.toml_file import GIB
+from runners.virtual.cluster import VirtualCluster
 from runners.virtual.load import checked_cluster
 from search_spaces.machine import BlasFacts, Machine
 

@@ -80,18 +80,15 @@ class VirtualStudy:
     def _fill(self, engine: Engine, repeats: int, waiting: Waiting) -> str | None:
         """Start what the engine asks for until all slots are busy; the sentence why nothing more is asked, or None."""
         while len(waiting) < self.simulator.slots:
-            asked = self.meter.trials + len(waiting)
-            limit = self.meter.budget.trials
-            if self.stop.requested:
-                return "stopped on request"
-            if limit is not None and asked >= limit:
-                return f"all {limit} trials are done"
+            running = len(waiting)
+            refused = "stopped on request" if self.stop.requested else self.meter.out_of_trials(running)
+            if refused:
+                return refused
             full_s = self.expected_s or self._guessed_s
-            over = self.meter.out_of_time(full_s * (len(waiting) + repeats))
-            if over and asked and self._full_asked:
+            over = self.meter.out_of_time(full_s * (running + repeats))
+            if over and self._full_asked:
                 return over
-            last = limit is not None and asked >= limit - 1
-            last = last or self.meter.last(full_s, len(waiting) + repeats)
+            last = self.meter.last(full_s, running + repeats, running)
             question = engine.choose((FULL,) if last else self.ladder)
             if question is None:
                 return None if waiting else "nothing is left that could be faster, as far as the engine can tell"
