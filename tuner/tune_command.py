@@ -153,7 +153,8 @@ def _joining(request: Request, name: str, store: Store) -> TuneOptions:
         raise TunerError(f"study {name} is simulated: its own --jobs run several simulations at a time")
     if mine is None and any(lease.of_this_host for lease in store.others(name)):
         raise TunerError(f"--join {name}: this machine works on it already; name other nodes with --cluster")
-    return replace(options, real_cluster=mine, parallel=request.options.parallel)
+    seed = options.seed + len(store.others(name))
+    return replace(options, real_cluster=mine, parallel=request.options.parallel, seed=seed)
 
 
 def _introduce(name: str, options: TuneOptions, rpeak: Rpeak, listener: Listener, cores: int) -> None:
