@@ -167,5 +167,7 @@ def lab_cluster(cluster: VirtualCluster) -> VirtualCluster:
         mtu_most=65535,
         eager_kib=64,
         latency_steps=measured.latency_steps,
+        socket_kib=measured.socket_kib,
+        queue_kib=measured.queue_kib,
     )
     return cluster.model_copy(update={"nodes": (node,), "networks": {"lab": network}})

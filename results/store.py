@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -188,10 +189,31 @@ class Store:
             ResultsError: there is no such study.
         """
         with self._database.writing() as connection:
+            return self._begin(connection, record)
+
+    def begin_first(self, record: TrialRecord, known: AbstractSet[int]) -> int | None:
+        """As `begin`, but not where another process began the same kind of run of the same configuration.
+
+        Args:
+            known: numbers of the trials this process has heard of, which it may repeat.
+
+        Returns:
+            None where there is such a trial beyond the known ones; then nothing is stored.
+
+        Raises:
+            StudyBusyError, ResultsError: as `begin`.
+        """
+        alike = (TRIALS.c.study == record.study) & (TRIALS.c.key == record.key) & (TRIALS.c.kind == record.kind.value)
+        with self._database.writing() as connection:
             self._take(connection, record.study)
-            last = connection.execute(select(func.max(TRIALS.c.number)).where(TRIALS.c.study == record.study)).scalar()
-            begun = replace(record, number=(last or 0) + 1, state=TrialState.RUNNING)
-            connection.execute(insert(TRIALS).values(**trial_row(begun)))
+            stored = connection.execute(select(TRIALS.c.number).where(alike)).scalars()
+            return self._begin(connection, record) if known >= set(stored) else None
+
+    def _begin(self, connection: Connection, record: TrialRecord) -> int:
+        self._take(connection, record.study)
+        last = connection.execute(select(func.max(TRIALS.c.number)).where(TRIALS.c.study == record.study)).scalar()
+        begun = replace(record, number=(last or 0) + 1, state=TrialState.RUNNING)
+        connection.execute(insert(TRIALS).values(**trial_row(begun)))
         return begun.number
 
     def finish(self, record: TrialRecord) -> None:

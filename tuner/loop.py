@@ -152,6 +152,8 @@ class Loop:
 
     def _tell(self, engine: Engine, batch: Sequence[Question], records: Sequence[TrialRecord]) -> None:
         for question, record, outcome in zip(batch, records, outcomes_of(records), strict=True):
+            if not record.number:
+                continue
             engine.tell(question.params, self.objective.outcome(record.params, outcome))
             sentence = self.anchors.note(question, outcome_of(record).gflops)
             if sentence:

@@ -67,7 +67,8 @@ class Slot:
         """Run complete points, in one launch if one HPL.dat holds them, and commit a record of each in their order.
 
         Where a run of a launch fails, those before it keep their results, and each after it gets a launch of its own.
-        Where a run died with a node, all are run once more as soon as it answers again.
+        Where a run died with a node, all are run once more as soon as it answers again. What another process of this
+        study began in the same moment is left to it: its record here is cancelled and has no number.
 
         Raises:
             NodesLostError: a node that died with a run does not come back.
@@ -104,9 +105,11 @@ class Slot:
         for number in hpl_order(plans):
             params, one = points[number], plans[number]
             begun = started(self.loop.study, params, kind, self.loop.space.key(params), self.loop.session)
-            begun = replace(begun, number=self.loop.store.begin(begun))
-            self.loop.known.add(begun.number)
-            if isinstance(one, Fault):
+            stored = self._begin(begun)
+            begun = replace(begun, number=stored or 0)
+            if stored is None:
+                records[number] = not_reached(begun)
+            elif isinstance(one, Fault):
                 records[number] = self.loop.commit(rejected(begun, one))
             else:
                 planned[number] = Planned(replace(begun, part=_part(one, params, rung)), one)
@@ -114,6 +117,15 @@ class Slot:
             expected_s = None if self.loop.expected_s is None else self.loop.expected_s * rung.operations
             records |= zip(planned, self._launched(list(planned.values()), expected_s), strict=True)
         return [records[number] for number in range(len(points))]
+
+    def _begin(self, begun: TrialRecord) -> int | None:
+        """Store that a trial runs and return its number; None where somebody else of this study began it first."""
+        if begun.kind not in KINDS.values():
+            return self.loop.store.begin(begun)
+        number = self.loop.store.begin_first(begun, self.loop.known)
+        if number is not None:
+            self.loop.known.add(number)
+        return number
 
     def _launched(self, planned: Sequence[Planned], expected_s: float | None) -> list[TrialRecord]:
         """Run what shares a launch, in HPL's order, and commit the records; what HPL did not come to again alone."""

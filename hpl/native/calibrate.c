@@ -1,15 +1,16 @@
 /* What HPL's routines cost here, for the model of a virtual cluster. All ranks work at the same time, as in HPL, on operands
  * as HPL has them: long columns of a large matrix, panels, rows that are far apart. Rank 0 prints one JSON line a figure:
  * seconds of one call, the mean over repeats and ranks, because it is a sum of such times that HPL takes; and the one-way
- * times of messages between the first and the last rank, up to a size that takes SLOWEST_S. With the argument "messages"
- * only these. */
+ * times of messages between the first and the last rank, up to a size that takes SLOWEST_S; how long a sender of a long one
+ * is held; and what a question waits for an answer from a rank whose line is busy. With the argument "messages" only these. */
 #include "hpl.h"
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 2048, LD = 4104, COLUMNS = 3072, WIDEST = 1024, DEEPEST = 512, LEAST = 5, MOST = 200 };
+enum { ROWS = 2048, LD = 4104, COLUMNS = 3072, WIDEST = 1024, DEEPEST = 512, LEAST = 5, MOST = 200, TURNS = 5, LONG = 4 << 20,
+       MIDDLE = 1 << 18 };
 static const double BUDGET_S = 0.03, SLOWEST_S = 0.02;
 static int rank, ranks;
 static double *A, *B, *C;
@@ -121,11 +122,69 @@ static double pingpong(int bytes)
     return one_way_s;
 }
 
+static void tell(const char *what, int m, int n, double time_s)
+{
+    if (rank == 0)
+        printf("{\"what\": \"%s\", \"m\": %d, \"n\": %d, \"k\": 0, \"time_s\": %.9g}\n", what, m, n, time_s);
+}
+
+/* A long message to a rank that waits for it: how long its sender is held, and how long it takes. */
+static void held(void)
+{
+    double held_s = 0, whole_s = 0, began_s;
+    char done = 0;
+    for (int i = -1; i < TURNS; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        began_s = MPI_Wtime();
+        if (rank == 0) {
+            MPI_Ssend(A, LONG, MPI_BYTE, ranks - 1, 1, MPI_COMM_WORLD);
+            held_s += i < 0 ? 0 : MPI_Wtime() - began_s;
+            MPI_Recv(&done, 1, MPI_BYTE, ranks - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            whole_s += i < 0 ? 0 : MPI_Wtime() - began_s;
+        } else if (rank == ranks - 1) {
+            MPI_Recv(B, LONG, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(&done, 1, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
+        }
+    }
+    tell("held", LONG, 0, held_s / TURNS);
+    tell("through", LONG, 0, whole_s / TURNS);
+}
+
+/* The first rank has just sent a message of so many bytes to the last, and receives one from the second. */
+static void answered(int sent)
+{
+    double time_s = 0, began_s;
+    for (int i = -1; i < TURNS; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == ranks - 1 && sent)
+            MPI_Recv(B, sent, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (rank == 0) {
+            if (sent)
+                MPI_Ssend(A, sent, MPI_BYTE, ranks - 1, 1, MPI_COMM_WORLD);
+            began_s = MPI_Wtime();
+            MPI_Recv(B, MIDDLE, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            time_s += i < 0 ? 0 : MPI_Wtime() - began_s;
+        } else if (rank == 1)
+            MPI_Ssend(A, MIDDLE, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
+    }
+    tell("answered", MIDDLE, sent, time_s / TURNS);
+}
+
 static void messages(void)
 {
     double one_way_s = 0;
     for (int bytes = 8; ranks > 1 && bytes <= 4 << 20 && one_way_s < SLOWEST_S; bytes *= 2)
         one_way_s = pingpong(bytes);
+}
+
+static void line(void)
+{
+    if (ranks > 1)
+        held();
+    if (ranks > 2) {
+        answered(0);
+        answered(2 * MIDDLE);
+    }
 }
 
 static double *filled(size_t count)
@@ -178,6 +237,7 @@ int main(int argc, char **argv)
     report("scatter", scatter, 128, WIDEST, 0);
     report("exchange", exchange, 128, WIDEST, 0);
     messages();
+    line();
     MPI_Finalize();
     return 0;
 }

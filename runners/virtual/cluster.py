@@ -1,7 +1,6 @@
 """What a virtual cluster is made of. The files in `clusters/` say where each of their figures is from."""
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Annotated
 
 from pydantic import Field, model_validator
@@ -123,6 +122,10 @@ class Network(Part):
         throttle_us: least time between two interrupts of a NIC, by default; 0 for none.
         nics: of each node, used together.
         eager_kib: longer messages ask first (rendezvous).
+        socket_kib: of a long message, what the kernel takes into its buffer, so that its sender goes on before it is
+            through (TCP); 0 where a sender waits for all of it.
+        queue_kib: behind so much of it waits whatever else the node sends meanwhile. Both count where each node has
+            one rank.
         latency_steps: measured instead: from so many bytes on, a message takes so many microseconds besides its bytes
             at the line rate; what asking first costs is in it.
         late_probe: MPI_Iprobe looks before it fetches what has arrived, so it finds a message only the second time, as
@@ -140,6 +143,8 @@ class Network(Part):
     throttle_us: NotNegative = 0.0
     nics: Annotated[int, Field(ge=1, le=16)] = 1
     eager_kib: Annotated[int, Field(ge=1, le=2**20)] = 64
+    socket_kib: NotNegative = 0.0
+    queue_kib: NotNegative = 0.0
     latency_steps: tuple[tuple[Annotated[int, Field(ge=1)], NotNegative], ...] = ()
     late_probe: bool = True
     switch: Switch = Switch()
@@ -193,7 +198,7 @@ class VirtualCluster(Part):
     shared_memory: SharedMemory = SharedMemory()
     noise: Noise = Noise()
 
-    @cached_property
+    @property
     def node_list(self) -> tuple[Nodes, ...]:
         """One entry for each node."""
         return tuple(group for group in self.nodes for _ in range(group.count))

@@ -3,10 +3,15 @@
 from collections.abc import Iterable
 
 from .cluster import RateTable
-from .platform import Setup
+from .platform import Setup, host_file
 
 SAMPLE_ABOVE_RANKS = 16
 """Up to this many ranks every message is simulated; above, exchanges that repeat themselves are sampled."""
+
+
+def kernel_sends(setup: Setup, ranks: int) -> bool:
+    """Whether the kernel sends on for its ranks: each of them has a node, and so a line, to itself."""
+    return setup.network.socket_kib > 0 and len(set(host_file(setup.cluster, ranks).split())) == ranks
 
 
 def cost_model(setup: Setup, ranks: int, *, every_message: bool | None = None) -> str:
@@ -18,6 +23,7 @@ def cost_model(setup: Setup, ranks: int, *, every_message: bool | None = None) -
     core, blas, link = setup.cluster.core, setup.blas, setup.link
     measured = blas.dgemm_gflops if isinstance(blas.dgemm_gflops, RateTable) else None
     whole = ranks <= SAMPLE_ABOVE_RANKS if every_message is None else every_message
+    alone = kernel_sends(setup, ranks)
     table = measured or RateTable(n=(1,), k=(1,), gflops=((float(blas.dgemm_gflops),),))  # type: ignore[arg-type]
     numbers = {
         "call_s": blas.call_us * 1e-6,
@@ -32,6 +38,10 @@ def cost_model(setup: Setup, ranks: int, *, every_message: bool | None = None) -
         "send_s": link.cpu_us * 1e-6,
         "receive_s": link.cpu_us * 1e-6,
         "message_byte_s": link.cpu_ns_per_kib * 1e-9 / 1024,
+        "eager_bytes": link.eager_bytes,
+        "socket_bytes": setup.network.socket_kib * 1024 * alone,
+        "queue_bytes": setup.network.queue_kib * 1024 * alone,
+        "line_byte_s": 1.0 / link.bytes_s,
         "jitter": setup.cluster.noise.jitter,
         "late_probe": int(setup.network.late_probe),
         "every_message": int(whole),

@@ -6,7 +6,7 @@ from ..errors import RunnerError
 from .cluster import Network
 
 RENDEZVOUS_MESSAGES = 3
-"""Request, answer and data: a long message costs the latency three times."""
+"""Question, answer and data: a long message costs the latency three times."""
 LEAST_MTU = 256
 
 
@@ -49,14 +49,20 @@ class Link:
     cpu_ns_per_kib: float
     latency_steps: tuple[tuple[int, float], ...] = ()
 
-    def latency_factors(self) -> str:
-        """Latency by message size for SimGrid's `smpi/lat-factor`: as measured, or by packets and rendezvous."""
+    def latency_factors(self, *, asks_apart: bool = False) -> str:
+        """Latency by message size for SimGrid's `smpi/lat-factor`: as measured, or by packets and rendezvous.
+
+        Args:
+            asks_apart: the question and the answer of a long message are messages of their own, not part of it.
+        """
         more = 1 + self.held_us / self.latency_us
-        asked = more + RENDEZVOUS_MESSAGES - 1
-        parts = {0: 1.0, self.packet_bytes + 1: more, self.eager_bytes + 1: asked}
+        parts = {0: 1.0, self.packet_bytes + 1: more, self.eager_bytes + 1: more + RENDEZVOUS_MESSAGES - 1}
         if self.latency_steps:
             measured = {size: max(us - 2 * self.cpu_us, 0.0) / self.latency_us for size, us in self.latency_steps}
             parts = {0: 1.0, **measured}
+        if asks_apart:
+            asking = RENDEZVOUS_MESSAGES - 1
+            parts = {size: max(part - asking * (size > self.eager_bytes), 1.0) for size, part in parts.items()}
         return ";".join(f"{size}:{factor:.6g}" for size, factor in sorted(parts.items(), reverse=True))
 
 

@@ -102,6 +102,15 @@ class StoreContract:
         assert [ready.begin(begun()) for _ in range(3)] == [1, 2, 3]
         assert ready.begin(begun("other")) == 1
 
+    def test_nobody_begins_what_another_process_began_since_it_last_looked(self, ready: Store) -> None:
+        number = ready.begin_first(begun(), set())
+        assert number == 1
+        assert ready.begin_first(begun(), set()) is None
+        assert [record.number for record in ready.records("study")] == [1]
+        assert ready.begin_first(begun(), {1}) == 2, "what is known may be repeated"
+        assert ready.begin_first(replace(begun(), key="other"), {1, 2}) == 3
+        assert ready.begin_first(begun(kind=Kind.SMALL), {1, 2, 3}) == 4, "another kind of run is another trial"
+
     def test_a_begun_trial_is_stored_as_running_with_its_params(self, ready: Store) -> None:
         number = ready.begin(begun(kind=Kind.BASELINE))
         assert ready.get("study", number) == begun(kind=Kind.BASELINE, number=number)

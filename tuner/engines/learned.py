@@ -161,8 +161,11 @@ class Learned(Engine):
     def expect(self, question: Question) -> None:
         """Hear that somebody else runs this now; it is reckoned with as one's own runs under way are."""
         point = self._own(question.params)
-        if self.space.why_not(point) is None:
+        if self.space.why_not(point) is None and not self._awaited(point, question.rung):
             self._take(Question(point, question.rung))
+
+    def _awaited(self, point: Point, rung: Rung) -> bool:
+        return (self._pool.places.get(self.key(point)), rung) in self._waiting
 
     def _take(self, question: Question) -> None:
         key = self.key(question.params)

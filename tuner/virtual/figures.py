@@ -16,6 +16,10 @@ LARGEST = 3
 EAGER_BYTES = 4096
 """Open MPI's shared memory sends longer messages in one copy, after asking (btl_vader_eager_limit)."""
 
+KIB = 1024
+NOTICED = 0.1
+"""Part of a long message: what is kept must be more, or it is the noise of two times that are alike."""
+
 
 @dataclass(frozen=True, order=True)
 class Shape:
@@ -90,11 +94,15 @@ class Messages:
         latency_us: of the smallest message.
         bytes_s: rate at which the largest messages grow.
         steps: from so many bytes on, what a message takes besides its bytes at that rate, in microseconds.
+        kept_kib: of a long message, what the kernel takes, so that its sender goes on; 0 where next to nothing.
+        queue_kib: what an answer waits behind where the line is busy.
     """
 
     latency_us: float
     bytes_s: float
     steps: tuple[tuple[int, float], ...]
+    kept_kib: float = 0.0
+    queue_kib: float = 0.0
 
 
 def messages_of(figures: Figures) -> Messages:
@@ -110,7 +118,25 @@ def messages_of(figures: Figures) -> Messages:
     for before, size in pairwise(sizes):
         besides_us = 1e6 * max(times[size] - size / bytes_s, 0.0)
         steps.append((round((before * size) ** 0.5), round(besides_us, 4)))
-    return Messages(1e6 * times[sizes[0]], bytes_s, tuple(steps))
+    kept_kib = _kept_bytes(figures) / KIB
+    queue_kib = _queued_s(figures) * bytes_s / KIB if kept_kib else 0.0
+    return Messages(1e6 * times[sizes[0]], bytes_s, tuple(steps), round(kept_kib), round(queue_kib))
+
+
+def _kept_bytes(figures: Figures) -> float:
+    """Of a long message, what was not through yet when its sender went on."""
+    by_name = {shape.what: (shape.m, time_s) for shape, time_s in figures.items()}
+    if not {"held", "through"} <= by_name.keys():
+        return 0.0
+    (size, held_s), (_, through_s) = by_name["held"], by_name["through"]
+    kept = size * (1 - held_s / through_s)
+    return kept if kept > NOTICED * size else 0.0
+
+
+def _queued_s(figures: Figures) -> float:
+    """How much longer a message takes to a rank whose line is busy."""
+    times = {shape.n: time_s for shape, time_s in figures.items() if shape.what == "answered"}
+    return max(0.0, times[max(times)] - times[0]) if 0 in times else 0.0
 
 
 def this_machine(
@@ -133,8 +159,10 @@ def this_machine(
             "shared-memory": Network(
                 latency_us=max(found.latency_us, 0.01),
                 gbit_s=8e-9 * found.bytes_s,
-                eager_kib=EAGER_BYTES // 1024,
+                eager_kib=EAGER_BYTES // KIB,
                 latency_steps=found.steps,
+                socket_kib=found.kept_kib,
+                queue_kib=found.queue_kib,
             )
         },
         shared_memory=SharedMemory(latency_us=max(found.latency_us, 0.01), gb_s=1e-9 * found.bytes_s),

@@ -18,7 +18,7 @@ from runners.local import LocalRunner
 from runners.paths import RunPaths
 from runners.status import JobState, JobStatus
 from runners.tail import Tail
-from runners.virtual.cost_model import cost_model
+from runners.virtual.cost_model import cost_model, kernel_sends
 from runners.virtual.platform import Setup, host_file, platform_xml
 
 from ..evaluate import Measured
@@ -87,7 +87,7 @@ class Simulator:
         (directory / HOSTS).write_text(host_file(setup.cluster, ranks), encoding="utf-8")
         model = cost_model(setup, ranks, every_message=self.every_message)
         (directory / MODEL).write_text(model, encoding="utf-8")
-        runner = LocalRunner(launcher(self.site, setup))
+        runner = LocalRunner(launcher(self.site, setup, ranks))
         environment = {"HPLTUNE_MODEL": MODEL}
         job = Job(
             program=(str(self.site.program),),
@@ -162,11 +162,11 @@ class Simulator:
         )
 
 
-def launcher(site: VirtualSite, setup: Setup) -> Smpi:
+def launcher(site: VirtualSite, setup: Setup, ranks: int) -> Smpi:
     """SimGrid, told what it takes as options."""
     memory = site.cluster.shared_memory
     network = SmpiNetwork(
-        latency_factors=setup.link.latency_factors(),
+        latency_factors=setup.link.latency_factors(asks_apart=kernel_sends(setup, ranks)),
         eager_bytes=setup.link.eager_bytes,
         loopback_bytes_s=memory.gb_s * 1e9,
         loopback_latency_s=memory.latency_us * 1e-6,

@@ -2,11 +2,6 @@
 #include "virtual.h"
 #include <dlfcn.h>
 
-enum { SHORT = 4096 };
-
-#define RING const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm
-#define INTO void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm
-
 static void cpu(Rank *rank, double message_s, int count, MPI_Datatype type)
 {
     int size = 1;
@@ -15,62 +10,72 @@ static void cpu(Rank *rank, double message_s, int count, MPI_Datatype type)
     rank->owed_s += message_s + (double)count * size * model()->message_byte_s;
 }
 
-static Rank *sending(int count, MPI_Datatype type)
+static void sending(int count, MPI_Datatype type)
 {
     Rank *rank = me();
     cpu(rank, model()->send_s, count, type);
     settle(rank);
     rank->failed_probe_s = -1;
-    return rank;
 }
 
-int __real_MPI_Send(RING);
-int __wrap_MPI_Send(RING)
+int __real_MPI_Send(SENT);
+int __wrap_MPI_Send(SENT)
 {
     sending(count, type);
+    if (sockets())
+        return socket_send(buffer, count, type, to, tag, comm, __real_MPI_Send);
     return __real_MPI_Send(buffer, count, type, to, tag, comm);
 }
 
-int __real_MPI_Ssend(RING);
-int __wrap_MPI_Ssend(RING)
+int __real_MPI_Ssend(SENT);
+int __wrap_MPI_Ssend(SENT)
 {
     sending(count, type);
+    if (sockets())
+        return socket_send(buffer, count, type, to, tag, comm, __real_MPI_Ssend);
     return __real_MPI_Ssend(buffer, count, type, to, tag, comm);
 }
 
-int __real_MPI_Issend(RING, MPI_Request *request);
-int __wrap_MPI_Issend(RING, MPI_Request *request)
+int __real_MPI_Issend(SENT, MPI_Request *request);
+int __wrap_MPI_Issend(SENT, MPI_Request *request)
 {
     sending(count, type);
+    if (sockets())
+        return socket_isend(buffer, count, type, to, tag, comm, request, __real_MPI_Issend);
     return __real_MPI_Issend(buffer, count, type, to, tag, comm, request);
 }
 
-int __real_MPI_Isend(RING, MPI_Request *request);
-int __wrap_MPI_Isend(RING, MPI_Request *request)
+int __real_MPI_Isend(SENT, MPI_Request *request);
+int __wrap_MPI_Isend(SENT, MPI_Request *request)
 {
     sending(count, type);
+    if (sockets())
+        return socket_isend(buffer, count, type, to, tag, comm, request, __real_MPI_Isend);
     return __real_MPI_Isend(buffer, count, type, to, tag, comm, request);
 }
 
-int __real_MPI_Recv(INTO, MPI_Status *status);
-int __wrap_MPI_Recv(INTO, MPI_Status *status)
+int __real_MPI_Recv(RECEIVED, MPI_Status *status);
+int __wrap_MPI_Recv(RECEIVED, MPI_Status *status)
 {
     Rank *rank = me();
     int error;
     settle(rank);
     rank->failed_probe_s = -1;
     rank->announced = 0;
-    error = __real_MPI_Recv(buffer, count, type, from, tag, comm, status);
+    error = sockets() ? socket_recv(buffer, count, type, from, tag, comm, status)
+                      : __real_MPI_Recv(buffer, count, type, from, tag, comm, status);
     cpu(rank, model()->receive_s, count, type);
     return error;
 }
 
-int __real_MPI_Irecv(INTO, MPI_Request *request);
-int __wrap_MPI_Irecv(INTO, MPI_Request *request)
+int __real_MPI_Irecv(RECEIVED, MPI_Request *request);
+int __wrap_MPI_Irecv(RECEIVED, MPI_Request *request)
 {
     Rank *rank = me();
     settle(rank);
     cpu(rank, model()->receive_s, count, type);
+    if (sockets())
+        return socket_irecv(buffer, count, type, from, tag, comm, request);
     return __real_MPI_Irecv(buffer, count, type, from, tag, comm, request);
 }
 
@@ -80,7 +85,7 @@ int __wrap_MPI_Wait(MPI_Request *request, MPI_Status *status)
     Rank *rank = me();
     settle(rank);
     rank->failed_probe_s = -1;
-    return __real_MPI_Wait(request, status);
+    return sockets() ? socket_wait(request, status) : __real_MPI_Wait(request, status);
 }
 
 /* HPL spins on MPI_Iprobe. A second probe that fails with no work in between is such a spin: it is answered "yes", and
@@ -98,7 +103,7 @@ int __wrap_MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status 
         *flag = 1;
         return MPI_SUCCESS;
     }
-    error = __real_MPI_Iprobe(source, tag, comm, flag, status);
+    error = (sockets() ? socket_iprobe : __real_MPI_Iprobe)(source, tag, comm, flag, status);
     if (*flag && model()->late_probe && !rank->announced) {
         rank->announced = 1; /* Open MPI looks first and fetches what has arrived afterwards: the next probe finds it */
         *flag = 0;
@@ -117,6 +122,11 @@ static void (*copy)(smx_activity_t comm, void *buffer, size_t bytes);
 static void copy_short(smx_activity_t comm, void *buffer, size_t bytes)
 {
     copy(comm, buffer, bytes > SHORT ? 0 : bytes);
+}
+
+int payloads_dropped(void)
+{
+    return copy != NULL;
 }
 
 void drop_payloads(void)

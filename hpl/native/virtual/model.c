@@ -33,7 +33,7 @@ static void number(Model *m, const char *name, double value)
         { "call_s", &m->call_s }, { "byte_s", &m->byte_s }, { "cached_s", &m->cached_s },
         { "cache_bytes", &m->cache_bytes }, { "strided_s", &m->strided_s }, { "exchange_s", &m->exchange_s }, { "flop_s", &m->flop_s },
         { "trsm", &m->trsm }, { "gemm_byte_s", &m->gemm_byte_s }, { "send_s", &m->send_s }, { "receive_s", &m->receive_s }, { "message_byte_s", &m->message_byte_s },
-        { "jitter", &m->jitter },
+        { "eager_bytes", &m->eager_bytes }, { "socket_bytes", &m->socket_bytes }, { "queue_bytes", &m->queue_bytes }, { "line_byte_s", &m->line_byte_s }, { "jitter", &m->jitter },
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (strcmp(name, numbers[i].name) == 0) {

@@ -30,6 +30,7 @@ Rank *me(void)
     if (!rank)
         abort();
     rank->failed_probe_s = -1;
+    rank->kernel = MPI_REQUEST_NULL;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank->rank);
     rank->random = 0x9E3779B97F4A7C15ull * ((uint64_t)rank->rank + 1 + 1000003ull * model()->seed);
     smpi_process_set_user_data(rank);

@@ -17,6 +17,10 @@ typedef struct {
     double trsm;         /* rate of dtrsm over that of dgemm with the same order and width */
     double gemm_byte_s;  /* traffic of dgemm per byte; 0 where the measured rates hold it already */
     double send_s, receive_s, message_byte_s; /* CPU time of a message */
+    double eager_bytes;  /* longer messages ask first */
+    double socket_bytes; /* of such a message, what its sender leaves to the kernel; 0 for nothing */
+    double queue_bytes;  /* behind which everything waits that a node sends while its line is busy */
+    double line_byte_s;
     double jitter;       /* relative standard deviation of every stretch of computing */
     int late_probe;      /* 1: MPI_Iprobe finds a message only the second time */
     int every_message;   /* 1: no exchange is sampled */
@@ -33,12 +37,26 @@ typedef struct {
     int columns;                /* 0: nothing measured yet */
 } Sample;
 typedef struct {
+    int pending;                /* 1: MPI_Irecv was called, MPI_Wait not yet */
+    void *buffer;
+    int count;
+    MPI_Datatype type;
+    int from, tag;
+    MPI_Comm comm;
+} Expected;
+typedef struct {
     double owed_s;              /* computing not yet told to the simulator */
     uint64_t random;
     int rank, in_swap, timers_off;
     double failed_probe_s;      /* when the last MPI_Iprobe found nothing; -1 after anything else */
     int failed_source, failed_tag;
     int announced;              /* a probe has met a message and not told of it */
+    MPI_Request kernel;         /* what the kernel still holds of the last long message, */
+    int kernel_to;              /* for whom, */
+    MPI_Comm kernel_comm;
+    double through_s;           /* and when it will be through at the earliest */
+    Expected expected;
+    char question[16];          /* what announces it */
     double exchange_s, exchange_sum_s; /* of a pivot exchange, measured */
     Sample swaps[2];            /* by kind of exchange */
     int swap_calls;
@@ -49,6 +67,21 @@ void spend(double seconds);
 double settle(Rank *rank);      /* let the owed time pass; returns the clock */
 
 /* ---- pivots.c and messages.c */
+enum { SHORT = 4096 };          /* bytes; longer messages carry nothing */
 int pivot_row(int column, int N);
 void drop_payloads(void);
+int payloads_dropped(void);
+
+/* ---- socket.c: instead of MPI's own where the kernel sends while its rank goes on */
+#define SENT const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm
+#define RECEIVED void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm
+int sockets(void);
+typedef int Send(SENT);
+typedef int Isend(SENT, MPI_Request *request);
+int socket_send(SENT, Send *whole);
+int socket_isend(SENT, MPI_Request *request, Isend *whole);
+int socket_recv(RECEIVED, MPI_Status *status);
+int socket_irecv(RECEIVED, MPI_Request *request);
+int socket_wait(MPI_Request *request, MPI_Status *status);
+int socket_iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status);
 #endif
