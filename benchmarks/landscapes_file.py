@@ -1,11 +1,12 @@
 """A recorded landscape: every legal point of a space with what it was measured to do, as one JSON file.
 
     {"name": …, "description": …, "space": TOML, "machine": {cores, memory_bytes, N, blas: {name: {kernels, threaded}}},
-     "N": …, "small_N": …, "probes": {blas: {kernel: GFLOPS}},
-     "points": [{"params": {…}, "full": [run, …], "small": [run, …]}]}
+     "N": …, "small_N": …, "probes": {blas: {kernel: GFLOPS}}, "calibrated_s": …,
+     "points": [{"params": {…}, "full": [run, …], "small": [run, …], "predicted_gflops": …}]}
 
 A run is {"gflops": rate, "time_s": HPL's time, "cost_s": seconds of the whole launch, "panels": [[column, time_s], …]};
 one that failed has a "reason" and no rate. Panels are those of the full size at which prefix runs may stop.
+What a model predicts, calibrated in so many machine-seconds, is there where `predict_landscape.py` was run.
 """
 
 import json
@@ -42,11 +43,12 @@ class Run:
 
 @dataclass(frozen=True)
 class Place:
-    """A configuration with its runs, full ones and ones at the small N."""
+    """A configuration with its runs, full ones and ones at the small N, and what a model predicts of it."""
 
     params: Mapping[str, Scalar]
     full: tuple[Run, ...]
     small: tuple[Run, ...]
+    predicted_gflops: float | None = None
 
     @property
     def gflops(self) -> float | None:
@@ -67,6 +69,7 @@ class Landscape:
     small_n: int
     probes: Mapping[str, Mapping[str, float]]
     places: tuple[Place, ...]
+    calibrated_s: float = 0.0
 
     def search_space(self) -> SearchSpace:
         """The space whose legal points the places are."""
@@ -82,6 +85,7 @@ class Landscape:
             "N": self.N,
             "small_N": self.small_n,
             "probes": self.probes,
+            "calibrated_s": self.calibrated_s,
         }
         points = ",\n".join(json.dumps(_place_json(place), separators=(",", ":")) for place in self.places)
         text = json.dumps(head, indent=1)[:-2] + f',\n "points": [\n{points}\n]}}\n'
@@ -132,6 +136,7 @@ class Landscape:
             small_n=data["small_N"],
             probes=data["probes"],
             places=tuple(_place(one) for one in data["points"]),
+            calibrated_s=data.get("calibrated_s", 0.0),
         )
 
 
@@ -142,10 +147,12 @@ def kept(N: int, panels: Sequence[tuple[int, float]]) -> tuple[tuple[int, float]
 
 
 def _place_json(place: Place) -> dict[str, Any]:
+    predicted = {} if place.predicted_gflops is None else {"predicted_gflops": place.predicted_gflops}
     return {
         "params": dict(place.params),
         "full": [_run_json(run) for run in place.full],
         "small": [_run_json(run) for run in place.small],
+        **predicted,
     }
 
 
@@ -154,7 +161,8 @@ def _run_json(run: Run) -> dict[str, Any]:
 
 
 def _place(data: Mapping[str, Any]) -> Place:
-    return Place(data["params"], *(tuple(_run(run) for run in data[name]) for name in ("full", "small")))
+    full, small = (tuple(_run(run) for run in data[name]) for name in ("full", "small"))
+    return Place(data["params"], full, small, data.get("predicted_gflops"))
 
 
 def _run(data: Mapping[str, Any]) -> Run:

@@ -2,10 +2,12 @@
 
     python benchmarks/record_landscape.py machine SPACE.toml OUT.json --size 4032 --small 1408
     python benchmarks/record_landscape.py hosts SPACE.toml OUT.json --size 1600 --small 640     # needs root
+    python benchmarks/record_landscape.py hosts SPACE.toml OUT.json --size 2000 --small 704 --again 0.2
     python benchmarks/record_landscape.py simulated SPACE.toml OUT.json --cluster kronos --small 4096
 
 Rounds go through all points in an order of their own, so that a drift of the machine hits all alike. A round that is
-done is written, so that a long recording may be stopped.
+done is written, so that a long recording may be stopped. With --again the rounds add to what OUT.json holds, for those
+configurations whose rate is not further below the best than this part: there it matters what is noise.
 """
 
 import argparse
@@ -54,6 +56,15 @@ class Recording:
     probes: Mapping[str, Mapping[str, float]]
     full: dict[str, list[Run]] = field(default_factory=dict)
     small: dict[str, list[Run]] = field(default_factory=dict)
+    chosen: frozenset[str] | None = None
+
+    def add_to(self, landscape: Landscape, below: float) -> None:
+        """Go on with a recording, where the rate is at most this part below the best."""
+        places = {self.space.key(place.params): place for place in landscape.places}
+        self.full = {key: list(place.full) for key, place in places.items()}
+        self.small = {key: list(place.small) for key, place in places.items()}
+        best = max(place.gflops or 0.0 for place in places.values())
+        self.chosen = frozenset(key for key, place in places.items() if (place.gflops or 0.0) >= best * (1 - below))
 
     def points(self) -> dict[str, Point]:
         """The points HPL can tell apart, by key."""
@@ -88,7 +99,7 @@ def record_real(recording: Recording, workshop: Workshop, rounds: int, out: Path
     stop = StopRequest()
     with tempfile.TemporaryDirectory(prefix="hpltune-landscape-") as folder:
         for turn in range(rounds):
-            keys = list(points)
+            keys = [key for key in points if recording.chosen is None or key in recording.chosen]
             chance.shuffle(keys)
             for number, key in enumerate(keys):
                 for runs, small in ((recording.full, False), (recording.small, True)):
@@ -143,6 +154,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cluster", default="kronos", help="virtual cluster to simulate: a name or a file")
     parser.add_argument("--rate", default="100mbit", help="line rate of the hosts' network, as tc writes it")
+    parser.add_argument("--again", type=float, default=None, metavar="PART", help="what is so near the best, again")
     parser.add_argument("--description", default="")
     asked = parser.parse_args(arguments)
     text = asked.space.read_text(encoding="utf-8")
@@ -163,7 +175,10 @@ def main(arguments: Sequence[str]) -> int:
             workshop = lab_workshop(workshop, lab)
         site_machine = workshop.site.machine(all_blas=True, N=asked.size)
         probes = {blas: {probe.kernel: probe.gflops for probe in found} for blas, found in workshop.site.probes.items()}
-        record_real(recording(site_machine, probes), workshop, asked.rounds, asked.out)
+        real = recording(site_machine, probes)
+        if asked.again is not None:
+            real.add_to(Landscape.read(asked.out), asked.again)
+        record_real(real, workshop, asked.rounds, asked.out)
     return 0
 
 

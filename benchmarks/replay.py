@@ -11,14 +11,17 @@ from statistics import median
 from landscapes_file import Landscape, Place, Run
 
 from hpl.flops import flop_count, fraction_done
+from search_spaces.dimension import Scalar
 from search_spaces.space import SearchSpace
 from tuner.engines.base import Engine, Outcome
 from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
 from tuner.engines.registry import make_engine
 from tuner.engines.surrogate.physics import Probes
+from tuner.warm_start import Advice, advise
 
 NOISE = 0.005
 """Standard deviation of a simulated run, drawn anew for each: 0.3 to 0.4 % on good clusters (Dahu)."""
+AFTER_SIMULATION = " after simulation"
 LAUNCH_S = 2.0
 """What a launch takes where the recording is of a simulator, which starts at once."""
 
@@ -66,6 +69,12 @@ class Board:
         self.ladder: Sequence[Rung] = (
             Rung(Fidelity.SMALL, part), Rung(Fidelity.PREFIX, 0.1), Rung(Fidelity.PREFIX, 0.3), FULL
         )  # fmt: skip
+
+    @cached_property
+    def prediction(self) -> Advice:
+        """What a model predicts, best first."""
+        told = [(dict(place.params), place.predicted_gflops) for place in self.places.values()]
+        return Advice(tuple(sorted(told, key=lambda one: -(one[1] or 0.0))), "")
 
     @property
     def grid_s(self) -> float:
@@ -121,18 +130,24 @@ def play(board: Board, name: str, seed: int, *, most_s: float, most_trials: int,
     """One game, until the engine has nothing to ask, the time is used up or the optimum is found.
 
     Args:
+        name: of an engine; with AFTER_SIMULATION it is told the model's predictions before, and what calibrating the
+            model took is charged.
         most_s: machine-seconds, `most_trials` runs.
         batches: the engine may put several runs into one launch.
     """
     played = Played(name, board.landscape.name, seed)
     chance = random.Random(f"{board.landscape.name} {seed}")
     probes = Probes(board.landscape.probes)
-    engine: Engine = make_engine(name, board.space, seed, {"probes": probes})
+    engine: Engine = make_engine(name.removesuffix(AFTER_SIMULATION), board.space, seed, {"probes": probes})
+    first: list[dict[str, Scalar]] = []
     spent_s = 0.0
+    if name.endswith(AFTER_SIMULATION):
+        first, spent_s = advise(engine, [board.prediction]), board.landscape.calibrated_s
     while sum(played.runs.values()) < most_trials and spent_s < most_s:
         began = time.perf_counter()
-        question = engine.choose(board.ladder)
-        also = engine.companions(question, most_trials) if question and batches else []
+        start = engine.first_unseen(first)
+        question = Question(start) if start else engine.choose(board.ladder)
+        also = engine.companions(question, most_trials) if question and batches and not start else []
         played.asks_s.append(time.perf_counter() - began)
         if question is None:
             break

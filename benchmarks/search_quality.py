@@ -17,7 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from landscapes_file import Landscape, LandscapeError
-from replay import Board, Played, play
+from replay import AFTER_SIMULATION, Board, Played, play
 
 from tuner.engines.registry import ENGINES, check_engine
 from tuner.errors import TunerError
@@ -115,9 +115,10 @@ def main(arguments: Sequence[str]) -> int:
     with ProcessPoolExecutor(asked.jobs) as pool:
         for path in asked.landscapes or sorted(SHIPPED.glob("*.json")):
             board = Board(Landscape.read(path))
+            predicted = board.landscape.calibrated_s > 0
             waiting = [
                 pool.submit(_game, path, engine, seed, not asked.one_a_launch)
-                for engine in engines
+                for engine in (*engines, *([f"hpl{AFTER_SIMULATION}"] if predicted and "hpl" in engines else []))
                 for seed in range(asked.seeds)
             ]
             page = f"{title(board)}\n\n{table(board, [one.result() for one in waiting])}\n"

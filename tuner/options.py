@@ -30,7 +30,7 @@ class TuneOptions:
         real_cluster: the cluster to run on, as its file says; None for this machine.
         cluster: the virtual cluster to simulate, as its file says; None for this machine.
         jobs: simulations at a time, None for one a core; `limit_s` real seconds after which one is ended.
-        from_simulation: study on a virtual cluster whose best configurations are tried first.
+        from_simulation: study on a virtual cluster: its best are tried first, its rates teach the engine.
         warm_start: studies, outputs of HPL and HPL.dat files that say what is known already.
     """
 

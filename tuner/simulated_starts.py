@@ -1,4 +1,4 @@
-"""What a simulation found, as points of a real study's space."""
+"""What a simulation found, as points of a real study's space, and as rates that teach its engine."""
 
 from collections.abc import Sequence
 
@@ -8,6 +8,7 @@ from search_spaces.dimension import Scalar
 from search_spaces.space import SearchSpace
 
 from .errors import TunerError
+from .warm_start import Known, Source
 
 COUNT = 5
 """Configurations taken over: simulations rank well, so the real best is among the first few."""
@@ -36,11 +37,22 @@ def simulated_best(store: Store, name: str, space: SearchSpace) -> list[dict[str
     Raises:
         TunerError, ResultsError: as `simulated_ranking`.
     """
-    ranking = simulated_ranking(store, name)
     known = space.complete(space.point(0))
-    found = []
-    for entry in ranking[:COUNT]:
-        own = {key: value for key, value in entry.params.items() if key in space.parameters and key not in HERE}
-        here = {key: known[key] for key in HERE if key in space.parameters and key in known}
-        found.append(dict(space.nearest({**here, **own})))
-    return found
+    here = {key: known[key] for key in HERE if key in space.parameters and key in known}
+    ranking = simulated_ranking(store, name)[:COUNT]
+    return [dict(space.nearest({**here, **_elsewhere(entry, space)})) for entry in ranking]
+
+
+def simulated_source(store: Store, name: str, space: SearchSpace) -> Source:
+    """All that a simulated study measured, without what belongs to this machine.
+
+    Raises:
+        TunerError, ResultsError: as `simulated_ranking`.
+    """
+    ranking = simulated_ranking(store, name)
+    known = tuple(Known(_elsewhere(entry, space), entry.median_gflops) for entry in ranking)
+    return Source(f"the simulation {name}", known)
+
+
+def _elsewhere(entry: Ranked, space: SearchSpace) -> dict[str, Scalar]:
+    return {key: value for key, value in entry.params.items() if key in space.parameters and key not in HERE}

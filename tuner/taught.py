@@ -1,6 +1,7 @@
 """An engine is taught what is known: by probes, from elsewhere, and from earlier sittings of its study."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from hpl.witness import parse_panels
 from results.record import Kind, TrialRecord
@@ -9,11 +10,12 @@ from search_spaces.dimension import Point
 from .engines.base import Engine
 from .engines.fidelity import Question
 from .engines.surrogate.physics import Probes
+from .errors import TunerError
 from .events import Notice
 from .ladder import outcome_of, rung_of
 from .loop import SEARCHED, Loop, retell
 from .options import TuneOptions
-from .simulated_starts import simulated_best
+from .simulated_starts import simulated_best, simulated_source
 from .site import Site
 from .warm_start import advice, advise, read_source
 
@@ -32,9 +34,12 @@ def tell_known(options: TuneOptions, loop: Loop, engine: Engine) -> Sequence[Poi
     Raises:
         TunerError: nothing of a source is of use here.
     """
-    simulated = options.from_simulation
-    first = simulated_best(loop.store, simulated, loop.space) if simulated else []
     found = [advice(read_source(loop.store, name), loop.space) for name in options.warm_start]
+    first: Sequence[Point] = []
+    if options.from_simulation:
+        first = simulated_best(loop.store, options.from_simulation, loop.space)
+        with suppress(TunerError):
+            found.append(advice(simulated_source(loop.store, options.from_simulation, loop.space), loop.space))
     for one in found:
         loop.listener(Notice(one.sentence))
     return [*first, *advise(engine, found)]

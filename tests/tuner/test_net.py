@@ -205,8 +205,8 @@ def test_ctrl_c_puts_everything_back(lab: HostsLab, home: Path) -> None:
     )
     deadline = time.monotonic() + 30
     while mtus(lab) != [3000, 3000] and time.monotonic() < deadline:
-        time.sleep(0.2)
-    time.sleep(2.0)
+        time.sleep(0.1)
+    time.sleep(0.3)
     asked.send_signal(signal.SIGINT)
     assert asked.wait(timeout=60) == 130
     assert mtus(lab) == [1500, 1500]

@@ -69,7 +69,11 @@ def tune(
     limit: Limit = None,
     from_simulation: Annotated[
         str | None,
-        typer.Option(metavar="STUDY", autocompletion=complete_study, help="Try the best of a simulated study first."),
+        typer.Option(
+            metavar="STUDY",
+            autocompletion=complete_study,
+            help="Try the best of a simulated study first; its rates teach the engine.",
+        ),
     ] = None,
     warm_start: Annotated[
         list[str] | None,

@@ -1,0 +1,68 @@
+"""Adds to a landscape of the four hosts what the model predicts of each configuration, and what calibrating it took.
+
+    python benchmarks/predict_landscape.py benchmarks/landscapes/four-hosts.json        # needs root
+
+The model knows the hosts' routines and messages, as `hpltune calibrate` times them, and no HPL run.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+
+from hosts_lab import Lab, lab_cluster, lab_workshop
+from landscapes_file import Landscape
+from scipy.stats import spearmanr
+
+from tuner.options import TuneOptions
+from tuner.places import Places
+from tuner.stopping import StopRequest
+from tuner.virtual.batch import Wish, simulate
+from tuner.virtual.calibrate import cluster_of, measure
+from tuner.virtual.session import cores_here
+from tuner.virtual.site import VirtualSite
+from tuner.workshop import Workshop
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("landscape", type=Path)
+    parser.add_argument("--rate", default="100mbit", help="line rate of the hosts' network, as tc writes it")
+    asked = parser.parse_args(arguments)
+    landscape = Landscape.read(asked.landscape)
+    space = landscape.search_space()
+    points = [space.complete(place.params) for place in landscape.places]
+    kernels = {str(point["blas"]): str(point["kernel"]) for point in points}
+    stop, places = StopRequest(), Places.of_user()
+    with Lab(asked.rate) as lab:
+        workshop = lab_workshop(Workshop.open(TuneOptions(blas_only=tuple(kernels)), places, lambda _: None), lab)
+        began_s = time.perf_counter()
+        figures = measure(workshop, kernels, [], 1, lambda _: None, stop).figures
+        calibrated_s = time.perf_counter() - began_s
+    site = VirtualSite.open(lab_cluster(cluster_of(workshop, figures, "four hosts")), places, None, None)
+    wishes = [Wish({**{name: value for name, value in point.items() if name != "binding"}, "kernel": "auto"})
+              for point in points]  # fmt: skip
+    began_s = time.perf_counter()
+    found = simulate(site, wishes, slots=cores_here(), limit_s=600.0, stop=stop)
+    simulated_s = time.perf_counter() - began_s
+    told = tuple(
+        replace(place, predicted_gflops=one.gflops) for place, one in zip(landscape.places, found, strict=True)
+    )
+    replace(landscape, places=told, calibrated_s=round(calibrated_s, 1)).save(asked.landscape)
+    both = [(place.gflops, place.predicted_gflops) for place in told if place.gflops and place.predicted_gflops]
+    best = max(real for real, _ in both)
+    chosen, _ = max(both, key=lambda pair: pair[1])
+    errors = [abs(predicted / real - 1) for real, predicted in both]
+    print(f"calibrated in {calibrated_s:.0f} s, {len(points)} configurations simulated in {simulated_s:.0f} s")
+    order = spearmanr([real for real, _ in both], [predicted for _, predicted in both]).statistic
+    print(f"rank correlation {order:.3f}, the simulated winner reaches "
+          f"{chosen / best:.1%} of the real winner's rate, error {median(errors):.1%} in the median, "
+          f"{max(errors):.1%} at most")  # fmt: skip
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
