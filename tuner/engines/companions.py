@@ -10,6 +10,8 @@ from hpl.params import HplParams
 from search_spaces.dimension import Point, Scalar
 from search_spaces.space import SearchSpace
 
+from .fidelity import Rung
+
 LISTS = ("N", "NB", "grid", "PFACT", "NBMIN", "NDIV", "RFACT", "BCAST", "DEPTH")
 """Parameters that have a list in HPL.dat."""
 STARTING = 0.5
@@ -66,6 +68,17 @@ def gathered(
         if found is None or found[0] < least or found[0] <= 0:
             return batch[1:]
         batch += found[1]
+
+
+def alone_seconds(rests: Sequence[tuple[Rung, float | None]], rung: Rung) -> float:
+    """Seconds of a launch of one run beside HPL's own time: the median on a rung, or on all where it has none yet.
+
+    Args:
+        rests: of each run that had a launch to itself its rung and those seconds, None where they are not known.
+    """
+    known = [(one, rest_s) for one, rest_s in rests if rest_s is not None]
+    chosen = [rest_s for one, rest_s in known if one == rung] or [rest_s for _, rest_s in known]
+    return max(0.0, float(np.median(chosen))) if chosen else 0.0
 
 
 def shared_seconds(rests: Sequence[tuple[int, float, float]], size: float) -> tuple[float, float]:

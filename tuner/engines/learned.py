@@ -13,7 +13,7 @@ from search_spaces.dimension import Point, Scalar
 from search_spaces.space import SearchSpace
 
 from .base import GIVEN_UP, Engine, Outcome
-from .companions import Group, gathered, shared_seconds
+from .companions import Group, alone_seconds, gathered, shared_seconds
 from .fidelity import FULL, Fidelity, Ladder, Question, Rung
 from .starts import starts
 from .surrogate.axes import Codes
@@ -35,8 +35,12 @@ VERIFY = 1.0
 """Full runs' worth of cheap runs after which the best so far is measured in full."""
 WORTHLESS = 1e-4
 """Gain in the logarithm of the rate that any further run is expected to bring, below which the search ends."""
+DOUBT = 2.0
+"""How many times as unsure as it says the model is taken to be before it ends the search; it was seen four sd off."""
 MOST_REPEATS = 5
 """Full runs of one configuration during a search, where repeating it tells more than trying another."""
+REPEAT = 0.4
+"""What a repeat tells counts by this part: it makes the best rate surer, but something new may beat it."""
 GROWTH = 1.12
 """The scales are fitted anew when the runs have grown by this factor."""
 AROUND = 6
@@ -209,13 +213,9 @@ class Learned(Engine):
     def _decide(self, ladder: Ladder) -> Question | None:
         pool = self._pool
         rungs = sorted({*ladder, FULL}, key=lambda rung: rung.operations)
-        while self._started < FIRST and len(self._runs) < FIRST:
-            start = self.first_unseen(self._starts)
-            self._started += 1
-            if start is not None:
-                place = pool.place(self.key(start), start)
-                if (place, rungs[0]) not in self._taken:
-                    return Question(start, rungs[0])
+        start = self._start(rungs[0])
+        if start is not None:
+            return start
         if not self._runs:
             return self._any(rungs[-1])
         belief = self._belief(rungs)
@@ -232,7 +232,8 @@ class Learned(Engine):
         rates = np.exp(np.clip(mean + self.level, -LARGEST_LOG, LARGEST_LOG))
         full_s = np.array([flop_count(int(N)) for N in pool.sizes]) / (rates * 1e9)
         hoped = self._hoped(mean, sd) * full_left * runs_at_all
-        if len(rungs) > 1 and float(hoped.max()) < WORTHLESS:
+        doubted = self._hoped(mean, DOUBT * sd) * full_left * runs_at_all
+        if len(rungs) > 1 and float(doubted.max()) < WORTHLESS:
             return None
         self._weighed = (belief, best)
         if len(rungs) > 1 and self._to_verify():
@@ -245,10 +246,21 @@ class Learned(Engine):
             shared = process.shared(codes, physics, self._pool.centred(rung.size), kinds.index(rung))
             told = gain(mean, sd, shared, best) * runs_at_all / (self._rest_s(rung) + rung.operations * full_s)
             told[~left] = -1.0
+            if rung == FULL:
+                told[self._repeatable()] *= REPEAT
             place = int(np.argmax(told))
             worth.append((float(told[place]), place, rung))
         _, place, rung = max(worth, key=lambda entry: entry[0])
         return Question(dict(pool.points[place]), rung)
+
+    def _start(self, rung: Rung) -> Question | None:
+        """One of the points that experience suggests, on the cheapest rung, while next to nothing is known."""
+        while self._started < FIRST and len(self._runs) < FIRST:
+            start = self.first_unseen(self._starts)
+            self._started += 1
+            if start is not None and (self._pool.place(self.key(start), start), rung) not in self._taken:
+                return Question(start, rung)
+        return None
 
     def _to_verify(self) -> bool:
         """Whether so much was spent on cheap runs, those under way included, that a full one must follow."""
@@ -354,9 +366,7 @@ class Learned(Engine):
 
     def _rest_s(self, rung: Rung) -> float:
         """Seconds of a launch beside HPL's own time."""
-        known = [(run.rung, run.rest_s) for run in self._runs if run.rest_s is not None and run.sharing == 1]
-        rests = [rest_s for one, rest_s in known if one == rung] or [rest_s for _, rest_s in known]
-        return max(0.0, float(np.median(rests))) if rests else 0.0
+        return alone_seconds([(run.rung, run.rest_s) for run in self._runs if run.sharing == 1], rung)
 
     def _widened(self, process: Process) -> bool:
         """Where the pool is a sample, take in the neighbours of what looks best; whether there were new ones."""

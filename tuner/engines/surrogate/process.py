@@ -87,6 +87,7 @@ class Process:
         self.runs, self.scales, self._correlations, self._prior = runs, scales, correlations, prior
         full = runs.rung == 0
         self._level = float(np.mean(runs.log_rate[full] if full.any() else runs.log_rate)) if level is None else level
+        self._asked: tuple[Codes, Matrix] | None = None
         self._relevance = scales.amplitude / (scales.amplitude + HALF_RELEVANT)
         self._root = _root(self._steady + self._effects(scales)[0] + np.diag(scales.noise[runs.rung] ** 2))
         self._weights = cho_solve((self._root, True), runs.log_rate - self._level)
@@ -175,7 +176,7 @@ class Process:
     def _towards(self, codes: Codes, at_rung: Vector, rung: int) -> tuple[Matrix, Vector]:
         """Prior covariance of each run with f_r at each configuration, shape (runs, points), and f_r's variance."""
         runs, scales = self.runs, self.scales
-        among = self._among(runs.codes, codes)
+        among = self._among_runs(codes)
         here = (runs.rung == rung)[:, None]
         extra = np.concatenate([[0.0], scales.apart**2])[rung]
         offset = OFFSET_SD**2 if rung else 0.0
@@ -201,6 +202,12 @@ class Process:
         ]
         additive, _, _ = _additive(self.scales, alike, (len(ones), len(others)))
         return additive + self.scales.rest**2 * self._together(alike, (len(ones), len(others)))
+
+    def _among_runs(self, codes: Codes) -> Matrix:
+        """As `_among` between the runs and configurations; remembered for those asked last, as each rung asks again."""
+        if self._asked is None or self._asked[0] is not codes:
+            self._asked = (codes, self._among(self.runs.codes, codes))
+        return self._asked[1]
 
     def _together(self, alike: Sequence[Matrix], shape: tuple[int, int]) -> Matrix:
         """Correlation of what no pair explains: high only where all axes that matter are alike."""
