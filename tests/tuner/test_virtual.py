@@ -335,7 +335,7 @@ def test_a_real_study_can_start_from_a_simulated_one(hpltune: Run, home: Path) -
     best = json.loads(hpltune("best", "--study", "sim", "--json").stdout)["ranking"][0]["params"]
     real = hpltune("tune", *small, "--from-simulation", "sim", "--confirm", "0", "--study", "real")
     assert real.returncode == 0, real.stderr
-    assert "Warm start from the simulation sim: all configurations are in this space." in real.stderr
+    assert "Warm start from the simulation sim: all configurations are in this space." in real.stdout
     first = next(trial for trial in json.loads(hpltune("show", "real", "--json").stdout) if trial["kind"] == "search")
     assert (first["params"]["NB"], first["params"]["DEPTH"]) == (best["NB"], best["DEPTH"])
     refused = hpltune("tune", "--from-simulation", "real")
