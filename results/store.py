@@ -192,13 +192,13 @@ class Store:
             return self._begin(connection, record)
 
     def begin_first(self, record: TrialRecord, known: AbstractSet[int]) -> int | None:
-        """As `begin`, but not where another process began the same kind of run of the same configuration.
+        """As `begin`, but not where another process was the first to begin this kind of run of the configuration.
 
         Args:
-            known: numbers of the trials this process has heard of, which it may repeat.
+            known: numbers of the trials this process has heard of; what is among them it repeats on purpose.
 
         Returns:
-            None where there is such a trial beyond the known ones; then nothing is stored.
+            None where there is such a trial and none of them is known; then nothing is stored.
 
         Raises:
             StudyBusyError, ResultsError: as `begin`.
@@ -206,8 +206,8 @@ class Store:
         alike = (TRIALS.c.study == record.study) & (TRIALS.c.key == record.key) & (TRIALS.c.kind == record.kind.value)
         with self._database.writing() as connection:
             self._take(connection, record.study)
-            stored = connection.execute(select(TRIALS.c.number).where(alike)).scalars()
-            return self._begin(connection, record) if known >= set(stored) else None
+            stored = set(connection.execute(select(TRIALS.c.number).where(alike)).scalars())
+            return None if stored and known.isdisjoint(stored) else self._begin(connection, record)
 
     def _begin(self, connection: Connection, record: TrialRecord) -> int:
         self._take(connection, record.study)

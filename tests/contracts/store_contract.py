@@ -110,6 +110,7 @@ class StoreContract:
         assert ready.begin_first(begun(), {1}) == 2, "what is known may be repeated"
         assert ready.begin_first(replace(begun(), key="other"), {1, 2}) == 3
         assert ready.begin_first(begun(kind=Kind.SMALL), {1, 2, 3}) == 4, "another kind of run is another trial"
+        assert ready.begin_first(begun(), {1}) == 5, "an anchor is repeated though another process repeats it too"
 
     def test_a_begun_trial_is_stored_as_running_with_its_params(self, ready: Store) -> None:
         number = ready.begin(begun(kind=Kind.BASELINE))
