@@ -83,7 +83,7 @@ class Allocation:
         self._given = 0
         self._doubted = self._sure = False
         self._stopped_s = 0.0
-        self._failed = ""
+        self._failed: tuple[str, ...] = ()
         self.over = False
 
     def add(self, trial: Trial) -> None:
@@ -148,8 +148,8 @@ class Allocation:
         if seen is None:
             self._end(JobState.FAILED, f"Slurm does not know job {self.number} any more")
         elif ended(seen.state):
-            self._failed = self._failed_node(seen, before)
-            self._end(*outcome(seen, self._failed))
+            self._failed = self._failed_nodes(seen, before)
+            self._end(*outcome(seen, ", ".join(self._failed)))
         elif self._verdict is not None:
             self._tell()
         elif waits(seen.state):
@@ -264,10 +264,9 @@ class Allocation:
             state, sentence = self._verdict
         elif mine:
             sentence = f"{sentence}{self._last_words()}"
-        lost = (self._failed,) if self._failed else ()
         for left in self._waiting:
             _finish(left, state, sentence)
-            left.status = replace(left.status, lost_nodes=lost)
+            left.status = replace(left.status, lost_nodes=self._failed)
         self._waiting.clear()
 
     def _last_words(self) -> str:
@@ -276,18 +275,18 @@ class Allocation:
             return f": {lines[-1]}"
         return "" if (self.spool.folder / "begun").exists() else f": do its nodes see {self.spool.folder}?"
 
-    def _failed_node(self, seen: Queued, before: Queued | None) -> str:
-        """The node that failed: as srun named it, or what is out of service; "" where none is known."""
+    def _failed_nodes(self, seen: Queued, before: Queued | None) -> tuple[str, ...]:
+        """The nodes that failed: as srun named it, or what is out of service; none where none is known."""
         if seen.state not in {"NODE_FAIL", "BOOT_FAIL", "RECONFIG_FAIL"}:
-            return ""
+            return ()
         stderr = RunPaths(self._current.job.directory).read_stderr() if self._current else ""
         match = _FAILED_NODE.search(self.spool.said() + stderr)
         if match:
-            return match[1]
+            return (match[1],)
         try:
             return out_of_service(client.nodes_of(nodes=seen.nodes or (before.nodes if before else "") or None))
         except RunnerError:
-            return ""
+            return ()
 
 
 def _at_limit(trial: Trial) -> str:

@@ -105,7 +105,6 @@ def parse_partitions(text: str) -> tuple[Partition, ...]:
     return tuple(found.values())
 
 
-def out_of_service(nodes: Sequence[NodeFacts]) -> str:
-    """Nodes that cannot run jobs, with the reasons Slurm has, for a sentence; "" where all can."""
-    down = [node for node in nodes if not node.usable]
-    return ", ".join(f"{node.name} ({node.reason or node.state})" for node in down)
+def out_of_service(nodes: Sequence[NodeFacts]) -> tuple[str, ...]:
+    """The names of nodes that cannot run jobs."""
+    return tuple(node.name for node in nodes if not node.usable)

@@ -152,6 +152,7 @@ def test_a_node_that_goes_down_in_the_middle_is_named_and_the_next_trial_gets_ne
         lab.ask("scontrol", "update", "nodename=n2", "state=idle")
     assert status.state is JobState.FAILED
     assert "node n2 failed" in status.message
+    assert status.lost_nodes == ("n2",)
     assert not running(tmp_path / "a/program")
     lab.wait_for_nodes()
     assert wait(runner, runner.submit(program(tmp_path / "b", "exit 0"))).state is JobState.COMPLETED

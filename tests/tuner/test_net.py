@@ -199,14 +199,13 @@ def test_this_machine_is_shown_without_hosts(hpltune: Run) -> None:
 
 
 def test_ctrl_c_puts_everything_back(lab: HostsLab, home: Path) -> None:
-    argv = ["probe", "--hosts", "h1,h2", "--with", "mtu=3000", "--ssh", " ".join(lab.ssh)]
+    argv = ["probe", "--hosts", "h1,h2", "--with", "mtu=3000,2900,2800,2700", "--ssh", " ".join(lab.ssh)]
     asked = subprocess.Popen(
         [*lab.enter("h1"), str(HPLTUNE), "net", *argv], stderr=subprocess.PIPE, text=True, cwd=home
     )
     deadline = time.monotonic() + 30
-    while mtus(lab) != [3000, 3000] and time.monotonic() < deadline:
+    while 1500 in mtus(lab) and time.monotonic() < deadline:
         time.sleep(0.1)
-    time.sleep(0.3)
     asked.send_signal(signal.SIGINT)
     assert asked.wait(timeout=60) == 130
     assert mtus(lab) == [1500, 1500]
