@@ -1,8 +1,12 @@
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from postgresql_server import Server, running_server
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""What a shell starts in its background ignores Ctrl-C, and every program that the tests start would inherit that."""
 
 
 @pytest.fixture(scope="session")
