@@ -31,25 +31,15 @@ def simulated_ranking(store: Store, name: str) -> Sequence[Ranked]:
     return ranking
 
 
-def simulated_best(store: Store, name: str, space: SearchSpace) -> list[dict[str, Scalar]]:
-    """The best configurations of a simulated study, each moved to the nearest legal point of this space.
-
-    Raises:
-        TunerError, ResultsError: as `simulated_ranking`.
-    """
+def simulated_best(ranking: Sequence[Ranked], space: SearchSpace) -> list[dict[str, Scalar]]:
+    """The best configurations of a simulated study, each moved to the nearest legal point of this space."""
     known = space.complete(space.point(0))
     here = {key: known[key] for key in HERE if key in space.parameters and key in known}
-    ranking = simulated_ranking(store, name)[:COUNT]
-    return [dict(space.nearest({**here, **_elsewhere(entry, space)})) for entry in ranking]
+    return [dict(space.nearest({**here, **_elsewhere(entry, space)})) for entry in ranking[:COUNT]]
 
 
-def simulated_source(store: Store, name: str, space: SearchSpace) -> Source:
-    """All that a simulated study measured, without what belongs to this machine.
-
-    Raises:
-        TunerError, ResultsError: as `simulated_ranking`.
-    """
-    ranking = simulated_ranking(store, name)
+def simulated_source(ranking: Sequence[Ranked], name: str, space: SearchSpace) -> Source:
+    """All that a simulated study measured, without what belongs to this machine."""
     known = tuple(Known(_elsewhere(entry, space), entry.median_gflops) for entry in ranking)
     return Source(f"the simulation {name}", known)
 

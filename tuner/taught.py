@@ -15,7 +15,7 @@ from .events import Notice
 from .ladder import outcome_of, rung_of
 from .loop import SEARCHED, Loop, retell
 from .options import TuneOptions
-from .simulated_starts import simulated_best, simulated_source
+from .simulated_starts import simulated_best, simulated_ranking, simulated_source
 from .site import Site
 from .warm_start import advice, advise, read_source
 
@@ -37,9 +37,10 @@ def tell_known(options: TuneOptions, loop: Loop, engine: Engine) -> Sequence[Poi
     found = [advice(read_source(loop.store, name), loop.space) for name in options.warm_start]
     first: Sequence[Point] = []
     if options.from_simulation:
-        first = simulated_best(loop.store, options.from_simulation, loop.space)
+        ranking = simulated_ranking(loop.store, options.from_simulation)
+        first = simulated_best(ranking, loop.space)
         with suppress(TunerError):
-            found.append(advice(simulated_source(loop.store, options.from_simulation, loop.space), loop.space))
+            found.append(advice(simulated_source(ranking, options.from_simulation, loop.space), loop.space))
     for one in found:
         loop.listener(Notice(one.sentence))
     return [*first, *advise(engine, found)]

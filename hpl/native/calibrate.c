@@ -76,6 +76,12 @@ static void exchange(Shape *s)
     HPL_dlaswp00N(s->m, s->n, fresh(s), LD, below);
 }
 
+static void tell(const char *what, int m, int n, int k, double time_s)
+{
+    if (rank == 0)
+        printf("{\"what\": \"%s\", \"m\": %d, \"n\": %d, \"k\": %d, \"time_s\": %.9g}\n", what, m, n, k, time_s);
+}
+
 static void report(const char *what, Work *work, int m, int n, int k)
 {
     double spent_s = 0, first_s, mean_s;
@@ -93,8 +99,7 @@ static void report(const char *what, Work *work, int m, int n, int k)
     } while (++count < LEAST || (first_s < BUDGET_S && count < MOST));
     spent_s /= count;
     MPI_Reduce(&spent_s, &mean_s, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-    if (rank == 0)
-        printf("{\"what\": \"%s\", \"m\": %d, \"n\": %d, \"k\": %d, \"time_s\": %.9g}\n", what, m, n, k, mean_s / ranks);
+    tell(what, m, n, k, mean_s / ranks);
 }
 
 /* Seconds of a message one way, known to all ranks. */
@@ -117,15 +122,8 @@ static double pingpong(int bytes)
     }
     one_way_s = 0.5 * (MPI_Wtime() - began_s) / turns;
     MPI_Bcast(&one_way_s, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    if (rank == 0)
-        printf("{\"what\": \"message\", \"m\": %d, \"n\": 0, \"k\": 0, \"time_s\": %.9g}\n", bytes, one_way_s);
+    tell("message", bytes, 0, 0, one_way_s);
     return one_way_s;
-}
-
-static void tell(const char *what, int m, int n, double time_s)
-{
-    if (rank == 0)
-        printf("{\"what\": \"%s\", \"m\": %d, \"n\": %d, \"k\": 0, \"time_s\": %.9g}\n", what, m, n, time_s);
 }
 
 /* A long message to a rank that waits for it: how long its sender is held, and how long it takes. */
@@ -146,8 +144,8 @@ static void held(void)
             MPI_Send(&done, 1, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
         }
     }
-    tell("held", LONG, 0, held_s / TURNS);
-    tell("through", LONG, 0, whole_s / TURNS);
+    tell("held", LONG, 0, 0, held_s / TURNS);
+    tell("through", LONG, 0, 0, whole_s / TURNS);
 }
 
 /* The first rank has just sent a message of so many bytes to the last, and receives one from the second. */
@@ -167,7 +165,7 @@ static void answered(int sent)
         } else if (rank == 1)
             MPI_Ssend(A, MIDDLE, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
     }
-    tell("answered", MIDDLE, sent, time_s / TURNS);
+    tell("answered", MIDDLE, sent, 0, time_s / TURNS);
 }
 
 static void messages(void)

@@ -165,14 +165,14 @@ class Learned(Engine):
     def expect(self, question: Question) -> None:
         """Hear that somebody else runs this now; it is reckoned with as one's own runs under way are."""
         point = self._own(question.params)
-        if self.space.why_not(point) is None and not self._awaited(point, question.rung):
+        if self.space.why_not(point) is not None:
+            return
+        if (self._pool.places.get(self.key(point)), question.rung) not in self._waiting:
             self._take(Question(point, question.rung))
 
-    def _awaited(self, point: Point, rung: Rung) -> bool:
-        return (self._pool.places.get(self.key(point)), rung) in self._waiting
-
     def _take(self, question: Question) -> None:
-        place = self._pool.place(key := self.key(question.params), question.params)
+        key = self.key(question.params)
+        place = self._pool.place(key, question.params)
         self._taken.add((place, question.rung))
         self._waiting.append((place, question.rung))
         if question.rung == FULL:
@@ -237,16 +237,16 @@ class Learned(Engine):
         self._weighed = (belief, best)
         if len(rungs) > 1 and self._to_verify():
             return Question(dict(pool.points[int(np.argmax(hoped))]), FULL)
-        worth: list[tuple[float, int, Rung]] = []
+        repeats, worth = self._repeatable(), list[tuple[float, int, Rung]]()
         for rung in rungs:
-            left = (self._left(rung) & full_left) | (self._repeatable() if rung == FULL and len(rungs) > 1 else False)
+            left = (self._left(rung) & full_left) | (repeats if rung == FULL and len(rungs) > 1 else False)
             if not left.any():
                 continue
             shared = process.shared(codes, physics, self._pool.centred(rung.size), kinds.index(rung))
             told = gain(mean, sd, shared, best) * runs_at_all / (self._rest_s(rung) + rung.operations * full_s)
             told[~left] = -1.0
             if rung == FULL:
-                told[self._repeatable()] *= REPEAT
+                told[repeats] *= REPEAT
             place = int(np.argmax(told))
             worth.append((float(told[place]), place, rung))
         _, place, rung = max(worth, key=lambda entry: entry[0])
