@@ -191,14 +191,17 @@ class Store:
         with self._database.writing() as connection:
             return self._begin(connection, record)
 
-    def begin_first(self, record: TrialRecord, known: AbstractSet[int]) -> int | None:
+    def begin_first(
+        self, record: TrialRecord, known: AbstractSet[int], kinds: Collection[Kind] = (), most: int | None = None
+    ) -> int | None:
         """As `begin`, but not where another process was the first to begin this kind of run of the configuration.
 
         Args:
             known: numbers of the trials this process has heard of; what is among them it repeats on purpose.
+            kinds: kinds of trials of which there may be `most`, cancelled ones and repeats aside; None for any number.
 
         Returns:
-            None where there is such a trial and none of them is known; then nothing is stored.
+            None, and nothing is stored, where such a trial is there and none of them known, or no room for a new one.
 
         Raises:
             StudyBusyError, ResultsError: as `begin`.
@@ -207,7 +210,17 @@ class Store:
         with self._database.writing() as connection:
             self._take(connection, record.study)
             stored = set(connection.execute(select(TRIALS.c.number).where(alike)).scalars())
-            return None if stored and known.isdisjoint(stored) else self._begin(connection, record)
+            if stored:
+                refused = known.isdisjoint(stored)
+            else:
+                refused = most is not None and self._counted(connection, record.study, kinds) >= most
+            return None if refused else self._begin(connection, record)
+
+    @staticmethod
+    def _counted(connection: Connection, study: str, kinds: Collection[Kind]) -> int:
+        ours = (TRIALS.c.study == study) & TRIALS.c.kind.in_([kind.value for kind in kinds])
+        kept = TRIALS.c.state != TrialState.CANCELLED.value
+        return connection.execute(select(func.count()).select_from(TRIALS).where(ours & kept)).scalar_one()
 
     def _begin(self, connection: Connection, record: TrialRecord) -> int:
         self._take(connection, record.study)

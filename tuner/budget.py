@@ -105,14 +105,15 @@ class Meter:
         remaining_s = self.remaining_s()
         return remaining_s is not None and remaining_s < full_s * (reserved_runs + 1.0)
 
-    def room(self, full_s: float, reserved_runs: float) -> int:
+    def room(self, full_s: float, reserved_runs: float, running: int = 0) -> int:
         """Cheap trials that fit besides the next one, each taken to cost as much as a full run.
 
         Args:
             full_s: seconds of a full run, above zero.
             reserved_runs: full runs that must still follow, the last search trial excluded.
+            running: trials under way.
         """
-        fitting = [] if self.budget.trials is None else [float(self.budget.trials - self.trials - 2)]
+        fitting = [] if self.budget.trials is None else [float(self.budget.trials - self.trials - running - 2)]
         remaining_s = self.remaining_s()
         if remaining_s is not None:
             fitting.append(remaining_s / full_s - reserved_runs - 2)

@@ -108,21 +108,25 @@ class Loop:
         self, engine: Engine, first: Sequence[Point], runs_to_follow: float, running: Collection[Started]
     ) -> tuple[list[Question], str | None]:
         """What to start next, with nothing where that must wait for what is running; or the sentence why no more."""
-        refused = self._refusal(runs_to_follow, sum(len(batch) for batch, _ in running))
+        under_way = self._hear_of_others(engine) + sum(len(batch) for batch, _ in running)
+        refused = self._refusal(runs_to_follow, under_way)
         if refused:
             return [], refused
-        self._hear_of_others(engine)
         start = engine.first_unseen(first)
-        batch = [Question(start)] if start else self._asked(engine, runs_to_follow)
+        batch = [Question(start)] if start else self._asked(engine, runs_to_follow, under_way)
         self._pass_on(engine)
         if batch or running:
             return batch, None
         return [], "nothing is left that could be faster, as far as the engine can tell"
 
-    def _hear_of_others(self, engine: Engine) -> None:
-        """Tell the engine what other processes that work on this study have begun and found since."""
+    def _hear_of_others(self, engine: Engine) -> int:
+        """Tell the engine what other processes that work on this study have begun and found since.
+
+        Returns:
+            Trials that they are running.
+        """
         if not self.store.others(self.study):
-            return
+            return 0
         stored = self.store.records(self.study, kinds=SEARCHED)
         records = [record for record in stored if record.number not in self.known]
         for record, outcome in zip(records, outcomes_of(records), strict=True):
@@ -138,6 +142,7 @@ class Loop:
                 engine.tell(question.params, self.objective.outcome(record.params, outcome))
             if record.ranked and record.kind is Kind.SEARCH:
                 self.best_gflops = max(self.best_gflops or 0.0, record.gflops or 0.0)
+        return sum(record.state is TrialState.RUNNING for record in records)
 
     def _refusal(self, runs_to_follow: float, running: int) -> str | None:
         """Why nothing more may be started, or None.
@@ -159,21 +164,22 @@ class Loop:
             if sentence:
                 self.listener(Notice(sentence))
 
-    def _asked(self, engine: Engine, runs_to_follow: float) -> list[Question]:
+    def _asked(self, engine: Engine, runs_to_follow: float, running: int) -> list[Question]:
         """What to run next: the anchor or what the engine chooses, with what may share the launch; or nothing.
 
         Args:
             runs_to_follow: full runs that the budget must still have room for.
+            running: trials under way.
         """
         full_s = self.expected_s or 0.0
-        last = self.meter.last(full_s, runs_to_follow)
+        last = self.meter.last(full_s, runs_to_follow, running)
         anchor = None if last or tuple(self.ladder) == (FULL,) else self.anchors.due()
         if anchor:
             return [anchor]
         question = engine.choose((FULL,) if last else self.ladder)
         if question is None:
             return []
-        most = self.meter.room(full_s, runs_to_follow) if full_s and question.rung != FULL else 0
+        most = self.meter.room(full_s, runs_to_follow, running) if full_s and question.rung != FULL else 0
         return [question, *(Question(params, question.rung) for params in engine.companions(question, most))]
 
     def confirm(self, repeats: int) -> Sequence[Ranked]:

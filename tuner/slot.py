@@ -68,7 +68,8 @@ class Slot:
 
         Where a run of a launch fails, those before it keep their results, and each after it gets a launch of its own.
         Where a run died with a node, all are run once more as soon as it answers again. What another process of this
-        study began in the same moment is left to it: its record here is cancelled and has no number.
+        study began in the same moment is left to it, and so is the budget's last trial: the record here is cancelled
+        and has no number.
 
         Raises:
             NodesLostError: a node that died with a run does not come back.
@@ -119,10 +120,11 @@ class Slot:
         return [records[number] for number in range(len(points))]
 
     def _begin(self, begun: TrialRecord) -> int | None:
-        """Store that a trial runs and return its number; None where somebody else of this study began it first."""
+        """Store that a trial runs and return its number; None where somebody else began it, or the last one, first."""
         if begun.kind not in KINDS.values():
             return self.loop.store.begin(begun)
-        number = self.loop.store.begin_first(begun, self.loop.known)
+        most = self.loop.meter.budget.trials
+        number = self.loop.store.begin_first(begun, self.loop.known, tuple(KINDS.values()), most)
         if number is not None:
             self.loop.known.add(number)
         return number

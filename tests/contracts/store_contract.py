@@ -112,6 +112,15 @@ class StoreContract:
         assert ready.begin_first(begun(kind=Kind.SMALL), {1, 2, 3}) == 4, "another kind of run is another trial"
         assert ready.begin_first(begun(), {1}) == 5, "an anchor is repeated though another process repeats it too"
 
+    def test_no_trial_is_begun_beyond_the_last_that_several_processes_share(self, ready: Store) -> None:
+        for key in ("a", "b"):
+            ready.begin_first(replace(begun(), key=key), set(), (Kind.SEARCH,), 2)
+        assert ready.begin_first(replace(begun(), key="c"), set(), (Kind.SEARCH,), 2) is None
+        assert ready.begin_first(begun(kind=Kind.SMALL), set(), (Kind.SMALL,), 2) == 3, "there is none of this kind"
+        assert ready.begin_first(replace(begun(), key="a"), {1}, (Kind.SEARCH,), 2) == 4, "a repeat is no new trial"
+        ready.finish(finished(2, None, state=TrialState.CANCELLED))
+        assert ready.begin_first(replace(begun(), key="c"), {1, 4}, (Kind.SEARCH,), 3) == 5, "a cancelled one is none"
+
     def test_a_begun_trial_is_stored_as_running_with_its_params(self, ready: Store) -> None:
         number = ready.begin(begun(kind=Kind.BASELINE))
         assert ready.get("study", number) == begun(kind=Kind.BASELINE, number=number)

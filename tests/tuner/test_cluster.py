@@ -157,7 +157,7 @@ def test_two_coordinators_on_nodes_of_their_own_work_on_one_study(hpltune: OnHea
     searched = [record for record in records(hpltune, "shared") if record["kind"] in {"search", "prefix"}]
     assert {record["hosts"] for record in searched if record["state"] == "complete"} == {"h1", "h2"}
     assert len({record["key"] for record in searched}) == len(searched), "nobody repeats what the other has begun"
-    assert 24 <= len(searched) <= 26
+    assert len([record for record in searched if record["state"] != "cancelled"]) == 24
     assert "complete" in hpltune("show").stdout
     assert "nobody works on study shared now" in hpltune("tune", "--cluster", str(halves[1]), "--join", "shared").stderr
 
