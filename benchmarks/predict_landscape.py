@@ -11,15 +11,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
 
 from hosts_lab import Lab, lab_cluster, lab_workshop
 from landscapes_file import Landscape
-from scipy.stats import spearmanr
 
 from tuner.options import TuneOptions
 from tuner.places import Places
 from tuner.stopping import StopRequest
+from tuner.virtual.agreement import agreement
 from tuner.virtual.batch import Wish, simulate
 from tuner.virtual.calibrate import cluster_of, measure
 from tuner.virtual.session import cores_here
@@ -53,14 +52,10 @@ def main(arguments: Sequence[str]) -> int:
     )
     replace(landscape, places=told, calibrated_s=round(calibrated_s, 1)).save(asked.landscape)
     both = [(place.gflops, place.predicted_gflops) for place in told if place.gflops and place.predicted_gflops]
-    best = max(real for real, _ in both)
-    chosen, _ = max(both, key=lambda pair: pair[1])
-    errors = [abs(predicted / real - 1) for real, predicted in both]
+    fit = agreement(*zip(*both, strict=True))
     print(f"calibrated in {calibrated_s:.0f} s, {len(points)} configurations simulated in {simulated_s:.0f} s")
-    order = spearmanr([real for real, _ in both], [predicted for _, predicted in both]).statistic
-    print(f"rank correlation {order:.3f}, the simulated winner reaches "
-          f"{chosen / best:.1%} of the real winner's rate, error {median(errors):.1%} in the median, "
-          f"{max(errors):.1%} at most")  # fmt: skip
+    print(f"rank correlation {fit.correlation:.3f}, the simulated winner reaches {fit.winner:.1%} of the real "
+          f"winner's rate, error {fit.median_error:.1%} in the median, {fit.largest_error:.1%} at most")  # fmt: skip
     return 0
 
 

@@ -1,7 +1,6 @@
 """An engine is taught what is known: by probes, from elsewhere, and from earlier sittings of its study."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 
 from hpl.witness import parse_panels
 from results.record import Kind, TrialRecord
@@ -39,11 +38,20 @@ def tell_known(options: TuneOptions, loop: Loop, engine: Engine) -> Sequence[Poi
     if options.from_simulation:
         ranking = simulated_ranking(loop.store, options.from_simulation)
         first = simulated_best(ranking, loop.space)
-        with suppress(TunerError):
+        try:
             found.append(advice(simulated_source(ranking, options.from_simulation, loop.space), loop.space))
+        except TunerError:
+            loop.listener(Notice(_only_tried(options.from_simulation, loop.space.name)))
     for one in found:
         loop.listener(Notice(one.sentence))
     return [*first, *advise(engine, found)]
+
+
+def _only_tried(simulation: str, space: str) -> str:
+    return (
+        f"No configuration of the simulation {simulation} is in the space {space}: the nearest to its best are tried "
+        "first, and its rates teach nothing. They do where the same space is simulated with as many ranks."
+    )
 
 
 def tell_earlier(loop: Loop, engine: Engine, earlier: Sequence[TrialRecord]) -> None:

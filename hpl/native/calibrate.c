@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { ROWS = 2048, LD = 4104, COLUMNS = 3072, WIDEST = 1024, DEEPEST = 512, LEAST = 5, MOST = 200, TURNS = 5, LONG = 4 << 20,
-       MIDDLE = 1 << 18 };
+       MIDDLE = 1 << 18, NARROW = 64 };
 static const double BUDGET_S = 0.03, SLOWEST_S = 0.02;
 static int rank, ranks;
 static double *A, *B, *C;
@@ -28,14 +28,22 @@ static double *fresh(Shape *s)
     return C + column * LD;
 }
 
+/* Narrow ones belong to the factorisation of a panel, which was used just before. */
 static void gemm(Shape *s)
 {
-    HPL_dgemm(HplColumnMajor, HplNoTrans, HplTrans, s->m, s->n, s->k, -1.0, A, ROWS, B, WIDEST, 1.0, fresh(s), LD);
+    double *target = s->n < NARROW ? C : fresh(s);
+    HPL_dgemm(HplColumnMajor, HplNoTrans, HplTrans, s->m, s->n, s->k, -1.0, A, ROWS, B, WIDEST, 1.0, target, LD);
 }
 
 static void trsm(Shape *s)
 {
     HPL_dtrsm(HplColumnMajor, HplRight, HplUpper, HplNoTrans, HplUnit, s->n, s->k, 1.0, A, s->k, B, WIDEST);
+}
+
+/* As 1 x Q grids do it: in the matrix itself. */
+static void trsm_left(Shape *s)
+{
+    HPL_dtrsm(HplColumnMajor, HplLeft, HplUpper, HplTrans, HplUnit, s->k, s->n, 1.0, A, s->k, fresh(s), LD);
 }
 
 static void gemv(Shape *s)
@@ -226,7 +234,10 @@ int main(int argc, char **argv)
         for (size_t j = 0; j < sizeof DEPTHS / sizeof *DEPTHS; j++)
             report("gemm", gemm, ROWS, WIDTHS[i], DEPTHS[j]);
     for (int k = 32; k <= 256; k *= 2)
-        report("trsm", trsm, 0, 512, k);
+        for (int n = 64; n <= 512; n *= 8) {
+            report("trsm", trsm, 0, n, k);
+            report("trsm_left", trsm_left, 0, n, k);
+        }
     report("call", small, 1, 1, 1);
     report("gemv", gemv, ROWS, 8, 0);
     report("ger", ger, ROWS, 8, 0);

@@ -79,12 +79,14 @@ class Blas(Part):
         dgemm_gflops: rate of a large dgemm, to which the traffic of its operands is added; or measured rates by shape,
             which hold it already.
         dtrsm_fraction: rate of dtrsm in proportion to dgemm of the same size; not used where there are measured rates.
+        dtrsm_left_gflops: measured rates of dtrsm in the matrix itself, as 1 x Q grids do it, where they differ.
         call_us: of any call.
     """
 
     dgemm_gflops: Positive | RateTable
     dtrsm_fraction: Annotated[float, Field(gt=0, le=2)] = 0.7
     dtrsm_gflops: RateTable | None = None
+    dtrsm_left_gflops: RateTable | None = None
     call_us: NotNegative = 0.3
 
 

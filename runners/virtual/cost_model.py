@@ -51,6 +51,8 @@ def cost_model(setup: Setup, ranks: int, *, every_message: bool | None = None) -
     lines += _table("gemm", table)
     if blas.dtrsm_gflops is not None:
         lines += _table("trsm", blas.dtrsm_gflops)
+    if blas.dtrsm_left_gflops is not None:
+        lines += _table("trsm_left", blas.dtrsm_left_gflops)
     return "\n".join(lines) + "\n"
 
 

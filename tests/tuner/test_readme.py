@@ -14,7 +14,7 @@ COMMANDS = re.findall(r"^\s*\./hpltune (.*)$", README, re.MULTILINE)
 CLUSTER = "my-cluster.toml"
 """Commands on this file are run where there is a cluster, in test_cluster.py."""
 SHORTER = {
-    "tune": ["--budget", "20s"],
+    "tune": ["--budget", "10s"],
     "reproduce": ["--trials", "4"],
     "calibrate": ["--checks", "1", "--rounds", "1"],
 }
@@ -22,6 +22,7 @@ SHORTER = {
 
 
 @pytest.mark.real
+@pytest.mark.long
 @pytest.mark.usefixtures("real_hpl")
 @pytest.mark.timeout(600)
 def test_every_command_of_the_readme_works(hpltune: Run) -> None:

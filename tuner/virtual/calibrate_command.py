@@ -1,6 +1,7 @@
 """`hpltune calibrate`, from its options to its report."""
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import Any
 import tomli_w
 from rich.console import Console
 from rich.table import Table
-from scipy.stats import spearmanr
 
 from runners.virtual.cluster import VirtualCluster
 
@@ -25,6 +25,7 @@ from ..stopping import listening
 from ..textbook import full_memory_n
 from ..tune_command import INTERRUPTED, told
 from ..workshop import Workshop
+from .agreement import Agreement, agreement
 from .calibrate import Check, check, check_points, cluster_of, measure
 from .session import cores_here
 from .site import VirtualSite, cluster_dict
@@ -115,31 +116,29 @@ def verdict(checks: Sequence[Check]) -> str:
     Raises:
         TunerError: no check counted.
     """
-    errors = [row.error for row in checks if row.error is not None]
-    if not errors:
+    found = agreed(checks)
+    if found is None:
         raise TunerError(f"no HPL run counted, so the model is unchecked; the first: {checks[0].reason}")
-    sizes = sorted(abs(error) for error in errors)
-    return (
-        f"The model is {median(sizes):.1%} off in the median of {len(sizes)} configurations, {sizes[-1]:.1%} at most, "
-        f"{median(errors):+.1%} on the whole; rank correlation {correlation(checks):.2f}."
+    said = (
+        f"The model is {found.median_error:.1%} off in the median of {len(found.errors)} configurations, "
+        f"{found.largest_error:.1%} at most, {found.bias:+.1%} on the whole"
     )
+    return f"{said}." if math.isnan(found.correlation) else f"{said}; rank correlation {found.correlation:.2f}."
 
 
-def correlation(checks: Sequence[Check]) -> float:
-    """Spearman's, between real and predicted rates; not a number with fewer than three."""
-    pairs = [(median(row.gflops), row.simulated.gflops or 0.0) for row in checks if row.error is not None]
-    if len(pairs) < 3:
-        return float("nan")
-    return float(spearmanr([real for real, _ in pairs], [predicted for _, predicted in pairs]).statistic)
+def agreed(checks: Sequence[Check]) -> Agreement | None:
+    """Medians of the real rates against the predicted ones; None where no check counted."""
+    pairs = [(median(row.gflops), row.simulated.gflops) for row in checks if row.gflops and row.simulated.gflops]
+    return agreement(*zip(*pairs, strict=True)) if pairs else None
 
 
 def to_json(cluster: VirtualCluster, checks: Sequence[Check]) -> dict[str, Any]:
     """Everything for scripts."""
-    errors = [abs(row.error) for row in checks if row.error is not None]
+    found = agreed(checks)
     return {
         "cluster": cluster_dict(cluster),
-        "median_error": median(errors) if errors else None,
-        "largest_error": max(errors) if errors else None,
+        "median_error": found.median_error if found else None,
+        "largest_error": found.largest_error if found else None,
         "checks": [
             {
                 "params": dict(row.params),

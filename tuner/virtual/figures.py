@@ -62,7 +62,8 @@ def blas_of(figures: Figures) -> Blas:
     """Measured rates of dgemm and dtrsm by shape."""
     return Blas(
         dgemm_gflops=_table(figures, "gemm", lambda shape: 2.0 * shape.m * shape.n * shape.k),
-        dtrsm_gflops=_table(figures, "trsm", lambda shape: 1.0 * shape.k**2 * shape.n),
+        dtrsm_gflops=_table(figures, "trsm", _triangle),
+        dtrsm_left_gflops=_table(figures, "trsm_left", _triangle),
         call_us=1e6 * _one(figures, "call"),
     )
 
@@ -167,6 +168,10 @@ def this_machine(
         },
         shared_memory=SharedMemory(latency_us=max(found.latency_us, 0.01), gb_s=1e-9 * found.bytes_s),
     )
+
+
+def _triangle(shape: Shape) -> float:
+    return 1.0 * shape.k**2 * shape.n
 
 
 def _table(figures: Figures, what: str, flops: Callable[[Shape], float]) -> RateTable:

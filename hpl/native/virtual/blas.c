@@ -32,7 +32,7 @@ void cblas_dgemm(Order order, Trans ta, Trans tb, const int m, const int n, cons
 void cblas_dtrsm(Order order, const enum HPL_SIDE side, Uplo uplo, Trans trans, Diag diag, const int m, const int n,
                  const double alpha, const double *a, const int lda, double *b, const int ldb)
 {
-    spend(side == HplLeft ? trsm_s(m, n) : trsm_s(n, m));
+    spend(side == HplLeft ? trsm_s(m, n, 1) : trsm_s(n, m, 0));
 }
 
 void cblas_dgemv(Order order, Trans trans, const int m, const int n, const double alpha, const double *a, const int lda,

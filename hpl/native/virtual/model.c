@@ -9,7 +9,7 @@ typedef struct {
     double n[MOST], k[MOST], gflops[MOST * MOST];
     int count_n, count_k, count;
 } Rates;
-static Rates gemm, trsm;
+static Rates gemm, trsm, trsm_left;
 
 static const struct { const char *name; double *values; int *count; int most; } TABLES[] = {
     { "gemm_n", gemm.n, &gemm.count_n, MOST },
@@ -18,6 +18,9 @@ static const struct { const char *name; double *values; int *count; int most; } 
     { "trsm_n", trsm.n, &trsm.count_n, MOST },
     { "trsm_k", trsm.k, &trsm.count_k, MOST },
     { "trsm_gflops", trsm.gflops, &trsm.count, MOST * MOST },
+    { "trsm_left_n", trsm_left.n, &trsm_left.count_n, MOST },
+    { "trsm_left_k", trsm_left.k, &trsm_left.count_k, MOST },
+    { "trsm_left_gflops", trsm_left.gflops, &trsm_left.count, MOST * MOST },
 };
 enum { TABLE_COUNT = sizeof TABLES / sizeof *TABLES };
 
@@ -50,6 +53,11 @@ static void number(Model *m, const char *name, double value)
         fail("the model knows no", name);
 }
 
+static int whole(const Rates *rates)
+{
+    return rates->count == rates->count_n * rates->count_k;
+}
+
 static Model read_model(void)
 {
     Model m;
@@ -75,8 +83,8 @@ static Model read_model(void)
             TABLES[table].values[(*TABLES[table].count)++] = value;
     }
     fclose(file);
-    if (!gemm.count || gemm.count != gemm.count_n * gemm.count_k || trsm.count != trsm.count_n * trsm.count_k)
-        fail("no whole table", "gemm_gflops or trsm_gflops");
+    if (!gemm.count || !whole(&gemm) || !whole(&trsm) || !whole(&trsm_left))
+        fail("no whole table of", "rates");
     return m;
 }
 
@@ -104,16 +112,30 @@ static int place(const double *table, int count, double value, double *towards)
     return i;
 }
 
-/* Seconds per flop, between those of the table: time is what adds up. */
+static double within(double value, const double *table, int count)
+{
+    return value < table[0] ? table[0] : value > table[count - 1] ? table[count - 1] : value;
+}
+
+static double point(const Rates *rates, int i, int j)
+{
+    return rates->n[i] * rates->k[j] / rates->gflops[i * rates->count_k + j];
+}
+
+/* Seconds per flop: between measured shapes a call's time grows in proportion to n and to k, outside the rate stays. */
 static double flop_s(const Rates *rates, double n, double k)
 {
-    double a, b, at[2];
-    int i = place(rates->n, rates->count_n, n, &a), j = place(rates->k, rates->count_k, k, &b);
-    for (int d = 0; d < 2; d++) {
-        const double *row = rates->gflops + (i + (d && rates->count_n > 1)) * rates->count_k;
-        at[d] = (1 - b) / row[j] + b / row[j + (rates->count_k > 1)];
-    }
-    return 1e-9 * ((1 - a) * at[0] + a * at[1]);
+    double a, b, low, high;
+    int i, j, next_i, next_j;
+    n = within(n, rates->n, rates->count_n);
+    k = within(k, rates->k, rates->count_k);
+    i = place(rates->n, rates->count_n, n, &a);
+    j = place(rates->k, rates->count_k, k, &b);
+    next_i = i + (rates->count_n > 1);
+    next_j = j + (rates->count_k > 1);
+    low = (1 - b) * point(rates, i, j) + b * point(rates, i, next_j);
+    high = (1 - b) * point(rates, next_i, j) + b * point(rates, next_i, next_j);
+    return 1e-9 * ((1 - a) * low + a * high) / (n * k);
 }
 
 /* 2mnk operations, and every operand moved in and out of memory once: C in place, A and B into packed copies (Goto and
@@ -125,13 +147,14 @@ double gemm_s(double m, double n, double k)
     return model()->call_s + 2 * m * n * k * flop_s(&gemm, n, k) + 16 * (m * n + m * k + k * n) * model()->gemm_byte_s;
 }
 
-double trsm_s(double order, double width)
+double trsm_s(double order, double width, int left)
 {
     double flops = order * order * width;
+    const Rates *rates = left && trsm_left.count ? &trsm_left : &trsm;
     if (order <= 0 || width <= 0)
         return 0;
-    if (trsm.count)
-        return model()->call_s + flops * flop_s(&trsm, width, order);
+    if (rates->count)
+        return model()->call_s + flops * flop_s(rates, width, order);
     return model()->call_s + flops * flop_s(&gemm, width, order) / model()->trsm +
            16 * (order * width + order * order / 2) * model()->gemm_byte_s;
 }
