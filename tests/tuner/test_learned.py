@@ -166,6 +166,20 @@ class TestOnTheLadder:
             gained += reached[0] / reached[1] - 1
         assert gained > 0
 
+    def test_another_machine_with_another_best_does_not_end_the_search_before(self, space: SearchSpace) -> None:
+        elsewhere, landscape = Landscape(space, 3), Landscape(space, 13)
+        misled, untold = Learned(space, 3, {}), Learned(space, 3, {})
+        for number in range(0, len(space), 3):
+            point = space.point(number)
+            misled.tell(point, Outcome(elsewhere.rate(point), rung=Rung(Fidelity.EARLIER, 1.0)))
+        reached = []
+        for engine in (misled, untold):
+            climb(engine, landscape, 60, noise=True)
+            choice = engine.choice()
+            assert choice is not None
+            reached.append(landscape.rate(choice))
+        assert reached[0] > 0.98 * reached[1]
+
 
 class TestSharingALaunch:
     @pytest.fixture

@@ -323,7 +323,7 @@ class Learned(Engine):
         kinds = [FULL, *sorted(seen - {FULL}, key=lambda rung: (rung.fidelity, rung.part))]
         runs = self._as_runs(self._runs, kinds)
         correlations = self._pool.correlations()
-        prior = Scales.prior(self._pool.names, len(kinds))
+        prior = Scales.prior(self._pool.names, [rung.fidelity is Fidelity.EARLIER for rung in kinds[1:]])
         known = self._scales
         scales = known[0] if known is not None and known[1] == tuple(kinds) else prior
         process = Process(runs, correlations, scales, prior)
