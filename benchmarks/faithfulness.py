@@ -81,7 +81,7 @@ def main(arguments: Sequence[str]) -> int:
         else:
             points = machine_points(workshop.site.host.physical_cores, kernel)
         measured = measure(workshop, {BLAS: kernel}, points, asked.rounds, _say, StopRequest())
-    cluster: VirtualCluster = cluster_of(workshop, measured.figures, asked.where)
+    cluster: VirtualCluster = cluster_of(workshop, measured, asked.where)
     if asked.where == "hosts":
         cluster = lab_cluster(cluster)
     site = VirtualSite.open(cluster, places, None, None)

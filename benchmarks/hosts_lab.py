@@ -18,7 +18,8 @@ from typing import Self
 
 from runners.job import Job
 from runners.local import LocalRunner
-from runners.virtual.cluster import Network, VirtualCluster
+from runners.virtual.cluster import SharedMemory, VirtualCluster
+from tuner.virtual.figures import between_nodes
 from tuner.workshop import Workshop
 
 HOSTS = 4
@@ -158,16 +159,4 @@ def lab_workshop(workshop: Workshop, lab: Lab) -> Workshop:
 def lab_cluster(cluster: VirtualCluster) -> VirtualCluster:
     """One node of HOSTS cores, as calibrated, taken apart into HOSTS nodes with a network between them."""
     node = cluster.nodes[0].model_copy(update={"count": HOSTS, "cores": 1})
-    measured = next(iter(cluster.networks.values()))
-    network = Network(
-        latency_us=measured.latency_us,
-        gbit_s=measured.gbit_s,
-        cpu_us=0.2 * measured.latency_us,
-        mtu=65535,
-        mtu_most=65535,
-        eager_kib=64,
-        latency_steps=measured.latency_steps,
-        socket_kib=measured.socket_kib,
-        queue_kib=measured.queue_kib,
-    )
-    return cluster.model_copy(update={"nodes": (node,), "networks": {"lab": network}})
+    return between_nodes(cluster.model_copy(update={"nodes": (node,)}), SharedMemory())

@@ -39,9 +39,9 @@ def main(arguments: Sequence[str]) -> int:
     with Lab(asked.rate) as lab:
         workshop = lab_workshop(Workshop.open(TuneOptions(blas_only=tuple(kernels)), places, lambda _: None), lab)
         began_s = time.perf_counter()
-        figures = measure(workshop, kernels, [], 1, lambda _: None, stop).figures
+        measured = measure(workshop, kernels, [], 1, lambda _: None, stop)
         calibrated_s = time.perf_counter() - began_s
-    site = VirtualSite.open(lab_cluster(cluster_of(workshop, figures, "four hosts")), places, None, None)
+    site = VirtualSite.open(lab_cluster(cluster_of(workshop, measured, "four hosts")), places, None, None)
     wishes = [Wish({**{name: value for name, value in point.items() if name != "binding"}, "kernel": "auto"})
               for point in points]  # fmt: skip
     began_s = time.perf_counter()

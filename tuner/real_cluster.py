@@ -61,6 +61,9 @@ def read_real_cluster(file: Path) -> RealCluster:
     """The real cluster of a file.
 
     Raises:
+        TunerError: it describes a virtual one.
         runners.toml_file.ClusterFileError: the file cannot be used.
     """
+    if not describes_real_cluster(file):
+        raise TunerError(f'{file} describes no real cluster: that says how nodes are reached: backend = "ssh"')
     return RealCluster(load_real_cluster(file))

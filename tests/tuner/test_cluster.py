@@ -15,6 +15,10 @@ import pytest
 from as_user import HPLTUNE
 from net_lab import HostsLab, hosts_lab
 
+from hpl.errors import HplError
+from hpl.simgrid import find_simgrid
+from runners.virtual.load import load_cluster
+
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 Done = subprocess.CompletedProcess[str]
 OnHead = Callable[..., Done]
@@ -119,6 +123,33 @@ def test_the_commands_of_the_readme_work_on_a_cluster(hpltune: OnHead, cluster: 
         shorter = (*FAST, "--trials", "1") if command.startswith("tune") else ()
         done = hpltune(*command.split(), *shorter)
         assert done.returncode == 0, (command, done.stdout, done.stderr)
+
+
+def test_a_cluster_is_calibrated_simulated_and_tuned_from_what_the_simulation_found(
+    hpltune: OnHead, lab: HostsLab, home: Path
+) -> None:
+    try:
+        find_simgrid()
+    except HplError as error:
+        pytest.skip(str(error))
+    node = "[node]\ncores = 1\nmemory_gib = 1\nprice_usd = 100\n"
+    real = write_cluster(lab, home / "two.toml", node, hosts=["h1", "h2"])
+    short = ("--checks", "2", "--rounds", "1", "--blas", "openblas", "--binding", "none")
+    done = hpltune("calibrate", "model.toml", "--cluster", str(real), *short, timeout_s=280)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "off in the median of 2 configurations" in done.stdout
+    model = load_cluster(str(home / "model.toml"))
+    assert [(nodes.count, nodes.cores, nodes.price_usd) for nodes in model.nodes] == [(2, 1, 100)]
+    assert list(model.networks) == ["network"]
+    refused = hpltune("calibrate", "--cluster", str(home / "model.toml"))
+    assert "model.toml describes no real cluster" in refused.stderr
+    small = ("--space", "quick", "--set", "N=800", "--set", "NB=64,128", "--trials", "4", "--confirm", "0")
+    simulated = hpltune("tune", "--cluster", str(home / "model.toml"), *small, "--study", "sim")
+    assert simulated.returncode == 0, simulated.stdout + simulated.stderr
+    taught = (*small, "--blas", "openblas", "--set", "binding=none", "--from-simulation", "sim")
+    tuned = hpltune("tune", "--cluster", str(real), *taught)
+    assert tuned.returncode == 0, tuned.stdout + tuned.stderr
+    assert "Warm start from the simulation sim: all configurations are in this space." in tuned.stdout
 
 
 def test_a_node_that_is_lost_is_taken_out_and_the_study_goes_on(hpltune: OnHead, lab: HostsLab, home: Path) -> None:

@@ -1,9 +1,11 @@
-"""`hpltune calibrate`: this machine as a virtual cluster."""
+"""`hpltune calibrate`: this machine, or a real cluster, as a virtual one."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from runners.job import BINDINGS
 
 from .common import BlasFiles, Json, Source
 
@@ -14,11 +16,20 @@ def calibrate(
     ] = None,
     checks: Annotated[int, typer.Option(min=0, help="HPL configurations to check the model against.")] = 12,
     rounds: Annotated[int, typer.Option(min=1, help="How often everything is measured, in turn.")] = 3,
+    cluster: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Calibrate the nodes of a real cluster and the network between them."),
+    ] = None,
+    binding: Annotated[
+        str, typer.Option(metavar="WORD", help=f"What a rank is bound to: {', '.join(BINDINGS)}.")
+    ] = BINDINGS[0],
     blas: BlasFiles = None,
     hpl_source: Source = None,
     as_json: Json = False,
 ) -> None:
     """Measure this machine's routines and messages, write them as a virtual cluster, and say how well it predicts HPL.
+
+    With --cluster those of a real cluster's nodes. What is simulated then teaches a real study: tune --from-simulation.
 
     dgemm and dtrsm are timed at HPL's shapes on all cores at once, messages by ping-pong. The HPL runs it is checked
     against take part in no fit. About a minute a round.
@@ -28,10 +39,16 @@ def calibrate(
         hpltune calibrate mine.toml
 
         hpltune calibrate mine.toml --blas openblas --blas blis --rounds 5
+
+        hpltune calibrate model.toml --cluster my-cluster.toml --rounds 1
     """
     from ..options import TuneOptions, parse_blas
+    from ..real_cluster import read_real_cluster
     from ..virtual.calibrate_command import CalibrateRequest, run_calibrate
 
+    if binding not in BINDINGS:
+        raise typer.BadParameter(f"{binding!r} is none of {', '.join(BINDINGS)}", param_hint="--binding")
     names, files = parse_blas(blas or [])
-    options = TuneOptions(blas_only=names, blas_files=files, hpl_source=hpl_source)
-    raise typer.Exit(run_calibrate(CalibrateRequest(out, options, checks, rounds, as_json)))
+    real = read_real_cluster(cluster).cluster.table() if cluster else None
+    options = TuneOptions(blas_only=names, blas_files=files, hpl_source=hpl_source, real_cluster=real)
+    raise typer.Exit(run_calibrate(CalibrateRequest(out, options, checks, rounds, as_json, binding)))

@@ -1,30 +1,35 @@
 """`hpltune calibrate`: time this machine's routines, and hold real HPL runs against what follows from them."""
 
+import math
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 
 from hpl.build import Recipe, build_calibrator
 from hpl.cpuinfo import ROOT
-from runners.job import Job
 from runners.paths import RunPaths
 from runners.toml_file import GIB
-from runners.virtual.cluster import Nodes, VirtualCluster
+from runners.virtual.cluster import Nodes, SharedMemory, VirtualCluster
 
 from ..errors import TunerError
+from ..evaluate import Evaluator
 from ..events import Listener, Notice
+from ..nodes import only
 from ..plan import Scalar, plan
 from ..stopping import StopRequest
 from ..textbook import textbook
 from ..workshop import Workshop
 from .batch import Simulated, Wish, simulate
-from .figures import Figures, parse_figures, pooled, this_machine
+from .figures import Figures, between_nodes, messages_of, parse_figures, pooled, shared_of, this_machine
 from .site import VirtualSite
 
 CALIBRATOR_LIMIT_S = 600.0
+LEAST_N = 1000
+"""Of the plan that tells where the calibrator's ranks are; they compute no matrix."""
 CACHE_KIB = 512.0
 """Second-level cache of a core where the kernel does not tell."""
 
@@ -54,16 +59,28 @@ class Check:
 
 @dataclass
 class Measurements:
-    """All that was measured, by BLAS and by configuration."""
+    """All that was measured, by BLAS and by configuration.
+
+    Attributes:
+        shared: messages within a node; of a cluster, where it was measured.
+    """
 
     figures: dict[str, list[Figures]] = field(default_factory=dict)
     rates: dict[int, list[float]] = field(default_factory=dict)
     reasons: dict[int, str] = field(default_factory=dict)
+    shared: SharedMemory = field(default_factory=SharedMemory)
 
 
-def check_points(cores: int, blas: str, kernel: str, largest_n: int, count: int) -> list[dict[str, Scalar]]:
-    """Configurations to check: sizes, block sizes, grids and look-ahead, spread over what people try."""
-    sizes = [N for N in (2000, 3000, 4000, 6000, 8000) if largest_n >= N] or [largest_n]
+def check_points(
+    cores: int, blas: str, kernel: str, largest_n: int, count: int, *, nodes: int = 1, binding: str = "core"
+) -> list[dict[str, Scalar]]:
+    """Configurations to check: sizes, block sizes, grids and look-ahead, spread over what people try.
+
+    Args:
+        nodes: sizes grow with their number as memory does, which keeps the work of each node alike.
+    """
+    larger = math.isqrt(nodes)
+    sizes = [N * larger for N in (2000, 3000, 4000, 6000, 8000) if largest_n >= N * larger] or [largest_n]
     grids = [(P, cores // P) for P in range(1, cores + 1) if cores % P == 0]
     blocks = (128, 64, 256, 192, 96, 384)
     points: list[dict[str, Scalar]] = []
@@ -76,7 +93,7 @@ def check_points(cores: int, blas: str, kernel: str, largest_n: int, count: int)
             "DEPTH": (number // 2) % 2,
             "SWAP": ("mix", "long", "bin")[number % 3],
         }
-        points.append({**point, **changes, "NBMIN": (4, 8)[(number // 3) % 2]})
+        points.append({**point, **changes, "NBMIN": (4, 8)[(number // 3) % 2], "binding": binding})
     return points
 
 
@@ -87,25 +104,31 @@ def measure(
     rounds: int,
     listener: Listener,
     stop: StopRequest,
+    binding: str = "core",
 ) -> Measurements:
     """Time the routines and run the checks in turn, several times over, so that a drift of the machine hits both alike.
 
     Args:
         kernels: kernel of each BLAS to time.
+        binding: what ranks of the calibrator are bound to.
 
     Raises:
         HplError, RunnerError: a program cannot be built or started.
     """
     found = Measurements()
-    cores = workshop.site.host.physical_cores
-    with tempfile.TemporaryDirectory(prefix="hpltune-calibrate-") as name:
-        folder = Path(name)
+    site = workshop.site
+    cores, (first, kernel) = site.host.physical_cores, next(iter(kernels.items()))
+    with _folder(workshop) as folder:
+        if site.nodes and site.nodes.cores > 1 and site.node_names:
+            listener(Notice(f"Timing messages within {site.node_names[0]}"))
+            text = _run_calibrator(_first_node(workshop), first, kernel, binding, folder / "shared", stop, "messages")
+            found.shared = shared_of(messages_of(parse_figures(text)))
         for turn in range(rounds):
-            for blas, kernel in kernels.items():
+            for blas, one in kernels.items():
                 if stop.requested:
                     return found
                 listener(Notice(f"Round {turn + 1} of {rounds}: timing {blas}'s routines on all {cores} cores"))
-                text = _run_calibrator(workshop, blas, kernel, folder / f"{blas}-{turn}", stop)
+                text = _run_calibrator(workshop.evaluator, blas, one, binding, folder / f"{blas}-{turn}", stop)
                 found.figures.setdefault(blas, []).append(parse_figures(text))
             for number, point in enumerate(points):
                 if stop.requested:
@@ -121,25 +144,33 @@ def measure(
     return found
 
 
-def cluster_of(workshop: Workshop, figures: Mapping[str, Sequence[Figures]], name: str) -> VirtualCluster:
-    """This machine as a virtual cluster of one node."""
-    host, rpeak = workshop.site.host, workshop.site.rpeak
+def cluster_of(workshop: Workshop, measured: Measurements, name: str) -> VirtualCluster:
+    """What was measured as a virtual cluster: this machine as one node, or the nodes of a real cluster."""
+    site = workshop.site
+    host, rpeak, real = site.host, site.rpeak, site.nodes
+    known = rpeak.clock_ghz and rpeak.flop_per_cycle
     nodes = Nodes(
-        count=1,
-        cores=host.physical_cores,
-        clock_ghz=rpeak.clock_ghz or 1.0,
-        flops_per_cycle=rpeak.flop_per_cycle or 1,
-        memory_gib=host.memory_available_bytes / GIB,
+        count=site.node_count,
+        cores=real.cores if real else host.physical_cores,
+        clock_ghz=rpeak.clock_ghz if known else rpeak.gflops / rpeak.cores,
+        flops_per_cycle=rpeak.flop_per_cycle if known else 1,
+        memory_gib=(real.memory_bytes if real else host.memory_available_bytes) / GIB,
+        price_usd=(real.cluster.node.price_usd if real else None) or 0.0,
+        power_w=(real.cluster.node.power_w if real else None) or 0.0,
     )
     description = f"{host.cpu_model}, calibrated on {time.strftime('%Y-%m-%d')}"
-    return this_machine(name, nodes, cache_kib(), {blas: pooled(runs) for blas, runs in figures.items()}, description)
+    pools = {blas: pooled(runs) for blas, runs in measured.figures.items()}
+    cluster = this_machine(name, nodes, cache_kib(), pools, description)
+    return between_nodes(cluster, measured.shared) if site.node_count > 1 else cluster
 
 
 def check(
     site: VirtualSite, points: Sequence[Mapping[str, Scalar]], measured: Measurements, slots: int, stop: StopRequest
 ) -> list[Check]:
     """Simulate the checked configurations."""
-    wishes = [Wish({**point, "kernel": "auto"}) for point in points]
+    wishes = [
+        Wish({**{name: point[name] for name in point if name != "binding"}, "kernel": "auto"}) for point in points
+    ]
     simulated = simulate(site, wishes, slots=slots, limit_s=600.0, stop=stop)
     return [
         Check(point, tuple(measured.rates.get(number, ())), measured.reasons.get(number, ""), simulated[number])
@@ -158,23 +189,31 @@ def cache_kib(root: Path = ROOT) -> float:
     return CACHE_KIB
 
 
-def _run_calibrator(workshop: Workshop, blas: str, kernel: str, folder: Path, stop: StopRequest) -> str:
-    site, evaluator = workshop.site, workshop.evaluator
+@contextmanager
+def _folder(workshop: Workshop) -> Iterator[Path]:
+    """Where runs may write: on a cluster where all nodes see it."""
+    shared = workshop.places.data / "runs" if workshop.site.nodes else None
+    if shared:
+        shared.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="hpltune-calibrate-", dir=shared) as name:
+        yield Path(name)
+
+
+def _first_node(workshop: Workshop) -> Evaluator:
+    return replace(workshop.evaluator, site=only(workshop.site, workshop.site.node_names[:1]))
+
+
+def _run_calibrator(
+    evaluator: Evaluator, blas: str, kernel: str, binding: str, folder: Path, stop: StopRequest, *arguments: str
+) -> str:
+    site = evaluator.site
     library = site.library(blas, 1)
     if library is None or evaluator.source is None:
         raise TunerError("calibrating needs a BLAS of this machine; a program of your own hides its routines")
     program = build_calibrator(Recipe(evaluator.source, site.mpi, library), evaluator.search)
-    folder.mkdir(parents=True, exist_ok=True)
-    job = Job(
-        program=(str(program.path),),
-        ranks=site.host.physical_cores,
-        environment=site.environment(blas, kernel, 1),
-        directory=folder,
-        walltime_s=CALIBRATOR_LIMIT_S,
-        launcher_environment=dict(site.mpi.environment),
-        mpi=site.mpi.name,
-    )
-    status = evaluator.run_job(job, lambda _: None, stop)
+    point = textbook(N=LEAST_N, NB=64, blas=blas, kernel=kernel, ranks=site.host.physical_cores, threads=1)
+    every_core = plan({**point, "binding": binding}, site)
+    status = evaluator.run_program(program, arguments, every_core, folder, CALIBRATOR_LIMIT_S, stop)
     if status.exit_code != 0 and not stop.requested:
         raise TunerError(f"timing {blas}'s routines failed: {status.message}")
     return RunPaths(folder).read_stdout()

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -42,6 +43,7 @@ class CalibrateRequest:
     checks: int
     rounds: int
     as_json: bool
+    binding: str = "core"
 
 
 def run_calibrate(request: CalibrateRequest) -> int:
@@ -63,12 +65,15 @@ def run_calibrate(request: CalibrateRequest) -> int:
         kernels = {name: site.kernels(name, slow=True)[0] for name in names}
         cores = site.host.physical_cores
         first, kernel = next(iter(kernels.items()))
-        largest_n = min(LARGEST_CHECK_N, full_memory_n(site, NB=64, P=1, Q=cores))
-        points = check_points(cores, first, kernel, largest_n, request.checks)
-        measured = measure(workshop, kernels, points, request.rounds, listener, stop)
+        largest_n = min(LARGEST_CHECK_N * math.isqrt(site.node_count), full_memory_n(site, NB=64, P=1, Q=cores))
+        points = check_points(
+            cores, first, kernel, largest_n, request.checks, nodes=site.node_count, binding=request.binding
+        )
+        with closing(workshop):
+            measured = measure(workshop, kernels, points, request.rounds, listener, stop, request.binding)
         if stop.requested:
             return INTERRUPTED
-        cluster = cluster_of(workshop, measured.figures, site.host.hostname or "this machine")
+        cluster = cluster_of(workshop, measured, site.host.hostname or "this machine")
         checks: list[Check] = []
         if points:
             virtual = VirtualSite.open(cluster, places, request.options.hpl_source, None)
@@ -119,8 +124,9 @@ def verdict(checks: Sequence[Check]) -> str:
     found = agreed(checks)
     if found is None:
         raise TunerError(f"no HPL run counted, so the model is unchecked; the first: {checks[0].reason}")
+    several = "configuration" if len(found.errors) == 1 else "configurations"
     said = (
-        f"The model is {found.median_error:.1%} off in the median of {len(found.errors)} configurations, "
+        f"The model is {found.median_error:.1%} off in the median of {len(found.errors)} {several}, "
         f"{found.largest_error:.1%} at most, {found.bias:+.1%} on the whole"
     )
     return f"{said}." if math.isnan(found.correlation) else f"{said}; rank correlation {found.correlation:.2f}."

@@ -15,6 +15,12 @@ LARGEST = 3
 """Messages of the largest sizes from whose growth the rate is read."""
 EAGER_BYTES = 4096
 """Open MPI's shared memory sends longer messages in one copy, after asking (btl_vader_eager_limit)."""
+TCP_EAGER_KIB = 64
+"""Open MPI sends longer ones over TCP after asking (btl_tcp_eager_limit)."""
+CPU_PART = 0.2
+"""Of a small message's latency between nodes, what the core that sends it is busy, and that which receives: assumed."""
+LARGEST_MTU = 65535
+"""What packets cost is in the times that were measured."""
 
 KIB = 1024
 NOTICED = 0.1
@@ -143,7 +149,7 @@ def _queued_s(figures: Figures) -> float:
 def this_machine(
     name: str, nodes: Nodes, cache_kib: float, blas: Mapping[str, Figures], description: str
 ) -> VirtualCluster:
-    """One node of this kind as a virtual cluster.
+    """Nodes as a virtual cluster, one of them or such that the messages went from the first to the last.
 
     Args:
         blas: pooled figures by BLAS; the first one's also tell the rest.
@@ -166,12 +172,35 @@ def this_machine(
                 queue_kib=found.queue_kib,
             )
         },
-        shared_memory=SharedMemory(latency_us=max(found.latency_us, 0.01), gb_s=1e-9 * found.bytes_s),
+        shared_memory=shared_of(found),
     )
 
 
 def _triangle(shape: Shape) -> float:
     return 1.0 * shape.k**2 * shape.n
+
+
+def between_nodes(cluster: VirtualCluster, shared: SharedMemory) -> VirtualCluster:
+    """The same nodes where the messages that were measured went from one to another.
+
+    Args:
+        shared: messages between ranks of one node.
+    """
+    measured = next(iter(cluster.networks.values()))
+    network = measured.model_copy(
+        update={
+            "cpu_us": CPU_PART * measured.latency_us,
+            "mtu": LARGEST_MTU,
+            "mtu_most": LARGEST_MTU,
+            "eager_kib": TCP_EAGER_KIB,
+        }
+    )
+    return cluster.model_copy(update={"networks": {"network": network}, "shared_memory": shared})
+
+
+def shared_of(found: Messages) -> SharedMemory:
+    """Messages between ranks of one node."""
+    return SharedMemory(latency_us=max(found.latency_us, 0.01), gb_s=1e-9 * found.bytes_s)
 
 
 def _table(figures: Figures, what: str, flops: Callable[[Shape], float]) -> RateTable:
