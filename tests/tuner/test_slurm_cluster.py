@@ -9,6 +9,8 @@ import pytest
 from as_user import Run
 from slurm_lab import SlurmLab, slurm_lab
 
+from runners.virtual.load import load_cluster
+
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 FAST = ("--blas", "openblas", "--set", "N=800", "--set", "NB=64", "--set", "binding=none", "--engine", "random")
 
@@ -39,6 +41,17 @@ def test_a_study_runs_on_nodes_that_slurm_gives_and_gives_them_back(
     searched = [record for record in records if record["kind"] == "search"]
     assert [record["state"] for record in searched] == ["complete", "complete"]
     assert {record["ranks"] for record in searched} == {2}
+    assert lab.jobs() == []
+
+
+def test_the_nodes_that_slurm_gives_are_calibrated_and_given_back(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = cluster(home, lab, monkeypatch)
+    short = ("--checks", "0", "--rounds", "1", "--blas", "openblas", "--binding", "none")
+    done = hpltune("calibrate", "model.toml", "--cluster", file, *short)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [(nodes.count, nodes.cores) for nodes in load_cluster(str(home / "model.toml")).nodes] == [(2, 1)]
     assert lab.jobs() == []
 
 
