@@ -15,6 +15,7 @@ from hpl.blas.survey import kernel_survey
 from hpl.errors import HplError
 from hpl.rpeak import Rpeak, cpu_flags, detect
 from hpl.search import SearchPaths
+from hpl.simgrid import find_simgrid
 from hpl.source import obtain
 from hpl.toolchain import compiler_version, find_mpis
 from runners.host_facts import HostFacts, busy_sentence, host_facts
@@ -51,12 +52,21 @@ def examine(places: Places, blas_files: Mapping[str, Path], rpeak_gflops: float 
         found.facts["HPL"] = f"{source.version} from {source.origin}"
     except HplError as error:
         found.missing.append(str(error))
+    found.facts["SimGrid"] = _simgrid()
     busy = busy_sentence(found.host.physical_cores)
     found.advice += [busy] if busy else []
     if found.host.governor not in {None, "performance"}:
         found.advice.append(f"the frequency governor is {found.host.governor}: performance gives steadier results")
     found.advice += _collisions()
     return found
+
+
+def _simgrid() -> str:
+    try:
+        simgrid = find_simgrid()
+    except HplError as error:
+        return str(error)
+    return f"{simgrid.version}, {simgrid.smpicc}"
 
 
 def _toolchain(found: Findings, search: SearchPaths) -> None:

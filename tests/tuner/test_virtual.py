@@ -205,6 +205,11 @@ def test_without_simgrid_build_makes_the_others_and_says_how_to_get_it(
     refused = hpltune("tune", "--cluster", "kronos", "--space", "quick")
     assert refused.returncode == 1
     assert "hpltune setup --with simgrid" in refused.stderr
+    assert "hpltune setup --with simgrid" in json.loads(hpltune("doctor", "--json").stdout)["found"]["SimGrid"]
+
+
+def test_the_doctor_tells_which_simgrid_there_is(hpltune: Run) -> None:
+    assert json.loads(hpltune("doctor", "--json").stdout)["found"]["SimGrid"].startswith(find_simgrid().version)
 
 
 def test_a_study_on_a_virtual_cluster_is_a_study(hpltune: Run) -> None:
