@@ -85,8 +85,7 @@ def main(arguments: Sequence[str]) -> int:
     if asked.where == "hosts":
         cluster = lab_cluster(cluster)
     site = VirtualSite.open(cluster, places, None, None)
-    plain = [{name: value for name, value in point.items() if name != "binding"} for point in points]
-    checks = check(site, plain, measured, cores_here(), StopRequest())
+    checks = check(site, points, measured, cores_here(), StopRequest())
     report(checks)
     if asked.json:
         asked.json.write_text(json.dumps([_row(row) for row in checks], indent=1), encoding="utf-8")

@@ -198,7 +198,8 @@ class Store:
 
         Args:
             known: numbers of the trials this process has heard of; what is among them it repeats on purpose.
-            kinds: kinds of trials of which there may be `most`, cancelled ones and repeats aside; None for any number.
+            kinds: kinds of trials of which there may be `most`, cancelled ones aside; None for any number. A repeat
+                counts, but is never refused.
 
         Returns:
             None, and nothing is stored, where such a trial is there and none of them known, or no room for a new one.

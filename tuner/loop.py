@@ -71,6 +71,7 @@ class Loop:
     others: tuple[Evaluator, ...] = ()
     shrunk: bool = False
     known: set[int] = field(default_factory=set)
+    _shared: bool = field(default=False, init=False)
     _expected: set[int] = field(default_factory=set, init=False)
     _writing: RLock = field(default_factory=RLock, init=False)
 
@@ -120,15 +121,17 @@ class Loop:
         return [], "nothing is left that could be faster, as far as the engine can tell"
 
     def _hear_of_others(self, engine: Engine) -> int:
-        """Tell the engine what other processes that work on this study have begun and found since.
+        """Tell the engine what other processes that work, or have worked, on this study have begun and found since.
 
         Returns:
-            Trials that they are running.
+            Trials that they are running, or were when they died.
         """
-        if not self.store.others(self.study):
+        self._shared = self._shared or bool(self.store.others(self.study))
+        if not self._shared:
             return 0
-        stored = self.store.records(self.study, kinds=SEARCHED)
-        records = [record for record in stored if record.number not in self.known]
+        with self._writing:
+            stored = self.store.records(self.study, kinds=SEARCHED)
+            records = [record for record in stored if record.number not in self.known]
         for record, outcome in zip(records, outcomes_of(records), strict=True):
             question = Question(dict(record.params), rung_of(record))
             if record.state is TrialState.RUNNING:
@@ -158,6 +161,7 @@ class Loop:
     def _tell(self, engine: Engine, batch: Sequence[Question], records: Sequence[TrialRecord]) -> None:
         for question, record, outcome in zip(batch, records, outcomes_of(records), strict=True):
             if not record.number:
+                self._shared = True
                 continue
             engine.tell(question.params, self.objective.outcome(record.params, outcome))
             sentence = self.anchors.note(question, outcome_of(record).gflops)
@@ -227,6 +231,20 @@ class Loop:
         first = max(ranking, key=lambda entry: entry.median_gflops)
         sd = relative_sd(ranking) or 0.0
         return first.median_gflops * (1 - STANDARD_ERRORS * sd / math.sqrt(first.runs))
+
+    def begin(self, record: TrialRecord) -> int | None:
+        """Store that a trial runs, from any thread, and return its number.
+
+        Returns:
+            None where somebody else of this study began it, or the budget's last trial, before.
+        """
+        if record.kind not in SEARCHED:
+            return self.store.begin(record)
+        with self._writing:
+            number = self.store.begin_first(record, self.known, SEARCHED, self.meter.budget.trials)
+            if number is not None:
+                self.known.add(number)
+        return number
 
     def commit(self, record: TrialRecord) -> TrialRecord:
         """Store what came of a trial, charge the budget, and tell the display; from any thread."""

@@ -54,7 +54,7 @@ def read_cluster(name: str | None) -> RealCluster | None:
     """
     if name is None or name in shipped() or not Path(name).is_file() or not describes_real_cluster(Path(name)):
         return None
-    return read_real_cluster(Path(name))
+    return RealCluster(load_real_cluster(Path(name)))
 
 
 def read_real_cluster(file: Path) -> RealCluster:
@@ -65,5 +65,5 @@ def read_real_cluster(file: Path) -> RealCluster:
         runners.toml_file.ClusterFileError: the file cannot be used.
     """
     if not describes_real_cluster(file):
-        raise TunerError(f'{file} describes no real cluster: that says how nodes are reached: backend = "ssh"')
+        raise TunerError(f'{file} names no backend, so it is no real cluster: add backend = "ssh" or "slurm"')
     return RealCluster(load_real_cluster(file))

@@ -106,7 +106,7 @@ class Slot:
         for number in hpl_order(plans):
             params, one = points[number], plans[number]
             begun = started(self.loop.study, params, kind, self.loop.space.key(params), self.loop.session)
-            stored = self._begin(begun)
+            stored = self.loop.begin(begun)
             begun = replace(begun, number=stored or 0)
             if stored is None:
                 records[number] = not_reached(begun)
@@ -118,16 +118,6 @@ class Slot:
             expected_s = None if self.loop.expected_s is None else self.loop.expected_s * rung.operations
             records |= zip(planned, self._launched(list(planned.values()), expected_s), strict=True)
         return [records[number] for number in range(len(points))]
-
-    def _begin(self, begun: TrialRecord) -> int | None:
-        """Store that a trial runs and return its number; None where somebody else began it, or the last one, first."""
-        if begun.kind not in KINDS.values():
-            return self.loop.store.begin(begun)
-        most = self.loop.meter.budget.trials
-        number = self.loop.store.begin_first(begun, self.loop.known, tuple(KINDS.values()), most)
-        if number is not None:
-            self.loop.known.add(number)
-        return number
 
     def _launched(self, planned: Sequence[Planned], expected_s: float | None) -> list[TrialRecord]:
         """Run what shares a launch, in HPL's order, and commit the records; what HPL did not come to again alone."""

@@ -104,7 +104,7 @@ def tune(
         walltime_s=max(60.0, run_time(options.budget).limit_s),
     )
     for record in earlier:
-        if record.kind in SEARCHED:
+        if record.kind in SEARCHED and record.state is not TrialState.RUNNING:
             loop.meter.charge(record.cost_s or 0.0, trial=counts(record))
     loop.session = 1 + max((record.session for record in earlier), default=-1)
     while True:

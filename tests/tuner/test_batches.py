@@ -31,6 +31,7 @@ from tuner.slot import Slot
 from tuner.stopping import StopRequest
 from tuner.stored_study import MachineFacts, begin
 from tuner.textbook import textbook
+from tuner.trials import started
 from tuner.workshop import Workshop
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
@@ -118,6 +119,21 @@ def test_each_run_of_a_launch_has_a_record_of_its_own_as_if_it_had_been_alone(ma
     assert begun[1].label.endswith("(2 of 4 in one launch)")
     assert [event.number for event in begun] == sorted(record.number for record in records)
     assert sum(isinstance(event, TrialEnded) for event in events) == 4
+
+
+@pytest.mark.parametrize("killed", [True, False])
+def test_what_a_helper_began_before_it_left_is_one_of_the_budgets_trials(make_loop: MakeLoop, *, killed: bool) -> None:
+    loop = make_loop()
+    loop.meter = Meter(Budget(trials=2), RealClock())
+    elsewhere = loop.space.complete(loop.space.point(0))
+    begun = started("study", elsewhere, Kind.SEARCH, loop.space.key(elsewhere), 0)
+    number = loop.store.begin(begun)
+    if not killed:
+        loop.store.finish(replace(begun, number=number, state=TrialState.COMPLETE, gflops=1.0, cost_s=1.0))
+    engine = make_engine("grid", loop.space, 0, {})
+    ended = loop.search(engine, repeats=1, reserved_runs=0, first=[loop.space.point(0)])
+    assert ended == "all 2 trials are done"
+    assert len(loop.store.records("study", kinds=(Kind.SEARCH,))) == 2
 
 
 def test_a_launch_is_paid_once(make_loop: MakeLoop) -> None:

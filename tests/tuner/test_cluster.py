@@ -142,7 +142,7 @@ def test_a_cluster_is_calibrated_simulated_and_tuned_from_what_the_simulation_fo
     assert [(nodes.count, nodes.cores, nodes.price_usd) for nodes in model.nodes] == [(2, 1, 100)]
     assert list(model.networks) == ["network"]
     refused = hpltune("calibrate", "--cluster", str(home / "model.toml"))
-    assert "model.toml describes no real cluster" in refused.stderr
+    assert "model.toml names no backend, so it is no real cluster" in refused.stderr
     small = ("--space", "quick", "--set", "N=800", "--set", "NB=64,128", "--trials", "4", "--confirm", "0")
     simulated = hpltune("tune", "--cluster", str(home / "model.toml"), *small, "--study", "sim")
     assert simulated.returncode == 0, simulated.stdout + simulated.stderr

@@ -77,10 +77,9 @@ def check_points(
     """Configurations to check: sizes, block sizes, grids and look-ahead, spread over what people try.
 
     Args:
-        nodes: sizes grow with their number as memory does, which keeps the work of each node alike.
+        nodes: their number; sizes grow with its cube root, which keeps the work of each alike.
     """
-    larger = math.isqrt(nodes)
-    sizes = [N * larger for N in (2000, 3000, 4000, 6000, 8000) if largest_n >= N * larger] or [largest_n]
+    sizes = [grown(N, nodes) for N in (2000, 3000, 4000, 6000, 8000) if largest_n >= grown(N, nodes)] or [largest_n]
     grids = [(P, cores // P) for P in range(1, cores + 1) if cores % P == 0]
     blocks = (128, 64, 256, 192, 96, 384)
     points: list[dict[str, Scalar]] = []
@@ -95,6 +94,11 @@ def check_points(
         }
         points.append({**point, **changes, "NBMIN": (4, 8)[(number // 3) % 2], "binding": binding})
     return points
+
+
+def grown(N: int, nodes: int) -> int:
+    """The size on so many nodes that is as much work for each as N is on one, to a hundred."""
+    return 100 * round(N / 100 * math.cbrt(nodes))
 
 
 def measure(
@@ -119,7 +123,7 @@ def measure(
     site = workshop.site
     cores, (first, kernel) = site.host.physical_cores, next(iter(kernels.items()))
     with _folder(workshop) as folder:
-        if site.nodes and site.nodes.cores > 1 and site.node_names:
+        if site.nodes and site.nodes.cores > 1 and len(site.node_names) > 1:
             listener(Notice(f"Timing messages within {site.node_names[0]}"))
             text = _run_calibrator(_first_node(workshop), first, kernel, binding, folder / "shared", stop, "messages")
             found.shared = shared_of(messages_of(parse_figures(text)))
@@ -140,7 +144,8 @@ def measure(
                     found.reasons[number] = fault.reason if fault else "no result"
                 else:
                     found.rates.setdefault(number, []).append(run.verdict.results[0].gflops)
-            listener(Notice(f"Round {turn + 1} of {rounds}: {len(points)} HPL runs to check against are done"))
+            if points:
+                listener(Notice(f"Round {turn + 1} of {rounds}: {len(points)} HPL runs to check against are done"))
     return found
 
 
@@ -148,17 +153,18 @@ def cluster_of(workshop: Workshop, measured: Measurements, name: str) -> Virtual
     """What was measured as a virtual cluster: this machine as one node, or the nodes of a real cluster."""
     site = workshop.site
     host, rpeak, real = site.host, site.rpeak, site.nodes
-    known = rpeak.clock_ghz and rpeak.flop_per_cycle
+    per_cycle = rpeak.flop_per_cycle or 1
     nodes = Nodes(
         count=site.node_count,
         cores=real.cores if real else host.physical_cores,
-        clock_ghz=rpeak.clock_ghz if known else rpeak.gflops / rpeak.cores,
-        flops_per_cycle=rpeak.flop_per_cycle if known else 1,
+        clock_ghz=rpeak.gflops / (rpeak.cores * per_cycle),
+        flops_per_cycle=per_cycle,
         memory_gib=(real.memory_bytes if real else host.memory_available_bytes) / GIB,
         price_usd=(real.cluster.node.price_usd if real else None) or 0.0,
         power_w=(real.cluster.node.power_w if real else None) or 0.0,
     )
-    description = f"{host.cpu_model}, calibrated on {time.strftime('%Y-%m-%d')}"
+    described = f"{site.node_count} nodes" if real else host.cpu_model
+    description = f"{described}, calibrated on {time.strftime('%Y-%m-%d')}"
     pools = {blas: pooled(runs) for blas, runs in measured.figures.items()}
     cluster = this_machine(name, nodes, cache_kib(), pools, description)
     return between_nodes(cluster, measured.shared) if site.node_count > 1 else cluster
@@ -195,7 +201,7 @@ def _folder(workshop: Workshop) -> Iterator[Path]:
     shared = workshop.places.data / "runs" if workshop.site.nodes else None
     if shared:
         shared.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="hpltune-calibrate-", dir=shared) as name:
+    with tempfile.TemporaryDirectory(prefix="hpltune-calibrate-", dir=shared, ignore_cleanup_errors=True) as name:
         yield Path(name)
 
 

@@ -13,6 +13,7 @@ import tomli_w
 from rich.console import Console
 from rich.table import Table
 
+from hpl.simgrid import find_simgrid
 from runners.virtual.cluster import VirtualCluster
 
 from ..errors import TunerError
@@ -27,7 +28,7 @@ from ..textbook import full_memory_n
 from ..tune_command import INTERRUPTED, told
 from ..workshop import Workshop
 from .agreement import Agreement, agreement
-from .calibrate import Check, check, check_points, cluster_of, measure
+from .calibrate import Check, check, check_points, cluster_of, grown, measure
 from .session import cores_here
 from .site import VirtualSite, cluster_dict
 
@@ -57,6 +58,8 @@ def run_calibrate(request: CalibrateRequest) -> int:
     """
     console = output(stderr=request.as_json)
     places = Places.of_user()
+    if request.checks:
+        find_simgrid()
     provision_if_needed(places, console, request.options.blas_files, program=False)
     with listening(told) as stop, display(console) as listener:
         workshop = Workshop.open(request.options, places, listener)
@@ -65,7 +68,7 @@ def run_calibrate(request: CalibrateRequest) -> int:
         kernels = {name: site.kernels(name, slow=True)[0] for name in names}
         cores = site.host.physical_cores
         first, kernel = next(iter(kernels.items()))
-        largest_n = min(LARGEST_CHECK_N * math.isqrt(site.node_count), full_memory_n(site, NB=64, P=1, Q=cores))
+        largest_n = min(grown(LARGEST_CHECK_N, site.node_count), full_memory_n(site, NB=64, P=1, Q=cores))
         points = check_points(
             cores, first, kernel, largest_n, request.checks, nodes=site.node_count, binding=request.binding
         )
@@ -123,10 +126,12 @@ def verdict(checks: Sequence[Check]) -> str:
     """
     found = agreed(checks)
     if found is None:
-        raise TunerError(f"no HPL run counted, so the model is unchecked; the first: {checks[0].reason}")
-    several = "configuration" if len(found.errors) == 1 else "configurations"
+        why = checks[0].reason or checks[0].simulated.reason
+        raise TunerError(f"no HPL run and its simulation both counted, so the model is unchecked; the first: {why}")
+    if len(found.errors) == 1:
+        return f"The model is {found.bias:+.1%} off one configuration."
     said = (
-        f"The model is {found.median_error:.1%} off in the median of {len(found.errors)} {several}, "
+        f"The model is {found.median_error:.1%} off in the median of {len(found.errors)} configurations, "
         f"{found.largest_error:.1%} at most, {found.bias:+.1%} on the whole"
     )
     return f"{said}." if math.isnan(found.correlation) else f"{said}; rank correlation {found.correlation:.2f}."

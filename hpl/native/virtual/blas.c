@@ -32,7 +32,8 @@ void cblas_dgemm(Order order, Trans ta, Trans tb, const int m, const int n, cons
 void cblas_dtrsm(Order order, const enum HPL_SIDE side, Uplo uplo, Trans trans, Diag diag, const int m, const int n,
                  const double alpha, const double *a, const int lda, double *b, const int ldb)
 {
-    spend(side == HplLeft ? trsm_s(m, n, 1) : trsm_s(n, m, 0));
+    /* A row block in the matrix itself has the matrix's leading dimension, a copy of it, or L1, its own. */
+    spend(side == HplLeft ? trsm_s(m, n, ldb > lda) : trsm_s(n, m, 0));
 }
 
 void cblas_dgemv(Order order, Trans trans, const int m, const int n, const double alpha, const double *a, const int lda,

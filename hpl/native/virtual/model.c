@@ -147,10 +147,10 @@ double gemm_s(double m, double n, double k)
     return model()->call_s + 2 * m * n * k * flop_s(&gemm, n, k) + 16 * (m * n + m * k + k * n) * model()->gemm_byte_s;
 }
 
-double trsm_s(double order, double width, int left)
+double trsm_s(double order, double width, int in_matrix)
 {
     double flops = order * order * width;
-    const Rates *rates = left && trsm_left.count ? &trsm_left : &trsm;
+    const Rates *rates = in_matrix && trsm_left.count ? &trsm_left : &trsm;
     if (order <= 0 || width <= 0)
         return 0;
     if (rates->count)

@@ -28,7 +28,7 @@ typedef struct {
 } Model;
 const Model *model(void);
 double gemm_s(double m, double n, double k);
-double trsm_s(double order, double width, int left);
+double trsm_s(double order, double width, int in_matrix);
 double stream_s(double bytes, double cached_if);
 
 /* ---- rank.c: what each simulated rank keeps; all ranks share one address space */
