@@ -14,11 +14,13 @@ COMMANDS = re.findall(r"^\s*\./hpltune (.*)$", README, re.MULTILINE)
 CLUSTER = "my-cluster.toml"
 """Commands on this file are run where there is a cluster, in test_cluster.py."""
 SHORTER = {
-    "tune": ["--budget", "20s"],
+    "tune": ["--budget", "10s"],
     "reproduce": ["--trials", "4"],
     "calibrate": ["--checks", "1", "--rounds", "1"],
 }
 """Added so that the checks end soon; a later option overrules an earlier one."""
+EXPLAINED = ["--budget", "20s"]
+"""The first study has to have enough runs to explain."""
 
 
 @pytest.mark.real
@@ -31,7 +33,7 @@ def test_every_command_of_the_readme_works(hpltune: Run) -> None:
         words = shlex.split(command)
         if words[0] == "test" or CLUSTER in words:
             continue
-        more = [] if "--resume" in words else SHORTER.get(words[0], [])
+        more = [] if "--resume" in words else EXPLAINED if command == "tune" else SHORTER.get(words[0], [])
         done = hpltune(*words, *more)
         expected = 1 if "--explain" in words else 0
         assert done.returncode == expected, (command, done.stdout, done.stderr)

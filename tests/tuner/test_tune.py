@@ -133,11 +133,13 @@ def test_the_first_ctrl_c_lets_the_running_trial_end_and_resume_goes_on(hpltune:
 
 
 def test_a_second_ctrl_c_ends_the_running_trial_at_once(hpltune: Run, home: Path) -> None:
-    hanging = program(home / "xhpl", "#!/bin/sh\nsleep 300\n")
+    hanging = program(home / "xhpl", f"#!/bin/sh\ntouch {home}/started\nsleep 300\n")
     arguments = [str(HPLTUNE), "run", "HPL.dat", "--xhpl", str(hanging)]
     hpltune("dat", "HPL.dat", "--N", "1000")
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(3)
+    while not (home / "started").exists():
+        assert process.poll() is None
+        time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)

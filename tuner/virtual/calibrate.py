@@ -1,6 +1,7 @@
 """`hpltune calibrate`: time this machine's routines, and hold real HPL runs against what follows from them."""
 
 import math
+import random
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -112,6 +113,8 @@ def measure(
 ) -> Measurements:
     """Time the routines and run the checks in turn, several times over, so that a drift of the machine hits both alike.
 
+    The checks come in another order each time, so that nothing that repeats itself hits always the same of them.
+
     Args:
         kernels: kernel of each BLAS to time.
         binding: what ranks of the calibrator are bound to.
@@ -134,10 +137,10 @@ def measure(
                 listener(Notice(f"Round {turn + 1} of {rounds}: timing {blas}'s routines on all {cores} cores"))
                 text = _run_calibrator(workshop.evaluator, blas, one, binding, folder / f"{blas}-{turn}", stop)
                 found.figures.setdefault(blas, []).append(parse_figures(text))
-            for number, point in enumerate(points):
+            for number in random.Random(turn).sample(range(len(points)), len(points)):  # noqa: S311 - not for secrets
                 if stop.requested:
                     return found
-                trial = plan(point, workshop.site)
+                trial = plan(points[number], workshop.site)
                 run = workshop.evaluator.evaluate(trial, folder / f"{turn}-{number}", 600.0, lambda _: None, stop)
                 fault = run.verdict.faults[0]
                 if fault or not run.verdict.results:
