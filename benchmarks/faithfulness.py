@@ -105,6 +105,10 @@ def report(checks: Sequence[Check]) -> None:
             f"by the {name} of each: rank correlation {found.correlation:.3f}, the simulated winner reaches "
             f"{found.winner:.1%}, error {found.median_error:.1%} in the median, {found.largest_error:.1%} at most"
         )
+        if repeated := [row for row in counted if len(row.gflops) > 1]:
+            halves = [[rate(row.gflops[first::2]) for row in repeated] for first in (0, 1)]
+            itself = agreement(*halves).correlation
+            print(f"    the machine's own correlation, every other round with the rest: {itself:.3f}")
     apart = judged_apart(counted, max(counted, key=lambda row: row.simulated.gflops or 0.0))
     print(f"half of the rounds choosing the real winner, half judging both: the simulated one reaches {apart:.1%}")
     noise = [(max(row.gflops) - min(row.gflops)) / median(row.gflops) for row in counted if len(row.gflops) > 1]

@@ -8,6 +8,7 @@ Offloads are off, so that frames are as large as on a wire.
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -55,6 +56,20 @@ class Lab:
         self.folder = Path(tempfile.mkdtemp(prefix="hpltune-lab-"))
 
     def __enter__(self) -> Self:
+        try:
+            self._up()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._down()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _up(self) -> None:
         self._down()
         switch = f"{PREFIX}-switch"
         _run("ip", "netns", "add", switch)
@@ -79,12 +94,6 @@ class Lab:
         )
         for script in (agent, enter):
             script.chmod(0o755)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._down()
 
     def _host(self, number: int, switch: str) -> None:
         host, uts = f"{PREFIX}-h{number}", self.folder / f"uts-h{number}"

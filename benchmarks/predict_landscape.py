@@ -42,10 +42,8 @@ def main(arguments: Sequence[str]) -> int:
         measured = measure(workshop, kernels, [], 1, lambda _: None, stop)
         calibrated_s = time.perf_counter() - began_s
     site = VirtualSite.open(lab_cluster(cluster_of(workshop, measured, "four hosts")), places, None, None)
-    wishes = [Wish({**{name: value for name, value in point.items() if name != "binding"}, "kernel": "auto"})
-              for point in points]  # fmt: skip
     began_s = time.perf_counter()
-    found = simulate(site, wishes, slots=cores_here(), limit_s=600.0, stop=stop)
+    found = simulate(site, [Wish.of_real(point) for point in points], slots=cores_here(), limit_s=600.0, stop=stop)
     simulated_s = time.perf_counter() - began_s
     told = tuple(
         replace(place, predicted_gflops=one.gflops) for place, one in zip(landscape.places, found, strict=True)

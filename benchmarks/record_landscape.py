@@ -22,6 +22,7 @@ from pathlib import Path
 from hosts_lab import Lab, lab_workshop
 from landscapes_file import Landscape, Place, Run, kept
 
+from hpl.flops import flop_count
 from hpl.witness import parse_panels
 from runners.virtual.load import load_cluster
 from search_spaces.dimension import Scalar
@@ -57,12 +58,17 @@ class Recording:
     full: dict[str, list[Run]] = field(default_factory=dict)
     small: dict[str, list[Run]] = field(default_factory=dict)
     chosen: frozenset[str] | None = None
+    predicted_gflops: dict[str, float | None] = field(default_factory=dict)
+    calibrated_s: float = 0.0
 
     def add_to(self, landscape: Landscape, below: float) -> None:
         """Go on with a recording, where the rate is at most this part below the best."""
         places = {self.space.key(place.params): place for place in landscape.places}
         self.full = {key: list(place.full) for key, place in places.items()}
         self.small = {key: list(place.small) for key, place in places.items()}
+        self.predicted_gflops = {key: place.predicted_gflops for key, place in places.items()}
+        self.calibrated_s = landscape.calibrated_s
+        self.description = self.description or landscape.description
         best = max(place.gflops or 0.0 for place in places.values())
         self.chosen = frozenset(key for key, place in places.items() if (place.gflops or 0.0) >= best * (1 - below))
 
@@ -73,11 +79,25 @@ class Recording:
     def save(self, path: Path) -> None:
         """Write what there is."""
         places = tuple(
-            Place(dict(point), tuple(self.full.get(key, ())), tuple(self.small.get(key, ())))
+            Place(
+                dict(point),
+                tuple(self.full.get(key, ())),
+                tuple(self.small.get(key, ())),
+                self.predicted_gflops.get(key),
+            )
             for key, point in self.points().items()
         )
-        N = int(self.space.complete(self.space.point(0))["N"])
-        Landscape(self.name, self.description, self.text, self.machine, N, self.small_n, self.probes, places).save(path)
+        Landscape(
+            name=self.name,
+            description=self.description,
+            space=self.text,
+            machine=self.machine,
+            N=int(self.space.complete(self.space.point(0))["N"]),
+            small_n=self.small_n,
+            probes=self.probes,
+            places=places,
+            calibrated_s=self.calibrated_s,
+        ).save(path)
 
 
 def run_of(measured: Measured, N: int) -> Run:
@@ -88,7 +108,7 @@ def run_of(measured: Measured, N: int) -> Run:
         return Run(None, cost_s, cost_s, (), fault.reason if fault else "no result")
     gflops = measured.verdict.results[0].gflops
     panels = kept(N, [(panel.column, panel.time_s) for panel in parse_panels(measured.errors_text)])
-    time_s = (2 / 3 * N**3 + 3 / 2 * N**2) / gflops / 1e9
+    time_s = flop_count(N) / gflops / 1e9
     return Run(gflops, round(time_s, 4), cost_s, panels)
 
 

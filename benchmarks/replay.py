@@ -14,14 +14,16 @@ from hpl.flops import flop_count, fraction_done
 from search_spaces.dimension import Scalar
 from search_spaces.space import SearchSpace
 from tuner.engines.base import Engine, Outcome
-from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
+from tuner.engines.fidelity import FULL, Fidelity, Ladder, Question
 from tuner.engines.registry import make_engine
 from tuner.engines.surrogate.physics import Probes
+from tuner.ladder import ladder
 from tuner.warm_start import Advice, advise
 
 NOISE = 0.005
 """Standard deviation of a simulated run, drawn anew for each: 0.3 to 0.4 % on good clusters (Dahu)."""
-AFTER_SIMULATION = " after simulation"
+AFTER_SIMULATION, ONE_A_LAUNCH = " after simulation", " --one-a-launch"
+"""What the names of the engine's variants end in."""
 LAUNCH_S = 2.0
 """What a launch takes where the recording is of a simulator, which starts at once."""
 
@@ -65,10 +67,12 @@ class Board:
         self.rates = {key: rate for key, rate in rates.items() if rate is not None}
         self.best = max(self.rates.values())
         self.simulated = not landscape.probes
-        part = landscape.small_n / landscape.N
-        self.ladder: Sequence[Rung] = (
-            Rung(Fidelity.SMALL, part), Rung(Fidelity.PREFIX, 0.1), Rung(Fidelity.PREFIX, 0.3), FULL
-        )  # fmt: skip
+
+    @cached_property
+    def ladder(self) -> Ladder:
+        """The rungs that `tune` would offer on this machine."""
+        full_s = median(run.time_s for place in self.places.values() for run in place.full if run.gflops)
+        return ladder(self.landscape.N, full_s, self.launch_s, prefixes=True)
 
     @cached_property
     def prediction(self) -> Advice:
@@ -126,19 +130,20 @@ class Board:
         return replace(run, gflops=run.gflops * factor, time_s=run.time_s / factor, panels=panels)
 
 
-def play(board: Board, name: str, seed: int, *, most_s: float, most_trials: int, batches: bool = True) -> Played:
+def play(board: Board, name: str, seed: int, *, most_s: float, most_trials: int) -> Played:
     """One game, until the engine has nothing to ask, the time is used up or the optimum is found.
 
     Args:
         name: of an engine; with AFTER_SIMULATION it is told the model's predictions before, and what calibrating the
-            model took is charged.
+            model took is charged; with ONE_A_LAUNCH it may not put several runs into one launch.
         most_s: machine-seconds, `most_trials` runs.
-        batches: the engine may put several runs into one launch.
     """
     played = Played(name, board.landscape.name, seed)
     chance = random.Random(f"{board.landscape.name} {seed}")
     probes = Probes(board.landscape.probes)
-    engine: Engine = make_engine(name.removesuffix(AFTER_SIMULATION), board.space, seed, {"probes": probes})
+    batches = not name.endswith(ONE_A_LAUNCH)
+    plain = name.removesuffix(AFTER_SIMULATION).removesuffix(ONE_A_LAUNCH)
+    engine: Engine = make_engine(plain, board.space, seed, {"probes": probes})
     first: list[dict[str, Scalar]] = []
     spent_s = 0.0
     if name.endswith(AFTER_SIMULATION):

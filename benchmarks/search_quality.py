@@ -3,21 +3,24 @@
     python benchmarks/search_quality.py                          # all landscapes that are shipped, all engines
     python benchmarks/search_quality.py LANDSCAPE.json --engines hpl,random --seeds 10
     python benchmarks/search_quality.py --markdown docs/search-quality.md
+    python benchmarks/search_quality.py --engines smac --kept games.jsonl      # an hour: goes on where it was stopped
 
 An engine is charged the recorded seconds of every run it asks for, whole launches included. Its choice counts only
 where that configuration was measured in full. Engines that only know full runs ask only for those.
 """
 
 import argparse
+import json
 import os
 import statistics
 import sys
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict
 from pathlib import Path
 
 from landscapes_file import Landscape, LandscapeError
-from replay import AFTER_SIMULATION, Board, Played, play
+from replay import AFTER_SIMULATION, ONE_A_LAUNCH, Board, Played, Step, play
 
 from tuner.engines.registry import ENGINES, check_engine
 from tuner.errors import TunerError
@@ -42,13 +45,36 @@ launch (`--one-a-launch`: none do). The order of `grid` is that of the space, so
 _boards: dict[Path, Board] = {}
 
 
-def _game(path: Path, engine: str, seed: int, batches: bool) -> Played:  # noqa: FBT001 - for a pool of processes
+def _game(path: Path, engine: str, seed: int) -> Played:
     if path not in _boards:
         _boards[path] = Board(Landscape.read(path))
     board = _boards[path]
     whole = engine == "grid"
     return play(board, engine, seed, most_s=board.grid_s * (2.0 if whole else MOST),
-                most_trials=len(board.places) if whole else MOST_TRIALS, batches=batches)  # fmt: skip
+                most_trials=len(board.places) if whole else MOST_TRIALS)  # fmt: skip
+
+
+class Kept:
+    """Games that a file keeps, one a line, so that an interrupted hour is not lost."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self._games: dict[tuple[str, str, int], Played] = {}
+        if file and file.exists():
+            for line in file.read_text(encoding="utf-8").splitlines():
+                fields = json.loads(line)
+                game = Played(**{**fields, "steps": [Step(**step) for step in fields["steps"]]})
+                self._games[game.landscape, game.engine, game.seed] = game
+
+    def find(self, landscape: str, engine: str, seed: int) -> Played | None:
+        """A game played before."""
+        return self._games.get((landscape, engine, seed))
+
+    def keep(self, game: Played) -> None:
+        """Write a game down."""
+        if self._file:
+            with self._file.open("a", encoding="utf-8") as lines:
+                lines.write(json.dumps(asdict(game)) + "\n")
 
 
 def quantile(values: Iterable[float], part: float) -> float:
@@ -98,6 +124,13 @@ def title(board: Board) -> str:
     )
 
 
+def _players(engines: Sequence[str], board: Board, *, one_a_launch: bool) -> list[str]:
+    """The engines, and after ours its variants."""
+    alone = [f"hpl{ONE_A_LAUNCH}"] if one_a_launch else []
+    told = [f"hpl{AFTER_SIMULATION}"] if board.landscape.calibrated_s > 0 else []
+    return [player for engine in engines for player in (engine, *([*alone, *told] if engine == "hpl" else []))]
+
+
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("landscapes", nargs="*", type=Path, help="files; without any, all that are shipped")
@@ -105,23 +138,27 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seeds", type=int, default=30)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--markdown", type=Path, default=None, help="write the tables to a page as well")
-    parser.add_argument("--one-a-launch", action="store_true", help="every run in a launch of its own")
+    parser.add_argument("--kept", type=Path, default=None, help="keep each game in this file, and play none twice")
+    parser.add_argument("--one-a-launch", action="store_true", help="play hpl with every run alone as well")
     asked = parser.parse_args(arguments)
     engines = asked.engines.split(",")
     for engine in engines:
         check_engine(engine)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     pages = []
+    kept = Kept(asked.kept)
     with ProcessPoolExecutor(asked.jobs) as pool:
         for path in asked.landscapes or sorted(SHIPPED.glob("*.json")):
             board = Board(Landscape.read(path))
-            predicted = board.landscape.calibrated_s > 0
-            waiting = [
-                pool.submit(_game, path, engine, seed, not asked.one_a_launch)
-                for engine in (*engines, *([f"hpl{AFTER_SIMULATION}"] if predicted and "hpl" in engines else []))
-                for seed in range(asked.seeds)
-            ]
-            page = f"{title(board)}\n\n{table(board, [one.result() for one in waiting])}\n"
+            players = _players(engines, board, one_a_launch=asked.one_a_launch)
+            wanted = [(player, seed) for player in players for seed in range(asked.seeds)]
+            found = {(player, seed): kept.find(board.landscape.name, player, seed) for player, seed in wanted}
+            waiting = [pool.submit(_game, path, player, seed) for (player, seed), game in found.items() if not game]
+            for one in as_completed(waiting):
+                game = one.result()
+                kept.keep(game)
+                found[game.engine, game.seed] = game
+            page = f"{title(board)}\n\n{table(board, [game for game in found.values() if game])}\n"
             print(page, flush=True)
             pages.append(page)
     if asked.markdown:

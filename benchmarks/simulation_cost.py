@@ -9,7 +9,6 @@ import os
 import resource
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -62,17 +61,22 @@ def _cost(
     if child == 0:
         point = {"blas": "atlas", "layout": f"{ranks}x1", "BCAST": "1rg", "DEPTH": 0, "net.rx_usecs": 0, **params}
         site = VirtualSite.open(cluster, Places.of_user(), None, None)
-        before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         simulator = Simulator(site, 1, 3600.0, every, memory_bytes=2**36)
         with tempfile.TemporaryDirectory() as folder:
             measured = simulator.run(virtual_plan(point, cluster), Path(folder) / "run", StopRequest())
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu_s = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
         rate = measured.verdict.results[0].gflops if measured.verdict.results else float("nan")
-        os.write(write, f"{cpu_s} {used.ru_maxrss / 1024} {rate} {time.monotonic() - began}".encode())
+        os.write(write, f"{cpu_s} {used.ru_maxrss / 1024} {rate}".encode())
         os._exit(0)
+    os.close(write)
     os.waitpid(child, 0)
-    cpu_s, mib, rate, _ = map(float, os.read(read, 1000).split())
+    with os.fdopen(read) as told:
+        figures = told.read().split()
+    if not figures:
+        sys.exit("the simulation failed: its message is above")
+    cpu_s, mib, rate = map(float, figures)
     return cpu_s, mib, rate
 
 

@@ -4,7 +4,8 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,15 +67,13 @@ def build(recipe: Recipe, search: SearchPaths, on_step: OnStep | None = None) ->
     if xhpl.path.is_file():
         return xhpl
     step = on_step or (lambda *_: None)
-    try:
+    with _building(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(folder.parent / "lock"):
             if not xhpl.path.is_file():
                 objects = _objects(recipe, folder.parent, step)
                 step(f"linking xhpl with {recipe.library.path.name}", 1, 1)
                 _link(recipe, search, objects, folder)
-    except OSError as error:
-        raise BuildError(f"cannot build in {folder}: {error.strerror or error}") from error
     return xhpl
 
 
@@ -90,7 +89,7 @@ def build_calibrator(recipe: Recipe, search: SearchPaths, on_step: OnStep | None
     program = xhpl.path.with_name(f"calibrate-{digest([text])}")
     if program.is_file():
         return Xhpl(program, xhpl.key, xhpl.log)
-    with FileLock(common / "lock"):
+    with _building(program.parent), FileLock(common / "lock"):
         objects = [path for path in _objects(recipe, common, lambda *_: None) if path.stem not in MAINS]
         draft = program.with_suffix(f".{os.getpid()}")
         arguments = link_arguments(recipe.library, search, program.parent, program.parent)
@@ -105,6 +104,14 @@ def build_calibrator(recipe: Recipe, search: SearchPaths, on_step: OnStep | None
         _compile(recipe.mpi, ["-o", str(draft), *sources, wrap, *arguments, "-ldl", "-lm"], xhpl.log)
         draft.replace(program)
     return Xhpl(program, xhpl.key, xhpl.log)
+
+
+@contextmanager
+def _building(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise BuildError(f"cannot build in {folder}: {error.strerror or error}") from error
 
 
 def witness_library(mpi: Mpi, search: SearchPaths) -> Path | None:

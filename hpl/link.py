@@ -5,6 +5,7 @@ that only names a library may get any. DT_RPATH comes before both.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
@@ -27,7 +28,8 @@ def link_arguments(library: BlasLibrary, search: SearchPaths, folder: Path, fina
     prefix's other folders, because its own companions (libgfortran, libatlas) lie there.
 
     Args:
-        folder: where the program is being linked; `final` is where it will be moved to.
+        folder: where the program is being linked, which belongs to this library alone; `final` is where it will be
+            moved to.
     """
     name = soname(library.path) or library.path.name
     beside = library.path.parent / name
@@ -35,7 +37,8 @@ def link_arguments(library: BlasLibrary, search: SearchPaths, folder: Path, fina
         home = library.path.parent
     else:
         (folder / LIBRARIES).mkdir(exist_ok=True)
-        (folder / LIBRARIES / name).symlink_to(library.path)
+        with suppress(FileExistsError):
+            (folder / LIBRARIES / name).symlink_to(library.path)
         home = final / LIBRARIES
     private = search.prefix is not None and search.prefix in library.path.parents
     folders = library_folders(search) if private else ()

@@ -8,6 +8,7 @@ import tempfile
 import urllib.request
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +85,11 @@ def obtain(search: SearchPaths, user_source: Path | None = None) -> HplSource:
 
 def _fetch_netlib(folder: Path) -> Path:
     """Download netlib's archive and check it."""
-    with urllib.request.urlopen(NETLIB, timeout=NETLIB_TIMEOUT_S) as answer:
-        data = answer.read()
+    try:
+        with urllib.request.urlopen(NETLIB, timeout=NETLIB_TIMEOUT_S) as answer:
+            data = answer.read()
+    except HTTPException as error:
+        raise SourceError(f"{NETLIB} came only in part: {error!r}") from error
     digest = hashlib.sha256(data).hexdigest()
     if digest != NETLIB_SHA256:
         raise SourceError(f"{NETLIB} has SHA-256 {digest}, not {NETLIB_SHA256}: it was damaged or changed on the way")

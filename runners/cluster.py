@@ -11,7 +11,7 @@ from .errors import InvalidJobError
 from .job import HOST_NAME, INTERFACE
 from .reach import Ssh
 from .slurm.options import SlurmOptions
-from .toml_file import GIB, Count, Part, Positive, parse_table, read_text, validated
+from .toml_file import GIB, ClusterFileError, Count, Part, Positive, parse_table, read_text, validated
 
 Host = Annotated[str, Field(pattern=rf"^{HOST_NAME.pattern}$")]
 Interface = Annotated[str, Field(pattern=rf"^{INTERFACE.pattern}$")]
@@ -135,23 +135,27 @@ class Cluster(Part):
         return self.model_dump(mode="json", exclude_none=True)
 
 
-def describes_real_cluster(file: Path) -> bool:
-    """Whether a file names a backend; those of virtual clusters do not.
+def find_real_cluster(file: Path) -> Cluster | None:
+    """The cluster of a file that names a backend; None for others, such as those of virtual clusters.
 
     Raises:
-        ClusterFileError: it is no TOML file.
+        ClusterFileError: it cannot be read, or a key or a value in it is wrong.
     """
-    return "backend" in parse_table(str(file), read_text(file))
+    text = read_text(file)
+    table = parse_table(str(file), text)
+    return validated(Cluster, str(file), table, text) if "backend" in table else None
 
 
 def load_real_cluster(file: Path) -> Cluster:
     """The cluster of a file.
 
     Raises:
-        ClusterFileError: it cannot be read, or a key or a value in it is wrong.
+        ClusterFileError: it cannot be read, describes none, or a key or a value in it is wrong.
     """
-    text = read_text(file)
-    return validated(Cluster, str(file), parse_table(str(file), text), text)
+    cluster = find_real_cluster(file)
+    if cluster is None:
+        raise ClusterFileError(f'{file} names no backend, so it is no real cluster: add backend = "ssh" or "slurm"')
+    return cluster
 
 
 def stored_cluster(table: Mapping[str, Any]) -> Cluster:

@@ -1,5 +1,7 @@
+import os
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,19 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, so that nobody waits for it at the end."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+@pytest.fixture(scope="session")
+def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache for the tests of all workers, so that HPL is compiled once; the user's own source where there is."""
+    folder = tmp_path_factory.getbasetemp()
+    cache = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "shared-cache"
+    cache.mkdir(exist_ok=True)
+    own = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hpltune/source"
+    if own.is_dir():
+        with suppress(FileExistsError):
+            (cache / "source").symlink_to(own)
+    return cache
 
 
 @pytest.fixture(scope="session")

@@ -46,7 +46,6 @@ class TrialStarted:
     """
 
     number: int
-    kind: str
     label: str
     expected_s: float | None
     after: int | None = None

@@ -110,7 +110,7 @@ class Watched:
             before = self.numbers[self._running] if self._running >= 0 else None
             self._running += 1
             number, text = self.numbers[self._running], self.labels[self._running]
-            self.listener(TrialStarted(number, str(self.kind), text, self.expected_s, after=before))
+            self.listener(TrialStarted(number, text, self.expected_s, after=before))
             self._started_s = self.clock.now_s()
 
     def on_panel(self, panel: Panel) -> None:

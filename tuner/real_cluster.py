@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from runners.cluster import Cluster, describes_real_cluster, load_real_cluster
+from runners.cluster import Cluster, find_real_cluster
 from runners.virtual.load import shipped
 
 from .errors import TunerError
@@ -52,18 +52,7 @@ def read_cluster(name: str | None) -> RealCluster | None:
     Raises:
         runners.toml_file.ClusterFileError: the file cannot be used.
     """
-    if name is None or name in shipped() or not Path(name).is_file() or not describes_real_cluster(Path(name)):
+    if name is None or name in shipped() or not Path(name).is_file():
         return None
-    return RealCluster(load_real_cluster(Path(name)))
-
-
-def read_real_cluster(file: Path) -> RealCluster:
-    """The real cluster of a file.
-
-    Raises:
-        TunerError: it describes a virtual one.
-        runners.toml_file.ClusterFileError: the file cannot be used.
-    """
-    if not describes_real_cluster(file):
-        raise TunerError(f'{file} names no backend, so it is no real cluster: add backend = "ssh" or "slurm"')
-    return RealCluster(load_real_cluster(file))
+    cluster = find_real_cluster(Path(name))
+    return RealCluster(cluster) if cluster else None

@@ -201,7 +201,7 @@ def _measure(
     }
     begun = started(study, {**plan.runs[0].words(), **layout}, Kind.RUN, "")
     begun = replace(begun, number=store.begin(begun))
-    listener(TrialStarted(begun.number, str(Kind.RUN), label(plan), None))
+    listener(TrialStarted(begun.number, label(plan), None))
     directory = workshop.places.data / "runs" / study / f"{begun.number:05d}"
     clock_s = datetime.now(UTC)
 
@@ -230,7 +230,7 @@ def _measure(
         store.finish(record)
         records.append(record)
         if index < SHOWN_RUNS or not record.ranked:
-            listener(TrialStarted(record.number, str(Kind.RUN), label(replace(plan, runs=(run,))), None))
+            listener(TrialStarted(record.number, label(replace(plan, runs=(run,))), None))
             listener(TrialEnded(record, None, elapsed(), None))
     return records
 

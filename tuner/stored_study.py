@@ -1,9 +1,11 @@
-"""The beginning of a study in the store: a new one, or the one that was stopped."""
+"""The beginning of a study in the store, a new one or the one that was stopped, and its end where it fails."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from results.errors import StudyBusyError
 from results.record import Study, TrialRecord
 from results.store import Store
 from search_spaces.load import space_text
@@ -54,3 +56,18 @@ def begin(
         )
     )
     return ()
+
+
+@contextmanager
+def closing_study(name: str, store: Store) -> Iterator[None]:
+    """Leave no study behind that looks as if it were running: an error before its first trial removes it."""
+    try:
+        yield
+    except BaseException:
+        if name in {study.name for study in store.studies()}:
+            with suppress(StudyBusyError):
+                if store.records(name) or store.others(name):
+                    store.end_study(name, "interrupted")
+                else:
+                    store.delete_study(name)
+        raise

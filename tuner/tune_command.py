@@ -2,8 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from rich.console import Console
 
 from hpl.rpeak import Rpeak
 from results.confidence import sentence, standing
-from results.errors import StudyBusyError
 from results.store import Store
 from runners.host_facts import busy_sentence
 from search_spaces.load import space_text
@@ -29,6 +27,7 @@ from .provision.setup import provision_if_needed
 from .ranking_report import ranking_json, ranking_table
 from .simulated_starts import simulated_ranking
 from .stopping import StopRequest, listening
+from .stored_study import closing_study
 from .study import Outcome, tune
 from .study_names import free_name, newest_search
 from .units import duration
@@ -122,8 +121,7 @@ def _virtual(
             f"{cluster.rpeak_gflops:.4g} GFLOPS; budget and times are the virtual cluster's."
         )
     )
-    with closing_study(name, store):
-        return tune_virtual(options, name, site, Bench(store, listener, stop, places.data / "runs"))
+    return tune_virtual(options, name, site, Bench(store, listener, stop, places.data / "runs"))
 
 
 def _which(request: Request, store: Store) -> tuple[str, TuneOptions]:
@@ -163,21 +161,6 @@ def _introduce(name: str, options: TuneOptions, rpeak: Rpeak, listener: Listener
     busy = busy_sentence(cores)
     if busy:
         listener(Notice(f"Caution: {busy}."))
-
-
-@contextmanager
-def closing_study(name: str, store: Store) -> Iterator[None]:
-    """Leave no study behind that looks as if it were running: an error before its first trial removes it."""
-    try:
-        yield
-    except BaseException:
-        if name in {study.name for study in store.studies()}:
-            with suppress(StudyBusyError):
-                if store.records(name) or store.others(name):
-                    store.end_study(name, "interrupted")
-                else:
-                    store.delete_study(name)
-        raise
 
 
 def told(stop: StopRequest) -> None:

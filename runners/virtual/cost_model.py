@@ -41,7 +41,7 @@ def cost_model(setup: Setup, ranks: int, *, every_message: bool | None = None) -
         "eager_bytes": link.eager_bytes,
         "socket_bytes": setup.network.socket_kib * 1024 * alone,
         "queue_bytes": setup.network.queue_kib * 1024 * alone,
-        "line_byte_s": 1.0 / link.bytes_s,
+        "line_byte_s": 1.0 / setup.bandwidth_bytes_s(),
         "jitter": setup.cluster.noise.jitter,
         "late_probe": int(setup.network.late_probe),
         "every_message": int(whole),

@@ -33,7 +33,7 @@ def write(folder: Path, text: str) -> str:
 def test_every_shipped_space_has_points_on_every_machine_and_is_counted_soon(name: str, cores: int) -> None:
     began = time.monotonic()
     space = load(name, machine(cores))
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < 5
     assert len(space) > 0
     for number in {0, len(space) // 2, len(space) - 1}:
         assert space.why_not(space.point(number)) is None

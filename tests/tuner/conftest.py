@@ -1,4 +1,3 @@
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -6,15 +5,8 @@ from pathlib import Path
 import pytest
 from as_user import HPLTUNE, Run
 
-
-@pytest.fixture(scope="session")
-def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache for all tests, so that HPL is compiled once; the user's own source is used where there is one."""
-    cache = tmp_path_factory.mktemp("cache")
-    own = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hpltune/source"
-    if own.is_dir():
-        shutil.copytree(own, cache / "source")
-    return cache
+from hpl.errors import HplError
+from hpl.simgrid import find_simgrid
 
 
 @pytest.fixture
@@ -50,3 +42,12 @@ def real_hpl() -> None:
     """Skips where real HPL cannot run."""
     if shutil.which("mpicc") is None or shutil.which("mpirun") is None:
         pytest.skip("needs mpicc and mpirun: `hpltune setup` installs them")
+
+
+@pytest.fixture
+def simgrid() -> None:
+    """Skips where nothing can be simulated."""
+    try:
+        find_simgrid()
+    except HplError as error:
+        pytest.skip(str(error))

@@ -15,8 +15,6 @@ import pytest
 from as_user import HPLTUNE
 from net_lab import HostsLab, hosts_lab
 
-from hpl.errors import HplError
-from hpl.simgrid import find_simgrid
 from runners.virtual.load import load_cluster
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
@@ -125,13 +123,10 @@ def test_the_commands_of_the_readme_work_on_a_cluster(hpltune: OnHead, cluster: 
         assert done.returncode == 0, (command, done.stdout, done.stderr)
 
 
+@pytest.mark.usefixtures("simgrid")
 def test_a_cluster_is_calibrated_simulated_and_tuned_from_what_the_simulation_found(
     hpltune: OnHead, lab: HostsLab, home: Path
 ) -> None:
-    try:
-        find_simgrid()
-    except HplError as error:
-        pytest.skip(str(error))
     node = "[node]\ncores = 1\nmemory_gib = 1\nprice_usd = 100\n"
     real = write_cluster(lab, home / "two.toml", node, hosts=["h1", "h2"])
     short = ("--checks", "2", "--rounds", "1", "--blas", "openblas", "--binding", "none")

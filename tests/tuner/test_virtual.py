@@ -13,7 +13,6 @@ import psutil
 import pytest
 from as_user import HPLTUNE, Run
 
-from hpl.errors import HplError
 from hpl.simgrid import find_simgrid
 from runners.virtual.cluster import VirtualCluster
 from runners.virtual.load import load_cluster
@@ -29,14 +28,6 @@ from tuner.virtual.site import VirtualSite
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("simgrid")]
 SMALL = ("--cluster", "kronos", "--space", "kronos-free", "--set", "N=2000", "--set", "NB=64,128", "--trials", "6")
-
-
-@pytest.fixture
-def simgrid() -> None:
-    try:
-        find_simgrid()
-    except HplError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture

@@ -5,15 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from hpl.errors import HplError
-from hpl.simgrid import find_simgrid
 from runners.virtual.cluster import Blas, Core, Network, Nodes, VirtualCluster
 from tuner.places import Places
 from tuner.stopping import StopRequest
 from tuner.virtual.batch import Wish, simulate
 from tuner.virtual.site import VirtualSite
 
-pytestmark = pytest.mark.real
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("simgrid")]
 LINE = Network(latency_us=60, gbit_s=0.1, cpu_us=10)
 CLUSTER = VirtualCluster(
     name="four boxes",
@@ -27,10 +25,6 @@ CLUSTER = VirtualCluster(
 @pytest.fixture
 def site(home: Path) -> VirtualSite:
     assert home
-    try:
-        find_simgrid()
-    except HplError as error:
-        pytest.skip(str(error))
     return VirtualSite.open(CLUSTER, Places.of_user(), None, None)
 
 

@@ -42,14 +42,15 @@ def calibrate(
 
         hpltune calibrate model.toml --cluster my-cluster.toml --rounds 1
     """
+    from runners.cluster import load_real_cluster
+
     from ..errors import TunerError
     from ..options import TuneOptions, parse_blas
-    from ..real_cluster import read_real_cluster
     from ..virtual.calibrate_command import CalibrateRequest, run_calibrate
 
     if binding not in BINDINGS:
         raise TunerError(f"--binding {binding}: choose one of {', '.join(BINDINGS)}")
     names, files = parse_blas(blas or [])
-    real = read_real_cluster(cluster).cluster.table() if cluster else None
+    real = load_real_cluster(cluster).table() if cluster else None
     options = TuneOptions(blas_only=names, blas_files=files, hpl_source=hpl_source, real_cluster=real)
     raise typer.Exit(run_calibrate(CalibrateRequest(out, options, checks, rounds, as_json, binding)))

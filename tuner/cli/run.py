@@ -52,13 +52,15 @@ def run(
 
         hpltune run HPL.dat --blas openblas --kernel SkylakeX --repeats 3
     """
+    from runners.cluster import load_real_cluster
+
     from ..options import TuneOptions, parse_blas, user_program
-    from ..real_cluster import read_real_cluster
+    from ..real_cluster import RealCluster
     from ..run_command import RunRequest, run_file
     from ..units import parse_duration_s
 
     names, files = parse_blas(blas or [])
-    real = read_real_cluster(cluster) if cluster else None
+    real = RealCluster(load_real_cluster(cluster)) if cluster else None
     options = TuneOptions(
         blas_only=names,
         blas_files=files,

@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from runners.virtual.cluster import VirtualCluster
 
@@ -21,6 +22,11 @@ class Wish:
 
     params: Mapping[str, Scalar]
     cluster: VirtualCluster | None = None
+
+    @classmethod
+    def of_real(cls, params: Mapping[str, Scalar]) -> Self:
+        """What a real run had, but for what a simulated one has of the cluster: its binding and its kernel."""
+        return cls({**{name: value for name, value in params.items() if name != "binding"}, "kernel": "auto"})
 
 
 @dataclass(frozen=True)

@@ -177,10 +177,7 @@ def check(
     site: VirtualSite, points: Sequence[Mapping[str, Scalar]], measured: Measurements, slots: int, stop: StopRequest
 ) -> list[Check]:
     """Simulate the checked configurations."""
-    wishes = [
-        Wish({**{name: point[name] for name in point if name != "binding"}, "kernel": "auto"}) for point in points
-    ]
-    simulated = simulate(site, wishes, slots=slots, limit_s=600.0, stop=stop)
+    simulated = simulate(site, [Wish.of_real(point) for point in points], slots=slots, limit_s=600.0, stop=stop)
     return [
         Check(point, tuple(measured.rates.get(number, ())), measured.reasons.get(number, ""), simulated[number])
         for number, point in enumerate(points[: len(simulated)])

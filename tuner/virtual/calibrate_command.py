@@ -82,26 +82,32 @@ def run_calibrate(request: CalibrateRequest) -> int:
             virtual = VirtualSite.open(cluster, places, request.options.hpl_source, None)
             listener(Notice(f"Simulating the {len(points)} checked configurations"))
             checks = check(virtual, points, measured, cores_here(), stop)
-    text = tomli_w.dumps(cluster_dict(cluster))
-    if request.out is not None:
-        write_text(request.out, text)
-    _report(console, request, cluster, checks, text)
-    return 0
+    try:
+        _report(console, request, cluster, checks)
+    finally:
+        _keep(console, request, tomli_w.dumps(cluster_dict(cluster)))
+    return INTERRUPTED if stop.requested else 0
 
 
-def _report(
-    console: Console, request: CalibrateRequest, cluster: VirtualCluster, checks: Sequence[Check], text: str
-) -> None:
+def _keep(console: Console, request: CalibrateRequest, text: str) -> None:
+    """Write the model, or show it where there is no file for it or none can be written: minutes went into it."""
+    try:
+        if request.out is not None:
+            write_text(request.out, text)
+            console.print(f"Wrote {request.out}. Simulate it with: hpltune tune --cluster {request.out}", markup=False)
+    except TunerError:
+        console.print(text, markup=False, soft_wrap=True, end="")
+        raise
+    if request.out is None and not request.as_json:
+        print(text, end="")
+
+
+def _report(console: Console, request: CalibrateRequest, cluster: VirtualCluster, checks: Sequence[Check]) -> None:
     if request.as_json:
         print(json.dumps(to_json(cluster, checks), indent=1))
-        return
-    if checks:
+    elif checks:
         console.print(table(checks))
         console.print(verdict(checks), markup=False, soft_wrap=True)
-    if request.out is None:
-        print(text, end="")
-        return
-    console.print(f"Wrote {request.out}. Simulate it with: hpltune tune --cluster {request.out}", markup=False)
 
 
 def table(checks: Sequence[Check]) -> Table:

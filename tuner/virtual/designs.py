@@ -1,11 +1,11 @@
 """Variants of a cluster, as a file of designs describes them."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from runners.toml_file import parse_table, read_text
 from runners.virtual.cluster import VirtualCluster
 from runners.virtual.load import checked_cluster, cluster_text
 
@@ -32,22 +32,18 @@ def read_designs(file: Path) -> tuple[Design, ...]:
     """The designs of a TOML file: `base` names a cluster, each [[design]] what is different.
 
     Raises:
-        TunerError: the file cannot be read, has no design, or two of one name.
-        runners.toml_file.ClusterFileError: a design is no possible cluster; the message names it and the key.
+        TunerError: the file has no design, or two of one name.
+        runners.toml_file.ClusterFileError: it cannot be read, or a design is no possible cluster; the message names it
+            and the key.
     """
-    try:
-        table = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise TunerError(f"cannot read {file}: {getattr(error, 'strerror', None) or 'not a text'}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise TunerError(f"{file}: {error}") from error
+    table = parse_table(str(file), read_text(file))
     unknown = [key for key in table if key not in {"base", "design"}]
     rows = table.get("design")
     if unknown:
         raise TunerError(
             f'{file}: {unknown[0]} is not known here; a file of designs has base = "…" and [[design]] tables'
         )
-    if not isinstance(rows, list) or not rows:
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise TunerError(f"{file} has no [[design]] table")
     designs = [_design(file, number, row, table.get("base")) for number, row in enumerate(rows, start=1)]
     names = [design.name for design in designs]
@@ -66,9 +62,9 @@ def _design(file: Path, number: int, row: Mapping[str, Any], base: Any) -> Desig
     if not isinstance(name, str):
         raise TunerError(f"{place}: name = {name}: expected a text")
     path = file.parent / start
-    _, text = cluster_text(str(path) if path.suffix and path.is_file() else start)
+    where, text = cluster_text(str(path) if path.suffix and path.is_file() else start)
     changes = {key: value for key, value in row.items() if key not in OWN_KEYS}
-    merged = merge(tomllib.loads(text), changes)
+    merged = merge(parse_table(where, text), changes)
     cluster = checked_cluster(f"{place} ({name})", merged)
     for key, known in (("network", cluster.networks), ("blas", cluster.blas)):
         chosen = row.get(key)

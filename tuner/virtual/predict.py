@@ -25,7 +25,7 @@ from ..stopping import listening
 from ..study_names import free_name
 from ..tune_command import INTERRUPTED, told
 from .designs import Design, read_designs
-from .session import Bench, open_study, sitting
+from .session import Bench, sitting
 from .site import VirtualSite, cluster_dict
 
 
@@ -76,20 +76,19 @@ def run_predict(request: PredictRequest) -> int:
         first = VirtualSite.open(designs[0].cluster, places, None, lambda *step: listener(BuildStep(*step)))
         for number, design in enumerate(designs, start=1):
             if stop.requested:
-                return INTERRUPTED
+                break
             listener(Notice(f"Design {number} of {len(designs)}: {design.name}"))
             site = VirtualSite(design.cluster, first.simgrid, first.source, first.program, first.program_key)
             prediction = _tuned(request, design, site, Bench(store, listener, stop, places.data / "runs"))
             if prediction is not None:
                 found.append(prediction)
-    if request.plot is not None:
-        plot_designs([_point(entry) for entry in found], request.plot)
     if request.as_json:
         print(json.dumps([to_json(entry) for entry in found], indent=1))
-    else:
+    elif found:
         console.print(table(found))
-        if request.plot is not None:
-            console.print(f"Plot: {request.plot}", markup=False)
+    if request.plot is not None and found:
+        plot_designs([_point(entry) for entry in found], request.plot)
+        console.print(f"Plot: {request.plot}", markup=False)
     return INTERRUPTED if stop.requested else 0
 
 
@@ -114,8 +113,7 @@ def _tuned(request: PredictRequest, design: Design, site: VirtualSite, bench: Be
         limit_s=request.limit_s,
     )
     slug = re.sub(r"[^A-Za-z0-9]+", "-", design.name).strip("-").lower() or "design"
-    study = open_study(free_name(bench.store, f"predict-{slug}"), options, site, bench)
-    with sitting(study):
+    with sitting(free_name(bench.store, f"predict-{slug}"), options, site, bench) as study:
         study.search(make_engine(request.engine, study.space, request.seed, {}), 1)
     ranking = study.ranking()
     if not ranking:

@@ -18,7 +18,7 @@ from ..tune_command import INTERRUPTED, told
 from . import reproduce_report as report
 from .published import Published, published
 from .reproduce import Found, search, simulate_tests
-from .session import Bench, cores_here, open_study, sitting
+from .session import Bench, cores_here, sitting
 from .site import VirtualSite, cluster_dict
 
 
@@ -89,8 +89,9 @@ def _search(
     )
     flat_options = replace(options, overrides={"grid": [f"1x{site.cluster.cores}"]})
     name = free_name(store, f"reproduce-{request.name}")
-    study = open_study(name, options, site, bench)
-    flat = open_study(f"{name}-flat", flat_options, site, bench)
-    with sitting(study), sitting(flat):
+    with (
+        sitting(name, options, site, bench) as study,
+        sitting(f"{name}-flat", flat_options, site, bench) as flat,
+    ):
         found = search(study, flat, request.engine, request.seed, found_in)
     return found, name

@@ -17,7 +17,7 @@ from ..loop import SEARCHED
 from ..objective import Objective
 from ..options import TuneOptions
 from ..stopping import StopRequest
-from ..stored_study import MachineFacts, begin
+from ..stored_study import MachineFacts, begin, closing_study
 from .simulator import Simulator
 from .site import VirtualSite
 from .study import VirtualStudy
@@ -39,12 +39,27 @@ class Bench:
     runs: Path
 
 
-def open_study(name: str, options: TuneOptions, site: VirtualSite, bench: Bench) -> VirtualStudy:
+@contextmanager
+def sitting(name: str, options: TuneOptions, site: VirtualSite, bench: Bench) -> Iterator[VirtualStudy]:
     """A new study of that name, or the stored one with all it has learnt.
+
+    Its simulator is closed and the study ended whatever happens; only one that came to its end is complete.
 
     Raises:
         SpaceError, ResultsError: a sentence says what prevents the study.
     """
+    with closing_study(name, bench.store):
+        study = _opened(name, options, site, bench)
+        done = False
+        try:
+            yield study
+            done = not study.stop.requested
+        finally:
+            study.simulator.close()
+            study.store.end_study(name, "complete" if done else "interrupted")
+
+
+def _opened(name: str, options: TuneOptions, site: VirtualSite, bench: Bench) -> VirtualStudy:
     earlier = begin(bench.store, name, options, lambda: _facts(options, site), run="simulation")
     overrides = {"binding": ["core"], **(options.overrides or {})}
     N = study_n(site, options)
@@ -66,18 +81,6 @@ def open_study(name: str, options: TuneOptions, site: VirtualSite, bench: Bench)
         if record.kind in SEARCHED:
             study.learn(record)
     return study
-
-
-@contextmanager
-def sitting(study: VirtualStudy) -> Iterator[None]:
-    """Close the simulator and end the study whatever happens; only one that came to its end is complete."""
-    done = False
-    try:
-        yield
-        done = not study.stop.requested
-    finally:
-        study.simulator.close()
-        study.store.end_study(study.name, "complete" if done else "interrupted")
 
 
 def study_n(site: VirtualSite, options: TuneOptions) -> int:

@@ -145,7 +145,7 @@ class VirtualStudy:
         begun = replace(begun, number=self.store.begin(begun), part=int(wish["N"]) / N)
         try:
             plan = virtual_plan(wish, self.site.cluster, key, repeat)
-            self.listener(TrialStarted(begun.number, str(kind), _label(plan), None))
+            self.listener(TrialStarted(begun.number, _label(plan), None))
             number = begun.number
 
             def on_fraction(fraction: float, elapsed_s: float) -> None:

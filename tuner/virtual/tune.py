@@ -6,7 +6,7 @@ from ..options import TuneOptions
 from ..study import Outcome
 from ..units import duration
 from .costs import Costs
-from .session import Bench, open_study, sitting
+from .session import Bench, sitting
 from .site import VirtualSite
 
 
@@ -23,17 +23,17 @@ def tune_virtual(options: TuneOptions, name: str, site: VirtualSite, bench: Benc
     Raises:
         TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
     """
-    study = open_study(name, options, site, bench)
-    searched_n, whole_n = int(study.space.complete(study.space.point(0))["N"]), site.largest_n(options.memory_fraction)
-    if searched_n < whole_n and "N" not in (options.overrides or {}) and "N" not in study.space.varying:
-        bench.listener(
-            Notice(
-                f"N={searched_n}, so that a simulation takes about half a minute. The whole memory would hold "
-                f"N={whole_n}: `--full` simulates there."
+    with sitting(name, options, site, bench) as study:
+        searched_n = int(study.space.complete(study.space.point(0))["N"])
+        whole_n = site.largest_n(options.memory_fraction)
+        if searched_n < whole_n and "N" not in (options.overrides or {}) and "N" not in study.space.varying:
+            bench.listener(
+                Notice(
+                    f"N={searched_n}, so that a simulation takes about half a minute. The whole memory would hold "
+                    f"N={whole_n}: `--full` simulates there."
+                )
             )
-        )
-    engine = make_engine(options.engine, study.space, options.seed, {"points": options.points})
-    with sitting(study):
+        engine = make_engine(options.engine, study.space, options.seed, {"points": options.points})
         ended = study.search(engine, options.repeats)
         bench.listener(Notice(f"Search ended: {ended}."))
         bench.listener(Notice(spent(site, study.meter.run_s)))
