@@ -118,6 +118,18 @@ class SearchSpace:
         return {name: parameter for name, parameter in self.parameters.items() if len(parameter.values) > 1}
 
     @cached_property
+    def largest_n(self) -> int:
+        """The largest N of its points."""
+        wishes: list[tuple[str, dict[str, Scalar]]] = [
+            (name, {name: value})
+            for name in ("N", "memory_fraction")
+            if name in self.parameters
+            for value in self.parameters[name].values
+        ]
+        points = [self.nearest(wish, keep=name) for name, wish in wishes] or [self.point(0)]
+        return max(int(self.complete(point)["N"]) for point in points)
+
+    @cached_property
     def starts(self) -> tuple[dict[str, Scalar], ...]:
         """The legal start points, with the first legal value for what they leave out."""
         found = []

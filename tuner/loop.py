@@ -47,7 +47,7 @@ class Loop:
         ladder: how much of a full run the engine may ask for.
         session: number of this sitting of the study.
         evaluator: runs plans; `others` do so at the same time, on nodes of their own.
-        known: numbers of the trials that this process began, or has told the engine of.
+        known: numbers of the trials that this process began, or has counted.
         shrunk: nodes were lost, so that some configurations that were measured cannot be run any more.
         expected_s: seconds the next run will probably take, None while unknown; learnt from finished runs.
     """
@@ -139,8 +139,7 @@ class Loop:
                     engine.expect(question)
                     self._expected.add(record.number)
                 continue
-            self.known.add(record.number)
-            self.meter.charge(record.cost_s or 0.0, trial=counts(record))
+            self.count([record])
             if record.state is not TrialState.CANCELLED:
                 engine.tell(question.params, self.objective.outcome(record.params, outcome))
             if record.ranked and record.kind is Kind.SEARCH:
@@ -245,6 +244,16 @@ class Loop:
             if number is not None:
                 self.known.add(number)
         return number
+
+    def count(self, records: Sequence[TrialRecord]) -> None:
+        """Charge the budget for trials of earlier times and of others that have ended, each once; from any thread."""
+        with self._writing:
+            for record in records:
+                if record.number in self.known or record.state is TrialState.RUNNING:
+                    continue
+                self.known.add(record.number)
+                if record.kind in SEARCHED:
+                    self.meter.charge(record.cost_s or 0.0, trial=counts(record))
 
     def commit(self, record: TrialRecord) -> TrialRecord:
         """Store what came of a trial, charge the budget, and tell the display; from any thread."""

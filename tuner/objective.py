@@ -52,7 +52,9 @@ class Objective:
     """One objective on one machine.
 
     Attributes:
-        nodes, cores: of the whole machine.
+        nodes: of the whole machine where a layout may leave some idle, as those of virtual clusters do; 1 where ranks
+            are spread over all, as on real ones.
+        cores: of the whole machine.
     """
 
     name: str
@@ -109,7 +111,7 @@ def of_study(study: Study) -> Objective:
 
 
 def _on(study: Study, name: str) -> Objective:
-    return Objective(name, _whole(study.host, "nodes"), _whole(study.host, "physical_cores"))
+    return Objective(name, _whole(study.host, "nodes") if study.simulated else 1, _whole(study.host, "physical_cores"))
 
 
 def _whole(host: Mapping[str, object], name: str) -> int:

@@ -58,6 +58,17 @@ def begin(
     return ()
 
 
+def elapsed_s(records: Sequence[TrialRecord]) -> float:
+    """Wall seconds during which at least one of these trials ran; those that ran at the same time count once."""
+    runs = sorted((record.started_at, record.ended_at) for record in records if record.started_at and record.ended_at)
+    spent_s, until = 0.0, None
+    for began, ended in runs:
+        if until is None or ended > until:
+            spent_s += (ended - (began if until is None else max(began, until))).total_seconds()
+            until = ended
+    return spent_s
+
+
 @contextmanager
 def closing_study(name: str, store: Store) -> Iterator[None]:
     """Leave no study behind that looks as if it were running: an error before its first trial removes it."""

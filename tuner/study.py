@@ -17,7 +17,7 @@ from .engines.registry import make_engine
 from .errors import TunerError
 from .events import Listener, Notice, PhaseStarted
 from .ladder import ladder
-from .loop import FINALISTS, SEARCHED, Loop, counts
+from .loop import FINALISTS, SEARCHED, Loop
 from .nodes import NodesLostError
 from .objective import Objective
 from .options import TuneOptions
@@ -28,7 +28,7 @@ from .problem_size import SMALLEST_N, STEP, Extrapolation, Sample, affordable_n,
 from .prospects import Prospects
 from .site import Site
 from .stopping import StopRequest
-from .stored_study import MachineFacts, begin
+from .stored_study import MachineFacts, begin, elapsed_s
 from .taught import probes, tell_earlier, tell_known
 from .textbook import full_memory_n
 from .units import duration
@@ -97,15 +97,13 @@ def tune(
         space=space,
         evaluator=workshop.evaluator,
         others=workshop.others,
-        meter=Meter(options.budget, RealClock(), spent_wall_s=sum(record.cost_s or 0.0 for record in earlier)),
+        meter=Meter(options.budget, RealClock(), spent_wall_s=elapsed_s(earlier)),
         listener=listener,
         stop=stop,
         runs=workshop.places.data / "runs",
         walltime_s=max(60.0, run_time(options.budget).limit_s),
     )
-    for record in earlier:
-        if record.kind in SEARCHED and record.state is not TrialState.RUNNING:
-            loop.meter.charge(record.cost_s or 0.0, trial=counts(record))
+    loop.count(earlier)
     loop.session = 1 + max((record.session for record in earlier), default=-1)
     while True:
         try:
@@ -123,7 +121,7 @@ def _search(loop: Loop, options: TuneOptions, site: Site, *, joined: bool) -> Ou
     first = tell_known(options, loop, engine)
     earlier = [record for record in loop.store.records(loop.study) if record.state is not TrialState.RUNNING]
     tell_earlier(loop, engine, earlier)
-    loop.known.update(record.number for record in earlier)
+    loop.count(earlier)
     reserved_runs = FINALISTS * options.confirm + SMALLER_RUNS
     ended = loop.search(engine, repeats=options.repeats, reserved_runs=reserved_runs, first=first)
     loop.listener(Notice(f"Search ended: {ended}."))
@@ -185,12 +183,14 @@ def load_space(options: TuneOptions, site: Site, N: int, text: str) -> SearchSpa
 
 
 def _facts(options: TuneOptions, workshop: Workshop) -> MachineFacts:
+    """What the study keeps of its machine; where several trials run at a time, of the nodes that one of them has."""
     site = workshop.site
+    part = site.node_count / site.nodes.cluster.size if site.nodes else 1.0
     return MachineFacts(
         host=site.facts(),
         rpeak_gflops=site.rpeak.gflops,
-        price_usd=options.price_usd,
-        power_w=options.power_w,
+        price_usd=options.price_usd and options.price_usd * part,
+        power_w=options.power_w and options.power_w * part,
         versions=versions(site, workshop.evaluator.source),
     )
 
@@ -221,9 +221,11 @@ def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialR
         return
     largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores, fraction=options.memory_fraction)
     chosen = largest_n if options.full else affordable_n(samples, times.target_s, largest_n)
-    N = min(_study_n(earlier) or chosen, largest_n) if site.nodes else _study_n(earlier) or chosen
+    N = _study_n(earlier) or chosen
+    if loop.shrunk or site.facts().get("nodes") != loop.store.study(loop.study).host.get("nodes"):
+        N = min(N, largest_n)
     loop.space = load_space(options, site, N, text)
-    largest_asked = int(loop.space.complete(loop.space.point(0))["N"])
+    largest_asked = loop.space.largest_n
     loop.expected_s = launch_s(samples, largest_asked)
     if largest_asked == N and not options.full:
         loop.walltime_s = times.limit_s
@@ -232,13 +234,13 @@ def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialR
     loop.walltime_s = PATIENCE * loop.expected_s + 60.0
     loop.listener(Notice(f"N={largest_asked}: a run should take about {duration(loop.expected_s)}."))
     refused = loop.meter.out_of_time(loop.expected_s)
-    if refused:
+    if refused and _study_n(earlier) is None:
         raise TunerError(f"{refused}: raise --budget or choose a smaller N with --set N=…")
 
 
 def _ladder(loop: Loop, site: Site) -> Ladder:
     """The rungs worth having at this study's N; a program the user brought cannot be stopped at a column."""
-    N = int(loop.space.complete(loop.space.point(0))["N"])
+    N = loop.space.largest_n
     samples = samples_of(loop.store.records(loop.study, kinds=(Kind.PILOT,)))
     if not samples or loop.expected_s is None:
         return (FULL,)

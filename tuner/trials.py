@@ -77,7 +77,7 @@ def finished(begun: TrialRecord, plan: TrialPlan, measured: Measured, directory:
     fault = verdict.faults[index]
     result = verdict.results[index] if index < len(verdict.results) else None
     state = TrialState.FAILED if fault else TrialState.COMPLETE
-    if verdict.cancelled and fault:
+    if fault and (verdict.cancelled or measured.lost_nodes):
         state = TrialState.CANCELLED
     return replace(
         begun,

@@ -12,7 +12,7 @@ import pytest
 
 from hpl.blas.catalogue import BlasLibrary
 from hpl.blas.registry import discover
-from hpl.build import BuildError, Recipe, build, witness_library
+from hpl.build import BuildError, Recipe, build, build_calibrator, witness_library
 from hpl.dat import HplDat, render
 from hpl.output import parse
 from hpl.params import HplParams
@@ -79,6 +79,7 @@ def test_a_library_under_another_name_than_its_own_can_be_linked(
     done = run(build(replace(recipe, library=replace(recipe.library, path=mine)), built).path, recipe.mpi, tmp_path)
     assert parse(done.stdout).results[0].passed
     assert parse_reports(done.stderr)[0].library == mine
+    assert build_calibrator(replace(recipe, library=replace(recipe.library, path=mine)), built).path.is_file()
 
 
 def test_progress_is_told_panel_by_panel(built: SearchPaths, recipe: Recipe, tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 import hashlib
 import io
 import tarfile
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -102,6 +104,24 @@ def test_a_download_is_checked_and_the_next_source_tried(
     assert "damaged or changed" in str(caught.value)
     assert "no apt-get" in str(caught.value)
     assert "--hpl-source" in str(caught.value)
+
+
+def test_a_download_that_was_cut_short_is_said_and_the_next_source_tried(
+    search: SearchPaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Cut(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "1000000")
+            self.end_headers()
+            self.wfile.write(b"the beginning")
+
+    with HTTPServer(("127.0.0.1", 0), Cut) as server:
+        Thread(target=server.handle_request, daemon=True).start()
+        monkeypatch.setattr(source, "NETLIB", f"http://127.0.0.1:{server.server_port}/hpl-2.3.tar.gz")
+        monkeypatch.setenv("PATH", str(tmp_path))
+        with pytest.raises(SourceError, match=r"came only in part.*no apt-get"):
+            obtain(search)
 
 
 def test_a_good_download_is_kept(search: SearchPaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

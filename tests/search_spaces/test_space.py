@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -198,3 +199,10 @@ def test_restrictions_a_space_may_ask_for_judge_grids() -> None:
     full = {"layout": "4x1", "grid": "4x1"}
     assert RESTRICTIONS["grid_flat"].check(full, MACHINE)
     assert RESTRICTIONS["grid_near_square"].check({**full, "grid": "1x4"}, MACHINE) is None
+
+
+def test_the_largest_n_is_that_of_all_values_not_of_the_first() -> None:
+    sizes = Parameter("N", (8000, 32000, 16000))
+    assert space("NB", extra=(sizes,)).largest_n == 32000
+    parts = Parameter("memory_fraction", (0.2, 0.8, 0.4))
+    assert space("NB", extra=(parts,)).largest_n > 1.9 * space("NB", extra=(replace(parts, values=(0.2,)),)).largest_n

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from as_user import Run, program
+from record_builders import begun, finished
 
 from hpl.dat_parse import parse
 from hpl.witness import Panel, of_run, parse_panels
@@ -241,3 +242,14 @@ def test_progress_lines_of_one_run_are_told_from_those_of_the_others() -> None:
     assert of_run(text, 0) == "hello\n" + panel(0, 100) + panel(32, 100) + "noise\n"
     assert of_run(text, 1) == "hello\nnoise\n" + panel(0, 100) + panel(64, 100)
     assert of_run(text, 2) == "hello\nnoise\n"
+
+
+def test_a_trial_that_ends_while_a_helper_gets_ready_is_counted_once(make_loop: MakeLoop) -> None:
+    loop = make_loop()
+    done, running = (loop.store.begin(begun(key=key)) for key in ("a", "b"))
+    loop.store.finish(finished(done))
+    loop.count(loop.store.records("study"))
+    loop.store.finish(finished(running))
+    for _ in range(2):
+        loop.count(loop.store.records("study"))
+    assert (loop.meter.trials, loop.meter.run_s) == (2, 6.5)

@@ -1,7 +1,12 @@
-import pytest
+from datetime import timedelta
 
+import pytest
+from record_builders import START, begun, finished
+
+from results.record import TrialRecord
 from tuner.budget import Budget, Meter
 from tuner.clock import ToldClock
+from tuner.stored_study import elapsed_s
 
 
 def meter(budget: Budget, spent_wall_s: float = 0.0) -> tuple[Meter, ToldClock]:
@@ -44,6 +49,15 @@ def test_a_resumed_study_goes_on_with_what_it_had_spent() -> None:
     clock.sleep(5)
     assert spent.wall_s == 95
     assert spent.out_of_time(6.0) is not None
+
+
+def test_trials_that_ran_at_the_same_time_took_the_time_only_once() -> None:
+    def ran(first_s: float, last_s: float) -> TrialRecord:
+        at, until = (START + timedelta(seconds=seconds) for seconds in (first_s, last_s))
+        return finished(1, started_at=at, ended_at=until)
+
+    assert elapsed_s([ran(5, 12), ran(0, 10), ran(1, 2), ran(20, 21), begun()]) == 13
+    assert elapsed_s([]) == 0
 
 
 def test_confirmation_runs_do_not_look_at_the_number_of_trials() -> None:

@@ -158,6 +158,8 @@ def test_a_node_that_is_lost_is_taken_out_and_the_study_goes_on(hpltune: OnHead,
     assert "Node h3 is taken out; the study goes on with the 2 left." in done.stdout
     ranked = [record for record in records(hpltune, "lost") if record["kind"] == "search" and record["gflops"]]
     assert ranked[-1]["hosts"] == "h1,h2"
+    died = [record for record in records(hpltune, "lost") if "h3" in str(record["reason"])]
+    assert {record["state"] for record in died} == {"cancelled"}, "it says nothing about the configuration"
 
 
 def test_two_coordinators_on_nodes_of_their_own_work_on_one_study(hpltune: OnHead, lab: HostsLab, home: Path) -> None:

@@ -9,6 +9,7 @@ from tuner.errors import TunerError
 from tuner.objective import NEEDS, Objective, check_objective, of_study, pareto
 
 CLUSTER = {"nodes": 8, "physical_cores": 32}
+SIMULATED = {"simulator": "SimGrid 3.32"}
 
 
 def entry(layout: str, *gflops: float) -> Ranked:
@@ -24,7 +25,9 @@ def test_on_one_machine_every_objective_ranks_alike() -> None:
 
 def test_fewer_nodes_may_be_worth_more_for_each() -> None:
     ranking = [entry("32x1", 200.0, 201.0), entry("8x1", 80.0, 80.5), entry("4x1", 30.0, 30.0)]
-    rate, price = (Objective.of(name, a_study(host=CLUSTER)) for name in ("gflops", "usd-per-gflops"))
+    rate, price = (
+        Objective.of(name, a_study(host=CLUSTER, versions=SIMULATED)) for name in ("gflops", "usd-per-gflops")
+    )
     assert [one.key for one in rate.ranked(ranking)] == ["32x1", "8x1", "4x1"]
     assert [one.key for one in price.ranked(ranking)] == ["8x1", "4x1", "32x1"]
     assert price.share({"layout": "8x1"}) == 0.25
@@ -33,13 +36,17 @@ def test_fewer_nodes_may_be_worth_more_for_each() -> None:
     assert [one.key for one in pareto(price, ranking)] == ["32x1", "8x1"]
 
 
+def test_a_real_cluster_spreads_ranks_over_all_its_nodes_so_that_none_is_saved() -> None:
+    assert Objective.of("usd-per-gflops", a_study(host=CLUSTER)).share({"layout": "8x1"}) == 1.0
+
+
 def test_an_objective_that_lacks_its_figure_says_which_and_how_to_give_it() -> None:
     with pytest.raises(
         TunerError, match="--objective usd-per-gflops needs price_usd of the machine: give it with --price"
     ):
         Objective.of("usd-per-gflops", a_study(price_usd=None))
     with pytest.raises(TunerError, match="needs power_w of the machine: give it in the cluster's file"):
-        Objective.of("mflops-per-watt", a_study(power_w=None, versions={"simulator": "SimGrid 3.32"}))
+        Objective.of("mflops-per-watt", a_study(power_w=None, versions=SIMULATED))
 
 
 def test_a_name_that_is_no_objective_is_refused() -> None:

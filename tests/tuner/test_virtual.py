@@ -315,6 +315,14 @@ def test_predict_tells_what_more_nodes_would_give(hpltune: Run, home: Path) -> N
     assert "<svg" in (home / "designs.svg").read_text()
 
 
+def test_a_design_that_the_space_does_not_fit_leaves_no_study_behind(hpltune: Run, home: Path) -> None:
+    (home / "designs.toml").write_text('base = "kronos"\n[[design]]\nnodes = { count = 4 }\n')
+    refused = hpltune("predict", "designs.toml", "--space", "kronos")
+    assert refused.returncode == 1
+    assert "8x1 needs 8 cores, but there are 4" in refused.stderr
+    assert json.loads(hpltune("show", "--json").stdout) == []
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -326,10 +334,13 @@ def test_predict_tells_what_more_nodes_would_give(hpltune: Run, home: Path) -> N
         ('base = "kronos"\n[[design]]\nname="a"\n[[design]]\nname="a"\n', "two designs are called a"),
         ('basis = "kronos"\n[[design]]\n', "basis is not known here"),
         ("base = \n", "designs.toml"),
+        ('base = "kronos"\ndesign = [1]\n', "has no [[design]] table"),
+        ('base = "torn.toml"\n[[design]]\n', "torn.toml: "),
     ],
 )
 def test_a_wrong_file_of_designs_is_one_sentence(hpltune: Run, home: Path, text: str, sentence: str) -> None:
     (home / "designs.toml").write_text(text)
+    (home / "torn.toml").write_text('name = "torn\n')
     done = hpltune("predict", "designs.toml")
     assert done.returncode == 1
     assert sentence in done.stderr
@@ -371,6 +382,15 @@ def test_a_real_study_can_start_from_a_simulated_one(hpltune: Run, home: Path) -
     assert (first["params"]["NB"], first["params"]["DEPTH"]) == (best["NB"], best["DEPTH"])
     refused = hpltune("tune", "--from-simulation", "real")
     assert "that study ran on a real machine" in refused.stderr
+
+
+@pytest.mark.usefixtures("real_hpl")
+def test_a_calibrated_model_that_cannot_be_written_is_shown(hpltune: Run, home: Path) -> None:
+    (home / "models").mkdir()
+    done = hpltune("calibrate", "models", "--checks", "0", "--rounds", "1", "--blas", "openblas")
+    assert done.returncode == 1
+    assert "cannot write models: Is a directory" in done.stderr
+    assert "dgemm_gflops" in done.stdout
 
 
 @pytest.mark.usefixtures("real_hpl")
