@@ -2,7 +2,8 @@
  * as HPL has them: long columns of a large matrix, panels, rows that are far apart. Rank 0 prints one JSON line a figure:
  * seconds of one call, the mean over repeats and ranks, because it is a sum of such times that HPL takes; and the one-way
  * times of messages between the first and the last rank, up to a size that takes SLOWEST_S; how long a sender of a long one
- * is held; and what a question waits for an answer from a rank whose line is busy. With the argument "messages" only these. */
+ * is held; and what a question waits for an answer from a rank whose line is busy. With the argument "messages" only the
+ * one-way times. */
 #include "hpl.h"
 #include <mpi.h>
 #include <stdio.h>
@@ -156,6 +157,24 @@ static void held(void)
     tell("through", LONG, 0, 0, whole_s / TURNS);
 }
 
+/* How many questions find a message that arrived long ago: some libraries look first and fetch afterwards. */
+static void probed(void)
+{
+    int calls = 0, found = 0;
+    double began_s;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == ranks - 1)
+        MPI_Send(A, 1, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD);
+    if (rank == 0) {
+        for (began_s = MPI_Wtime(); MPI_Wtime() - began_s < SLOWEST_S;)
+            continue;
+        for (began_s = MPI_Wtime(); !found; calls++)
+            MPI_Iprobe(ranks - 1, 1, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+        tell("probed", calls, 0, 0, MPI_Wtime() - began_s);
+        MPI_Recv(B, 1, MPI_DOUBLE, ranks - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
 /* The first rank has just sent a message of so many bytes to the last, and receives one from the second. */
 static void answered(int sent)
 {
@@ -185,8 +204,10 @@ static void messages(void)
 
 static void line(void)
 {
-    if (ranks > 1)
+    if (ranks > 1) {
+        probed();
         held();
+    }
     if (ranks > 2) {
         answered(0);
         answered(2 * MIDDLE);

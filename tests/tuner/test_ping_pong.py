@@ -21,6 +21,7 @@ from tuner.options import TuneOptions
 from tuner.ping_pong import tell_messages
 from tuner.places import Places
 from tuner.stopping import StopRequest
+from tuner.virtual.figures import Shape, messages_of
 from tuner.workshop import Workshop
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
@@ -93,3 +94,10 @@ def test_an_mpirun_that_hangs_is_ended_soon(told: Told, monkeypatch: pytest.Monk
 def test_nothing_is_measured_with_one_rank_or_little_time(told: Told) -> None:
     assert told(cores=1) == []
     assert told(wall_s=20.0) == []
+
+
+@pytest.mark.parametrize(("questions", "late"), [((2, 3), True), ((1, 2), False), ((), True)])
+def test_a_message_is_late_where_no_run_found_it_by_its_first_question(questions: tuple[int, ...], late: bool) -> None:  # noqa: FBT001
+    times = {Shape("message", 8 * 4**size, 0, 0): 1e-6 * 4**size for size in range(5)}
+    probes = {Shape("probed", question, 0, 0): 1e-6 for question in questions}
+    assert messages_of({**times, **probes}).late_probe is late

@@ -29,7 +29,10 @@ NOTICED = 0.1
 
 @dataclass(frozen=True, order=True)
 class Shape:
-    """What was timed: a routine and the sizes of its operands; of a message `m` is its length in bytes."""
+    """What was timed: a routine and the sizes of its operands.
+
+    Of a message `m` is its length in bytes, of a message that was probed for the number of questions that found it.
+    """
 
     what: str
     m: int
@@ -103,6 +106,7 @@ class Messages:
         steps: from so many bytes on, what a message takes besides its bytes at that rate, in microseconds.
         kept_kib: of a long message, what the kernel takes, so that its sender goes on; 0 where next to nothing.
         queue_kib: what an answer waits behind where the line is busy.
+        late_probe: a message that has arrived is not found by the first question.
     """
 
     latency_us: float
@@ -110,6 +114,7 @@ class Messages:
     steps: tuple[tuple[int, float], ...]
     kept_kib: float = 0.0
     queue_kib: float = 0.0
+    late_probe: bool = True
 
 
 def messages_of(figures: Figures) -> Messages:
@@ -127,7 +132,15 @@ def messages_of(figures: Figures) -> Messages:
         steps.append((round((before * size) ** 0.5), round(besides_us, 4)))
     kept_kib = _kept_bytes(figures) / KIB
     queue_kib = _queued_s(figures) * bytes_s / KIB if kept_kib else 0.0
-    return Messages(1e6 * times[sizes[0]], bytes_s, tuple(steps), round(kept_kib), round(queue_kib))
+    questions = [shape.m for shape in figures if shape.what == "probed"]
+    return Messages(
+        latency_us=1e6 * times[sizes[0]],
+        bytes_s=bytes_s,
+        steps=tuple(steps),
+        kept_kib=round(kept_kib),
+        queue_kib=round(queue_kib),
+        late_probe=min(questions, default=2) > 1,
+    )
 
 
 def _kept_bytes(figures: Figures) -> float:
@@ -170,6 +183,7 @@ def this_machine(
                 latency_steps=found.steps,
                 socket_kib=found.kept_kib,
                 queue_kib=found.queue_kib,
+                late_probe=found.late_probe,
             )
         },
         shared_memory=shared_of(found),
