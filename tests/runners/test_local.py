@@ -11,10 +11,10 @@ from runner_contract import RunnerContract, executable, running, wait
 from runners.base import Runner
 from runners.errors import SubmitError
 from runners.job import Job
+from runners.launchers.mpich import Mpich
 from runners.launchers.openmpi import OpenMpi
 from runners.local import LocalRunner
 from runners.paths import RunPaths
-from runners.registry import local_runner
 from runners.status import JobState
 
 FAKE = Path(__file__).parents[1] / "fake_bin/mpirun"
@@ -32,7 +32,6 @@ class TestWithAFakeLauncher(RunnerContract):
         job = self.job(tmp_path, "trap '' TERM; while :; do sleep 1; done", ranks=3, walltime_s=1.0)
         assert wait(runner, runner.submit(job)).state is JobState.TIMEOUT
         assert not running(tmp_path / "program")
-        assert not running(FAKE)
 
     def test_ranks_that_a_crashed_launcher_left_behind_are_ended(
         self, runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -94,7 +93,7 @@ class TestWithOpenMpi(RunnerContract):
         said = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=True).stdout
         if "Open MPI" not in said:
             pytest.skip("the mpirun on PATH is not Open MPI")
-        return local_runner("openmpi", Path(mpirun), said.split()[3])
+        return LocalRunner(OpenMpi.installed(Path(mpirun), said.split()[3]))
 
     def test_each_rank_is_bound_to_a_core_of_its_own(self, runner: Runner, tmp_path: Path) -> None:
         status = wait(runner, runner.submit(self.job(tmp_path, "grep Cpus_allowed_list /proc/self/status", ranks=1)))
@@ -114,7 +113,7 @@ class TestWithMpich(RunnerContract):
         mpiexec = shutil.which("mpiexec.hydra")
         if mpiexec is None:
             pytest.skip("needs MPICH: install mpich")
-        return local_runner("mpich", Path(mpiexec), "")
+        return LocalRunner(Mpich.installed(Path(mpiexec), ""))
 
     def test_each_rank_is_bound_to_a_core_of_its_own(self, runner: Runner, tmp_path: Path) -> None:
         status = wait(runner, runner.submit(self.job(tmp_path, "grep Cpus_allowed_list /proc/self/status", ranks=1)))
