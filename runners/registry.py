@@ -8,7 +8,6 @@ from .errors import InvalidJobError
 from .launchers.base import ByMpi, Launcher
 from .launchers.mpich import IntelMpi, Mpich
 from .launchers.openmpi import OpenMpi
-from .local import LocalRunner
 
 LAUNCHERS: dict[str, Callable[[Path, str], Launcher]] = {
     "openmpi": OpenMpi.installed,
@@ -43,12 +42,3 @@ def launchers(installed: Iterable[Installed]) -> ByMpi:
         InvalidJobError: the launcher of one is not known.
     """
     return ByMpi({one.mpi: one.launcher() for one in installed})
-
-
-def local_runner(mpi: str, mpirun: Path, version: str) -> LocalRunner:
-    """A runner on this machine for an installed MPI library.
-
-    Raises:
-        InvalidJobError: its launcher is not known.
-    """
-    return LocalRunner(Installed(mpi, mpirun, version).launcher())

@@ -7,7 +7,7 @@ from runners.errors import InvalidJobError
 from runners.job import Job
 from runners.launchers.mpich import IntelMpi, Mpich
 from runners.launchers.openmpi import OpenMpi
-from runners.registry import Installed, launchers, local_runner
+from runners.registry import Installed, launchers
 from runners.status import JobState
 
 JOB = Job(program=("/opt/xhpl",), ranks=4, directory=Path("/run"), threads_per_rank=2)
@@ -87,7 +87,7 @@ def test_a_job_no_launcher_could_take_is_refused(changed: dict[str, object]) -> 
 
 def test_an_mpi_without_a_launcher_is_said() -> None:
     with pytest.raises(InvalidJobError, match="cannot be started yet"):
-        local_runner("lam", Path("/usr/bin/mpirun"), "4.0")
+        Installed("lam", Path("/usr/bin/mpirun"), "4.0").launcher()
 
 
 ON_NODES = replace(JOB, nodes=("n1", "n2"), agent=Path("/run/agent"))

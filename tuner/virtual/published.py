@@ -1,7 +1,7 @@
 """Published results of real clusters, to be set beside simulated ones."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
@@ -18,6 +18,7 @@ class PublishedTest:
     Attributes:
         role: "fitted" where a constant of the virtual cluster was fitted to it, else "predicted".
         what: what was new in it, in a phrase.
+        apart: it is so unlike the others that its error is not counted among theirs.
     """
 
     number: int
@@ -25,6 +26,24 @@ class PublishedTest:
     role: str
     what: str
     params: Mapping[str, Scalar]
+    apart: bool = False
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What made one test faster than another, by their numbers."""
+
+    what: str
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What readers are told to do, and the values of the space that it leaves."""
+
+    what: str
+    values: Mapping[str, Sequence[Scalar]]
 
 
 @dataclass(frozen=True)
@@ -35,6 +54,8 @@ class Published:
         unstated: settings the publication does not give, with the values taken.
         best: its summary, by name with units.
         space: the search space of all that could have been turned.
+        gains: pairs of tests that differ in one thing.
+        advice: to be weighed against a free search.
     """
 
     name: str
@@ -44,6 +65,8 @@ class Published:
     unstated: Mapping[str, Scalar]
     best: Mapping[str, float]
     tests: tuple[PublishedTest, ...]
+    gains: tuple[Gain, ...]
+    advice: Advice
 
     def params(self, test: PublishedTest, ranks: int) -> dict[str, Scalar]:
         """A test as a point: what is stated, what was taken for the rest."""
@@ -68,10 +91,13 @@ def published(name: str) -> Published:
     if name not in names():
         raise TunerError(f"nothing is known of {name}: `hpltune reproduce` knows {', '.join(names())}")
     table: dict[str, Any] = tomllib.loads((_package() / f"{name}.toml").read_text(encoding="utf-8"))
-    tests = tuple(
-        PublishedTest(row["test"], row["gflops"], row["role"], row["what"], row["params"]) for row in table["tests"]
+    return Published(
+        name=name,
+        tests=tuple(PublishedTest(number=row.pop("test"), **row) for row in table.pop("tests")),
+        gains=tuple(Gain(**row) for row in table.pop("gains")),
+        advice=Advice(table["advice"]["what"], table.pop("advice")["set"]),
+        **table,
     )
-    return Published(name, table["cluster"], table["source"], table["space"], table["unstated"], table["best"], tests)
 
 
 def _package() -> Any:

@@ -57,12 +57,12 @@ class Found:
     Attributes:
         winner: the best configuration.
         settings: what each of its settings is worth, most first.
-        flat: the best with the grid that the advice "1 x Q on Ethernet" would choose.
+        advised: the best of those that the published advice leaves.
     """
 
     winner: Ranked
     settings: tuple[SettingRow, ...]
-    flat: Ranked | None
+    advised: Ranked | None
 
 
 def simulate_tests(
@@ -74,11 +74,9 @@ def simulate_tests(
     return tuple(TestRow(test, row) for test, row in zip(published.tests, simulated, strict=False))
 
 
-def typical_error(rows: Sequence[TestRow], role: str = "predicted", first: int = 2) -> tuple[float, float] | None:
-    """Median and largest size of the errors of the tests with that role, from test `first` on; None without any."""
-    sizes = [
-        abs(row.error) for row in rows if row.test.role == role and row.test.number >= first and row.error is not None
-    ]
+def typical_error(rows: Sequence[TestRow], role: str = "predicted") -> tuple[float, float] | None:
+    """Median and largest size of the errors of the tests with that role that do not stand apart; None without any."""
+    sizes = [abs(row.error) for row in rows if row.test.role == role and not row.test.apart and row.error is not None]
     return (median(sizes), max(sizes)) if sizes else None
 
 
@@ -93,14 +91,14 @@ def gain(rows: Sequence[TestRow], before: int, after: int) -> tuple[float, float
     return new.test.gflops / old.test.gflops - 1, new.simulated.gflops / old.simulated.gflops - 1
 
 
-def search(study: VirtualStudy, flat: VirtualStudy, engine: str, seed: int, published: Published) -> Found | None:
-    """Search freely, then among 1 x Q grids only; polish both and weigh the settings. None where the user stopped it.
+def search(study: VirtualStudy, advised: VirtualStudy, engine: str, seed: int, published: Published) -> Found | None:
+    """Search freely, then as advised; polish both and weigh the settings. None where the user stopped it.
 
     Args:
-        study, flat: sessions over the whole space and over its 1 x Q grids.
+        study, advised: sessions over the whole space and over what the advice leaves of it.
     """
     winners = []
-    for session in (study, flat):
+    for session in (study, advised):
         session.search(make_engine(engine, session.space, seed, {}), 1)
         if session.stop.requested or not session.ranking():
             return None

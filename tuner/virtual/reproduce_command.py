@@ -87,11 +87,11 @@ def _search(
         limit_s=request.limit_s,
         cluster=cluster_dict(site.cluster),
     )
-    flat_options = replace(options, overrides={"grid": [f"1x{site.cluster.cores}"]})
+    held = {name: [str(value) for value in values] for name, values in found_in.advice.values.items()}
     name = free_name(store, f"reproduce-{request.name}")
     with (
         sitting(name, options, site, bench) as study,
-        sitting(f"{name}-flat", flat_options, site, bench) as flat,
+        sitting(f"{name}-advised", replace(options, overrides=held), site, bench) as advised,
     ):
-        found = search(study, flat, request.engine, request.seed, found_in)
+        found = search(study, advised, request.engine, request.seed, found_in)
     return found, name

@@ -26,26 +26,25 @@ def show_tests(console: Console, published: Published, rows: Sequence[TestRow]) 
         cells = (str(row.test.number), row.test.what, str(params["N"]), str(params["NB"]), str(params["grid"]))
         table.add_row(*cells, f"{row.test.gflops:g}", shown, error, row.test.role)
     console.print(table)
-    for sentence in sentences(rows):
+    for sentence in sentences(published, rows):
         console.print(sentence, markup=False, soft_wrap=True)
 
 
-def sentences(rows: Sequence[TestRow]) -> list[str]:
-    """How far the predictions are off, and the gain of switching throttling off."""
+def sentences(published: Published, rows: Sequence[TestRow]) -> list[str]:
+    """How far the predictions are off, and what single changes gained."""
     found = []
     errors = typical_error(rows)
     fitted = ", ".join(str(row.test.number) for row in rows if row.test.role == "fitted")
     if errors:
-        numbers = ", ".join(
-            str(row.test.number) for row in rows if row.test.role == "predicted" and row.test.number > 1
-        )
+        numbers = ", ".join(str(row.test.number) for row in rows if row.test.role == "predicted" and not row.test.apart)
         found.append(
             f"Constants were fitted to tests {fitted} only. Predicted tests {numbers}: {errors[0]:.1%} off in the "
             f"median, {errors[1]:.1%} at most."
         )
-    gains = gain(rows, 4, 5)
-    if gains:
-        found.append(f"Interrupt throttling off gained {gains[0]:.1%} as published, {gains[1]:.1%} simulated.")
+    for pair in published.gains:
+        gains = gain(rows, pair.before, pair.after)
+        if gains:
+            found.append(f"{pair.what} gained {gains[0]:.1%} as published, {gains[1]:.1%} simulated.")
     return found
 
 
@@ -96,11 +95,12 @@ def show_found(console: Console, published: Published, rows: Sequence[TestRow], 
         was = "" if row.published is None else str(row.published)
         table.add_row(row.name, str(row.best), was, loss, str(row.worst), f"{row.worst_loss:.1%}")
     console.print(table)
-    if found.flat is not None:
-        flat = found.flat.median_gflops
+    if found.advised is not None:
+        advised = found.advised.median_gflops
+        held = ", ".join(str(found.advised.params[name]) for name in published.advice.values)
         console.print(
-            f'The advice "1 x Q for Ethernet" costs {1 - flat / best:.1%}: with {found.flat.params["grid"]} the best '
-            f"is {flat:.2f} GFLOPS, though all else was tuned for it.",
+            f'The advice "{published.advice.what}" costs {1 - advised / best:.1%}: with {held} the best '
+            f"is {advised:.2f} GFLOPS, though all else was tuned for it.",
             markup=False,
             soft_wrap=True,
         )
@@ -134,7 +134,7 @@ def as_json(site: VirtualSite, published: Published, rows: Sequence[TestRow], fo
             "gflops": found.winner.median_gflops,
             "params": dict(found.winner.params),
             "settings": [asdict(row) for row in found.settings],
-            "flat_grid_gflops": found.flat.median_gflops if found.flat else None,
-            "flat_grid_params": dict(found.flat.params) if found.flat else None,
+            "advised_gflops": found.advised.median_gflops if found.advised else None,
+            "advised_params": dict(found.advised.params) if found.advised else None,
         },
     }
