@@ -23,7 +23,6 @@ def test_a_long_run_has_all_rungs_and_one_that_hardly_computes_none() -> None:
     assert [rung.fidelity for rung in ladder(40_000, 600.0, 2.0, prefixes=True)] == [
         "small",
         "prefix",
-        "prefix",
         "full",
     ]
     assert ladder(40_000, 600.0, 2.0, prefixes=False) == (SMALL, FULL)
