@@ -18,6 +18,7 @@ from search_spaces.space import SearchSpace
 from .errors import TunerError
 from .explanation import Explanation, explain
 from .loop import SEARCHED
+from .objective import of_study
 from .options import TuneOptions
 from .study_names import newest_search
 from .variance import Effect, Pair
@@ -50,19 +51,33 @@ def run_explain(console: Console, store: Store, name: str | None, *, as_json: bo
 def stored_space(study: Study, records: Sequence[TrialRecord]) -> SearchSpace:
     """The space of a stored study on a machine as its trials show it, so that no machine has to be looked at."""
     options = TuneOptions.from_json(dict(study.options))
-    kernels: dict[str, dict[str, None]] = {}
-    for record in records:
-        kernels.setdefault(str(record.params["blas"]), {})[str(record.params.get("kernel", "auto"))] = None
     machine = Machine(
         cores=max(prod(ranks_and_threads(record.params["layout"])) for record in records),
         memory_bytes=_memory_bytes(study.host),
-        blas={name: BlasFacts(tuple(found), threaded=True) for name, found in kernels.items()},
+        blas=_blas(records),
         N=max(int(record.params["N"]) for record in records),
+        nodes=1 if study.simulated else of_study(study).nodes,
+        mpis=_seen(records, "mpi") or Machine.mpis,
     )
     overrides = dict(options.overrides or {})
     if study.simulated:
         overrides.setdefault("binding", ["core"])
     return load(study.space_name, machine, overrides, study.space_text)
+
+
+def _blas(records: Sequence[TrialRecord]) -> dict[str, BlasFacts]:
+    """The libraries with the kernels that were tried; a library has threads where a trial of it had."""
+    found = {}
+    for name in _seen(records, "blas"):
+        own = [record for record in records if record.params["blas"] == name]
+        threaded = any(ranks_and_threads(record.params["layout"])[1] > 1 for record in own)
+        found[name] = BlasFacts(_seen(own, "kernel") or ("auto",), threaded=threaded)
+    return found
+
+
+def _seen(records: Sequence[TrialRecord], name: str) -> tuple[str, ...]:
+    """The values that trials had of a parameter, in the order of their first use."""
+    return tuple(dict.fromkeys(str(record.params[name]) for record in records if name in record.params))
 
 
 def _memory_bytes(host: Mapping[str, object]) -> int:

@@ -19,6 +19,7 @@ from .engines.base import Outcome
 from .engines.learned import Learned
 from .engines.one_at_a_time import OneAtATime
 from .engines.surrogate.pool import Pool
+from .engines.surrogate.process import FitError
 from .errors import TunerError
 from .ladder import outcome_of
 from .variance import Effect, Landscape, Pair, effects, pairs
@@ -61,17 +62,27 @@ def explain(space: SearchSpace, records: Sequence[TrialRecord]) -> Explanation:
     """Explain a study.
 
     Raises:
-        TunerError: too few trials gave a rate, or nothing varies.
+        TunerError: too few trials of this space gave a rate, nothing varies, or no model describes the rates.
     """
     engine = Learned(space, 0, {})
-    told = [outcome_of(record) for record in records]
-    for record, outcome in zip(records, told, strict=True):
-        engine.tell(record.params, outcome)
-    counted = sum(outcome.gflops is not None for outcome in told)
+    outcomes = [outcome_of(record) for record in records]
+    taken = [engine.tell(record.params, outcome) for record, outcome in zip(records, outcomes, strict=True)]
+    rated = [fits for fits, outcome in zip(taken, outcomes, strict=True) if outcome.gflops is not None]
+    counted = sum(rated)
     if counted < FEWEST:
-        raise TunerError(f"only {counted} trials gave a rate: at least {FEWEST} are needed to explain anything")
+        strange = f" and fit the space {space.name}" if counted < len(rated) else ""
+        raise TunerError(
+            f"only {counted} trials gave a rate{strange}: at least {FEWEST} are needed to explain anything"
+        )
     if not space.varying:
         raise TunerError("nothing varies in this space, so there is nothing to explain")
+    try:
+        return _explained(space, records, engine, counted)
+    except FitError as error:
+        raise TunerError(f"no model describes the rates of these trials ({error}): nothing to explain") from error
+
+
+def _explained(space: SearchSpace, records: Sequence[TrialRecord], engine: Learned, runs: int) -> Explanation:
     process, pool, physics = engine.model()
     mean, sd = process.believed(pool.codes, physics)
     best = int(np.argmax(mean))
@@ -99,7 +110,7 @@ def explain(space: SearchSpace, records: Sequence[TrialRecord]) -> Explanation:
         alone_percent=100 * (1 - alone_gflops / float(np.exp(mean[best] + engine.level))),
         noise_percent=100 * float(process.scales.noise[0]),
         untested=_untested(space, records),
-        runs=counted,
+        runs=runs,
     )
 
 

@@ -2,20 +2,24 @@
 
 import math
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from engine_contract import CONDITIONAL, SMALL, space_of
 from landscape import Landscape
-from record_builders import finished
+from record_builders import a_study, finished
 
 from hpl.params import HplParams
-from results.record import Kind, TrialRecord, TrialState
+from results.record import Kind, Study, TrialRecord, TrialState
 from search_spaces.dimension import Point
+from search_spaces.load import space_text
 from search_spaces.space import SearchSpace
+from tuner.engines.surrogate import process as process_module
 from tuner.errors import TunerError
-from tuner.explain_report import depends, sentences
+from tuner.explain_report import depends, sentences, stored_space
 from tuner.explanation import explain
+from tuner.options import TuneOptions
 from tuner.variance import Pair
 
 SWAPPING = SMALL + 'SWAP = ["bin", "long"]\n'
@@ -97,6 +101,65 @@ def test_too_few_runs_explain_nothing() -> None:
     space = space_of(SWAPPING)
     with pytest.raises(TunerError, match="only 3 trials gave a rate: at least 5 are needed"):
         explain(space, records(space, planted, 3))
+
+
+def test_trials_that_do_not_fit_the_space_are_not_counted() -> None:
+    space = space_of(SWAPPING)
+    foreign = [replace(record, params={**record.params, "NB": 65}) for record in records(space, planted, 20)]
+    with pytest.raises(TunerError, match="only 3 trials gave a rate and fit the space made for a test: at least 5"):
+        explain(space, [*foreign, *records(space, planted, 3)])
+
+
+def test_rates_that_no_model_describes_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_covariance: object) -> object:
+        raise process_module.FitError("not positive")
+
+    space = space_of(SWAPPING)
+    monkeypatch.setattr(process_module, "_root", broken)
+    with pytest.raises(TunerError, match=r"no model describes the rates of these trials \(not positive\)"):
+        explain(space, records(space, planted, 20))
+
+
+def searched(space: str, **changes: Any) -> Study:
+    return a_study(space_text=space_text(space), **{"options": TuneOptions().to_json(), **changes})
+
+
+def of_layouts(*layouts: str, **changes: Any) -> list[TrialRecord]:
+    """One trial a layout, in the words of the space `default`."""
+    words = {**HplParams(6000, 192, 1, 8).words(), "blas": "openblas", "kernel": "auto"}
+    return [
+        finished(number, params={**words, "layout": layout, **changes}, kind=Kind.SEARCH)
+        for number, layout in enumerate(layouts, start=1)
+    ]
+
+
+def layouts_of(space: SearchSpace) -> tuple[object, ...]:
+    return space.parameters["layout"].values
+
+
+def test_a_simulated_study_had_one_thread_a_rank_though_it_had_many_nodes() -> None:
+    simulated = {"simulator": "SimGrid 3.32"}
+    study = searched("default", host={"nodes": 8, "physical_cores": 8}, versions=simulated)
+    assert layouts_of(stored_space(study, of_layouts("8x1"))) == ("8x1",)
+
+
+def test_a_study_of_a_cluster_had_the_layouts_that_spread_over_its_nodes() -> None:
+    study = searched("default", host={"nodes": 4, "physical_cores": 32})
+    found = stored_space(study, of_layouts("32x1", "16x2"))
+    assert layouts_of(found) == ("32x1", "16x2", "8x4", "4x8")
+
+
+def test_a_library_without_threads_is_not_given_any() -> None:
+    study = searched("default")
+    found = stored_space(study, [*of_layouts("8x1", "4x2"), *of_layouts("8x1", blas="reference")])
+    assert {point["layout"] for point in found if point["blas"] == "reference"} == {"8x1"}
+    assert {point["layout"] for point in found if point["blas"] == "openblas"} == {"8x1", "4x2", "2x4", "1x8"}
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "smpi"])
+def test_the_mpi_library_of_a_study_is_the_one_its_trials_had(mpi: str) -> None:
+    study = searched("full", options=TuneOptions(overrides={"NB": ["192"], "layout": ["8x1"]}).to_json())
+    assert stored_space(study, of_layouts("8x1", mpi=mpi)).parameters["mpi"].values == (mpi,)
 
 
 def test_what_depends_on_what_is_said_as_people_say_it() -> None:

@@ -102,15 +102,20 @@ class Engine(ABC):
         if self.space.why_not(point) is None and question.rung == FULL:
             self._pending.add(self.key(point))
 
-    def tell(self, params: Point, outcome: Outcome) -> None:
-        """Learn what came of a point, asked or not; it may be complete. What is not of this space is passed over."""
+    def tell(self, params: Point, outcome: Outcome) -> bool:
+        """Learn what came of a point, asked or not; it may be complete.
+
+        Returns:
+            Whether it is of this space; else it is passed over.
+        """
         point = self._own(params)
         if self.space.why_not(point) is not None or not self._same_configuration(params, point):
-            return
+            return False
         if outcome.rung != FULL:
             self._learn_part(point, outcome)
         else:
             self._take_in(point, outcome)
+        return True
 
     def _take_in(self, point: dict[str, Scalar], outcome: Outcome) -> None:
         key = self.key(point)
