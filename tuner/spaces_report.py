@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.console import Console
 from rich.table import Table
@@ -25,14 +26,18 @@ EXAMPLE_N = 10_000
 
 
 def this_machine(cores: int | None) -> Machine:
-    """The machine as spaces see it, without timing anything; `cores` imagines another number of them."""
-    options = TuneOptions()
+    """The machine as spaces see it, without timing anything; one that lacks MPI or a BLAS is imagined to have them.
+
+    Args:
+        cores: imagines another number of them.
+    """
+    places = Places.of_user()
     try:
-        site = look_around(options, Places.of_user(), lambda _: None, probing=False)
+        site = look_around(TuneOptions(), places, lambda _: None, probing=False)
         machine = site.machine(all_blas=True, N=EXAMPLE_N)
-    except HplError:
+    except (HplError, TunerError):
         machine = Machine(1, 2**34, {"openblas": BlasFacts()}, EXAMPLE_N)
-    return Machine(cores or machine.cores, machine.memory_bytes, machine.blas, machine.N)
+    return replace(machine, cores=cores or machine.cores)
 
 
 def list_spaces(console: Console, *, cores: int | None, as_json: bool) -> None:

@@ -3,13 +3,18 @@
 import importlib.util
 import json
 import re
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from as_user import Run
 
+from hpl.errors import HplError
+from search_spaces.machine import BlasFacts, Machine
 from tuner.cli import app
 from tuner.cli.net import net
+from tuner.errors import TunerError
+from tuner.spaces_report import this_machine
 
 COMMANDS = [
     f"{prefix}{command.callback.__name__}"
@@ -61,6 +66,33 @@ def test_spaces_explains_an_illegal_point_and_says_so_to_scripts(hpltune: Run) -
     illegal = hpltune("spaces", "quick", "--explain", "NB=63")
     assert (legal.returncode, illegal.returncode) == (0, 1)
     assert "NB: 63 is not among 64, 128, 192, 256" in illegal.stdout
+
+
+@dataclass(frozen=True)
+class Found:
+    """What looking around finds."""
+
+    facts: Machine
+
+    def machine(self, **_wanted: object) -> Machine:
+        return self.facts
+
+
+@pytest.mark.usefixtures("home")
+def test_spaces_count_with_the_mpi_libraries_that_are_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Found(Machine(2, 2**34, {"openblas": BlasFacts()}, N=10_000, mpis=("mpich", "openmpi")))
+    monkeypatch.setattr("tuner.spaces_report.look_around", lambda *_place, **_how: found)
+    assert this_machine(8) == replace(found.facts, cores=8)
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize("error", [TunerError("no BLAS library was found"), HplError("no MPI was found")])
+def test_spaces_can_be_counted_where_hpl_cannot_run_yet(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fail(*_place: object, **_how: object) -> None:
+        raise error
+
+    monkeypatch.setattr("tuner.spaces_report.look_around", fail)
+    assert this_machine(8).cores == 8
 
 
 def test_dat_writes_a_file_to_standard_output_and_its_reasons_beside(hpltune: Run) -> None:
