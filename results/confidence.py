@@ -49,12 +49,16 @@ def standing(ranking: Sequence[Ranked]) -> Standing | None:
     return Standing(float((drawn.argmax(axis=1) == 0).mean()), equals)
 
 
-def sentence(found: Standing | None) -> str:
-    """What to tell of it."""
+def sentence(found: Standing | None, best: str = "the fastest") -> str:
+    """What to tell of it.
+
+    Args:
+        best: what the first of the ranking is to be.
+    """
     if found is None:
         return "Nothing was run twice, so it cannot be told how sure this is: --confirm 2 repeats the best."
     if len(found.equals) == 1:
-        return f"The first is the fastest with {found.confidence:.0%}."
+        return f"The first is {best} with {found.confidence:.0%}."
     others = [str(place) for place in found.equals]
     named = f"{', '.join(others[:-1])} and {others[-1]}" if len(others) <= 4 else f"The first {len(others)}"
-    return f"{named} cannot be told apart by these runs (the first is the fastest with {found.confidence:.0%})."
+    return f"{named} cannot be told apart by these runs (the first is {best} with {found.confidence:.0%})."

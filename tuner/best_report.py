@@ -15,6 +15,9 @@ from .ranking_report import ranking_json, ranking_table
 def show_best(console: Console, store: Store, name: str | None, count: int, *, front: bool, as_json: bool) -> None:
     """The best configurations of a study.
 
+    Args:
+        front: those that none beats, of which none is the best, so that nothing is said of how sure that is.
+
     Raises:
         ResultsError: there is no such study, or none of its runs was valid.
     """
@@ -23,10 +26,11 @@ def show_best(console: Console, store: Store, name: str | None, count: int, *, f
     ranking = objective.ranked(rank(store.records(study.name)))
     if not ranking:
         raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name} --failed` says why")
+    sure = None if front else objective.standing(ranking)
     if front:
         ranking = pareto(objective, ranking)
         count = len(ranking)
     if as_json:
-        print(json.dumps(ranking_json(study, ranking[:count]), indent=1))
+        print(json.dumps(ranking_json(study, ranking[:count], sure), indent=1))
         return
     console.print(ranking_table(study, ranking, count))

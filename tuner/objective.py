@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from results.confidence import Standing, standing
 from results.record import Study
 from results.statistics import Ranked
 from search_spaces.dimension import Scalar, ranks_and_threads
@@ -87,6 +88,18 @@ class Objective:
     def outcome(self, params: Mapping[str, Scalar], outcome: Outcome) -> Outcome:
         """An outcome in terms of this objective."""
         return outcome if outcome.gflops is None else replace(outcome, gflops=self.worth(params, outcome.gflops))
+
+    def standing(self, ranking: Sequence[Ranked]) -> Standing | None:
+        """How sure the first of a whole ranking is the best by this objective; None where nothing was repeated."""
+        return standing([self._in_worth(entry) for entry in ranking])
+
+    def _in_worth(self, entry: Ranked) -> Ranked:
+        return replace(entry, gflops=tuple(self.worth(entry.params, rate) for rate in entry.gflops))
+
+    @property
+    def best(self) -> str:
+        """What its best configuration is called."""
+        return "the fastest" if self.name == "gflops" else f"the best by {self.name}"
 
     def ranked(self, ranking: Sequence[Ranked]) -> Sequence[Ranked]:
         """A ranking by GFLOPS in the order of this objective."""

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from rich.table import Table
 
-from results.confidence import standing
+from results.confidence import Standing
 from results.export import varying
 from results.metrics import merit
 from results.record import Study
@@ -61,9 +61,14 @@ def ranking_table(study: Study, ranking: Sequence[Ranked], count: int) -> Table:
 
 
 def ranking_json(
-    study: Study, ranking: Sequence[Ranked], written: Mapping[str, object] | None = None
+    study: Study, shown: Sequence[Ranked], sure: Standing | None, written: Mapping[str, object] | None = None
 ) -> dict[str, object]:
-    """The ranking with figures of merit, as JSON can hold it."""
+    """The best of a ranking with figures of merit, as JSON can hold it.
+
+    Args:
+        sure: how the first stands against the whole ranking; None where that cannot be told.
+        written: what else to say.
+    """
     entries = [
         {
             "median_gflops": entry.median_gflops,
@@ -73,9 +78,8 @@ def ranking_json(
             "trial": entry.best_record_number,
             "params": dict(entry.params),
         }
-        for entry in ranking
+        for entry in shown
     ]
-    sure = standing(ranking)
     return {
         "study": study.name,
         "rpeak_gflops": study.rpeak_gflops,

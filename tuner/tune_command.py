@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from hpl.rpeak import Rpeak
-from results.confidence import sentence, standing
+from results.confidence import sentence
 from results.store import Store
 from runners.host_facts import busy_sentence
 from search_spaces.load import space_text
@@ -19,7 +19,7 @@ from .engines.registry import check_engine
 from .errors import TunerError
 from .events import BuildStep, Listener, Notice
 from .network import networked, recover_at_start
-from .objective import check_inputs
+from .objective import check_inputs, of_study
 from .options import TuneOptions
 from .places import Places
 from .progress import display, output
@@ -187,12 +187,14 @@ def _finish(
         raise TunerError(f"no run was valid, so there is no best configuration{last}")
     out = request.out or places.data / "best" / outcome.study
     written = write_winner(out, outcome, store, db)
+    objective = of_study(study)
+    sure = objective.standing(outcome.ranking)
     if request.as_json:
-        print(json.dumps(ranking_json(study, outcome.ranking, written.to_json()), indent=1))
+        print(json.dumps(ranking_json(study, outcome.ranking, sure, written.to_json()), indent=1))
     else:
         console.print(ranking_table(study, outcome.ranking, count=5))
         if not study.simulated:
-            console.print(sentence(standing(outcome.ranking)))
+            console.print(sentence(sure, objective.best))
         _tell_written(console, written, outcome, options)
         if outcome.interrupted:
             console.print(f"Stopped before its budget was used: {resume}", markup=False, soft_wrap=True)

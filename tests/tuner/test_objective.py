@@ -1,9 +1,18 @@
 """What a study is to find the best of."""
 
-import pytest
-from record_builders import a_study
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
+import pytest
+from record_builders import a_study, begun, finished
+from rich.console import Console
+
+from results.confidence import sentence
 from results.statistics import Ranked
+from results.store import Store
+from tuner.best_report import show_best
 from tuner.engines.base import Outcome
 from tuner.errors import TunerError
 from tuner.objective import NEEDS, Objective, check_objective, of_study, pareto
@@ -14,6 +23,22 @@ SIMULATED = {"simulator": "SimGrid 3.32"}
 
 def entry(layout: str, *gflops: float) -> Ranked:
     return Ranked(layout, {"layout": layout}, gflops, 1)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "hpltune.db") as opened:
+        yield opened
+
+
+def stored(store: Store, objective: str, rates: Mapping[str, tuple[float, ...]]) -> None:
+    """A study on the cluster with some runs of each layout."""
+    store.create_study(a_study(host=CLUSTER, options={"objective": objective}))
+    for layout, gflops in rates.items():
+        params = {"layout": layout, "NB": 192}
+        for rate in gflops:
+            number = store.begin(begun(key=layout, params=params))
+            store.finish(finished(number, rate, key=layout, params=params))
 
 
 def test_on_one_machine_every_objective_ranks_alike() -> None:
@@ -52,6 +77,31 @@ def test_an_objective_that_lacks_its_figure_says_which_and_how_to_give_it() -> N
 def test_a_name_that_is_no_objective_is_refused() -> None:
     with pytest.raises(TunerError, match="--objective speed: choose one of gflops, percent-of-peak, usd-per-gflops"):
         check_objective("speed")
+
+
+def test_how_sure_the_best_is_does_not_depend_on_how_many_are_shown(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored(store, "gflops", {"32x1": (200.0, 204.0), "8x1": (199.0, 203.0), "4x1": (60.0, 60.5)})
+
+    def told(count: int, *, front: bool = False) -> Any:
+        show_best(Console(), store, "study", count, front=front, as_json=True)
+        return json.loads(capsys.readouterr().out)
+
+    assert [len(told(count)["ranking"]) for count in (1, 5)] == [1, 3]
+    assert told(1)["confidence"] == told(5)["confidence"] < 0.9
+    assert told(1)["cannot_be_told_apart"] == [1, 2]
+    front = told(1, front=True)
+    assert (len(front["ranking"]), front["confidence"], front["cannot_be_told_apart"]) == (2, None, None)
+
+
+def test_how_sure_the_best_is_is_told_in_the_terms_of_the_objective() -> None:
+    ranking = [entry("8x1", 80.0, 80.5), entry("32x1", 200.0, 201.0)]
+    price = Objective.of("usd-per-gflops", a_study(host=CLUSTER))
+    sure = price.standing(ranking)
+    assert sure is not None
+    assert sure.confidence > 0.99
+    assert sentence(sure, price.best) == "The first is the best by usd-per-gflops with 100%."
 
 
 def test_a_study_of_before_there_were_objectives_is_ranked_by_gflops() -> None:
