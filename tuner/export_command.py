@@ -17,12 +17,11 @@ def export_text(store: Store, name: str | None, kind: str, trial: int | None) ->
         ResultsError: there is no such study or trial, or no valid run to choose the best from.
     """
     study = store.study(name) if name else store.newest()
-    records = store.records(study.name)
     if kind == "csv":
-        return to_csv(records)
+        return to_csv(store.records(study.name))
     if kind == "jsonl":
-        return to_json_lines(records)
-    ranking = rank(records)
+        return to_json_lines(store.records(study.name, outputs=True))
+    ranking = rank(store.records(study.name))
     if not ranking and trial is None:
         raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name} --failed` says why")
     if kind == "md":

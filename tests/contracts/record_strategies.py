@@ -108,4 +108,6 @@ def outcomes() -> st.SearchStrategy[TrialRecord]:
         cost_s=figures,
         xhpl_key=texts,
         versions=versions,
+        part=st.floats(0.01, 1.0),
+        session=st.integers(0, 9),
     )

@@ -50,6 +50,12 @@ def test_empty_lines_and_later_columns_do_not_matter() -> None:
     assert from_json_lines("\n" + json.dumps({**row, "of_a_later_version": 1}) + "\r\n\n") == [finished(1)]
 
 
+def test_a_line_of_before_there_were_parts_and_sessions_is_a_full_run_of_the_first() -> None:
+    row = json.loads(to_json_lines([finished(1)]))
+    old = {name: value for name, value in row.items() if name not in {"part", "session"}}
+    assert from_json_lines(json.dumps(old)) == [finished(1)]
+
+
 def without(name: str) -> Callable[[dict[str, Any]], object]:
     return lambda row: {key: value for key, value in row.items() if key != name}
 

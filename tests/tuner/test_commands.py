@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 from as_user import Run
+from record_builders import a_study, begun, finished
 
 from hpl.errors import HplError
+from results.json_lines import from_json_lines
+from results.record import Kind
+from results.store import Store
 from search_spaces.machine import BlasFacts, Machine
 from tuner.cli import app
 from tuner.cli.net import net
@@ -99,6 +103,16 @@ def test_dat_writes_a_file_to_standard_output_and_its_reasons_beside(hpltune: Ru
     done = hpltune("dat", "--N", "5000", "--NB", "100")
     assert done.stdout.splitlines()[5].startswith("5000")
     assert "NB=100: as asked." in done.stderr
+
+
+def test_a_study_exported_as_json_lines_loses_nothing(hpltune: Run, home: Path) -> None:
+    with Store.open(home / "study.db") as store:
+        store.create_study(a_study())
+        store.finish(finished(store.begin(begun()), part=0.35, session=2, kind=Kind.SMALL))
+        stored = store.records("study", outputs=True)
+    done = hpltune("export", "jsonl", "--db", "study.db")
+    assert from_json_lines(done.stdout) == stored
+    assert stored[0].output
 
 
 def test_export_gives_every_format(hpltune: Run, home: Path) -> None:
