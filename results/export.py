@@ -2,20 +2,20 @@
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from hpl.dat import HplDat, render
 
 from .errors import ResultsError
 from .flat import COLUMNS, flat
 from .json_lines import to_json_lines
-from .metrics import merit
 from .plain import unicode_text
-from .record import Study, TrialRecord
+from .record import TrialRecord
 from .statistics import Ranked
 
 __all__ = ["flat", "to_csv", "to_hpl_dat", "to_json_lines", "to_markdown", "varying"]
 
+_HEADS = {"percent_of_peak": "% of peak", "usd_per_gflops": "USD/GFLOPS", "mflops_per_watt": "MFLOPS/W"}
 _FIRST = ("blas", "kernel", "layout", "grid")
 
 
@@ -43,20 +43,21 @@ def to_hpl_dat(record: TrialRecord) -> str:
     return render(HplDat.of(record.hpl))
 
 
-def to_markdown(ranking: Sequence[Ranked], study: Study | None = None) -> str:
+def to_markdown(ranking: Sequence[Ranked], merits: Sequence[Mapping[str, float]] = ()) -> str:
     """The configurations as a Markdown table, best first; only the parameters that differ have a column.
 
     Args:
-        ranking: as `statistics.rank` gives it.
-        study: adds the figures of merit that its peak, price and power allow.
+        ranking: best first.
+        merits: of each configuration the figures of `metrics.Merit` that are known, by name; nothing leaves them out.
     """
     names = varying(ranking)
-    merits = [_merits(entry, study) for entry in ranking]
-    head = ["rank", "GFLOPS (median)", "spread %", "runs", *(merits[0] if merits else ()), *names]
+    known = [name for name in _HEADS if merits and name in merits[0]]
+    head = ["rank", "GFLOPS (median)", "spread %", "runs", *(_HEADS[name] for name in known), *names]
     lines = [_line(head), "|" + "---|" * len(head)]
-    for place, (entry, figures) in enumerate(zip(ranking, merits, strict=True), start=1):
+    for place, entry in enumerate(ranking, start=1):
         spread = "" if entry.spread_percent is None else f"{entry.spread_percent:.1f}"
-        cells = [str(place), f"{entry.median_gflops:.2f}", spread, str(entry.runs), *figures.values()]
+        cells = [str(place), f"{entry.median_gflops:.2f}", spread, str(entry.runs)]
+        cells += [f"{merits[place - 1][name]:.2f}" for name in known]
         lines.append(_line([*cells, *(str(entry.params.get(name, "")) for name in names)]))
     return "\n".join(lines) + "\n"
 
@@ -67,20 +68,6 @@ def varying(ranking: Sequence[Ranked]) -> list[str]:
     differing = [name for name in names if len({entry.params.get(name) for entry in ranking}) > 1]
     order = {name: place for place, name in enumerate(dict.fromkeys((*_FIRST, *COLUMNS)))}
     return sorted(differing, key=lambda name: (order.get(name, len(order)), name))
-
-
-def _merits(entry: Ranked, study: Study | None) -> dict[str, str]:
-    if study is None:
-        return {}
-    worth = merit(
-        entry.median_gflops, rpeak_gflops=study.rpeak_gflops, price_usd=study.price_usd, power_w=study.power_w
-    )
-    figures = {
-        "% of peak": worth.percent_of_peak,
-        "USD/GFLOPS": worth.usd_per_gflops,
-        "MFLOPS/W": worth.mflops_per_watt,
-    }
-    return {name: f"{figure:.2f}" for name, figure in figures.items() if figure is not None}
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -5,10 +5,9 @@ import json
 from rich.console import Console
 
 from results.errors import ResultsError
-from results.statistics import rank
 from results.store import Store
 
-from .objective import of_study, pareto
+from .objective import of_study, pareto, ranking_of
 from .ranking_report import ranking_json, ranking_table
 
 
@@ -22,8 +21,7 @@ def show_best(console: Console, store: Store, name: str | None, count: int, *, f
         ResultsError: there is no such study, or none of its runs was valid.
     """
     study = store.study(name) if name else store.newest()
-    objective = of_study(study)
-    ranking = objective.ranked(rank(store.records(study.name)))
+    objective, ranking = of_study(study), ranking_of(store, study)
     if not ranking:
         raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name} --failed` says why")
     sure = None if front else objective.standing(ranking)

@@ -2,8 +2,10 @@
 
 from results.errors import ResultsError
 from results.export import to_csv, to_hpl_dat, to_json_lines, to_markdown
-from results.statistics import rank
 from results.store import Store
+
+from .objective import ranking_of
+from .ranking_report import figures
 
 
 def export_text(store: Store, name: str | None, kind: str, trial: int | None) -> str:
@@ -21,9 +23,9 @@ def export_text(store: Store, name: str | None, kind: str, trial: int | None) ->
         return to_csv(store.records(study.name))
     if kind == "jsonl":
         return to_json_lines(store.records(study.name, outputs=True))
-    ranking = rank(store.records(study.name))
+    ranking = ranking_of(store, study)
     if not ranking and trial is None:
         raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name} --failed` says why")
     if kind == "md":
-        return to_markdown(ranking, study)
+        return to_markdown(ranking, [figures(study, entry.median_gflops, entry.params) for entry in ranking])
     return to_hpl_dat(store.get(study.name, trial or ranking[0].best_record_number))

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from results.confidence import Standing, standing
 from results.record import Study
-from results.statistics import Ranked
+from results.statistics import Ranked, rank
+from results.store import Store
 from search_spaces.dimension import Scalar, ranks_and_threads
 
 from .engines.base import Outcome
@@ -121,6 +122,11 @@ def pareto(objective: Objective, ranking: Sequence[Ranked]) -> list[Ranked]:
 def of_study(study: Study) -> Objective:
     """The objective a stored study was asked for."""
     return _on(study, str(study.options.get("objective", "gflops")))
+
+
+def ranking_of(store: Store, study: Study) -> Sequence[Ranked]:
+    """The configurations of a stored study in the order of its objective, best first; empty where no run counts."""
+    return of_study(study).ranked(rank(store.records(study.name)))
 
 
 def _on(study: Study, name: str) -> Objective:

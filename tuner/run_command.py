@@ -24,6 +24,7 @@ from .evaluate import Measured
 from .events import Listener, Notice, TrialEnded, TrialProgress, TrialStarted
 from .judge import Fault
 from .network import networked, recover_at_start
+from .objective import ranking_of
 from .options import TuneOptions
 from .places import Places
 from .plan import Launch, TrialPlan, label, network_of, parse_layout, placed
@@ -156,7 +157,7 @@ def _like(name: str, store: Store) -> TrialRecord:
         if not number.isdecimal():
             raise TunerError(f"--like {name}: write STUDY or STUDY#TRIAL, for example default-1#12")
         return store.get(study, int(number))
-    ranking = rank(store.records(store.study(study).name))
+    ranking = ranking_of(store, store.study(study))
     if not ranking:
         raise TunerError(f"--like {name}: that study has no valid run")
     return store.get(study, ranking[0].best_record_number)

@@ -2,7 +2,7 @@ import csv
 import io
 
 import pytest
-from record_builders import a_study, begun, finished
+from record_builders import begun, finished
 
 from hpl.dat_parse import parse
 from results.errors import ResultsError
@@ -81,11 +81,12 @@ def test_a_markdown_table_has_only_the_parameters_that_differ() -> None:
     ]
 
 
-def test_a_markdown_table_of_a_study_has_the_figures_of_merit_that_are_known() -> None:
-    head, _, first, _ = to_markdown(RANKING, a_study(rpeak_gflops=162.0, power_w=None)).splitlines()
+def test_a_markdown_table_has_the_figures_of_merit_that_are_known() -> None:
+    merits = [{"percent_of_peak": 50.0, "usd_per_gflops": 30.741}, {"percent_of_peak": 43.2, "usd_per_gflops": 35.6}]
+    head, _, first, _ = to_markdown(RANKING, merits).splitlines()
     assert head == "| rank | GFLOPS (median) | spread % | runs | % of peak | USD/GFLOPS | blas | NB |"
     assert first == "| 1 | 81.00 | 1.2 | 3 | 50.00 | 30.74 | openblas | 192 |"
 
 
 def test_a_markdown_table_of_nothing_is_a_head() -> None:
-    assert len(to_markdown([], a_study()).splitlines()) == 2
+    assert len(to_markdown([]).splitlines()) == 2

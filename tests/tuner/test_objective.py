@@ -15,6 +15,7 @@ from results.store import Store
 from tuner.best_report import show_best
 from tuner.engines.base import Outcome
 from tuner.errors import TunerError
+from tuner.export_command import export_text
 from tuner.objective import NEEDS, Objective, check_objective, of_study, pareto
 
 CLUSTER = {"nodes": 8, "physical_cores": 32}
@@ -38,7 +39,7 @@ def stored(store: Store, objective: str, rates: Mapping[str, tuple[float, ...]])
         params = {"layout": layout, "NB": 192}
         for rate in gflops:
             number = store.begin(begun(key=layout, params=params))
-            store.finish(finished(number, rate, key=layout, params=params))
+            store.finish(finished(number, rate, key=layout, params=params, hpl_dat=f"that of {layout}\n"))
 
 
 def test_on_one_machine_every_objective_ranks_alike() -> None:
@@ -102,6 +103,16 @@ def test_how_sure_the_best_is_is_told_in_the_terms_of_the_objective() -> None:
     assert sure is not None
     assert sure.confidence > 0.99
     assert sentence(sure, price.best) == "The first is the best by usd-per-gflops with 100%."
+
+
+def test_what_is_exported_is_the_best_by_the_objective_with_the_figures_of_the_nodes_in_use(store: Store) -> None:
+    stored(store, "usd-per-gflops", {"32x1": (200.0, 201.0), "8x1": (80.0, 80.5)})
+    assert export_text(store, "study", "dat", None) == "that of 8x1\n"
+    head, _, first, second = export_text(store, "study", "md", None).splitlines()
+    assert head == "| rank | GFLOPS (median) | spread % | runs | % of peak | USD/GFLOPS | MFLOPS/W | layout |"
+    percent, price = f"{100 * 80.25 / (134.4 / 4):.2f}", f"{2490 / 4 / 80.25:.2f}"
+    assert first == f"| 1 | 80.25 | 0.3 | 2 | {percent} | {price} | 356.67 | 8x1 |"
+    assert second.endswith("| 32x1 |")
 
 
 def test_a_study_of_before_there_were_objectives_is_ranked_by_gflops() -> None:

@@ -11,6 +11,10 @@ from pathlib import Path
 import psutil
 import pytest
 from as_user import HPLTUNE, Run, program
+from record_builders import a_study, begun, finished
+
+from results.store import Store
+from tuner.options import TuneOptions
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 ASKED = {"search", "small", "prefix"}
@@ -160,6 +164,20 @@ def test_a_file_with_several_values_gives_one_record_each(hpltune: Run, home: Pa
     runs = json.loads(done.stdout)["runs"]
     assert [run["params"]["NB"] for run in runs] == [32, 64]
     assert all(run["counts"] for run in runs)
+
+
+def test_a_file_is_run_like_the_best_of_a_study_by_its_objective(hpltune: Run, home: Path) -> None:
+    cluster, objective = {"nodes": 8, "physical_cores": 32}, {"objective": "usd-per-gflops"}
+    with Store.open(home / "like.db") as store:
+        store.create_study(a_study("cheap", host=cluster, options={**TuneOptions().to_json(), **objective}))
+        for layout, binding, gflops in (("32x1", "core", 200.0), ("4x1", "none", 80.0)):
+            params = {"layout": layout, "binding": binding, "blas": "openblas"}
+            number = store.begin(begun("cheap", key=layout, params=params))
+            store.finish(finished(number, gflops, "cheap", key=layout, params=params, kernel="auto"))
+    hpltune("dat", "HPL.dat", "--N", "600")
+    done = hpltune("run", "HPL.dat", "--like", "cheap", "--db", "like.db", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["runs"][0]["params"]["binding"] == "none"
 
 
 @pytest.mark.parametrize(
