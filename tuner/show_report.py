@@ -16,6 +16,8 @@ from .progress import outcome
 from .ranking_report import figures
 from .units import duration
 
+UNSUCCESSFUL = (TrialState.FAILED, TrialState.CANCELLED)
+
 
 def show_studies(console: Console, store: Store, *, as_json: bool) -> None:
     """All studies, oldest first, with their best."""
@@ -53,9 +55,9 @@ def _study_json(study: Study, records: Sequence[TrialRecord]) -> dict[str, objec
 
 
 def show_trials(console: Console, store: Store, name: str, *, failed: bool, as_json: bool) -> None:
-    """The trials of a study in the order they were run; with `failed` only those that did not count."""
+    """The trials of a study in the order they were run; with `failed` only those that failed or were cancelled."""
     study = store.study(name)
-    records = [record for record in store.records(name) if not failed or not record.ranked]
+    records = store.records(name, states=UNSUCCESSFUL if failed else None)
     if as_json:
         print(json.dumps([{**flat(record), "params": dict(record.params)} for record in records], indent=1))
         return

@@ -12,7 +12,7 @@ from record_builders import a_study, begun, finished
 
 from hpl.errors import HplError
 from results.json_lines import from_json_lines
-from results.record import Kind
+from results.record import Invalidity, Kind, TrialState
 from results.store import Store
 from search_spaces.machine import BlasFacts, Machine
 from tuner.cli import app
@@ -97,6 +97,21 @@ def test_spaces_can_be_counted_where_hpl_cannot_run_yet(monkeypatch: pytest.Monk
 
     monkeypatch.setattr("tuner.spaces_report.look_around", fail)
     assert this_machine(8).cores == 8
+
+
+def test_show_failed_leaves_out_what_runs_and_what_ended_well(hpltune: Run, home: Path) -> None:
+    with Store.open(home / "study.db") as store:
+        store.create_study(a_study())
+        for changes in (
+            {},
+            {"kind": Kind.PREFIX, "gflops": None, "passed": None},
+            {"state": TrialState.FAILED, "invalidity": Invalidity.RUNTIME, "gflops": None},
+            {"state": TrialState.CANCELLED, "gflops": None},
+        ):
+            store.finish(finished(store.begin(begun()), **changes))
+        store.begin(begun())
+    done = hpltune("show", "study", "--failed", "--json", "--db", "study.db")
+    assert [trial["state"] for trial in json.loads(done.stdout)] == ["failed", "cancelled"]
 
 
 def test_dat_writes_a_file_to_standard_output_and_its_reasons_beside(hpltune: Run) -> None:

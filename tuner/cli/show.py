@@ -12,7 +12,9 @@ def show(
         str | None, typer.Argument(metavar="[STUDY]", autocompletion=complete_study, help="A study; none lists all.")
     ] = None,
     trial: Annotated[int | None, typer.Argument(metavar="[TRIAL]", min=1, help="One trial of it, in full.")] = None,
-    failed: Annotated[bool, typer.Option("--failed", help="Only trials that did not count, with the reason.")] = False,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Only trials that failed or were cancelled, with the reason.")
+    ] = False,
     output: Annotated[bool, typer.Option("--output", help="With a trial: HPL's own output.")] = False,
     db: Db = None,
     as_json: Json = False,
