@@ -49,17 +49,19 @@ class Slot:
     _lost: tuple[str, ...] = field(default=(), init=False)
 
     def measure(self, batch: Sequence[Question], repeats: int) -> list[list[TrialRecord]]:
-        """Run what an engine asks, full runs several times; what fails is not repeated.
+        """Run what an engine asks, full runs several times; what fails or is given up is not repeated.
 
         Raises:
             NodesLostError, results.errors.ResultsError: as `launch`.
         """
         rung = batch[0].rung
+        kind = KINDS[rung.fidelity]
         points = [self.loop.space.complete(question.params) for question in batch]
         rounds: list[list[TrialRecord]] = []
         for _ in range(repeats if rung == FULL else 1):
-            rounds.append(self.launch(points, KINDS[rung.fidelity], rung))
-            if self.loop.stop.requested or any(record.state is not TrialState.COMPLETE for record in rounds[-1]):
+            rounds.append(self.launch(points, kind, rung))
+            done = all(record.state is TrialState.COMPLETE and record.kind is kind for record in rounds[-1])
+            if self.loop.stop.requested or not done:
                 break
         return rounds
 

@@ -18,7 +18,7 @@ from search_spaces.load import load
 from search_spaces.machine import Machine
 from tuner.budget import Budget, Meter
 from tuner.clock import RealClock
-from tuner.engines.fidelity import FULL, Fidelity, Rung
+from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
 from tuner.engines.registry import make_engine
 from tuner.events import Event, TrialEnded, TrialProgress, TrialStarted
 from tuner.ladder import outcomes_of
@@ -211,12 +211,24 @@ def test_the_first_ctrl_c_lets_the_running_variant_end_and_not_the_whole_launch(
     assert not engine.seen({"NB": 64, "grid": "1x2", "layout": "2x1"})
 
 
-def test_a_full_run_is_given_up_only_when_it_is_alone(make_loop: MakeLoop) -> None:
+@pytest.fixture
+def hard_to_beat(make_loop: MakeLoop) -> Loop:
+    """A study after a run that no other is expected to beat."""
     loop = make_loop()
     assert loop.trial(point(N=7000, NB=128), Kind.SEARCH).ranked
     loop.prospects = Prospects()
     for _ in range(FEWEST):
         loop.prospects.learn([Panel(1000, column, 1e-9 * (1 + column)) for column in range(0, 1000, 32)], 0.4)
+    return loop
+
+
+def test_a_run_that_was_given_up_is_not_repeated(hard_to_beat: Loop) -> None:
+    rounds = Slot(hard_to_beat, hard_to_beat.evaluator).measure([Question(point(N=7000, NB=96))], repeats=3)
+    assert [record.kind for (record,) in rounds] == [Kind.PREFIX]
+
+
+def test_a_full_run_is_given_up_only_when_it_is_alone(hard_to_beat: Loop) -> None:
+    loop = hard_to_beat
     assert loop.trial(point(N=7000, NB=96), Kind.SEARCH).kind is Kind.PREFIX
     both = launch(loop, [point(N=2000, NB=NB) for NB in (96, 128)], Kind.SEARCH, FULL)
     assert [record.kind for record in both] == [Kind.SEARCH] * 2
