@@ -115,6 +115,7 @@ class LiveDisplay:
                 )
             case TrialStarted(number=number, label=label, expected_s=expected_s, after=after):
                 self._remove(after)
+                self._remove(number)
                 note = "" if expected_s is None else f"about {duration(expected_s)}"
                 self._trials[number] = self._progress.add_task(f"#{number} {label}", total=1.0, note=note)
             case TrialProgress(number=number, fraction=fraction, elapsed_s=elapsed_s) if number in self._trials:

@@ -1,0 +1,22 @@
+"""What a terminal shows of running trials."""
+
+from io import StringIO
+
+from record_builders import finished
+from rich.console import Console
+
+from tuner.events import TrialEnded, TrialStarted
+from tuner.progress import display
+
+
+def test_a_trial_that_is_announced_again_leaves_no_bar_behind_when_it_ends() -> None:
+    text = StringIO()
+    with display(Console(file=text, force_terminal=True, width=120)) as listener:
+        listener(TrialStarted(1, "before the launch", None))
+        listener(TrialStarted(1, "with what was measured", None))
+        listener(TrialEnded(finished(1), None, 1.0, None))
+        listener(TrialStarted(2, "the next", None))
+        shown = text.tell()
+    last = text.getvalue()[shown:]
+    assert "#2 the next" in last
+    assert "#1" not in last
