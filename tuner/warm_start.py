@@ -6,6 +6,7 @@ from enum import IntEnum
 from pathlib import Path
 
 from hpl import output, variant
+from hpl.dat_parse import HplDatError
 from hpl.dat_parse import parse as parse_dat
 from hpl.errors import HplError
 from results.statistics import rank
@@ -128,10 +129,15 @@ def _file(path: Path) -> Source:
     if results:
         ordered = sorted(results, key=lambda result: -result.gflops)
         return Source(f"the output {path}", tuple(_of_result(result) for result in ordered))
-    if text.lstrip().startswith("HPLinpack") and "Ps" in text:
+    try:
         dat = parse_dat(text, str(path))
-        return Source(f"the file {path}", tuple(Known(run.words(), None) for run in dat.runs()))
-    raise TunerError(f"--warm-start {path}: neither HPL's output with results that PASSED, nor an HPL.dat")
+    except HplDatError as error:
+        if text.lstrip().startswith("HPLinpack") and "Ps" in text:
+            raise
+        line, problem = error.problems[0]
+        neither = "neither HPL's output with results that PASSED, nor an HPL.dat"
+        raise TunerError(f"--warm-start {path}: {neither} (line {line}: {problem})") from error
+    return Source(f"the file {path}", tuple(Known(run.words(), None) for run in dat.runs()))
 
 
 def _of_result(result: output.HplResult) -> Known:

@@ -69,9 +69,11 @@ def test_hpls_own_output_is_a_source(store: Store, tmp_path: Path) -> None:
     assert [(point["NB"], point["DEPTH"], gflops) for point, gflops in found.points] == [(64, 0, 53.38), (128, 1, 42.7)]
 
 
-def test_an_hpl_dat_is_tried_first(store: Store, tmp_path: Path) -> None:
+@pytest.mark.parametrize("first_line", ["HPLinpack benchmark input file", "what won on the old cluster"])
+def test_an_hpl_dat_is_tried_first_whatever_its_first_line_is(store: Store, tmp_path: Path, first_line: str) -> None:
     path = tmp_path / "HPL.dat"
-    path.write_text(render(HplDat.of(HplParams(4000, 192, 2, 2, DEPTH=0))), encoding="utf-8")
+    _, rest = render(HplDat.of(HplParams(4000, 192, 2, 2, DEPTH=0))).split("\n", 1)
+    path.write_text(f"{first_line}\n{rest}", encoding="utf-8")
     found = advice(read_source(store, str(path)), space_of(SMALL))
     engine = make_engine("random", space_of(SMALL), 0, {})
     (first,) = advise(engine, [found])
@@ -94,7 +96,7 @@ def test_every_engine_may_be_told_and_goes_on(name: str) -> None:
     ("text", "sentence"),
     [
         (None, "there is no study and no file of that name"),
-        ("hello", "neither HPL's output with results that PASSED, nor an HPL.dat"),
+        ("hello", "neither HPL's output with results that PASSED, nor an HPL.dat .line 1: the file ends"),
         (OUTPUT.replace("PASSED", "FAILED"), "neither HPL's output with results that PASSED"),
     ],
 )
