@@ -10,6 +10,8 @@ from hpl.sizing import memory_bytes
 from runners.errors import RunnerError
 from runners.network.registry import CHOICE, setting
 from runners.network.setting import PREFIX, interfaces_of
+from search_spaces.dimension import ranks_and_threads
+from search_spaces.errors import SpaceError
 
 from .errors import TunerError
 from .site import Site
@@ -211,10 +213,10 @@ def parse_layout(layout: str) -> tuple[int, int]:
     Raises:
         PlanError: when it is not of that form.
     """
-    ranks, cross, threads = layout.partition("x")
-    if not cross or not ranks.isdecimal() or not threads.isdecimal() or "0" in (ranks, threads):
-        raise PlanError(f"layout {layout!r}: expected ranks x threads, for example 4x2")
-    return int(ranks), int(threads)
+    try:
+        return ranks_and_threads(layout)
+    except SpaceError as error:
+        raise PlanError(str(error)) from error
 
 
 def label(plan: TrialPlan) -> str:

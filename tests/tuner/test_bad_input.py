@@ -51,6 +51,15 @@ def test_every_problem_of_an_input_file_is_named_with_its_line(hpltune: Run, hom
     assert "HPL.dat, line 23:" in done.stderr
 
 
+@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.parametrize("layout", ["4x00", "04x2", "4", "4x2x1"])
+def test_a_layout_is_written_as_in_a_space(hpltune: Run, layout: str) -> None:
+    hpltune("dat", "HPL.dat", "--N", "1000")
+    done = hpltune("run", "HPL.dat", "--layout", layout, "--oversubscribe")
+    assert done.returncode == 1
+    assert f"layout = {layout}: expected ranks x threads as 4x2" in done.stderr
+
+
 def test_a_library_that_does_not_load_is_named(hpltune: Run, home: Path) -> None:
     (home / "broken.so").write_text("no library")
     done = hpltune("tune", "--blas", "mine=broken.so")
