@@ -13,6 +13,7 @@ from search_spaces.errors import SpaceError
 from search_spaces.load import describe, load, shipped
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
+from search_spaces.values import converted
 
 from .errors import TunerError
 from .options import TuneOptions, parse_overrides
@@ -118,9 +119,13 @@ def _point(space: SearchSpace, text: str) -> dict[str, Scalar]:
         if not equals or not name or not value:
             raise TunerError(f"--explain {text}: write NAME=VALUE,NAME=VALUE")
         known = space.parameters[name].values if name in space.parameters else ()
-        point[name] = next((choice for choice in known if str(choice) == value), _number(value))
+        point[name] = next((choice for choice in known if str(choice) == value), _as_taken(name, value))
     return point
 
 
-def _number(text: str) -> Scalar:
-    return int(text) if text.isdecimal() else text
+def _as_taken(name: str, text: str) -> Scalar:
+    """A value as `--set` reads it; that there is no such parameter is for the space to say."""
+    try:
+        return converted(name, text)
+    except SpaceError:
+        return text

@@ -72,6 +72,17 @@ def test_spaces_explains_an_illegal_point_and_says_so_to_scripts(hpltune: Run) -
     assert "NB: 63 is not among 64, 128, 192, 256" in illegal.stdout
 
 
+@pytest.mark.parametrize("number", ["16", "16.0"])
+def test_spaces_reads_a_number_as_set_does(hpltune: Run, number: str) -> None:
+    done = hpltune("spaces", "quick", "--explain", f"threshold={number}")
+    assert (done.returncode, done.stdout) == (0, "legal\n")
+
+
+def test_spaces_says_of_an_unknown_parameter_that_it_is_none_of_its_own(hpltune: Run) -> None:
+    done = hpltune("spaces", "quick", "--explain", "colour=3", "--json")
+    assert json.loads(done.stdout)["why"].startswith("colour = 3 is not a value of the space quick")
+
+
 @dataclass(frozen=True)
 class Found:
     """What looking around finds."""
