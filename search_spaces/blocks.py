@@ -42,7 +42,7 @@ def legal_parts(
     known: set[str] = set()
     left = [rule for rule in restrictions if not (present := _present(rule, parameters)) or set(present) <= set(names)]
     broken: dict[str, str] = {}
-    for name in _dependants_last(names, parameters):
+    for name in dependants_last(names, parameters):
         known.add(name)
         ready = [rule for rule in left if set(_present(rule, parameters)) <= known]
         left = [rule for rule in left if rule not in ready]
@@ -63,8 +63,12 @@ def _present(rule: Restriction, parameters: Mapping[str, Parameter]) -> list[str
     return [name for name in rule.needs if name in parameters]
 
 
-def _dependants_last(names: Sequence[str], parameters: Mapping[str, Parameter]) -> list[str]:
-    """Names with those that decide before those that depend on them."""
+def dependants_last(names: Iterable[str], parameters: Mapping[str, Parameter]) -> list[str]:
+    """Names with those that decide before those that depend on them.
+
+    Raises:
+        SpaceError: some depend on one another in a circle.
+    """
     done: list[str] = []
     left = list(names)
     while left:

@@ -31,6 +31,7 @@ from .plan import Launch, TrialPlan, label, network_of, parse_layout, placed
 from .progress import display, outcome, output
 from .site import FOREIGN
 from .stopping import StopRequest, listening
+from .study_names import free_name
 from .textbook import first_choice
 from .trials import finished, rejected, started
 from .tune_command import INTERRUPTED, told
@@ -164,9 +165,7 @@ def _like(name: str, store: Store) -> TrialRecord:
 
 
 def _new_study(request: RunRequest, workshop: Workshop, store: Store) -> str:
-    taken = {study.name for study in store.studies()}
-    base = f"run-{request.file.stem}"
-    name = next(f"{base}-{k}" for k in range(1, len(taken) + 2) if f"{base}-{k}" not in taken)
+    name = free_name(store, f"run-{request.file.stem}")
     store.create_study(
         Study(
             name=name,

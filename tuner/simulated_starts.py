@@ -12,7 +12,7 @@ from .warm_start import Known, Source
 
 COUNT = 5
 """Configurations taken over: simulations rank well, so the real best is among the first few."""
-HERE = ("N", "layout", "blas", "kernel", "binding")
+OF_THIS_MACHINE = ("N", "layout", "blas", "kernel", "binding")
 """What belongs to the machine that runs, not to the one that was simulated."""
 
 
@@ -34,7 +34,7 @@ def simulated_ranking(store: Store, name: str) -> Sequence[Ranked]:
 def simulated_best(ranking: Sequence[Ranked], space: SearchSpace) -> list[dict[str, Scalar]]:
     """The best configurations of a simulated study, each moved to the nearest legal point of this space."""
     known = space.complete(space.point(0))
-    here = {key: known[key] for key in HERE if key in space.parameters and key in known}
+    here = {key: known[key] for key in OF_THIS_MACHINE if key in space.parameters and key in known}
     return [dict(space.nearest({**here, **_elsewhere(entry, space)})) for entry in ranking[:COUNT]]
 
 
@@ -45,4 +45,5 @@ def simulated_source(ranking: Sequence[Ranked], name: str, space: SearchSpace) -
 
 
 def _elsewhere(entry: Ranked, space: SearchSpace) -> dict[str, Scalar]:
-    return {key: value for key, value in entry.params.items() if key in space.parameters and key not in HERE}
+    elsewhere = space.parameters.keys() - set(OF_THIS_MACHINE)
+    return {key: value for key, value in entry.params.items() if key in elsewhere}

@@ -18,7 +18,7 @@ from .engines.base import Engine, Outcome
 from .engines.fidelity import Fidelity, Rung
 from .errors import TunerError
 
-HERE = ("N", "memory_fraction", "layout", "binding")
+MAY_DIFFER = ("N", "memory_fraction", "layout", "binding")
 """What belongs to the machine that ran, or follows from it; runs that differ in it alone still tell something."""
 FIRST = 3
 """The best of the known configurations that are tried first."""
@@ -117,7 +117,7 @@ def _in_space(params: Point, space: SearchSpace) -> dict[str, Scalar] | None:
     own = {name: value for name, value in params.items() if name in space.parameters}
     point = space.nearest(own)
     differ = {name for name, value in own.items() if name in space.varying and point.get(name) != value}
-    return point if not differ - set(HERE) else None
+    return point if not differ - set(MAY_DIFFER) else None
 
 
 def _file(path: Path) -> Source:

@@ -8,6 +8,7 @@ import pytest
 from as_user import program
 from rich.console import Console
 
+from tuner.errors import TunerError
 from tuner.places import Places
 from tuner.provision.clean import run_clean
 from tuner.provision.install import remember, remembered
@@ -159,6 +160,13 @@ def test_clean_only_says_what_it_would_remove(places: Places) -> None:
     (places.cache / "builds").mkdir()
     run_clean(places, Console(), assume_yes=True, runs=False, dry_run=True)
     assert (places.cache / "builds").exists()
+
+
+def test_where_nobody_can_be_asked_nothing_is_removed(places: Places) -> None:
+    (places.cache / "builds").mkdir()
+    with pytest.raises(TunerError, match="nobody can be asked here: add --yes"):
+        run_clean(places, Console(), assume_yes=False, runs=False, dry_run=False)
+    assert (places.cache / "builds").is_dir()
 
 
 def test_a_spoilt_note_of_what_was_installed_is_no_hindrance(places: Places) -> None:

@@ -8,6 +8,7 @@ import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 
 from hpl.params import parse_grid
+from search_spaces.blocks import dependants_last
 from search_spaces.dimension import Point, Scalar
 from search_spaces.errors import SpaceError
 from search_spaces.parameter import Parameter
@@ -57,7 +58,7 @@ class Encoding:
 
     def __init__(self, space: SearchSpace) -> None:
         self._space = space
-        self._parameters = _dependants_last(space)
+        self._parameters = [space.parameters[name] for name in dependants_last(space.parameters, space.parameters)]
         self._rules = _rules(space, [parameter.name for parameter in self._parameters])
         self._legal: dict[tuple[Scalar, ...], tuple[Scalar, ...]] = {}
 
@@ -119,17 +120,6 @@ class Encoding:
         except SpaceError:
             return True
         return any(rule.check(full, self._space.machine) for rule in rules)
-
-
-def _dependants_last(space: SearchSpace) -> list[Parameter]:
-    """A space's parameters, those that decide before those that depend on them."""
-    done: dict[str, Parameter] = {}
-    left = dict(space.parameters)
-    while left:
-        free = {name: parameter for name, parameter in left.items() if parameter.by not in left}
-        done |= free
-        left = {name: parameter for name, parameter in left.items() if name not in free}
-    return list(done.values())
 
 
 def _rules(space: SearchSpace, names: Sequence[str]) -> dict[str, list[Restriction]]:

@@ -1,6 +1,7 @@
 """The single steps of setting up: each runs one program, keeps its log, and fails with one sentence."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -89,9 +90,10 @@ class Steps:
         if zig is None:
             raise SetupError(f"the wheel ziglang in {wheel} holds no compiler")
         cache = script.parent.parent / "zig-cache"
+        kept = shlex.quote(str(cache))
         text = (
-            f"#!/bin/sh\nexport ZIG_GLOBAL_CACHE_DIR={_quoted(cache)} ZIG_LOCAL_CACHE_DIR={_quoted(cache)}\n"
-            f'exec {_quoted(zig)} cc "$@"\n'
+            f"#!/bin/sh\nexport ZIG_GLOBAL_CACHE_DIR={kept} ZIG_LOCAL_CACHE_DIR={kept}\n"
+            f'exec {shlex.quote(str(zig))} cc "$@"\n'
         )
         write_text(script, text, executable=True)
 
@@ -164,7 +166,3 @@ def _replace(draft: Path, folder: Path) -> None:
         draft.replace(folder)
     except OSError as error:
         raise SetupError(f"cannot write {folder}: {error.strerror}") from error
-
-
-def _quoted(path: Path) -> str:
-    return "'" + str(path).replace("'", "'\\''") + "'"

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from ..errors import TunerError
 from ..places import Places
+from .consent import agreed
 from .install import remembered
 
 OURS = ("builds", "probes", "source", "prefix", "setup.log", "install.log")
@@ -29,7 +30,7 @@ def run_clean(places: Places, console: Console, *, assume_yes: bool, runs: bool,
         console.print("There is nothing to remove.")
     elif dry_run:
         console.print("Nothing was removed.")
-    elif assume_yes or _agreed():
+    elif assume_yes or agreed("Remove these?"):
         for target in targets:
             _remove(target)
         console.print("Removed.")
@@ -65,9 +66,3 @@ def _remove(target: Path) -> None:
             target.unlink()
     except OSError as error:
         raise TunerError(f"cannot remove {target}: {error.strerror}") from error
-
-
-def _agreed() -> bool:
-    if not sys.stdin.isatty():
-        raise TunerError("nobody can be asked here: add --yes")
-    return input("Remove these? [y/N] ").strip().lower() in {"y", "yes"}

@@ -1,7 +1,6 @@
 """`hpltune setup`: says what it will install, does it, and says what came of it."""
 
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +15,7 @@ from hpl.source import obtain
 
 from ..places import Places
 from .actions import SetupError
+from .consent import agreed
 from .install import Installation
 from .needs import Needs, needs
 from .packages import EXTRAS
@@ -57,7 +57,7 @@ def run_setup(request: SetupRequest, places: Places, console: Console) -> int:
     left, code = missing, 0
     _announce(missing, chosen, places, console)
     if not request.dry_run:
-        if chosen and not request.assume_yes and not _agreed():
+        if chosen and not request.assume_yes and not agreed("Install these?"):
             console.print("Nothing was installed.")
             return 1
         left = _install(chosen, work, look, private=request.private)
@@ -159,9 +159,3 @@ def _as_json(missing: Needs, chosen: SetupPlan, work: Installation, left: Needs)
         "problems": work.problems,
         "still_missing": list(left.names),
     }
-
-
-def _agreed() -> bool:
-    if not sys.stdin.isatty():
-        raise SetupError("nobody can be asked here: add --yes")
-    return input("Install these? [y/N] ").strip().lower() in {"y", "yes"}
