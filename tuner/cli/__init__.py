@@ -78,7 +78,10 @@ def _fail(sentence: str) -> NoReturn:
 
 
 def main() -> None:
-    """Entry point. Exit codes: 0 done, 1 a sentence on stderr says why not, 2 wrong usage, 130 Ctrl-C."""
+    """Entry point.
+
+    Exit codes: 0 done, 1 a sentence on stderr says why not, 2 wrong usage, 130 Ctrl-C, 141 nobody reads the output.
+    """
     try:
         _forget_inherited_choices()
         app()

@@ -13,6 +13,7 @@ from .consent import agreed
 from .install import remembered
 
 OURS = ("builds", "probes", "source", "prefix", "setup.log", "install.log")
+"""In the cache; `install.log` is of the first start, which `.ci/bootstrap` does."""
 
 
 def run_clean(places: Places, console: Console, *, assume_yes: bool, runs: bool, dry_run: bool) -> int:
