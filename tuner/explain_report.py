@@ -18,7 +18,7 @@ from search_spaces.space import SearchSpace
 from .errors import TunerError
 from .explanation import Explanation, explain
 from .loop import SEARCHED
-from .objective import of_study
+from .objective import host_count
 from .options import TuneOptions
 from .study_names import newest_search
 from .variance import Effect, Pair
@@ -56,7 +56,7 @@ def stored_space(study: Study, records: Sequence[TrialRecord]) -> SearchSpace:
         memory_bytes=_memory_bytes(study.host),
         blas=_blas(records),
         N=max(int(record.params["N"]) for record in records),
-        nodes=1 if study.simulated else of_study(study).nodes,
+        nodes=1 if study.simulated else host_count(study.host, "nodes"),
         mpis=_seen(records, "mpi") or Machine.mpis,
     )
     overrides = dict(options.overrides or {})

@@ -130,9 +130,12 @@ def ranking_of(store: Store, study: Study) -> Sequence[Ranked]:
 
 
 def _on(study: Study, name: str) -> Objective:
-    return Objective(name, _whole(study.host, "nodes") if study.simulated else 1, _whole(study.host, "physical_cores"))
+    return Objective(
+        name, host_count(study.host, "nodes") if study.simulated else 1, host_count(study.host, "physical_cores")
+    )
 
 
-def _whole(host: Mapping[str, object], name: str) -> int:
+def host_count(host: Mapping[str, object], name: str) -> int:
+    """A number that a study keeps of its machine, such as its "nodes"; 1 where it keeps none."""
     value = host.get(name)
     return value if isinstance(value, int) and value > 0 else 1

@@ -34,7 +34,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def stored(store: Store, objective: str, rates: Mapping[str, tuple[float, ...]]) -> None:
     """A study on the cluster with some runs of each layout."""
-    store.create_study(a_study(host=CLUSTER, options={"objective": objective}))
+    store.create_study(a_study(host=CLUSTER, versions=SIMULATED, options={"objective": objective}))
     for layout, gflops in rates.items():
         params = {"layout": layout, "NB": 192}
         for rate in gflops:
@@ -98,7 +98,7 @@ def test_how_sure_the_best_is_does_not_depend_on_how_many_are_shown(
 
 def test_how_sure_the_best_is_is_told_in_the_terms_of_the_objective() -> None:
     ranking = [entry("8x1", 80.0, 80.5), entry("32x1", 200.0, 201.0)]
-    price = Objective.of("usd-per-gflops", a_study(host=CLUSTER))
+    price = Objective.of("usd-per-gflops", a_study(host=CLUSTER, versions=SIMULATED))
     sure = price.standing(ranking)
     assert sure is not None
     assert sure.confidence > 0.99
