@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hpl.flops import flop_count
-from results.record import Kind, TrialRecord
+from results.record import Kind, TrialRecord, TrialState
 
 from .budget import Budget
 from .errors import TunerError
@@ -42,7 +42,7 @@ def pilot(loop: Loop, site: Site, target_s: float, earlier: Sequence[TrialRecord
         earlier: pilot records already in the store.
 
     Returns:
-        One sample per valid pilot run, smallest N first.
+        One sample per valid pilot run, smallest N first; fewer than two where the user stops.
 
     Raises:
         TunerError: the textbook configuration does not run at all, with the reason of the first failure.
@@ -54,6 +54,8 @@ def pilot(loop: Loop, site: Site, target_s: float, earlier: Sequence[TrialRecord
         if samples and N <= samples[-1].N:
             break
         record = loop.trial({**pilot_point(site, N), **settled(loop)}, Kind.PILOT)
+        if record.state is TrialState.CANCELLED and loop.stop.requested:
+            break
         if not record.ranked:
             raise TunerError(f"the first run of HPL failed, so nothing can be tuned: {record.reason}")
         samples = [*samples, *samples_of([record])]

@@ -153,6 +153,26 @@ def test_a_second_ctrl_c_ends_the_running_trial_at_once(hpltune: Run, home: Path
     assert not leftovers()
 
 
+@pytest.mark.parametrize("signals", [(signal.SIGINT, signal.SIGINT), (signal.SIGTERM,), (signal.SIGHUP,)])
+def test_a_study_that_is_stopped_at_once_in_its_first_run_can_be_resumed(
+    hpltune: Run, home: Path, signals: tuple[signal.Signals, ...]
+) -> None:
+    hanging = program(home / "xhpl", f"#!/bin/sh\ntouch {home}/started\nsleep 300\n")
+    arguments = [str(HPLTUNE), "tune", "--xhpl", str(hanging), "--study", "first"]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not (home / "started").exists():
+        assert process.poll() is None
+        time.sleep(0.1)
+    for each in signals:
+        process.send_signal(each)
+        time.sleep(0.3)
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130, stderr
+    assert "Stopped before its first result: `hpltune tune --resume --study first` goes on." in stdout
+    assert [trial["state"] for trial in trials(hpltune, "first")] == ["cancelled"]
+    assert not leftovers()
+
+
 def test_a_file_with_several_values_gives_one_record_each(hpltune: Run, home: Path) -> None:
     hpltune("dat", "HPL.dat", "--N", "600")
     text = (home / "HPL.dat").read_text()
