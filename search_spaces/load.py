@@ -52,9 +52,9 @@ def describe(name: str) -> str:
     return str(_table(place, text).get("description", ""))
 
 
-def wants_all_blas(name: str) -> bool:
-    """Whether a space compares libraries, so that slow ones belong into it too."""
-    place, text = _text(name)
+def wants_all_blas(name: str, text: str | None = None) -> bool:
+    """Whether a space compares libraries, so that slow ones belong into it too; `text` as in `load`."""
+    place, text = (name, text) if text is not None else _text(name)
     return _table(place, text).get("all_blas") is True
 
 

@@ -118,6 +118,11 @@ def parse_overrides(values: Sequence[str]) -> dict[str, list[str]]:
     return overrides
 
 
+def user_source(path: Path | None) -> Path | None:
+    """The absolute path of `--hpl-source`: a study may be resumed from another folder."""
+    return None if path is None else path.expanduser().absolute()
+
+
 def user_program(path: Path | None) -> Path | None:
     """The absolute path of `--xhpl`, checked to be an executable file.
 

@@ -178,7 +178,7 @@ def load_space(options: TuneOptions, site: Site, N: int, text: str) -> SearchSpa
     Args:
         text: the TOML as it was when the study began: a file may have changed since.
     """
-    machine = site.machine(all_blas=wants_all_blas(options.space) or bool(options.blas_only), N=N)
+    machine = site.machine(all_blas=wants_all_blas(options.space, text) or bool(options.blas_only), N=N)
     return load(options.space, machine, options.overrides, text)
 
 

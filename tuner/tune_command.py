@@ -71,7 +71,8 @@ def run_tune(request: Request) -> int:
     places = Places.of_user()
     with open_store(request.db, places) as store:
         name, options = _which(request, store)
-        space_text(options.space)
+        if not (request.resume or request.join):
+            space_text(options.space)
         if options.from_simulation:
             simulated_ranking(store, options.from_simulation)
         if options.cluster is None:

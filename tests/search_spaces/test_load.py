@@ -52,6 +52,11 @@ def test_only_the_space_that_compares_libraries_wants_slow_ones() -> None:
     assert [name for name in shipped() if wants_all_blas(name)] == ["blas"]
 
 
+def test_whether_libraries_are_compared_is_read_from_the_text_at_hand() -> None:
+    assert wants_all_blas("gone.toml", "all_blas = true")
+    assert not wants_all_blas("blas", "all_blas = false")
+
+
 def test_auto_means_what_the_machine_has() -> None:
     space = load("full", machine())
     assert space.parameters["blas"].values == ("openblas", "blis", "atlas")

@@ -5,7 +5,7 @@ import pytest
 
 from tuner.budget import Budget
 from tuner.errors import TunerError
-from tuner.options import TuneOptions, parse_blas, parse_overrides, user_program
+from tuner.options import TuneOptions, parse_blas, parse_overrides, user_program, user_source
 
 
 def test_options_survive_the_database() -> None:
@@ -44,6 +44,12 @@ def test_values_given_twice_are_added_up() -> None:
 def test_a_setting_without_name_or_value_is_named(value: str) -> None:
     with pytest.raises(TunerError, match="--set"):
         parse_overrides([value])
+
+
+def test_hpls_source_is_found_again_from_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert user_source(Path("hpl-2.3")) == tmp_path / "hpl-2.3"
+    assert user_source(None) is None
 
 
 def test_a_program_must_be_an_executable_file(tmp_path: Path) -> None:

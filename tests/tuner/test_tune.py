@@ -16,6 +16,8 @@ from record_builders import a_study, begun, finished
 from results.store import Store
 from tuner.options import TuneOptions
 
+from results.store import Store
+
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 ASKED = {"search", "small", "prefix"}
 """Kinds of trials that an engine asks for; the last of a budget is always a full run, a search."""
@@ -119,6 +121,22 @@ def test_a_killed_study_loses_no_finished_trial_and_goes_on(hpltune: Run) -> Non
     assert sum(trial["kind"] in ASKED for trial in after) == 6
     assert not [trial for trial in after if trial["state"] == "running"]
     assert not leftovers()
+
+
+@pytest.mark.parametrize("later", [None, "all_blas = 3\n"])
+def test_a_study_of_a_users_space_goes_on_without_the_file(hpltune: Run, home: Path, later: str | None) -> None:
+    space = home / "my.toml"
+    space.write_text('name = "mine"\n[parameters]\nN = [1000]\nNB = [64, 128]\n')
+    broken = program(home / "xhpl", "#!/bin/sh\nexit 3\n")
+    begun = hpltune("tune", "--space", "my.toml", "--xhpl", str(broken), "--hpl-source", "hpl-2.3", "--study", "own")
+    assert "ended with code 3" in begun.stderr
+    space.unlink()
+    if later:
+        space.write_text(later)
+    done = hpltune("tune", "--resume", "--study", "own")
+    assert "ended with code 3" in done.stderr, done.stderr
+    with Store.open(home / "data/hpltune.db") as store:
+        assert store.study("own").options["hpl_source"] == str(home / "hpl-2.3")
 
 
 def test_the_first_ctrl_c_lets_the_running_trial_end_and_resume_goes_on(hpltune: Run) -> None:

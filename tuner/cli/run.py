@@ -54,7 +54,7 @@ def run(
     """
     from runners.cluster import load_real_cluster
 
-    from ..options import TuneOptions, parse_blas, user_program
+    from ..options import TuneOptions, parse_blas, user_program, user_source
     from ..real_cluster import RealCluster
     from ..run_command import RunRequest, run_file
     from ..units import parse_duration_s
@@ -65,7 +65,7 @@ def run(
         blas_only=names,
         blas_files=files,
         xhpl=user_program(xhpl),
-        hpl_source=hpl_source,
+        hpl_source=user_source(hpl_source),
         rpeak_gflops=rpeak,
         real_cluster=real.cluster.table() if real else None,
     )

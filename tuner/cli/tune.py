@@ -126,7 +126,15 @@ def tune(
     """
     from ..budget import Budget
     from ..objective import check_objective
-    from ..options import DEFAULT_FULL_TRIALS, DEFAULT_WALL_S, TuneOptions, parse_blas, parse_overrides, user_program
+    from ..options import (
+        DEFAULT_FULL_TRIALS,
+        DEFAULT_WALL_S,
+        TuneOptions,
+        parse_blas,
+        parse_overrides,
+        user_program,
+        user_source,
+    )
     from ..real_cluster import check_parallel, read_cluster
     from ..tune_command import Request, run_tune
     from ..units import parse_duration_s
@@ -158,7 +166,7 @@ def tune(
         blas_only=names,
         blas_files=files,
         xhpl=user_program(xhpl),
-        hpl_source=hpl_source,
+        hpl_source=user_source(hpl_source),
         rpeak_gflops=rpeak,
         price_usd=price or (real.price_usd if real else None),
         power_w=power or (real.power_w if real else None),
