@@ -25,7 +25,7 @@ from .events import Listener, Notice, TrialEnded, TrialProgress, TrialStarted
 from .judge import Fault
 from .network import networked, recover_at_start
 from .objective import ranking_of
-from .options import TuneOptions
+from .options import TuneOptions, user_program
 from .places import Places
 from .plan import Launch, TrialPlan, label, network_of, parse_layout, placed
 from .progress import display, outcome, output
@@ -73,7 +73,8 @@ def run_file(request: RunRequest) -> int:
         if dat.device != DEVICE_STDOUT:
             listener(Notice(f"{request.file} prints to {dat.output_file}; it is run with standard output instead."))
         recover_at_start(store, listener)
-        workshop = Workshop.open(_where(request, store), places, listener)
+        request = replace(request, options=_where(request, store))
+        workshop = Workshop.open(request.options, places, listener)
         with closing(workshop):
             plan = plan_of(request, dat, text, workshop, store)
             study = _new_study(request, workshop, store)
@@ -90,11 +91,25 @@ def run_file(request: RunRequest) -> int:
 
 
 def _where(request: RunRequest, store: Store) -> TuneOptions:
-    """The options with the cluster of the study whose trial the run shall be like, unless another is given."""
-    if request.options.real_cluster is not None or not request.like:
-        return request.options
-    study = store.study(request.like.partition("#")[0])
-    return replace(request.options, real_cluster=TuneOptions.from_json(study.options).real_cluster)
+    """The options with the cluster, BLAS files, program and source of the study whose trial the run shall be like.
+
+    Of these what is given now counts; a BLAS given now also stands for the study's program, and the other way round.
+
+    Raises:
+        TunerError: the study's program is gone.
+    """
+    given = request.options
+    if not request.like:
+        return given
+    stored = TuneOptions.from_json(store.study(request.like.partition("#")[0]).options)
+    own = bool(given.blas_only or given.xhpl)
+    return replace(
+        given,
+        real_cluster=given.real_cluster or stored.real_cluster,
+        blas_files=given.blas_files if own else stored.blas_files,
+        xhpl=given.xhpl if own else user_program(stored.xhpl),
+        hpl_source=given.hpl_source or stored.hpl_source,
+    )
 
 
 def read_dat(file: Path) -> tuple[HplDat, str]:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -15,8 +16,6 @@ from record_builders import a_study, begun, finished
 
 from results.store import Store
 from tuner.options import TuneOptions
-
-from results.store import Store
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 ASKED = {"search", "small", "prefix"}
@@ -258,6 +257,33 @@ def test_a_user_library_is_used_under_its_name(hpltune: Run) -> None:
     searched = [trial for trial in trials(hpltune, "own") if trial["kind"] == "search"]
     assert searched[0]["blas"] == "mine"
     assert searched[0]["library"] == str(library.resolve())
+    hpltune("dat", "HPL.dat", "--N", "600")
+    again = hpltune("run", "HPL.dat", "--like", f"own#{searched[0]['number']}")
+    assert again.returncode == 0, again.stderr
+    assert trials(hpltune, "run-HPL-1")[0]["library"] == str(library.resolve())
+
+
+@pytest.mark.parametrize(
+    ("given", "blas", "words"),
+    [
+        ({"xhpl": Path("xhpl")}, "xhpl", "ended with code 3"),
+        ({"xhpl": Path("gone")}, "xhpl", "--xhpl gone: there is no such file"),
+        ({"blas_files": {"mine": Path("broken.so")}}, "mine", "broken.so does not load"),
+        ({"hpl_source": Path("gone")}, "openblas", "there is no such file or folder"),
+    ],
+)
+def test_a_file_is_run_like_a_trial_with_what_the_user_gave_to_its_study(
+    hpltune: Run, home: Path, given: dict[str, Any], blas: str, words: str
+) -> None:
+    program(home / "xhpl", "#!/bin/sh\nexit 3\n")
+    (home / "broken.so").write_text("no library")
+    hpltune("dat", "HPL.dat", "--N", "600")
+    with Store.open(home / "data/hpltune.db") as store:
+        store.create_study(a_study("stored", options=TuneOptions(**given).to_json()))
+        store.finish(finished(store.begin(begun("stored")), study="stored", blas=blas, kernel="auto", threads=1))
+    done = hpltune("run", "HPL.dat", "--like", "stored#1")
+    assert done.returncode == 1
+    assert words in done.stdout + done.stderr, done.stdout + done.stderr
 
 
 def test_more_memory_than_is_free_is_refused_before_the_launch(hpltune: Run) -> None:

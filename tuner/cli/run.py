@@ -15,7 +15,7 @@ def run(
         typer.Option(
             metavar="STUDY[#TRIAL]",
             autocompletion=complete_study,
-            help="BLAS, kernel, threads, binding, MPI and cluster of that trial, or of the study's best.",
+            help="BLAS or program, kernel, threads, binding, MPI and cluster of that trial, or of the study's best.",
         ),
     ] = None,
     layout: Annotated[
