@@ -13,7 +13,7 @@ from sqlalchemy import Connection, RowMapping, delete, func, insert, select, upd
 from sqlalchemy.exc import IntegrityError
 
 from .database import Database
-from .errors import ResultsError, StudyBusyError
+from .errors import ResultsError, StudyBusyError, StudyExistsError
 from .lease import Lease
 from .migrations import migrate
 from .network import NetworkRecords
@@ -85,13 +85,13 @@ class Store:
         """Store a new study and take its lease.
 
         Raises:
-            ResultsError: the name is taken.
+            StudyExistsError: the name is taken.
         """
         with self._database.writing() as connection:
             try:
                 connection.execute(insert(STUDIES).values(**study_row(study), owner=str(Lease.mine())))
             except IntegrityError as error:
-                raise ResultsError(
+                raise StudyExistsError(
                     f"study {study.name} exists already: choose another --study, or go on with --resume"
                 ) from error
 

@@ -31,7 +31,7 @@ from .plan import Launch, TrialPlan, label, network_of, parse_layout, placed
 from .progress import display, outcome, output
 from .site import FOREIGN
 from .stopping import StopRequest, listening
-from .study_names import free_name
+from .study_names import create_unnamed
 from .textbook import first_choice
 from .trials import finished, rejected, started
 from .tune_command import INTERRUPTED, told
@@ -180,10 +180,10 @@ def _like(name: str, store: Store) -> TrialRecord:
 
 
 def _new_study(request: RunRequest, workshop: Workshop, store: Store) -> str:
-    name = free_name(store, f"run-{request.file.stem}")
-    store.create_study(
+    return create_unnamed(
+        store,
         Study(
-            name=name,
+            name=f"run-{request.file.stem}",
             created_at=datetime.now(UTC),
             space_name=str(request.file),
             space_text="",
@@ -192,9 +192,8 @@ def _new_study(request: RunRequest, workshop: Workshop, store: Store) -> str:
             host=workshop.site.facts(),
             rpeak_gflops=workshop.site.rpeak.gflops,
             versions=versions(workshop.site, workshop.evaluator.source),
-        )
+        ),
     )
-    return name
 
 
 def _measure(

@@ -1,9 +1,10 @@
 """The beginning of a study in the store, a new one or the one that was stopped, and its end where it fails."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from results.errors import StudyBusyError
 from results.record import Study, TrialRecord
@@ -11,6 +12,7 @@ from results.store import Store
 from search_spaces.load import space_text
 
 from .options import TuneOptions
+from .study_names import create_unnamed
 
 
 @dataclass(frozen=True)
@@ -24,38 +26,53 @@ class MachineFacts:
     versions: Mapping[str, str]
 
 
-def begin(
-    store: Store, name: str, options: TuneOptions, facts: Callable[[], MachineFacts], *, run: str
-) -> Sequence[TrialRecord]:
-    """Create the study, or go on with the stored one of that name.
+@dataclass(frozen=True)
+class Begun:
+    """A study that this process works on, and its trials of earlier times."""
+
+    name: str
+    earlier: Sequence[TrialRecord] = ()
+
+
+def begin(store: Store, name: str | None, options: TuneOptions, machine: MachineFacts) -> Begun:
+    """Create a study.
 
     Args:
-        facts: looked up for a new study only.
+        name: None takes the first that is free after its space.
+
+    Raises:
+        StudyExistsError: the name is taken, if only since a moment ago.
+    """
+    study = Study(
+        name=name or Path(options.space).stem,
+        created_at=datetime.now(UTC),
+        space_name=options.space,
+        space_text=space_text(options.space),
+        engine=options.engine,
+        options=options.to_json(),
+        host=machine.host,
+        rpeak_gflops=machine.rpeak_gflops,
+        price_usd=machine.price_usd,
+        power_w=machine.power_w,
+        versions=machine.versions,
+    )
+    if name is None:
+        return Begun(create_unnamed(store, study))
+    store.create_study(study)
+    return Begun(name)
+
+
+def go_on(store: Store, name: str, *, run: str) -> Begun:
+    """Go on with a stored study; its trials that were running when hpltune was killed are ended.
+
+    Args:
         run: what a trial is called in the sentence about one that was killed.
 
-    Returns:
-        The trials of earlier times; those that were running when hpltune was killed are ended.
+    Raises:
+        StudyBusyError: another living process works on it.
     """
-    if name in {study.name for study in store.studies()}:
-        store.abandon_running(name, f"hpltune was killed while this {run} ran")
-        return store.records(name)
-    machine = facts()
-    store.create_study(
-        Study(
-            name=name,
-            created_at=datetime.now(UTC),
-            space_name=options.space,
-            space_text=space_text(options.space),
-            engine=options.engine,
-            options=options.to_json(),
-            host=machine.host,
-            rpeak_gflops=machine.rpeak_gflops,
-            price_usd=machine.price_usd,
-            power_w=machine.power_w,
-            versions=machine.versions,
-        )
-    )
-    return ()
+    store.abandon_running(name, f"hpltune was killed while this {run} ran")
+    return Begun(name, store.records(name))
 
 
 def elapsed_s(records: Sequence[TrialRecord]) -> float:
@@ -71,7 +88,11 @@ def elapsed_s(records: Sequence[TrialRecord]) -> float:
 
 @contextmanager
 def closing_study(name: str, store: Store) -> Iterator[None]:
-    """Leave no study behind that looks as if it were running: an error before its first trial removes it."""
+    """Leave no study behind that looks as if it were running: an error before its first trial removes it.
+
+    Args:
+        name: a study that this process works on already.
+    """
     try:
         yield
     except BaseException:

@@ -28,7 +28,7 @@ from .problem_size import SMALLEST_N, STEP, Extrapolation, Sample, affordable_n,
 from .prospects import Prospects
 from .site import Site
 from .stopping import StopRequest
-from .stored_study import MachineFacts, begin, elapsed_s
+from .stored_study import Begun, MachineFacts, begin, elapsed_s, go_on
 from .taught import probes, tell_earlier, tell_known
 from .textbook import full_memory_n
 from .units import duration
@@ -63,9 +63,25 @@ class Outcome:
     left_to_others: bool = False
 
 
+def enter(
+    name: str | None, options: TuneOptions, store: Store, workshop: Workshop, *, resume: bool, join: bool
+) -> Begun:
+    """Create a study, go on with one that is stored, or become one of those that work on it.
+
+    Args:
+        name: of the study; a new one may be None, which takes a free one.
+
+    Raises:
+        TunerError, ResultsError: a new one's name is taken, or the stored one cannot be gone on with or helped here.
+    """
+    if name is None or not (resume or join):
+        return begin(store, name, options, _facts(options, workshop))
+    return Begun(name, _joined(store, name, workshop.site)) if join else go_on(store, name, run="trial")
+
+
 def tune(
     options: TuneOptions,
-    name: str,
+    begun: Begun,
     store: Store,
     workshop: Workshop,
     listener: Listener,
@@ -73,7 +89,7 @@ def tune(
     *,
     joined: bool = False,
 ) -> Outcome:
-    """Run a study, or go on with a stored one of that name.
+    """Run a study that was entered.
 
     Args:
         joined: other processes work on it too, on nodes of their own; who began it confirms the winner.
@@ -81,10 +97,7 @@ def tune(
     Raises:
         TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
     """
-    if joined:
-        earlier = _joined(store, name, workshop.site)
-    else:
-        earlier = begin(store, name, options, lambda: _facts(options, workshop), run="trial")
+    name, earlier = begun.name, begun.earlier
     text = store.study(name).space_text
     space = load_space(options, workshop.site, _study_n(earlier) or SMALLEST_N, text)
     names, threads, mpis = _programs(space, workshop.site)

@@ -1,5 +1,8 @@
 """Studies that nobody named."""
 
+from dataclasses import replace
+
+from results.errors import StudyExistsError
 from results.record import Study
 from results.store import Store
 
@@ -25,3 +28,18 @@ def free_name(store: Store, base: str) -> str:
     """The first of base-1, base-2 … that the store does not hold."""
     taken = {study.name for study in store.studies()}
     return next(f"{base}-{number}" for number in range(1, len(taken) + 2) if f"{base}-{number}" not in taken)
+
+
+def create_unnamed(store: Store, study: Study) -> str:
+    """Store a new study under the first of NAME-1, NAME-2 … that is free, and return that.
+
+    Args:
+        study: called NAME.
+    """
+    while True:
+        name = free_name(store, study.name)
+        try:
+            store.create_study(replace(study, name=name))
+        except StudyExistsError:  # another process was faster
+            continue
+        return name

@@ -28,8 +28,8 @@ from .ranking_report import ranking_json, ranking_table
 from .simulated_starts import simulated_ranking
 from .stopping import StopRequest, listening
 from .stored_study import closing_study
-from .study import Outcome, tune
-from .study_names import free_name, newest_search
+from .study import Outcome, enter, tune
+from .study_names import newest_search
 from .units import duration
 from .virtual.session import Bench
 from .virtual.site import VirtualSite, cluster_from
@@ -83,50 +83,51 @@ def run_tune(request: Request) -> int:
             provision_if_needed(places, console, options.blas_files, program=options.xhpl is not None)
         with listening(told) as stop, display(console) as listener:
             if options.cluster is None:
-                outcome = _real(name, options, store, places, listener, stop, joined=bool(request.join))
+                outcome = _real(request, name, options, store, places, listener, stop)
             else:
-                outcome = _virtual(name, options, store, places, listener, stop)
+                outcome = _virtual(request, name, options, store, places, listener, stop)
         if outcome.left_to_others:
-            console.print(f"The others go on with study {name} and confirm its winner.")
+            console.print(f"The others go on with study {outcome.study} and confirm its winner.")
             return INTERRUPTED if outcome.interrupted else 0
         return _finish(request, options, outcome, places, store, console)
 
 
 def _real(
-    name: str,
+    request: Request,
+    name: str | None,
     options: TuneOptions,
     store: Store,
     places: Places,
     listener: Listener,
     stop: StopRequest,
-    *,
-    joined: bool,
 ) -> Outcome:
     recover_at_start(store, listener)
-    resumed = name in {study.name for study in store.studies()}
-    workshop = Workshop.open(options, places, listener, leave_out=resumed)
-    _introduce(name, options, workshop.site.rpeak, listener, workshop.site.host.physical_cores)
-    with closing_study(name, store), closing(workshop), networked(workshop, store, name, listener) as ready:
-        return tune(options, name, store, ready, listener, stop, joined=joined)
+    join = request.join is not None
+    workshop = Workshop.open(options, places, listener, leave_out=request.resume or join)
+    with closing(workshop):
+        begun = enter(name, options, store, workshop, resume=request.resume, join=join)
+        with closing_study(begun.name, store), networked(workshop, store, begun.name, listener) as ready:
+            _introduce(begun.name, options, workshop.site.rpeak, listener, workshop.site.host.physical_cores)
+            return tune(options, begun, store, ready, listener, stop, joined=join)
 
 
 def _virtual(
-    name: str, options: TuneOptions, store: Store, places: Places, listener: Listener, stop: StopRequest
+    request: Request,
+    name: str | None,
+    options: TuneOptions,
+    store: Store,
+    places: Places,
+    listener: Listener,
+    stop: StopRequest,
 ) -> Outcome:
     cluster = cluster_from(options.cluster or {})
     site = VirtualSite.open(cluster, places, options.hpl_source, lambda *step: listener(BuildStep(*step)))
-    listener(Notice(f"Study {name}: space {options.space}, engine {options.engine}, {options.budget}"))
-    listener(
-        Notice(
-            f"Simulated: {cluster.name}, {len(cluster.node_list)} nodes with {cluster.cores} cores, Rpeak "
-            f"{cluster.rpeak_gflops:.4g} GFLOPS; budget and times are the virtual cluster's."
-        )
-    )
-    return tune_virtual(options, name, site, Bench(store, listener, stop, places.data / "runs"))
+    bench = Bench(store, listener, stop, places.data / "runs")
+    return tune_virtual(options, name, site, bench, resume=request.resume)
 
 
-def _which(request: Request, store: Store) -> tuple[str, TuneOptions]:
-    """The study's name, and its options: those given, or those stored with a study that is resumed."""
+def _which(request: Request, store: Store) -> tuple[str | None, TuneOptions]:
+    """The study's name, None for a free one, and its options: those given, or those stored with it."""
     if request.join:
         return request.join, _joining(request, request.join, store)
     if request.resume:
@@ -134,12 +135,9 @@ def _which(request: Request, store: Store) -> tuple[str, TuneOptions]:
         if not study.space_text:
             raise TunerError(f"study {study.name} only measured a file: there is nothing to go on with")
         return study.name, TuneOptions.from_json(study.options)
-    taken = {study.name for study in store.studies()}
-    if request.study is not None:
-        if request.study in taken:
-            raise TunerError(f"study {request.study} exists already: add --resume to go on, or choose another --study")
-        return request.study, request.options
-    return free_name(store, Path(request.options.space).stem), request.options
+    if request.study in {study.name for study in store.studies()}:
+        raise TunerError(f"study {request.study} exists already: add --resume to go on, or choose another --study")
+    return request.study, request.options
 
 
 def _joining(request: Request, name: str, store: Store) -> TuneOptions:

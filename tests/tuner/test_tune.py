@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,31 @@ def test_a_study_of_a_users_space_goes_on_without_the_file(hpltune: Run, home: P
     assert "ended with code 3" in done.stderr, done.stderr
     with Store.open(home / "data/hpltune.db") as store:
         assert store.study("own").options["hpl_source"] == str(home / "hpl-2.3")
+
+
+@pytest.mark.parametrize(("name", "words"), [((), "ended with code 3"), (("--study", "default-1"), "exists already")])
+def test_a_study_that_somebody_began_in_the_meantime_is_left_alone(
+    hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch, name: tuple[str, ...], words: str
+) -> None:
+    bin_folder = home / "bin"
+    bin_folder.mkdir()
+    (bin_folder / "mpicc").symlink_to(str(shutil.which("mpicc")))
+    wait = f"touch {home}/asked; until [ -e {home}/go ]; do sleep 0.1; done"
+    program(bin_folder / "mpirun", f'#!/bin/sh\n{wait}\nexec {shutil.which("mpirun")} "$@"\n')
+    monkeypatch.setenv("PATH", f"{bin_folder}:{os.environ['PATH']}")
+    broken = program(home / "xhpl", "#!/bin/sh\nexit 3\n")
+    with ThreadPoolExecutor() as pool, Store.open(home / "data/hpltune.db") as store:
+        slow = pool.submit(hpltune, "tune", "--xhpl", str(broken), *name)
+        while not (home / "asked").exists():
+            assert not slow.done()
+            time.sleep(0.1)
+        store.create_study(a_study("default-1"))
+        store.end_study("default-1", "complete")
+        (home / "go").touch()
+        assert words in slow.result().stderr, slow.result().stderr
+        assert store.study("default-1") == a_study("default-1", state="complete")
+        assert store.records("default-1") == []
+        assert [study.name for study in store.studies()][1:] == ([] if name else ["default-2"])
 
 
 def test_the_first_ctrl_c_lets_the_running_trial_end_and_resume_goes_on(hpltune: Run) -> None:

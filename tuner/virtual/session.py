@@ -17,7 +17,7 @@ from ..loop import SEARCHED
 from ..objective import Objective
 from ..options import TuneOptions
 from ..stopping import StopRequest
-from ..stored_study import MachineFacts, begin, closing_study
+from ..stored_study import Begun, MachineFacts, begin, closing_study, go_on
 from .simulator import Simulator
 from .site import VirtualSite
 from .study import VirtualStudy
@@ -40,27 +40,33 @@ class Bench:
 
 
 @contextmanager
-def sitting(name: str, options: TuneOptions, site: VirtualSite, bench: Bench) -> Iterator[VirtualStudy]:
-    """A new study of that name, or the stored one with all it has learnt.
+def sitting(
+    name: str | None, options: TuneOptions, site: VirtualSite, bench: Bench, *, resume: bool = False
+) -> Iterator[VirtualStudy]:
+    """A new study of that name, None for a free one, or with `resume` the stored one with all it has learnt.
 
     Its simulator is closed and the study ended whatever happens; only one that came to its end is complete.
 
     Raises:
         SpaceError, ResultsError: a sentence says what prevents the study.
     """
-    with closing_study(name, bench.store):
-        study = _opened(name, options, site, bench)
+    if resume and name is not None:
+        begun = go_on(bench.store, name, run="simulation")
+    else:
+        begun = begin(bench.store, name, options, _facts(options, site))
+    with closing_study(begun.name, bench.store):
+        study = _opened(begun, options, site, bench)
         done = False
         try:
             yield study
             done = not study.stop.requested
         finally:
             study.simulator.close()
-            study.store.end_study(name, "complete" if done else "interrupted")
+            study.store.end_study(study.name, "complete" if done else "interrupted")
 
 
-def _opened(name: str, options: TuneOptions, site: VirtualSite, bench: Bench) -> VirtualStudy:
-    earlier = begin(bench.store, name, options, lambda: _facts(options, site), run="simulation")
+def _opened(begun: Begun, options: TuneOptions, site: VirtualSite, bench: Bench) -> VirtualStudy:
+    name, earlier = begun.name, begun.earlier
     overrides = {"binding": ["core"], **(options.overrides or {})}
     N = study_n(site, options)
     space = load(options.space, site.machine(N), overrides, bench.store.study(name).space_text)

@@ -1,7 +1,9 @@
 """`hpltune tune --cluster`: search, confirm, end."""
 
+from runners.virtual.cluster import VirtualCluster
+
 from ..engines.registry import make_engine
-from ..events import Notice
+from ..events import Listener, Notice
 from ..options import TuneOptions
 from ..study import Outcome
 from ..units import duration
@@ -17,13 +19,18 @@ def spent(site: VirtualSite, run_s: float) -> str:
     return f"On the cluster itself this search would have taken {duration(run_s)} of HPL runs{money}."
 
 
-def tune_virtual(options: TuneOptions, name: str, site: VirtualSite, bench: Bench) -> Outcome:
-    """Run a study on a virtual cluster, or go on with a stored one of that name.
+def tune_virtual(options: TuneOptions, name: str | None, site: VirtualSite, bench: Bench, *, resume: bool) -> Outcome:
+    """Run a study on a virtual cluster.
+
+    Args:
+        name: of the study; a new one may be None, which takes a free one.
+        resume: go on with the stored one of that name.
 
     Raises:
         TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
     """
-    with sitting(name, options, site, bench) as study:
+    with sitting(name, options, site, bench, resume=resume) as study:
+        _introduce(study.name, options, site.cluster, bench.listener)
         searched_n = int(study.space.complete(study.space.point(0))["N"])
         whole_n = site.largest_n(options.memory_fraction)
         if searched_n < whole_n and "N" not in (options.overrides or {}) and "N" not in study.space.varying:
@@ -38,4 +45,14 @@ def tune_virtual(options: TuneOptions, name: str, site: VirtualSite, bench: Benc
         bench.listener(Notice(f"Search ended: {ended}."))
         bench.listener(Notice(spent(site, study.meter.run_s)))
         ranking = study.confirm(options.confirm)
-    return Outcome(name, ranking, None, ended, interrupted=bench.stop.requested)
+    return Outcome(study.name, ranking, None, ended, interrupted=bench.stop.requested)
+
+
+def _introduce(name: str, options: TuneOptions, cluster: VirtualCluster, listener: Listener) -> None:
+    listener(Notice(f"Study {name}: space {options.space}, engine {options.engine}, {options.budget}"))
+    listener(
+        Notice(
+            f"Simulated: {cluster.name}, {len(cluster.node_list)} nodes with {cluster.cores} cores, Rpeak "
+            f"{cluster.rpeak_gflops:.4g} GFLOPS; budget and times are the virtual cluster's."
+        )
+    )
