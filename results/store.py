@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
@@ -127,6 +127,19 @@ class Store:
         """
         with self._database.reading() as connection:
             return self._others(connection, self._study_row(connection, name))
+
+    def set_options(self, name: str, options: Mapping[str, object]) -> None:
+        """Replace what a study was asked for, and take its lease.
+
+        Raises:
+            StudyBusyError: another living process works on it.
+            ResultsError: there is no such study.
+        """
+        with self._database.writing() as connection:
+            self._take(connection, name)
+            study = study_of(self._study_row(connection, name))
+            text = study_row(replace(study, options=options))["options"]
+            connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(options=text))
 
     def end_study(self, name: str, state: StudyState) -> None:
         """Say how a study stands, unless others still work on it, and give the lease back.

@@ -62,16 +62,20 @@ def begin(store: Store, name: str | None, options: TuneOptions, machine: Machine
     return Begun(name)
 
 
-def go_on(store: Store, name: str, *, run: str) -> Begun:
+def go_on(store: Store, name: str, options: TuneOptions, *, run: str) -> Begun:
     """Go on with a stored study; its trials that were running when hpltune was killed are ended.
 
     Args:
+        options: its own, but for the budget, which is stored where it is another now.
         run: what a trial is called in the sentence about one that was killed.
 
     Raises:
         StudyBusyError: another living process works on it.
     """
     store.abandon_running(name, f"hpltune was killed while this {run} ran")
+    stored = store.study(name).options
+    if TuneOptions.from_json(stored).budget != options.budget:
+        store.set_options(name, {**stored, "budget": options.to_json()["budget"]})
     return Begun(name, store.records(name))
 
 

@@ -76,7 +76,7 @@ def enter(
     """
     if name is None or not (resume or join):
         return begin(store, name, options, _facts(options, workshop))
-    return Begun(name, _joined(store, name, workshop.site)) if join else go_on(store, name, run="trial")
+    return Begun(name, _joined(store, name, workshop.site)) if join else go_on(store, name, options, run="trial")
 
 
 def tune(

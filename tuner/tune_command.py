@@ -3,7 +3,7 @@
 import json
 import sys
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -23,6 +23,7 @@ from .objective import check_inputs, of_study
 from .options import TuneOptions
 from .places import Places
 from .progress import display, output
+from .prolonging import MoreBudget, prolonged
 from .provision.setup import provision_if_needed
 from .ranking_report import ranking_json, ranking_table
 from .simulated_starts import simulated_ranking
@@ -47,6 +48,7 @@ class Request:
 
     Attributes:
         study: name to give or, with `resume`, to go on with; None takes a new one or the newest.
+        more: with `resume`, limits for the study instead of those it has.
         join: a study that runs elsewhere, to be helped; None for one of one's own.
         out: folder for the winner's files; None takes one in the data directory.
     """
@@ -58,6 +60,7 @@ class Request:
     db: str | None
     as_json: bool
     join: str | None = None
+    more: MoreBudget = field(default_factory=MoreBudget)
 
 
 def run_tune(request: Request) -> int:
@@ -134,7 +137,7 @@ def _which(request: Request, store: Store) -> tuple[str | None, TuneOptions]:
         study = store.study(request.study) if request.study else newest_search(store, "to go on with")
         if not study.space_text:
             raise TunerError(f"study {study.name} only measured a file: there is nothing to go on with")
-        return study.name, TuneOptions.from_json(study.options)
+        return study.name, prolonged(TuneOptions.from_json(study.options), request.more)
     if request.study in {study.name for study in store.studies()}:
         raise TunerError(f"study {request.study} exists already: add --resume to go on, or choose another --study")
     return request.study, request.options

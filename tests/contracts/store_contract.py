@@ -79,6 +79,12 @@ class StoreContract:
                 ask("stduy")
         with pytest.raises(ResultsError, match="there is no study stduy"):
             ready.begin(begun("stduy"))
+        with pytest.raises(ResultsError, match="there is no study stduy"):
+            ready.set_options("stduy", {})
+
+    def test_what_a_study_was_asked_for_can_be_changed_and_nothing_else(self, ready: Store, study: Study) -> None:
+        ready.set_options("study", {"seed": 2})
+        assert ready.study("study") == replace(study, options={"seed": 2})
 
     def test_an_ended_study_says_how_it_stands_until_it_is_taken_again(self, ready: Store) -> None:
         ready.end_study("study", "interrupted")

@@ -73,6 +73,7 @@ def test_a_study_of_a_living_process_is_not_taken(place: str) -> None:
             for steal in (
                 lambda: store.abandon_running("study", "stolen"),
                 lambda: store.take("study"),
+                lambda: store.set_options("study", {}),
                 lambda: store.end_study("study", "complete"),
                 lambda: store.delete_study("study"),
             ):

@@ -19,6 +19,8 @@ from as_user import Run
         (("tune", "--blas", "mine=/there/is/none.so"), "there is no file /there/is/none.so"),
         (("tune", "--xhpl", "/there/is/none"), "there is no such file"),
         (("tune", "--resume", "--study", "none"), "there is no study none"),
+        (("tune", "--resume", "--set", "N=1000"), "--set cannot be given with --resume"),
+        (("tune", "--budget", "1h", "--resume", "--engine", "hpl"), "--engine cannot be given with --resume"),
         (("run", "missing.dat"), "missing.dat cannot be read"),
         (("show", "none"), "there is no"),
         (("best",), "there is no"),

@@ -139,6 +139,28 @@ def test_a_study_of_a_users_space_goes_on_without_the_file(hpltune: Run, home: P
         assert store.study("own").options["hpl_source"] == str(home / "hpl-2.3")
 
 
+def test_a_complete_study_goes_on_with_a_larger_budget(hpltune: Run) -> None:
+    study = ("--study", "longer")
+    hpltune("tune", *SMALL, "--trials", "2", *study)
+    done = hpltune("tune", "--resume", "--trials", "4", *study)
+    assert done.returncode == 0, done.stderr
+    assert "4 trials, 10 min of wall time" in done.stdout
+    assert sum(trial["kind"] in ASKED for trial in trials(hpltune, "longer")) == 4
+
+
+def test_a_budget_beside_resume_is_kept_with_the_study_and_never_too_short_for_its_runs(
+    hpltune: Run, home: Path
+) -> None:
+    broken = program(home / "xhpl", "#!/bin/sh\nexit 3\n")
+    hpltune("tune", "--xhpl", str(broken), "--trials", "2", "--study", "kept")
+    assert "ended with code 3" in hpltune("tune", "--resume", "--run-time", "10m").stderr
+    short = hpltune("tune", "--resume", "--budget", "9m")
+    assert short.returncode == 1
+    assert "too short for a study whose runs were sized for 10 min: --resume can only prolong a study" in short.stderr
+    with Store.open(home / "data/hpltune.db") as store:
+        assert store.study("kept").options["budget"] == {"trials": 2, "wall_s": None, "run_s": 600.0}
+
+
 @pytest.mark.parametrize(("name", "words"), [((), "ended with code 3"), (("--study", "default-1"), "exists already")])
 def test_a_study_that_somebody_began_in_the_meantime_is_left_alone(
     hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch, name: tuple[str, ...], words: str

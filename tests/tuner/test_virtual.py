@@ -248,6 +248,9 @@ def test_a_simulated_study_goes_on_after_it_was_stopped(hpltune: Run) -> None:
     done = hpltune("tune", "--resume", "--study", "on")
     assert done.returncode == 0, done.stderr
     assert len(json.loads(hpltune("show", "on", "--json").stdout)) == 6
+    more = hpltune("tune", "--resume", "--study", "on", "--trials", "8")
+    assert more.returncode == 0, more.stderr
+    assert len(json.loads(hpltune("show", "on", "--json").stdout)) == 8
 
 
 def test_ctrl_c_leaves_no_simulation_behind(home: Path) -> None:

@@ -22,8 +22,12 @@ from .common import (
     complete_study,
 )
 
+BESIDE_RESUME = frozenset({"study", "resume", "join", "budget", "trials", "run_time", "out", "db", "as_json"})
+"""Options that change something of a study that is gone on with; all others are its own."""
+
 
 def tune(
+    context: typer.Context,
     space: Annotated[
         str, typer.Option(metavar="SPACE", autocompletion=complete_space, help="A shipped space or a TOML file.")
     ] = "default",
@@ -104,7 +108,8 @@ def tune(
     Without options: the default space, about five minutes. N is chosen so that a run takes a small part of the budget;
     a second HPL.dat sized for the whole memory is written beside the measured one.
 
-    Ctrl-C stops after the running trial, twice at once; `--resume` goes on.
+    Ctrl-C stops after the running trial, twice at once; `--resume` goes on. With --budget, --trials or --run-time it
+    gives the study a larger budget, of which it has spent a part already, so that also a complete one goes on.
 
     Examples:
 
@@ -117,6 +122,8 @@ def tune(
         hpltune tune --blas openblas --blas mine=/opt/blis/lib/libblis.so
 
         hpltune tune --resume
+
+        hpltune tune --resume --study default-1 --budget 1h
 
         hpltune tune --cluster my-cluster.toml --budget 1h
 
@@ -135,18 +142,22 @@ def tune(
         user_program,
         user_source,
     )
+    from ..prolonging import MoreBudget
     from ..real_cluster import check_parallel, read_cluster
     from ..tune_command import Request, run_tune
     from ..units import parse_duration_s
     from ..virtual.options import budget_s, simulation_options
     from ..warm_start import absolute
 
+    if resume:
+        _check_beside_resume(context)
     names, files = parse_blas(blas or [])
     real = read_cluster(cluster)
     check_parallel(parallel, real)
     simulation = simulation_options(None if real else cluster, jobs, limit)
-    wall_s = budget_s(budget, simulation.cluster, real.size if real else 1) if budget else None
     run_s = parse_duration_s(run_time, "--run-time") if run_time else None
+    more = MoreBudget(budget, trials, run_s)
+    wall_s = budget_s(budget, simulation.cluster, real.size if real else 1) if budget and not resume else None
     if simulation.cluster is not None and wall_s is None and run_s is None:
         trials = trials or simulation.trials
     elif wall_s is None and run_s is None and trials is None:
@@ -178,4 +189,22 @@ def tune(
         from_simulation=from_simulation,
         warm_start=tuple(absolute(source) for source in warm_start or ()),
     )
-    raise typer.Exit(run_tune(Request(options, study, resume, out, db, as_json, join)))
+    raise typer.Exit(run_tune(Request(options, study, resume, out, db, as_json, join, more)))
+
+
+def _check_beside_resume(context: typer.Context) -> None:
+    """Refuse what would be ignored.
+
+    Raises:
+        TunerError: it names the first such option.
+    """
+    from ..errors import TunerError
+
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        if name not in BESIDE_RESUME and source is not None and source.name == "COMMANDLINE":
+            raise TunerError(
+                f"{parameter.opts[0]} cannot be given with --resume: a study goes on with its own options, "
+                "only --budget, --trials and --run-time may be raised; leave --resume out for a new study"
+            )

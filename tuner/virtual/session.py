@@ -51,7 +51,7 @@ def sitting(
         SpaceError, ResultsError: a sentence says what prevents the study.
     """
     if resume and name is not None:
-        begun = go_on(bench.store, name, run="simulation")
+        begun = go_on(bench.store, name, options, run="simulation")
     else:
         begun = begin(bench.store, name, options, _facts(options, site))
     with closing_study(begun.name, bench.store):
