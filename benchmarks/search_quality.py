@@ -35,8 +35,8 @@ MOST_TRIALS = 120
 INTRO = """# How fast each engine finds the best
 
 Made by `benchmarks/search_quality.py` from the recorded landscapes in `benchmarks/landscapes/`: complete tables
-of real or simulated HPL runs, 30 seeds each. An engine is charged the recorded seconds of every run it asks
-for, launches included, as percent of the time that measuring every configuration once takes (the exhaustive
+of real or simulated HPL runs, each game with another seed. An engine is charged the recorded seconds of every run it
+asks for, launches included, as percent of the time that measuring every configuration once takes (the exhaustive
 grid). Its choice counts only where it was measured in full; "never" is not within 60 % of the grid's time or
 120 trials. Engines other than `hpl` know only full runs. What starting takes is paid once by runs that share a
 launch (`--one-a-launch`: none do). The order of `grid` is that of the space, so its figures are luck.
@@ -86,7 +86,7 @@ def quantile(values: Iterable[float], part: float) -> float:
 def table(board: Board, games: Sequence[Played]) -> str:
     """The engines on one landscape as Markdown; costs are percent of the exhaustive grid's machine time."""
     whole_s = board.grid_s
-    heads = ["engine", *(f"to {within:.0%}: median / p90" for within in WITHIN)]
+    heads = ["engine", "games", *(f"to {within:.0%}: median / p90" for within in WITHIN)]
     heads += [f"regret after {budget:.0%}" for budget in BUDGETS] + [
         "runs small / prefix / full",
         "ask (median, worst)",
@@ -94,7 +94,7 @@ def table(board: Board, games: Sequence[Played]) -> str:
     lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
     for engine in dict.fromkeys(game.engine for game in games):
         mine = [game for game in games if game.engine == engine]
-        cells = [engine]
+        cells = [engine, str(len(mine))]
         for within in WITHIN:
             costs = [game.cost_until(within) / whole_s for game in mine]
             cells.append(f"{_share(quantile(costs, 0.5))} / {_share(quantile(costs, 0.9))}")
@@ -139,6 +139,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--markdown", type=Path, default=None, help="write the tables to a page as well")
     parser.add_argument("--kept", type=Path, default=None, help="keep each game in this file, and play none twice")
+    parser.add_argument("--no-play", action="store_true", help="only show the games that --kept holds")
     parser.add_argument("--one-a-launch", action="store_true", help="play hpl with every run alone as well")
     asked = parser.parse_args(arguments)
     engines = asked.engines.split(",")
@@ -153,7 +154,8 @@ def main(arguments: Sequence[str]) -> int:
             players = _players(engines, board, one_a_launch=asked.one_a_launch)
             wanted = [(player, seed) for player in players for seed in range(asked.seeds)]
             found = {(player, seed): kept.find(board.landscape.name, player, seed) for player, seed in wanted}
-            waiting = [pool.submit(_game, path, player, seed) for (player, seed), game in found.items() if not game]
+            missing = [] if asked.no_play else [wish for wish, game in found.items() if not game]
+            waiting = [pool.submit(_game, path, player, seed) for player, seed in missing]
             for one in as_completed(waiting):
                 game = one.result()
                 kept.keep(game)

@@ -73,15 +73,6 @@ class Meter:
             left.append(self.budget.run_s - self.run_s)
         return min(left) if left else None
 
-    def used_up(self, next_run_s: float = 0.0, running: int = 0) -> str | None:
-        """The sentence why no further trial may start, or None.
-
-        Args:
-            next_run_s: seconds that the next trial and all that must still follow it will take.
-            running: trials under way.
-        """
-        return self.out_of_trials(running) or self.out_of_time(next_run_s)
-
     def out_of_trials(self, running: int = 0) -> str | None:
         """The sentence why no further search trial may start, or None; time is not looked at.
 

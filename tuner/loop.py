@@ -72,6 +72,7 @@ class Loop:
     shrunk: bool = False
     known: set[int] = field(default_factory=set)
     _shared: bool = field(default=False, init=False)
+    _full_asked: bool = field(default=False, init=False)
     _expected: set[int] = field(default_factory=set, init=False)
     _writing: RLock = field(default_factory=RLock, init=False)
 
@@ -115,6 +116,7 @@ class Loop:
             return [], refused
         start = engine.first_unseen(first)
         batch = [Question(start)] if start else self._asked(engine, runs_to_follow, under_way)
+        self._full_asked |= any(question.rung == FULL for question in batch)
         self._pass_on(engine)
         if batch or running:
             return batch, None
@@ -147,7 +149,7 @@ class Loop:
         return sum(record.state is TrialState.RUNNING for record in records)
 
     def _refusal(self, runs_to_follow: float, running: int) -> str | None:
-        """Why nothing more may be started, or None.
+        """Why nothing more may be started, or None; time is no reason before the first full run, which has to be.
 
         Args:
             runs_to_follow: full runs that the budget must still have room for, the next one included.
@@ -155,7 +157,10 @@ class Loop:
         """
         if self.stop.requested:
             return "stopped on request"
-        return self.meter.used_up((self.expected_s or 0.0) * runs_to_follow, running)
+        refused = self.meter.out_of_trials(running)
+        if refused or (self.best_gflops is None and not self._full_asked):
+            return refused
+        return self.meter.out_of_time((self.expected_s or 0.0) * runs_to_follow)
 
     def _tell(self, engine: Engine, batch: Sequence[Question], records: Sequence[TrialRecord]) -> None:
         for question, record, outcome in zip(batch, records, outcomes_of(records), strict=True):

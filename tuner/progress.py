@@ -39,7 +39,7 @@ def outcome(record: TrialRecord) -> str:
         rate = prefix_gflops(record)
         return record.reason or f"{rate or 0.0:8.2f} GFLOPS in its first {record.part:.0%}"
     if record.state in {TrialState.CANCELLED, TrialState.RUNNING}:
-        return str(record.state)
+        return f"{record.state}: {record.reason}" if record.reason else str(record.state)
     return f"{record.invalidity}: {record.reason}"
 
 

@@ -21,6 +21,7 @@ from as_user import Run
         (("tune", "--resume", "--study", "none"), "there is no study none"),
         (("tune", "--resume", "--set", "N=1000"), "--set cannot be given with --resume"),
         (("tune", "--budget", "1h", "--resume", "--engine", "hpl"), "--engine cannot be given with --resume"),
+        (("tune", "--join", "default-1", "--budget", "1h"), "--budget cannot be given with --join"),
         (("run", "missing.dat"), "missing.dat cannot be read"),
         (("show", "none"), "there is no"),
         (("best",), "there is no"),

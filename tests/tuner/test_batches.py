@@ -265,3 +265,13 @@ def test_a_trial_that_ends_while_a_helper_gets_ready_is_counted_once(make_loop: 
     for _ in range(2):
         loop.count(loop.store.records("study"))
     assert (loop.meter.trials, loop.meter.run_s) == (2, 6.5)
+
+
+def test_a_study_whose_time_is_used_up_before_its_search_still_has_one_full_run(make_loop: MakeLoop) -> None:
+    loop = make_loop()
+    loop.meter = Meter(Budget(wall_s=1e-6), RealClock())
+    loop.ladder, loop.expected_s = (SMALL, FULL), 5.0
+    ended = loop.search(make_engine("random", loop.space, 0, {}), repeats=1, reserved_runs=8)
+    assert "has no room for another run" in ended
+    assert [record.kind for record in loop.store.records("study")] == [Kind.SEARCH]
+    assert loop.best_gflops is not None

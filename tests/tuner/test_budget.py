@@ -17,7 +17,8 @@ def meter(budget: Budget, spent_wall_s: float = 0.0) -> tuple[Meter, ToldClock]:
 def test_a_budget_without_limits_never_ends() -> None:
     spent, clock = meter(Budget())
     clock.sleep(1e9)
-    assert spent.used_up(1e9) is None
+    assert spent.out_of_time(1e9) is None
+    assert spent.out_of_trials() is None
     assert spent.remaining_s() is None
 
 
@@ -25,16 +26,16 @@ def test_the_trials_of_a_budget_are_counted_but_pilot_runs_are_not() -> None:
     spent, _ = meter(Budget(trials=2))
     spent.charge(1.0, trial=False)
     spent.charge(1.0, trial=True)
-    assert spent.used_up() is None
+    assert spent.out_of_trials() is None
     spent.charge(1.0, trial=True)
-    assert spent.used_up() == "all 2 trials are done"
+    assert spent.out_of_trials() == "all 2 trials are done"
 
 
 def test_a_run_that_would_not_fit_any_more_is_not_started() -> None:
     spent, clock = meter(Budget(wall_s=100))
     clock.sleep(95)
-    assert spent.used_up(4.0) is None
-    assert "no room for another run" in str(spent.used_up(6.0))
+    assert spent.out_of_time(4.0) is None
+    assert "no room for another run" in str(spent.out_of_time(6.0))
 
 
 def test_the_tighter_of_two_limits_in_time_decides() -> None:

@@ -254,7 +254,14 @@ def test_a_file_with_several_values_gives_one_record_each(hpltune: Run, home: Pa
 def test_a_file_is_run_like_the_best_of_a_study_by_its_objective(hpltune: Run, home: Path) -> None:
     cluster, objective = {"nodes": 8, "physical_cores": 32}, {"objective": "usd-per-gflops"}
     with Store.open(home / "like.db") as store:
-        store.create_study(a_study("cheap", host=cluster, options={**TuneOptions().to_json(), **objective}))
+        store.create_study(
+            a_study(
+                "cheap",
+                host=cluster,
+                versions={"simulator": "SimGrid 3.32"},
+                options={**TuneOptions().to_json(), **objective},
+            )
+        )
         for layout, binding, gflops in (("32x1", "core", 200.0), ("4x1", "none", 80.0)):
             params = {"layout": layout, "binding": binding, "blas": "openblas"}
             number = store.begin(begun("cheap", key=layout, params=params))

@@ -22,8 +22,11 @@ from .common import (
     complete_study,
 )
 
-BESIDE_RESUME = frozenset({"study", "resume", "join", "budget", "trials", "run_time", "out", "db", "as_json"})
-"""Options that change something of a study that is gone on with; all others are its own."""
+BESIDE = {
+    "resume": frozenset({"study", "resume", "join", "budget", "trials", "run_time", "out", "db", "as_json"}),
+    "join": frozenset({"study", "resume", "join", "cluster", "parallel", "out", "db", "as_json"}),
+}
+"""What may be given beside these options: a study that is gone on with or helped has its own for all else."""
 
 
 def tune(
@@ -150,7 +153,9 @@ def tune(
     from ..warm_start import absolute
 
     if resume:
-        _check_beside_resume(context)
+        _check_beside(context, "resume", "only --budget, --trials and --run-time may be raised")
+    if join:
+        _check_beside(context, "join", "only --cluster and --parallel say where this helper works")
     names, files = parse_blas(blas or [])
     real = read_cluster(cluster)
     check_parallel(parallel, real)
@@ -192,7 +197,7 @@ def tune(
     raise typer.Exit(run_tune(Request(options, study, resume, out, db, as_json, join, more)))
 
 
-def _check_beside_resume(context: typer.Context) -> None:
+def _check_beside(context: typer.Context, option: str, but: str) -> None:
     """Refuse what would be ignored.
 
     Raises:
@@ -203,8 +208,8 @@ def _check_beside_resume(context: typer.Context) -> None:
     for parameter in context.command.params:
         name = parameter.name or ""
         source = context.get_parameter_source(name)
-        if name not in BESIDE_RESUME and source is not None and source.name == "COMMANDLINE":
+        if name not in BESIDE[option] and source is not None and source.name == "COMMANDLINE":
             raise TunerError(
-                f"{parameter.opts[0]} cannot be given with --resume: a study goes on with its own options, "
-                "only --budget, --trials and --run-time may be raised; leave --resume out for a new study"
+                f"{parameter.opts[0]} cannot be given with --{option}: the study has options of its own, {but}; "
+                f"leave --{option} out for a new study"
             )
