@@ -196,7 +196,7 @@ class Loop:
         Args:
             repeats: further runs of each finalist.
         """
-        finalists = self.ranking()[:FINALISTS]
+        finalists = self.objective.finalists(self.ranking(), FINALISTS)
         runs = [finalist.params for _ in range(repeats) for finalist in finalists]
         if runs:
             self.listener(PhaseStarted("confirmation", len(runs)))

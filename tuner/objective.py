@@ -102,6 +102,10 @@ class Objective:
         """What its best configuration is called."""
         return "the fastest" if self.name == "gflops" else f"the best by {self.name}"
 
+    def finalists(self, ranking: Sequence[Ranked], count: int) -> Sequence[Ranked]:
+        """The best by their medians, however often they ran: what a later sitting found has to be confirmed too."""
+        return sorted(ranking, key=lambda entry: -self.worth(entry.params, entry.median_gflops))[:count]
+
     def ranked(self, ranking: Sequence[Ranked]) -> Sequence[Ranked]:
         """A ranking by GFLOPS in the order of this objective."""
         return sorted(ranking, key=lambda entry: (entry.runs < 2, -self.worth(entry.params, entry.median_gflops)))

@@ -62,6 +62,13 @@ def test_fewer_nodes_may_be_worth_more_for_each() -> None:
     assert [one.key for one in pareto(price, ranking)] == ["32x1", "8x1"]
 
 
+def test_what_a_later_sitting_found_is_a_finalist_though_it_ran_once() -> None:
+    objective = Objective.of("gflops", a_study(host={"physical_cores": 2}))
+    old, new = [entry("2x1", 90.0, 91.0), entry("1x2", 80.0, 81.0)], entry("1x1", 95.0)
+    assert objective.ranked([*old, new])[0] == old[0]
+    assert objective.finalists(objective.ranked([*old, new]), 2) == [new, old[0]]
+
+
 def test_a_real_cluster_spreads_ranks_over_all_its_nodes_so_that_none_is_saved() -> None:
     assert Objective.of("usd-per-gflops", a_study(host=CLUSTER)).share({"layout": "8x1"}) == 1.0
 

@@ -104,7 +104,7 @@ class VirtualStudy:
     def confirm(self, repeats: int) -> Sequence[Ranked]:
         """Simulate the best again where runs differ; without noise every run is the same and none is repeated."""
         noise = self.site.cluster.noise
-        finalists = self.ranking()[:FINALISTS] if noise.runs or noise.jitter else []
+        finalists = self.objective.finalists(self.ranking(), FINALISTS) if noise.runs or noise.jitter else []
         if finalists and repeats:
             self.listener(PhaseStarted("confirmation", len(finalists) * repeats))
         for turn in range(repeats):
