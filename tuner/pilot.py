@@ -34,21 +34,26 @@ def run_time(budget: Budget) -> RunTime:
     return RunTime(whole_s / RUNS_IN_BUDGET, whole_s * LARGEST_SHARE)
 
 
-def pilot(loop: Loop, site: Site, target_s: float, earlier: Sequence[TrialRecord]) -> list[Sample]:
+def pilot(
+    loop: Loop, site: Site, target_s: float, earlier: Sequence[TrialRecord], largest_asked: int | None
+) -> list[Sample]:
     """Run the textbook configuration twice, small and a little larger, unless an earlier session did.
 
     Args:
         target_s: what a run of the study may take.
         earlier: pilot records already in the store.
+        largest_asked: N that the study will not exceed, where one run may do; None where N follows from the pilots.
 
     Returns:
-        One sample per valid pilot run, smallest N first; fewer than two where the user stops.
+        One sample per valid pilot run, smallest N first; fewer than two where the first is as large as is asked, or
+        the user stops.
 
     Raises:
         TunerError: the textbook configuration does not run at all, with the reason of the first failure.
     """
     samples = samples_of(earlier)
     largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores)
+    largest_n = min(largest_n, largest_asked or largest_n)
     while len(samples) < 2 and not loop.stop.requested:
         N = affordable_n(samples, target_s / 2, largest_n) if samples else _first_n(site, target_s, largest_n)
         if samples and N <= samples[-1].N:

@@ -1,6 +1,7 @@
 """`hpltune run`: measure an HPL.dat that is already there."""
 
 import json
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -217,22 +218,23 @@ def _measure(
     begun = replace(begun, number=store.begin(begun))
     listener(TrialStarted(begun.number, label(plan), None))
     directory = workshop.places.data / "runs" / study / f"{begun.number:05d}"
-    clock_s = datetime.now(UTC)
+    began_s = time.monotonic()
 
-    def elapsed() -> float:
-        return (datetime.now(UTC) - clock_s).total_seconds()
+    def elapsed_s() -> float:
+        return time.monotonic() - began_s
 
     try:
         measured: Measured = workshop.evaluator.evaluate(
             plan,
             directory,
             request.walltime_s,
-            lambda panel: listener(TrialProgress(begun.number, panel.fraction, elapsed())),
+            lambda panel: listener(TrialProgress(begun.number, panel.fraction, elapsed_s())),
             stop,
         )
     except (RunnerError, OSError) as error:
         failed = rejected(begun, Fault(Invalidity.RUNTIME, str(error)))
         store.finish(failed)
+        listener(TrialEnded(failed, None, elapsed_s(), None))
         return [failed]
     records = []
     for index, run in enumerate(plan.runs):
@@ -245,7 +247,7 @@ def _measure(
         records.append(record)
         if index < SHOWN_RUNS or not record.ranked:
             listener(TrialStarted(record.number, label(replace(plan, runs=(run,))), None))
-            listener(TrialEnded(record, None, elapsed(), None))
+            listener(TrialEnded(record, None, elapsed_s(), None))
     return records
 
 

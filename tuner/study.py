@@ -228,8 +228,10 @@ def _study_n(earlier: Sequence[TrialRecord]) -> int | None:
 def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialRecord], text: str) -> None:
     """Run the pilots and give the loop its N, its time limit and what a run should take."""
     times = run_time(options.budget)
-    loop.listener(PhaseStarted("pilot", 2))
-    samples = pilot(loop, site, times.target_s, [record for record in earlier if record.kind is Kind.PILOT])
+    loop.listener(PhaseStarted("pilot", None))
+    pilots = [record for record in earlier if record.kind is Kind.PILOT]
+    fixed = load_space(options, site, SMALLEST_N, text).largest_n
+    samples = pilot(loop, site, times.target_s, pilots, None if fixed == SMALLEST_N else fixed)
     if not samples:
         return
     largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores, fraction=options.memory_fraction)

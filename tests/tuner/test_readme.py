@@ -15,7 +15,7 @@ CLUSTER = "my-cluster.toml"
 """Commands on this file are run where there is a cluster, in test_cluster.py."""
 SHORTER = {
     "tune": ["--budget", "10s"],
-    "reproduce": ["--trials", "4"],
+    "reproduce": ["--trials", "0"],
     "calibrate": ["--checks", "1", "--rounds", "1"],
 }
 """Added so that the checks end soon; a later option overrules an earlier one."""

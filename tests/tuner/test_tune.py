@@ -75,7 +75,9 @@ def test_every_ask_ends_in_a_record_that_says_what_really_ran(hpltune: Run) -> N
 def test_every_engine_runs_a_study(hpltune: Run, engine: str) -> None:
     done = hpltune("tune", *SMALL, "--trials", "2", "--engine", engine, "--study", engine)
     assert done.returncode == 0, done.stderr
-    assert sum(trial["kind"] == "search" for trial in trials(hpltune, engine)) == 2
+    found = trials(hpltune, engine)
+    assert sum(trial["kind"] == "search" for trial in found) == 2
+    assert max(int(str(trial["N"])) for trial in found) == 1000, "no pilot run is larger than what is asked for"
 
 
 @pytest.mark.skipif(shutil.which("mpiexec.hydra") is None, reason="needs MPICH beside Open MPI")
