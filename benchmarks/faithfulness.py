@@ -2,7 +2,7 @@
 
     python benchmarks/faithfulness.py machine            # this machine's cores
     python benchmarks/faithfulness.py hosts              # four hosts in network namespaces on this machine; needs root
-    python benchmarks/faithfulness.py machine --rounds 7 --json out.json
+    python benchmarks/faithfulness.py machine --size 8000 --rounds 7 --json out.json
 
 The model is calibrated at the same time, in turn with the HPL runs, and no HPL run takes part in the fit.
 """
@@ -37,21 +37,21 @@ MACHINE_N, HOSTS_N = 4000, 1600
 Point = dict[str, Scalar]
 
 
-def machine_points(cores: int, kernel: str) -> list[Point]:
+def machine_points(N: int, cores: int, kernel: str) -> list[Point]:
     """8 block sizes x 2 grids x look-ahead on and off."""
     grids = [f"1x{cores}", f"{cores}x1"]
     return [
-        {**_point(MACHINE_N, NB, cores, kernel), "grid": grid, "DEPTH": depth}
+        {**_point(N, NB, cores, kernel), "grid": grid, "DEPTH": depth}
         for NB in (16, 32, 64, 96, 128, 192, 256, 384)
         for grid in grids
         for depth in (0, 1)
     ]
 
 
-def hosts_points(kernel: str) -> list[Point]:
+def hosts_points(N: int, kernel: str) -> list[Point]:
     """4 block sizes x 3 grids x 2 broadcasts x look-ahead on and off, where they differ."""
     return [
-        {**_point(HOSTS_N, NB, HOSTS, kernel), "grid": grid, "DEPTH": depth, "BCAST": bcast}
+        {**_point(N, NB, HOSTS, kernel), "grid": grid, "DEPTH": depth, "BCAST": bcast}
         for NB in (32, 64, 128, 200)
         for grid, bcasts in (("1x4", ("1rg", "Lng")), ("2x2", ("1rM",)), ("4x1", ("1rM",)))
         for bcast in bcasts
@@ -67,6 +67,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("where", choices=("machine", "hosts"))
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--size", type=int, default=None, help=f"N; by default {MACHINE_N} or {HOSTS_N}")
     parser.add_argument("--json", type=Path, default=None)
     parser.add_argument("--rate", default="100mbit", help="line rate of the hosts' network, as tc writes it")
     asked = parser.parse_args(arguments)
@@ -77,9 +78,9 @@ def main(arguments: Sequence[str]) -> int:
     with Lab(asked.rate) if asked.where == "hosts" else nullcontext() as lab:
         if lab is not None:
             workshop = lab_workshop(workshop, lab)
-            points = hosts_points(kernel)
+            points = hosts_points(asked.size or HOSTS_N, kernel)
         else:
-            points = machine_points(workshop.site.host.physical_cores, kernel)
+            points = machine_points(asked.size or MACHINE_N, workshop.site.host.physical_cores, kernel)
         measured = measure(workshop, {BLAS: kernel}, points, asked.rounds, _say, StopRequest())
     cluster: VirtualCluster = cluster_of(workshop, measured, asked.where)
     if asked.where == "hosts":

@@ -1,6 +1,7 @@
 """`docs/database.md` says what the database really is."""
 
 import re
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -29,6 +30,16 @@ def test_an_example_gives_what_the_page_shows(example: tuple[str, str]) -> None:
         rows = ["| " + " | ".join(str(cell) for cell in row) + " |" for row in (names, *cursor)]
     head, *answers = rows
     assert shown.strip().splitlines() == [head, "|" + "---|" * len(names), *answers]
+
+
+def test_the_example_in_pandas_prints_what_the_page_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [(code, printed)] = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
+    shutil.copy(SCHEMA_1, tmp_path / "hpltune.db")
+    monkeypatch.chdir(tmp_path)
+    exec(code, {})  # noqa: S102 - our own page
+    assert capsys.readouterr().out == printed
 
 
 @pytest.mark.parametrize("table", METADATA.tables)
