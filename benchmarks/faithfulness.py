@@ -1,8 +1,8 @@
 """Real HPL beside simulated HPL, configuration by configuration: does the model rank them as the machine does?
 
-    python benchmarks/faithfulness.py machine            # this machine's cores
+    python benchmarks/faithfulness.py machine            # this machine's cores; two of them take 2.5 minutes a round
     python benchmarks/faithfulness.py hosts              # four hosts in network namespaces on this machine; needs root
-    python benchmarks/faithfulness.py machine --size 8000 --rounds 7 --json out.json
+    python benchmarks/faithfulness.py machine --size 4000 --rounds 7 --json out.json
 
 The model is calibrated at the same time, in turn with the HPL runs, and no HPL run takes part in the fit.
 """
@@ -33,7 +33,7 @@ from tuner.virtual.site import VirtualSite
 from tuner.workshop import Workshop
 
 BLAS = "openblas"
-MACHINE_N, HOSTS_N = 4000, 1600
+MACHINE_N, HOSTS_N = 8000, 1600
 Point = dict[str, Scalar]
 
 

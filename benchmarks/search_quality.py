@@ -63,7 +63,10 @@ class Kept:
         self._games: dict[tuple[str, str, int], Played] = {}
         if file and file.exists():
             for line in file.read_text(encoding="utf-8").splitlines():
-                fields = json.loads(line)
+                try:
+                    fields = json.loads(line)
+                except ValueError:  # cut off when it was stopped
+                    continue
                 game = Played(**{**fields, "steps": [Step(**step) for step in fields["steps"]]})
                 self._games[game.landscape, game.engine, game.seed] = game
 
@@ -75,7 +78,7 @@ class Kept:
         """Write a game down."""
         if self._file:
             with self._file.open("a", encoding="utf-8") as lines:
-                lines.write(json.dumps(asdict(game)) + "\n")
+                lines.write("\n" + json.dumps(asdict(game)))
 
 
 def quantile(values: Iterable[float], part: float) -> float:
@@ -143,6 +146,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--no-play", action="store_true", help="only show the games that --kept holds")
     parser.add_argument("--one-a-launch", action="store_true", help="play hpl with every run alone as well")
     asked = parser.parse_args(arguments)
+    if asked.no_play and not asked.kept:
+        parser.error("--no-play shows the games of a file: name it with --kept")
     engines = asked.engines.split(",")
     for engine in engines:
         check_engine(engine)

@@ -64,9 +64,10 @@ class Study:
         engine: name of the search engine.
         options: what the user asked for (seed, budget, repeats, overrides …), as JSON can hold it.
         host: facts of the machine by name, units in the names.
-        rpeak_gflops: theoretical peak of the whole machine in GFLOPS, above 0; None where not known.
-        price_usd: price of the whole machine in US dollars, above 0; None where not given.
-        power_w: power of the whole machine under load in watts, above 0; None where not given.
+        rpeak_gflops: theoretical peak in GFLOPS, above 0, of the machine, or of the nodes that one trial has where
+            several run at a time; None where not known.
+        price_usd: price of the same in US dollars, above 0; None where not given.
+        power_w: power of the same under load in watts, above 0; None where not given.
         versions: of hpltune, HPL, MPI, the compiler, Python and each BLAS.
     """
 

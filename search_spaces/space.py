@@ -119,7 +119,7 @@ class SearchSpace:
 
     @cached_property
     def largest_n(self) -> int:
-        """The largest N of its points."""
+        """The largest N of its points; where it is a part of the memory, up to its rounding to NB."""
         wishes: list[tuple[str, dict[str, Scalar]]] = [
             (name, {name: value})
             for name in ("N", "memory_fraction")

@@ -242,10 +242,12 @@ class Loop:
         Returns:
             None where somebody else of this study began it, or the budget's last trial, before.
         """
-        if record.kind not in SEARCHED:
-            return self.store.begin(record)
         with self._writing:
-            number = self.store.begin_first(record, self.known, SEARCHED, self.meter.budget.trials)
+            number: int | None
+            if record.kind in SEARCHED:
+                number = self.store.begin_first(record, self.known, SEARCHED, self.meter.budget.trials)
+            else:
+                number = self.store.begin(record)
             if number is not None:
                 self.known.add(number)
         return number
@@ -257,8 +259,7 @@ class Loop:
                 if record.number in self.known or record.state is TrialState.RUNNING:
                     continue
                 self.known.add(record.number)
-                if record.kind in SEARCHED:
-                    self.meter.charge(record.cost_s or 0.0, trial=counts(record))
+                self.meter.charge(record.cost_s or 0.0, trial=counts(record))
 
     def commit(self, record: TrialRecord) -> TrialRecord:
         """Store what came of a trial, charge the budget, and tell the display; from any thread."""

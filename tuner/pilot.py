@@ -42,7 +42,8 @@ def pilot(
     Args:
         target_s: what a run of the study may take.
         earlier: pilot records already in the store.
-        largest_asked: N that the study will not exceed, where one run may do; None where N follows from the pilots.
+        largest_asked: N that the study will not exceed, where one run may do, and no larger one is made unless it is
+            below SMALLEST_N; None where N follows from the pilots.
 
     Returns:
         One sample per valid pilot run, smallest N first; fewer than two where the first is as large as is asked, or

@@ -1,21 +1,17 @@
-"""A larger budget for a study that is gone on with."""
+"""Another budget for a study that is gone on with."""
 
 from dataclasses import dataclass, replace
 
 from runners.cluster import stored_cluster
 
 from .budget import Budget
-from .errors import TunerError
 from .options import TuneOptions
-from .pilot import run_time
-from .problem_size import RUNS_IN_BUDGET
-from .units import duration
 from .virtual.options import budget_s
 
 
 @dataclass(frozen=True)
 class MoreBudget:
-    """The limits given beside `--resume`; None leaves that of the study as it is.
+    """The limits given beside `--resume`.
 
     Attributes:
         wall: a time, node-hours or money as the user wrote it: the study's cluster tells how much time that is.
@@ -29,23 +25,13 @@ class MoreBudget:
 
 
 def prolonged(options: TuneOptions, more: MoreBudget) -> TuneOptions:
-    """A study's options with its new budget, of which the study has spent a part already.
+    """A study's options, with the limits given now in place of all it had, and of which it has spent a part already.
 
     Raises:
-        TunerError: the limit is no time, or one too short for runs of the size that the study has.
+        TunerError: the limit is no time.
     """
+    if more == MoreBudget():
+        return options
     nodes = stored_cluster(options.real_cluster).size if options.real_cluster else 1
-    old = options.budget
-    budget = Budget(
-        trials=more.trials or old.trials,
-        wall_s=budget_s(more.wall, options.cluster, nodes) if more.wall else old.wall_s,
-        run_s=more.run_s or old.run_s,
-    )
-    sized_by_budget = options.cluster is None and not options.full
-    if sized_by_budget and run_time(budget).target_s < run_time(old).target_s:
-        sized_for_s = run_time(old).target_s * RUNS_IN_BUDGET
-        raise TunerError(
-            f"{budget} is too short for a study whose runs were sized for {duration(sized_for_s)}: "
-            "--resume can only prolong a study"
-        )
-    return replace(options, budget=budget)
+    wall_s = budget_s(more.wall, options.cluster, nodes) if more.wall else None
+    return replace(options, budget=Budget(trials=more.trials, wall_s=wall_s, run_s=more.run_s))

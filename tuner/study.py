@@ -225,31 +225,38 @@ def _study_n(earlier: Sequence[TrialRecord]) -> int | None:
     return max(sizes, default=None)
 
 
+def _asked_n(options: TuneOptions, site: Site, text: str) -> int | None:
+    """The largest N that the space or the user asks for; None where it is left to the budget."""
+    least, more = (load_space(options, site, N, text).largest_n for N in (SMALLEST_N, SMALLEST_N + STEP))
+    return least if least == more else None
+
+
 def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialRecord], text: str) -> None:
     """Run the pilots and give the loop its N, its time limit and what a run should take."""
     times = run_time(options.budget)
     loop.listener(PhaseStarted("pilot", None))
     pilots = [record for record in earlier if record.kind is Kind.PILOT]
-    fixed = load_space(options, site, SMALLEST_N, text).largest_n
-    samples = pilot(loop, site, times.target_s, pilots, None if fixed == SMALLEST_N else fixed)
+    asked_n = _asked_n(options, site, text)
+    samples = pilot(loop, site, times.target_s, pilots, asked_n)
     if not samples:
         return
     largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores, fraction=options.memory_fraction)
     chosen = largest_n if options.full else affordable_n(samples, times.target_s, largest_n)
-    N = _study_n(earlier) or chosen
+    known_n = _study_n(earlier)
+    N = known_n or chosen
     if loop.shrunk or site.facts().get("nodes") != loop.store.study(loop.study).host.get("nodes"):
         N = min(N, largest_n)
     loop.space = load_space(options, site, N, text)
     largest_asked = loop.space.largest_n
     loop.expected_s = launch_s(samples, largest_asked)
-    if largest_asked == N and not options.full:
+    if asked_n is None and known_n is None and not options.full:
         loop.walltime_s = times.limit_s
         loop.listener(Notice(_why_n(N, largest_n, loop.expected_s, times.limit_s, loop.meter.budget.wall_s)))
         return
     loop.walltime_s = PATIENCE * loop.expected_s + 60.0
     loop.listener(Notice(f"N={largest_asked}: a run should take about {duration(loop.expected_s)}."))
     refused = loop.meter.out_of_time(loop.expected_s)
-    if refused and _study_n(earlier) is None:
+    if refused and known_n is None:
         raise TunerError(f"{refused}: raise --budget or choose a smaller N with --set N=…")
 
 

@@ -267,6 +267,13 @@ def test_a_trial_that_ends_while_a_helper_gets_ready_is_counted_once(make_loop: 
     assert (loop.meter.trials, loop.meter.run_s) == (2, 6.5)
 
 
+def test_what_the_study_has_run_itself_is_not_charged_again_when_the_store_is_read(make_loop: MakeLoop) -> None:
+    loop = make_loop()
+    records = [loop.trial(point(), kind) for kind in (Kind.PILOT, Kind.SEARCH)]
+    loop.count(loop.store.records("study"))
+    assert loop.meter.run_s == pytest.approx(sum(record.cost_s or 0.0 for record in records))
+
+
 def test_a_study_whose_time_is_used_up_before_its_search_still_has_one_full_run(make_loop: MakeLoop) -> None:
     loop = make_loop()
     loop.meter = Meter(Budget(wall_s=1e-6), RealClock())

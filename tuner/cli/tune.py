@@ -111,8 +111,8 @@ def tune(
     Without options: the default space, about five minutes. N is chosen so that a run takes a small part of the budget;
     a second HPL.dat sized for the whole memory is written beside the measured one.
 
-    Ctrl-C stops after the running trial, twice at once; `--resume` goes on. With --budget, --trials or --run-time it
-    gives the study a larger budget, of which it has spent a part already, so that also a complete one goes on.
+    Ctrl-C stops after the running trial, twice at once; `--resume` goes on. With --budget, --trials or --run-time in
+    place of its old limits, of which it has spent a part already, also a complete study goes on.
 
     Examples:
 
@@ -153,7 +153,7 @@ def tune(
     from ..warm_start import absolute
 
     if resume:
-        _check_beside(context, "resume", "only --budget, --trials and --run-time may be raised")
+        _check_beside(context, "resume", "only --budget, --trials and --run-time may be given anew")
     if join:
         _check_beside(context, "join", "only --cluster and --parallel say where this helper works")
     names, files = parse_blas(blas or [])
