@@ -13,7 +13,7 @@ from .errors import SpaceError
 from .machine import Machine
 from .parameter import Parameter
 from .restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden
-from .space import SearchSpace
+from .space import SIZES, SearchSpace
 from .values import converted, values
 
 KEYS: Mapping[str, tuple[type, str]] = {
@@ -26,8 +26,6 @@ KEYS: Mapping[str, tuple[type, str]] = {
     "start": (list, "[[start]] tables"),
 }
 BUDGET = "budget"
-SIZES = ("N", "memory_fraction")
-"""Each says how large the matrix is, so a space has one of them."""
 
 
 def shipped() -> tuple[str, ...]:

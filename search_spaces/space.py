@@ -20,6 +20,9 @@ from .machine import Machine
 from .parameter import Parameter
 from .restriction import Restriction
 
+SIZES = ("N", "memory_fraction")
+"""Each says how large the matrix is, so a space has one of them, or none where that is left to the budget."""
+
 NOT_HPL = ("blas", "kernel", "layout", "binding", "mpi")
 """What tells configurations apart beside HPL's own parameters, `mpi.*` and `net.*`."""
 
@@ -118,16 +121,20 @@ class SearchSpace:
         return {name: parameter for name, parameter in self.parameters.items() if len(parameter.values) > 1}
 
     @cached_property
-    def largest_n(self) -> int:
-        """The largest N of its points; where it is a part of the memory, up to its rounding to NB."""
-        wishes: list[tuple[str, dict[str, Scalar]]] = [
-            (name, {name: value})
-            for name in ("N", "memory_fraction")
+    def asked_n(self) -> int | None:
+        """The largest N that it asks for, a part of the memory up to its rounding to NB; None where the budget says."""
+        points = [
+            self.nearest({name: value}, keep=name)
+            for name in SIZES
             if name in self.parameters
             for value in self.parameters[name].values
         ]
-        points = [self.nearest(wish, keep=name) for name, wish in wishes] or [self.point(0)]
-        return max(int(self.complete(point)["N"]) for point in points)
+        return max((int(self.complete(point)["N"]) for point in points), default=None)
+
+    @property
+    def largest_n(self) -> int:
+        """The largest N of its points."""
+        return self.asked_n or int(self.complete(self.point(0))["N"])
 
     @cached_property
     def starts(self) -> tuple[dict[str, Scalar], ...]:

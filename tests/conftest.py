@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from postgresql_server import Server, running_server
 
+from hpl.simgrid import SimGrid, SimGridError, find_simgrid
+
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """What a shell starts in its background ignores Ctrl-C, and every program that the tests start would inherit that."""
 
@@ -43,3 +45,12 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return str(tmp_path / "hpltune.db")
     server: Server = request.getfixturevalue("server")
     return server.new_database()
+
+
+@pytest.fixture
+def simgrid() -> SimGrid:
+    """What simulates here, or a skipped test where nothing does."""
+    try:
+        return find_simgrid()
+    except SimGridError as error:
+        pytest.skip(str(error))

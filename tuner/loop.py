@@ -243,11 +243,11 @@ class Loop:
             None where somebody else of this study began it, or the budget's last trial, before.
         """
         with self._writing:
-            number: int | None
-            if record.kind in SEARCHED:
-                number = self.store.begin_first(record, self.known, SEARCHED, self.meter.budget.trials)
-            else:
-                number = self.store.begin(record)
+            number = (
+                self.store.begin_first(record, self.known, SEARCHED, self.meter.budget.trials)
+                if record.kind in SEARCHED
+                else self.store.begin(record)
+            )
             if number is not None:
                 self.known.add(number)
         return number

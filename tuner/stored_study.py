@@ -100,10 +100,9 @@ def closing_study(name: str, store: Store) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if name in {study.name for study in store.studies()}:
-            with suppress(StudyBusyError):
-                if store.records(name) or store.others(name):
-                    store.end_study(name, "interrupted")
-                else:
-                    store.delete_study(name)
+        with suppress(StudyBusyError):
+            if store.records(name) or store.others(name):
+                store.end_study(name, "interrupted")
+            else:
+                store.delete_study(name)
         raise

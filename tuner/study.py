@@ -225,18 +225,12 @@ def _study_n(earlier: Sequence[TrialRecord]) -> int | None:
     return max(sizes, default=None)
 
 
-def _asked_n(options: TuneOptions, site: Site, text: str) -> int | None:
-    """The largest N that the space or the user asks for; None where it is left to the budget."""
-    least, more = (load_space(options, site, N, text).largest_n for N in (SMALLEST_N, SMALLEST_N + STEP))
-    return least if least == more else None
-
-
 def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialRecord], text: str) -> None:
     """Run the pilots and give the loop its N, its time limit and what a run should take."""
     times = run_time(options.budget)
     loop.listener(PhaseStarted("pilot", None))
     pilots = [record for record in earlier if record.kind is Kind.PILOT]
-    asked_n = _asked_n(options, site, text)
+    asked_n = loop.space.asked_n
     samples = pilot(loop, site, times.target_s, pilots, asked_n)
     if not samples:
         return

@@ -85,25 +85,17 @@ def run_tune(request: Request) -> int:
         if options.cluster is None:
             provision_if_needed(places, console, options.blas_files, program=options.xhpl is not None)
         with listening(told) as stop, display(console) as listener:
-            if options.cluster is None:
-                outcome = _real(request, name, options, store, places, listener, stop)
-            else:
-                outcome = _virtual(request, name, options, store, places, listener, stop)
+            bench = Bench(store, listener, stop, places.data / "runs")
+            run = _real if options.cluster is None else _virtual
+            outcome = run(request, name, options, places, bench)
         if outcome.left_to_others:
             console.print(f"The others go on with study {outcome.study} and confirm its winner.")
             return INTERRUPTED if outcome.interrupted else 0
         return _finish(request, options, outcome, places, store, console)
 
 
-def _real(
-    request: Request,
-    name: str | None,
-    options: TuneOptions,
-    store: Store,
-    places: Places,
-    listener: Listener,
-    stop: StopRequest,
-) -> Outcome:
+def _real(request: Request, name: str | None, options: TuneOptions, places: Places, bench: Bench) -> Outcome:
+    store, listener = bench.store, bench.listener
     recover_at_start(store, listener)
     join = request.join is not None
     workshop = Workshop.open(options, places, listener, leave_out=request.resume or join)
@@ -111,21 +103,12 @@ def _real(
         begun = enter(name, options, store, workshop, resume=request.resume, join=join)
         with closing_study(begun.name, store), networked(workshop, store, begun.name, listener) as ready:
             _introduce(begun.name, options, workshop.site.rpeak, listener, workshop.site.host.physical_cores)
-            return tune(options, begun, store, ready, listener, stop, joined=join)
+            return tune(options, begun, store, ready, listener, bench.stop, joined=join)
 
 
-def _virtual(
-    request: Request,
-    name: str | None,
-    options: TuneOptions,
-    store: Store,
-    places: Places,
-    listener: Listener,
-    stop: StopRequest,
-) -> Outcome:
+def _virtual(request: Request, name: str | None, options: TuneOptions, places: Places, bench: Bench) -> Outcome:
     cluster = cluster_from(options.cluster or {})
-    site = VirtualSite.open(cluster, places, options.hpl_source, lambda *step: listener(BuildStep(*step)))
-    bench = Bench(store, listener, stop, places.data / "runs")
+    site = VirtualSite.open(cluster, places, options.hpl_source, lambda *step: bench.listener(BuildStep(*step)))
     return tune_virtual(options, name, site, bench, resume=request.resume)
 
 

@@ -7,7 +7,7 @@ import pytest
 from as_user import program
 
 from hpl.search import SearchPaths
-from hpl.simgrid import SimGridError, find_simgrid
+from hpl.simgrid import SimGrid, SimGridError, find_simgrid
 from hpl.source import obtain
 from hpl.virtual_build import build_virtual
 
@@ -55,11 +55,7 @@ def test_half_an_installation_is_told(tools: Path) -> None:
 
 
 @pytest.mark.real
-def test_the_simulated_program_is_built_once(built: SearchPaths) -> None:
-    try:
-        simgrid = find_simgrid()
-    except SimGridError as error:
-        pytest.skip(str(error))
+def test_the_simulated_program_is_built_once(built: SearchPaths, simgrid: SimGrid) -> None:
     source = obtain(built)
     first = build_virtual(source, simgrid, built)
     made_at = first.path.stat().st_mtime_ns

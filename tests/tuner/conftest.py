@@ -5,9 +5,6 @@ from pathlib import Path
 import pytest
 from as_user import HPLTUNE, Run
 
-from hpl.errors import HplError
-from hpl.simgrid import find_simgrid
-
 
 @pytest.fixture
 def home(tmp_path: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -42,12 +39,3 @@ def real_hpl() -> None:
     """Skips where real HPL cannot run."""
     if shutil.which("mpicc") is None or shutil.which("mpirun") is None:
         pytest.skip("needs mpicc and mpirun: `hpltune setup` installs them")
-
-
-@pytest.fixture
-def simgrid() -> None:
-    """Skips where nothing can be simulated."""
-    try:
-        find_simgrid()
-    except HplError as error:
-        pytest.skip(str(error))

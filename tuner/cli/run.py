@@ -55,19 +55,18 @@ def run(
     from runners.cluster import load_real_cluster
 
     from ..options import TuneOptions, parse_blas, user_program, user_source
-    from ..real_cluster import RealCluster
     from ..run_command import RunRequest, run_file
     from ..units import parse_duration_s
 
     names, files = parse_blas(blas or [])
-    real = RealCluster(load_real_cluster(cluster)) if cluster else None
+    real = load_real_cluster(cluster).table() if cluster else None
     options = TuneOptions(
         blas_only=names,
         blas_files=files,
         xhpl=user_program(xhpl),
         hpl_source=user_source(hpl_source),
         rpeak_gflops=rpeak,
-        real_cluster=real.cluster.table() if real else None,
+        real_cluster=real,
     )
     walltime_s = parse_duration_s(walltime, "--walltime") if walltime else 86400.0
     request = RunRequest(

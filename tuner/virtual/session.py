@@ -56,13 +56,11 @@ def sitting(
         begun = begin(bench.store, name, options, _facts(options, site))
     with closing_study(begun.name, bench.store):
         study = _opened(begun, options, site, bench)
-        done = False
         try:
             yield study
-            done = not study.stop.requested
         finally:
             study.simulator.close()
-            study.store.end_study(study.name, "complete" if done else "interrupted")
+        study.store.end_study(study.name, "interrupted" if study.stop.requested else "complete")
 
 
 def _opened(begun: Begun, options: TuneOptions, site: VirtualSite, bench: Bench) -> VirtualStudy:
