@@ -1,7 +1,7 @@
 """A recorded landscape: every legal point of a space with what it was measured to do, as one JSON file.
 
     {"name": …, "description": …, "space": TOML, "machine": {cores, memory_bytes, N, blas: {name: {kernels, threaded}}},
-     "N": …, "small_N": …, "probes": {blas: {kernel: GFLOPS}}, "calibrated_s": …,
+     "N": …, "small_N": …, "nodes": …, "probes": {blas: {kernel: GFLOPS}}, "calibrated_s": …,
      "points": [{"params": {…}, "full": [run, …], "small": [run, …], "predicted_gflops": …}]}
 
 A run is {"gflops": rate, "time_s": HPL's time, "cost_s": seconds of the whole launch, "panels": [[column, time_s], …]};
@@ -70,6 +70,7 @@ class Landscape:
     probes: Mapping[str, Mapping[str, float]]
     places: tuple[Place, ...]
     calibrated_s: float = 0.0
+    nodes: int = 1
 
     def search_space(self) -> SearchSpace:
         """The space whose legal points the places are."""
@@ -84,6 +85,7 @@ class Landscape:
             "machine": asdict(self.machine),
             "N": self.N,
             "small_N": self.small_n,
+            "nodes": self.nodes,
             "probes": self.probes,
             "calibrated_s": self.calibrated_s,
         }
@@ -137,6 +139,7 @@ class Landscape:
             probes=data["probes"],
             places=tuple(_place(one) for one in data["points"]),
             calibrated_s=data.get("calibrated_s", 0.0),
+            nodes=data.get("nodes", 1),
         )
 
 

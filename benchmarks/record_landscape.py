@@ -19,7 +19,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hosts_lab import Lab, lab_workshop
+from hosts_lab import HOSTS, Lab, lab_workshop
 from landscapes_file import Landscape, Place, Run, kept
 
 from hpl.flops import flop_count
@@ -55,6 +55,7 @@ class Recording:
     space: SearchSpace
     small_n: int
     probes: Mapping[str, Mapping[str, float]]
+    nodes: int
     full: dict[str, list[Run]] = field(default_factory=dict)
     small: dict[str, list[Run]] = field(default_factory=dict)
     chosen: frozenset[str] | None = None
@@ -97,6 +98,7 @@ class Recording:
             probes=self.probes,
             places=places,
             calibrated_s=self.calibrated_s,
+            nodes=self.nodes,
         ).save(path)
 
 
@@ -180,14 +182,14 @@ def main(arguments: Sequence[str]) -> int:
     text = asked.space.read_text(encoding="utf-8")
     places = Places.of_user()
 
-    def recording(machine: Machine, probes: Mapping[str, Mapping[str, float]]) -> Recording:
+    def recording(machine: Machine, probes: Mapping[str, Mapping[str, float]], nodes: int) -> Recording:
         space = load(asked.space.stem, machine, text=text)
-        return Recording(asked.out.stem, asked.description, text, machine, space, asked.small, probes)
+        return Recording(asked.out.stem, asked.description, text, machine, space, asked.small, probes, nodes)
 
     if asked.where == "simulated":
         site = VirtualSite.open(load_cluster(asked.cluster), places, None, None)
         whole = asked.size or site.largest_n(0.8)
-        record_simulated(recording(site.machine(whole), {}), site, asked.out)
+        record_simulated(recording(site.machine(whole), {}, len(site.cluster.node_list)), site, asked.out)
         return 0
     with Lab(asked.rate) if asked.where == "hosts" else nullcontext() as lab:
         workshop = Workshop.open(TuneOptions(), places, lambda _: None)
@@ -195,7 +197,7 @@ def main(arguments: Sequence[str]) -> int:
             workshop = lab_workshop(workshop, lab)
         site_machine = workshop.site.machine(all_blas=True, N=asked.size)
         probes = {blas: {probe.kernel: probe.gflops for probe in found} for blas, found in workshop.site.probes.items()}
-        real = recording(site_machine, probes)
+        real = recording(site_machine, probes, HOSTS if lab else 1)
         if asked.again is not None:
             real.add_to(Landscape.read(asked.out), asked.again)
         record_real(real, workshop, asked.rounds, asked.out)

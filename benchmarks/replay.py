@@ -16,7 +16,7 @@ from search_spaces.space import SearchSpace
 from tuner.engines.base import Engine, Outcome
 from tuner.engines.fidelity import FULL, Fidelity, Ladder, Question
 from tuner.engines.registry import make_engine
-from tuner.engines.surrogate.physics import Probes
+from tuner.engines.surrogate.probes import Probes
 from tuner.ladder import ladder
 from tuner.warm_start import Advice, advise
 
@@ -140,7 +140,7 @@ def play(board: Board, name: str, seed: int, *, most_s: float, most_trials: int)
     """
     played = Played(name, board.landscape.name, seed)
     chance = random.Random(f"{board.landscape.name} {seed}")
-    probes = Probes(board.landscape.probes)
+    probes = Probes(board.landscape.probes, board.landscape.nodes)
     batches = not name.endswith(ONE_A_LAUNCH)
     plain = name.removesuffix(AFTER_SIMULATION).removesuffix(ONE_A_LAUNCH)
     engine: Engine = make_engine(plain, board.space, seed, {"probes": probes})

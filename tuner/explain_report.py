@@ -41,7 +41,7 @@ def run_explain(console: Console, store: Store, name: str | None, *, as_json: bo
     records = [record for record in store.records(study.name) if record.kind in SEARCHED]
     if not records:
         raise TunerError(f"study {study.name} has no search trial yet: there is nothing to explain")
-    found = explain(stored_space(study, records), records)
+    found = explain(stored_space(study, records), records, host_count(study.host, "nodes"))
     if as_json:
         print(json.dumps({"study": study.name, **asdict(found)}, indent=1))
         return

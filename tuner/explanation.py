@@ -16,9 +16,11 @@ from search_spaces.dimension import Scalar
 from search_spaces.space import SearchSpace
 
 from .engines.base import Outcome
+from .engines.fidelity import FULL
 from .engines.learned import Learned
 from .engines.one_at_a_time import OneAtATime
 from .engines.surrogate.pool import Pool
+from .engines.surrogate.probes import Probes
 from .engines.surrogate.process import FitError
 from .errors import TunerError
 from .ladder import outcome_of
@@ -58,13 +60,16 @@ class Explanation:
     runs: int
 
 
-def explain(space: SearchSpace, records: Sequence[TrialRecord]) -> Explanation:
+def explain(space: SearchSpace, records: Sequence[TrialRecord], nodes: int = 1) -> Explanation:
     """Explain a study.
+
+    Args:
+        nodes: of the real or virtual cluster that it ran on.
 
     Raises:
         TunerError: too few trials of this space gave a rate, nothing varies, or no model describes the rates.
     """
-    engine = Learned(space, 0, {})
+    engine = Learned(space, 0, {"probes": Probes(nodes=nodes)})
     outcomes = [outcome_of(record) for record in records]
     taken = [engine.tell(record.params, outcome) for record, outcome in zip(records, outcomes, strict=True)]
     rated = [fits for fits, outcome in zip(taken, outcomes, strict=True) if outcome.gflops is not None]
@@ -83,31 +88,31 @@ def explain(space: SearchSpace, records: Sequence[TrialRecord]) -> Explanation:
 
 
 def _explained(space: SearchSpace, records: Sequence[TrialRecord], engine: Learned, runs: int) -> Explanation:
-    process, pool, physics = engine.model()
-    mean, sd = process.believed(pool.codes, physics)
+    process, pool = engine.model()
+    mean, sd = process.believed(pool.codes, pool.modelled(FULL))
     best = int(np.argmax(mean))
     order = [pool.names[number] for number in np.argsort(-process.scales.amplitude)]
     chosen = looked_at(space, pool, order, pool.points[best])
     alone = _one_at_a_time(space, engine)
     alone_gflops = engine.expected_gflops(alone)
-    process, _, physics = engine.model()
-    mean, sd = process.believed(pool.codes, physics)
+    process, _ = engine.model()
+    mean, sd = process.believed(pool.codes, pool.modelled(FULL))
     codes = pool.codes[chosen]
     landscape = Landscape(
         names=pool.names,
         labels=pool.labels(),
         codes=codes,
-        draws=process.draws(codes, physics[chosen], DRAWS, np.random.default_rng(0)),
+        draws=process.draws(codes, pool.modelled(FULL).of(chosen), DRAWS, np.random.default_rng(0)),
         active=pool.active()[chosen],
     )
     return Explanation(
         effects=effects(landscape, space, records),
         pairs=pairs(landscape, pool, mean),
         best=pool.points[best],
-        best_gflops=float(np.exp(mean[best] + engine.level)),
+        best_gflops=float(np.exp(mean[best])),
         best_sd_percent=100 * float(sd[best]),
         alone=alone,
-        alone_percent=100 * (1 - alone_gflops / float(np.exp(mean[best] + engine.level))),
+        alone_percent=100 * (1 - alone_gflops / float(np.exp(mean[best]))),
         noise_percent=100 * float(process.scales.noise[0]),
         untested=_untested(space, records),
         runs=runs,

@@ -8,7 +8,7 @@ from search_spaces.dimension import Point
 
 from .engines.base import Engine
 from .engines.fidelity import Question
-from .engines.surrogate.physics import Probes
+from .engines.surrogate.probes import Probes
 from .errors import TunerError
 from .events import Notice
 from .ladder import outcome_of, rung_of
@@ -20,8 +20,9 @@ from .warm_start import advice, advise, read_source
 
 
 def probes(site: Site) -> Probes:
-    """What the machine's dgemm probes tell an engine."""
-    return Probes({blas: {probe.kernel: probe.gflops for probe in found} for blas, found in site.probes.items()})
+    """What the machine's dgemm probes and its nodes tell an engine."""
+    dgemm = {blas: {probe.kernel: probe.gflops for probe in found} for blas, found in site.probes.items()}
+    return Probes(dgemm, site.node_count)
 
 
 def tell_known(options: TuneOptions, loop: Loop, engine: Engine) -> Sequence[Point]:

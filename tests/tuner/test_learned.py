@@ -18,7 +18,7 @@ from tuner.engines.fidelity import FULL, Fidelity, Rung
 from tuner.engines.learned import Learned
 from tuner.engines.registry import make_engine as made
 from tuner.engines.surrogate import process as process_module
-from tuner.engines.surrogate.physics import Probes
+from tuner.engines.surrogate.probes import Probes
 
 SMALL = Rung(Fidelity.SMALL, 0.35)
 PREFIX = Rung(Fidelity.PREFIX, 0.1)
@@ -140,15 +140,19 @@ class TestOnTheLadder:
             broken = point["blas"] == "blis"
             crashed += broken
             engine.tell(point, FAILED if broken else Outcome(landscape.rate(point)))
-        assert crashed < 15
+        assert crashed < 8
 
     def test_probes_of_dgemm_decide_what_is_tried_before_anything_is_known(self, space: SearchSpace) -> None:
-        probes = Probes({"openblas": {"Haswell": 20.0, "Zen": 20.0}, "blis": {"zen2": 100.0, "zen": 50.0}})
+        probes = Probes(
+            {"openblas": {"Haswell": 20.0, "Zen": 20.0}, "blis": {"zen2": 100.0, "zen": 50.0, "haswell": 50.0}}
+        )
         engine = Learned(space, 0, {"probes": probes})
         for _ in range(3):
             point = engine.ask()
             assert point is not None
             engine.tell(point, Outcome(20.0 if point["blas"] == "openblas" else 90.0))
+        kernels = {str(point["kernel"]): engine.expected_gflops(point) for point in space}
+        assert kernels["zen2"] > kernels["zen"] > kernels["Haswell"]
         following = [engine.ask() for _ in range(4)]
         assert [point["kernel"] for point in following if point].count("zen2") >= 3
 
@@ -213,7 +217,7 @@ class TestSharingALaunch:
 
     @pytest.mark.parametrize("most", [0, 1, 2])
     def test_no_more_than_there_is_room_for(self, space: SearchSpace, most: int) -> None:
-        assert max(size for _, size in self.launches(space, start_s=0.1, most=most)) == 1 + most
+        assert max(size for _, size in self.launches(space, start_s=1.0, most=most)) == 1 + most
 
 
 def test_what_is_under_way_is_not_asked_for_again_in_another_form() -> None:

@@ -2,13 +2,11 @@
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from hpl.flops import flop_count
 from search_spaces.dimension import Point, Scalar
 from search_spaces.space import SearchSpace
 
@@ -17,61 +15,40 @@ from .companions import Group, alone_seconds, gathered, shared_seconds
 from .fidelity import FULL, Fidelity, Ladder, Question, Rung
 from .starts import starts
 from .surrogate.axes import Codes
-from .surrogate.belief import LARGEST_LOG, Belief
+from .surrogate.belief import Belief
 from .surrogate.feasible import chance_to_run
-from .surrogate.information import best_of, expected_improvement, gain
-from .surrogate.physics import Probes
+from .surrogate.fitting import Fitting, Measured
 from .surrogate.pool import Pool
-from .surrogate.process import FitError, Process, Runs
-from .surrogate.scales import Scales, Vector
+from .surrogate.probes import Probes
+from .surrogate.process import FitError, Process
+from .surrogate.scales import Vector
+from .surrogate.worth import expected_excess
 
 FIRST = 3
 """Start points that are measured before the model is asked."""
-DRAWS = 24
-"""Draws of the best rate that the information is averaged over."""
-LIKELY = 200
-"""Configurations among which the best is drawn: those with the highest mean + 2 sd."""
-VERIFY = 1.0
-"""Full runs' worth of cheap runs after which the best so far is measured in full."""
+VERIFY = 1.5
+"""Full runs' worth of seconds in cheap runs after which the best so far is measured in full."""
 WORTHLESS = 1e-4
 """Gain in the logarithm of the rate that any further run is expected to bring, below which the search ends."""
-DOUBT = 2.0
+DOUBT = 4.0
 """How many times as unsure as it says the model is taken to be before it ends the search; it was seen four sd off."""
 MOST_REPEATS = 5
 """Full runs of one configuration during a search, where repeating it tells more than trying another."""
-REPEAT = 0.4
-"""What a repeat tells counts by this part: it makes the best rate surer, but something new may beat it."""
-GROWTH = 1.12
-"""The scales are fitted anew when the runs have grown by this factor."""
 AROUND = 6
 """Best configurations whose neighbours join the pool of a space too large to hold."""
-FITTED_FROM = 6
-"""Runs below which the prior scales are used as they are."""
 LARGEST_BATCH = 8
 """Runs in one launch: what is in it was decided before the first of them was known."""
-ENOUGH = 3.0
+ENOUGH = 1.5
 """A companion must tell so many times as much by the second, without a launch, as the question with its launch: it is
-chosen before that is answered. With 2 four hosts gain a little and two cores lose much; with 5 few are shared."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One run that gave a rate."""
-
-    place: int
-    rung: Rung
-    log_rate: float
-    session: int
-    rest_s: float | None
-    sharing: int
+chosen before that is answered."""
 
 
 class Learned(Engine):
-    """A Gaussian process on HPL's cost model, told of runs on every rung, asked by information about the best rate.
+    """A Gaussian process on HPL's algorithm, told of runs on every rung, asked for what is worth most by the second.
 
-    Every choice weighs what a run would tell against what it costs; once the cheap runs since the last full one cost
-    as much as a full one, the most promising configuration is measured in full, so that at most half of the time is
-    lost where cheap runs mislead. Where the model cannot be fitted, Optuna's TPE takes over.
+    Every choice weighs what a run is expected to gain against what it costs; once the cheap runs since the last full
+    one cost half as much again as a full one, the most promising configuration is measured in full, so that not much
+    more than half of the time is lost where cheap runs mislead. Where the model cannot be fitted, TPE takes over.
     """
 
     def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
@@ -80,14 +57,13 @@ class Learned(Engine):
         self._pool = Pool(space, seed, probes if isinstance(probes, Probes) else Probes())
         self._starts: Iterator[Point] = starts(space)
         self._started = 0
-        self._runs: list[Measured] = []
+        self._fitting = Fitting(self._pool)
         self._failed: list[int] = []
         self._taken: set[tuple[int, Rung]] = set()
         self._waiting: list[tuple[int, Rung]] = []
-        self._scales: tuple[Scales, tuple[Rung, ...], int] | None = None
-        self._since_full = 0.0
+        self._since_full: list[Outcome] = []
         self._instead: Engine | None = None
-        self._weighed: tuple[Belief, Vector] | None = None
+        self._weighed: Belief | None = None
 
     def choose(self, ladder: Ladder) -> Question | None:
         """The run that tells most a second, on any rung of the ladder; a full run may come again where runs differ."""
@@ -112,7 +88,7 @@ class Learned(Engine):
             return []
         try:
             with threadpool_limits(1):
-                found = self._gathered(*self._weighed, question, min(most, LARGEST_BATCH - 1))
+                found = self._gathered(self._weighed, question, min(most, LARGEST_BATCH - 1))
         except FitError:
             return []
         for point in found:
@@ -129,34 +105,25 @@ class Learned(Engine):
                 process, _ = self._process((FULL,))
         except FitError:
             return super().choice()
-        mean, _ = process.believed(self._pool.codes[known], self._pool.centred(1.0)[known])
+        mean, _ = process.believed(self._pool.codes[known], self._pool.modelled(FULL).of(known))
         return dict(self._pool.points[known[int(np.argmax(mean))]])
 
-    def model(self) -> tuple[Process, Pool, Vector]:
-        """What was learnt: the process fitted to all runs, its configurations, and what to ask it for them with.
+    def model(self) -> tuple[Process, Pool]:
+        """What was learnt: the process fitted to all runs, and its configurations.
 
         Raises:
             FitError: the runs cannot be described.
         """
-        self._scales = None
+        self._fitting.fit_to_all()
         process, _ = self._process((FULL,))
-        return process, self._pool, self.centred()
+        return process, self._pool
 
     def expected_gflops(self, point: Point) -> float:
         """The rate of a full run of a legal point without noise, as the model has it now."""
         process, _ = self._process((FULL,))
         place = self._pool.place(self.key(point), point)
-        mean, _ = process.believed(self._pool.codes[[place]], self._pool.centred(1.0)[[place]])
-        return float(np.exp(mean[0] + self.level))
-
-    def centred(self) -> Vector:
-        """What to ask the model with, for each configuration of its pool as it is now."""
-        return self._pool.centred(1.0)
-
-    @property
-    def level(self) -> float:
-        """What a mean of the process lacks to be the logarithm of GFLOPS."""
-        return self._pool.level
+        mean, _ = process.believed(self._pool.codes[[place]], self._pool.modelled(FULL).of([place]))
+        return float(np.exp(mean[0]))
 
     def _propose(self) -> dict[str, Scalar] | None:
         question = self.choose((FULL,))
@@ -179,14 +146,17 @@ class Learned(Engine):
             self._pending.add(key)
 
     def _learn(self, point: Point, outcome: Outcome) -> None:
-        self._since_full = 0.0
+        self._since_full.clear()
         self._note(point, outcome)
         if self._instead is not None:
             self._instead.tell(point, outcome)
 
     def _learn_part(self, point: dict[str, Scalar], outcome: Outcome) -> None:
         given_up = outcome.state == GIVEN_UP
-        self._since_full = 0.0 if given_up else self._since_full + outcome.rung.operations
+        if given_up:
+            self._since_full.clear()
+        elif outcome.rung.fidelity is not Fidelity.EARLIER:
+            self._since_full.append(outcome)
         self._note(point, outcome)
         if given_up:
             key = self.key(point)
@@ -200,7 +170,7 @@ class Learned(Engine):
             self._failed.append(place)
             return
         rest_s = None if outcome.cost_s is None or outcome.time_s is None else outcome.cost_s - outcome.time_s
-        self._runs.append(
+        self._fitting.learn(
             Measured(place, outcome.rung, float(np.log(outcome.gflops)), outcome.session, rest_s, outcome.sharing)
         )
 
@@ -218,39 +188,42 @@ class Learned(Engine):
         if not self._runs:
             return self._any(rungs[-1])
         belief = self._belief(rungs)
-        process, kinds = belief.process, belief.kinds
-        codes, physics = pool.codes, pool.centred(1.0)
-        mean, sd = process.believed(codes, physics)
         full_left = self._left(FULL)
         if not full_left.any():
             return self._any(FULL)
-        likely = np.argsort(-(mean + 2 * sd))[:LIKELY]
-        chance = np.random.default_rng([self.seed, len(self._taken)])
-        best = best_of(process.draws(codes[likely], physics[likely], DRAWS, chance))
-        runs_at_all = self._chance_to_run(codes)
-        rates = np.exp(np.clip(mean + self.level, -LARGEST_LOG, LARGEST_LOG))
-        full_s = np.array([flop_count(int(N)) for N in pool.sizes]) / (rates * 1e9)
-        hoped = self._hoped(mean, sd) * full_left * runs_at_all
-        doubted = self._hoped(mean, DOUBT * sd) * full_left * runs_at_all
-        if len(rungs) > 1 and float(doubted.max()) < WORTHLESS:
+        runs_at_all = self._chance_to_run(pool.codes)
+        may_win = full_left * runs_at_all
+        if len(rungs) > 1 and float((self._hoped(belief, DOUBT) * may_win).max()) < WORTHLESS:
             return None
-        self._weighed = (belief, best)
-        if len(rungs) > 1 and self._to_verify():
-            return Question(dict(pool.points[int(np.argmax(hoped))]), FULL)
-        repeats, worth = self._repeatable(), list[tuple[float, int, Rung]]()
+        self._weighed = belief
+        full_s = belief.time_s(np.arange(len(pool)), FULL)
+        hopeful = int(np.argmax(self._hoped(belief) * may_win))
+        if len(rungs) > 1 and self._to_verify(float(full_s[hopeful])):
+            return Question(dict(pool.points[hopeful]), FULL)
+        return self._worthiest(belief, rungs, runs_at_all, full_s) or self._any(FULL)
+
+    def _worthiest(self, belief: Belief, rungs: Ladder, runs_at_all: Vector, full_s: Vector) -> Question | None:
+        """The run that is worth most by the second; None where none is left that may run at all.
+
+        Args:
+            runs_at_all: chance of each configuration, `full_s` the seconds that HPL is expected to take for it.
+        """
+        full_left, found = self._left(FULL), list[tuple[float, int, Rung]]()
         for rung in rungs:
-            left = (self._left(rung) & full_left) | (repeats if rung == FULL and len(rungs) > 1 else False)
-            if not left.any():
+            left = self._left(rung) & full_left
+            if rung == FULL and len(rungs) > 1:
+                left |= self._repeatable()
+            places = np.flatnonzero(left & (runs_at_all > 0))
+            if not len(places):
                 continue
-            shared = process.shared(codes, physics, self._pool.centred(rung.size), kinds.index(rung))
-            told = gain(mean, sd, shared, best) * runs_at_all / (self._rest_s(rung) + rung.operations * full_s)
-            told[~left] = -1.0
-            if rung == FULL:
-                told[repeats] *= REPEAT
-            place = int(np.argmax(told))
-            worth.append((float(told[place]), place, rung))
-        _, place, rung = max(worth, key=lambda entry: entry[0])
-        return Question(dict(pool.points[place]), rung)
+            seconds = self._rest_s(rung) + rung.operations * full_s[places]
+            worth = belief.worth(rung)[places] * runs_at_all[places] / seconds
+            best = int(np.argmax(worth))
+            found.append((float(worth[best]), int(places[best]), rung))
+        if not found:
+            return None
+        _, place, rung = max(found, key=lambda entry: entry[0])
+        return Question(dict(self._pool.points[place]), rung)
 
     def _start(self, rung: Rung) -> Question | None:
         """One of the points that experience suggests, on the cheapest rung, while next to nothing is known."""
@@ -261,40 +234,49 @@ class Learned(Engine):
                 return Question(start, rung)
         return None
 
-    def _to_verify(self) -> bool:
-        """Whether so much was spent on cheap runs, those under way included, that a full one must follow."""
-        waiting = [rung.operations for _, rung in self._waiting]
-        return FULL.operations not in waiting and self._since_full + sum(waiting) >= VERIFY
+    def _to_verify(self, full_s: float) -> bool:
+        """Whether so much was spent on cheap runs, those under way included, that a full one must follow.
+
+        Args:
+            full_s: seconds that HPL is expected to take for it.
+        """
+        waiting = [rung for _, rung in self._waiting]
+        if FULL in waiting:
+            return False
+        expected_s = [self._rest_s(rung) + rung.operations * full_s for rung in waiting]
+        known_s = [run.rung.operations * full_s if run.cost_s is None else run.cost_s for run in self._since_full]
+        return sum(expected_s) + sum(known_s) >= VERIFY * (self._rest_s(FULL) + full_s)
 
     def _belief(self, rungs: Sequence[Rung]) -> Belief:
         """What is believed, with the runs that were asked and not told yet, as if each came out as expected."""
         process, kinds = self._process(rungs)
         if self._widened(process):
             process, kinds = self._process(rungs)
-        belief = Belief(process, self._pool, kinds)
-        for rung in {rung for _, rung in self._waiting if rung in kinds}:
+        belief = Belief.over(process, self._pool, kinds)
+        waiting = [rung for rung in kinds if rung in {one for _, one in self._waiting}]
+        for rung in waiting:
             belief = belief.supposing([place for place, one in self._waiting if one == rung], rung)
-        return belief
+        return Belief.over(belief.process, self._pool, kinds) if waiting else belief
 
-    def _gathered(self, belief: Belief, best: Vector, question: Question, most: int) -> Group:
+    def _gathered(self, belief: Belief, question: Question, most: int) -> Group:
         """Companions of a question, greedily, each chosen as if those before had come out as expected."""
         rung = question.rung
         runs_at_all = self._chance_to_run(self._pool.codes)
         launch_s, own_s = self._launch(rung)
 
-        def told_and_s(after: Belief, group: Sequence[Point]) -> tuple[float, float]:
+        def worth_and_s(after: Belief, group: Sequence[Point]) -> tuple[float, float]:
             places = self._places(group)
-            told = after.gain(places, rung, best) * runs_at_all[places]
-            return float(told.sum()), float(after.time_s(places, rung).sum()) + own_s * len(group)
+            worth = after.worth(rung, places) * runs_at_all[places]
+            return float(worth.sum()), float(after.time_s(places, rung).sum()) + own_s * len(group)
 
-        def worth(before: Sequence[Point], group: Sequence[Point]) -> float:
+        def by_the_second(before: Sequence[Point], group: Sequence[Point]) -> float:
             if not self._all_left(group, rung):
                 return 0.0
-            told, seconds = told_and_s(belief.supposing(self._places(before), rung), group)
-            return told / seconds
+            worth, seconds = worth_and_s(belief.supposing(self._places(before), rung), group)
+            return worth / seconds
 
-        told, seconds = told_and_s(belief, [question.params])
-        return gathered(self.space, question.params, most, worth, ENOUGH * told / (launch_s + seconds))
+        worth, seconds = worth_and_s(belief, [question.params])
+        return gathered(self.space, question.params, most, by_the_second, ENOUGH * worth / (launch_s + seconds))
 
     def _places(self, points: Sequence[Point]) -> list[int]:
         return [self._pool.places[self.key(point)] for point in points]
@@ -311,39 +293,20 @@ class Learned(Engine):
         rests = [(run.sharing, run.rung.size, run.rest_s) for run in self._runs if run.rest_s is not None]
         return shared_seconds(rests, rung.size)
 
-    def _hoped(self, mean: Vector, sd: Vector) -> Vector:
+    def _hoped(self, belief: Belief, doubt: float = 1.0) -> Vector:
         """Expected gain of each configuration over the best that was measured in full."""
+        mean = belief.mean
         known = [run.place for run in self._runs if run.rung == FULL]
-        over = max((mean[place] for place in known), default=float(mean.max()))
-        return expected_improvement(mean, sd, over) if known else np.maximum(mean - mean.min(), WORTHLESS)
+        if not known:
+            return np.asarray(np.maximum(mean - mean.min(), WORTHLESS))
+        return expected_excess(mean - max(mean[known]), doubt * belief.sd)
 
     def _process(self, rungs: Sequence[Rung]) -> tuple[Process, list[Rung]]:
-        """The process of all runs, and the rungs by their numbers in it."""
-        seen = {run.rung for run in self._runs} | set(rungs) | (set(self._scales[1]) if self._scales else set())
-        kinds = [FULL, *sorted(seen - {FULL}, key=lambda rung: (rung.fidelity, rung.part))]
-        runs = self._as_runs(self._runs, kinds)
-        correlations = self._pool.correlations()
-        prior = Scales.prior(self._pool.names, [rung.fidelity is Fidelity.EARLIER for rung in kinds[1:]])
-        known = self._scales
-        scales = known[0] if known is not None and known[1] == tuple(kinds) else prior
-        process = Process(runs, correlations, scales, prior)
-        stale = known is None or known[1] != tuple(kinds) or len(runs) >= known[2] * GROWTH
-        if len(runs) >= FITTED_FROM and stale:
-            process = process.fitted()
-            self._scales = (process.scales, tuple(kinds), len(runs))
-        return process, kinds
+        return self._fitting.process(rungs)
 
-    def _as_runs(self, measured: Sequence[Measured], kinds: Sequence[Rung]) -> Runs:
-        places = np.array([run.place for run in measured], dtype=np.intp)
-        modelled = {part: self._pool.centred(part) for part in {run.rung.size for run in measured}}
-        physics = np.array([modelled[run.rung.size][run.place] for run in measured])
-        return Runs(
-            codes=self._pool.codes[places],
-            rung=np.array([kinds.index(run.rung) for run in measured], dtype=np.intp),
-            log_rate=np.array([run.log_rate for run in measured]) - self.level - physics,
-            physics=physics,
-            session=np.array([run.session for run in measured], dtype=np.intp),
-        )
+    @property
+    def _runs(self) -> Sequence[Measured]:
+        return self._fitting.runs
 
     def _left(self, rung: Rung) -> np.typing.NDArray[np.bool_]:
         left = np.ones(len(self._pool), dtype=bool)
@@ -372,7 +335,7 @@ class Learned(Engine):
         if self._pool.whole:
             return False
         before = len(self._pool)
-        mean, _ = process.believed(self._pool.codes, self._pool.centred(1.0))
+        mean, _ = process.believed(self._pool.codes, self._pool.modelled(FULL))
         for place in np.argsort(-mean)[:AROUND]:
             self._pool.add(self.neighbours(self._pool.points[int(place)]))
         return len(self._pool) > before

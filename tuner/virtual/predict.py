@@ -114,7 +114,7 @@ def _tuned(request: PredictRequest, design: Design, site: VirtualSite, bench: Be
     )
     slug = re.sub(r"[^A-Za-z0-9]+", "-", design.name).strip("-").lower() or "design"
     with sitting(free_name(bench.store, f"predict-{slug}"), options, site, bench) as study:
-        study.search(make_engine(request.engine, study.space, request.seed, {}), 1)
+        study.search(make_engine(request.engine, study.space, request.seed, {"probes": site.probes()}), 1)
     ranking = study.ranking()
     if not ranking:
         if bench.stop.requested:

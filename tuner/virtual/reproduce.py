@@ -99,7 +99,7 @@ def search(study: VirtualStudy, advised: VirtualStudy, engine: str, seed: int, p
     """
     winners = []
     for session in (study, advised):
-        session.search(make_engine(engine, session.space, seed, {}), 1)
+        session.search(make_engine(engine, session.space, seed, {"probes": session.site.probes()}), 1)
         if session.stop.requested or not session.ranking():
             return None
         winners.append(polished(session))

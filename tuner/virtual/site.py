@@ -14,10 +14,11 @@ from hpl.source import HplSource, obtain
 from hpl.virtual_build import build_virtual
 from results.record import SIMULATOR
 from runners.toml_file import GIB
-from runners.virtual.cluster import VirtualCluster
+from runners.virtual.cluster import RateTable, VirtualCluster
 from runners.virtual.load import checked_cluster
 from search_spaces.machine import BlasFacts, Machine
 
+from ..engines.surrogate.probes import Probes
 from ..places import Places
 
 STEP = 64
@@ -52,6 +53,14 @@ class VirtualSite:
     def simulator(self) -> str:
         """Name and version of what stands for the machine."""
         return f"SimGrid {self.simgrid.version}"
+
+    def probes(self) -> Probes:
+        """What an engine may know of the cluster before anything is simulated."""
+        rates = {name: blas.dgemm_gflops for name, blas in self.cluster.blas.items()}
+        largest = {
+            name: max(map(max, rate.gflops)) if isinstance(rate, RateTable) else rate for name, rate in rates.items()
+        }
+        return Probes({name: {"auto": gflops} for name, gflops in largest.items()}, len(self.cluster.node_list))
 
     def machine(self, N: int) -> Machine:
         """The facts a search space needs."""

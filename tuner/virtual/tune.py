@@ -40,7 +40,9 @@ def tune_virtual(options: TuneOptions, name: str | None, site: VirtualSite, benc
                     f"N={whole_n}: `--full` simulates there."
                 )
             )
-        engine = make_engine(options.engine, study.space, options.seed, {"points": options.points})
+        engine = make_engine(
+            options.engine, study.space, options.seed, {"points": options.points, "probes": site.probes()}
+        )
         ended = study.search(engine, options.repeats)
         bench.listener(Notice(f"Search ended: {ended}."))
         bench.listener(Notice(spent(site, study.meter.run_s)))

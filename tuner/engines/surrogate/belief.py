@@ -1,20 +1,25 @@
-"""What is believed of the configurations of a pool: what a run would tell, and how long it would take."""
+"""What is believed of the configurations of a pool: what a run would be worth, and how long it would take."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hpl.flops import flop_count
 
-from ..fidelity import Rung
-from .information import gain
+from ..fidelity import FULL, Rung
+from .axes import Codes, Matrix
 from .pool import Pool
 from .process import Process
 from .scales import Vector
+from .worth import worth_of_runs
 
+AHEAD = 200
+"""Configurations that are reckoned to be the best after a run: those with the highest mean + 2 sd."""
 LARGEST_LOG = 100.0
 """Rates beyond e^100 GFLOPS are nobody's, but no reason to divide by zero."""
+Places = Sequence[int] | NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -23,35 +28,62 @@ class Belief:
 
     Attributes:
         kinds: the rungs by their numbers in the process.
+        codes: of the whole pool.
+        mean, sd: of the logarithm of a full run's rate in GFLOPS, shape (configurations,).
+        ahead: the configurations that may be best, and `ahead_codes` theirs.
+        alike: prior covariance of the effects of these with those of all, shape (ahead, configurations).
     """
 
     process: Process
     pool: Pool
     kinds: Sequence[Rung]
+    codes: Codes
+    mean: Vector
+    sd: Vector
+    ahead: NDArray[np.intp]
+    ahead_codes: Codes
+    alike: Matrix
 
-    def supposing(self, places: Sequence[int], rung: Rung) -> "Belief":
+    @classmethod
+    def over(cls, process: Process, pool: Pool, kinds: Sequence[Rung]) -> "Belief":
+        """What a process says of a whole pool."""
+        codes = pool.codes
+        mean, sd = process.believed(codes, pool.modelled(FULL))
+        ahead = np.argsort(-(mean + 2 * sd))[:AHEAD]
+        ahead_codes = codes[ahead]
+        return cls(process, pool, kinds, codes, mean, sd, ahead, ahead_codes, process.alike(ahead_codes, codes))
+
+    def supposing(self, places: Places, rung: Rung) -> "Belief":
         """What will be believed after one more run of each of these, as far as that can be known before.
+
+        The means stay; `sd` and `ahead` are left as they were.
 
         Raises:
             FitError: the covariance of the runs is not positive.
         """
-        codes, at_rung = self.pool.codes[places], self.pool.centred(rung.size)[places]
+        codes, at_rung = self.codes[places], self.pool.modelled(rung).of(places)
         return replace(self, process=self.process.supposing(codes, at_rung, self.kinds.index(rung)))
 
-    def gain(self, places: Sequence[int], rung: Rung, best: Vector) -> Vector:
-        """Information, in nats, that one more run of each would give about the best rate, shape (places,).
+    def worth(self, rung: Rung, places: Places | None = None) -> Vector:
+        """By how much one more run is expected to raise the logarithm of the best rate.
 
         Args:
-            best: draws of the best, shape (draws,).
-        """
-        codes, whole = self.pool.codes[places], self.pool.centred(1.0)[places]
-        mean, sd = self.process.believed(codes, whole)
-        shared = self.process.shared(codes, whole, self.pool.centred(rung.size)[places], self.kinds.index(rung))
-        return gain(mean, sd, shared, best)
+            places: the configurations that may be run, by default all.
 
-    def time_s(self, places: Sequence[int], rung: Rung) -> Vector:
+        Returns:
+            Shape (places,).
+        """
+        codes, at_rung, alike = self.codes, self.pool.modelled(rung), self.alike
+        if places is not None:
+            codes, at_rung, alike = codes[places], at_rung.of(places), alike[:, places]
+        full = self.pool.modelled(FULL).of(self.ahead)
+        kind = self.kinds.index(rung)
+        swayed = self.process.swayed(self.ahead_codes, full, codes, at_rung, kind, alike)
+        return worth_of_runs(self.mean[self.ahead], swayed)
+
+    def time_s(self, places: Places, rung: Rung) -> Vector:
         """Seconds HPL is expected to take for a run of each, shape (places,)."""
-        codes, at_rung = self.pool.codes[places], self.pool.centred(rung.size)[places]
-        logs = self.process.expected(codes, at_rung, self.kinds.index(rung)) + self.pool.level
+        codes, at_rung = self.codes[places], self.pool.modelled(rung).of(places)
+        logs = self.process.expected(codes, at_rung, self.kinds.index(rung))
         flops = np.array([flop_count(int(N * rung.size)) for N in self.pool.sizes[places]])
         return np.asarray(flops / np.exp(np.clip(logs, -LARGEST_LOG, LARGEST_LOG)) / 1e9)

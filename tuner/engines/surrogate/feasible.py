@@ -5,23 +5,39 @@ import numpy as np
 from .axes import Codes
 from .scales import Vector
 
+AGAIN = 0.3
+"""Chance that a value runs after one failure and no success; each further failure multiplies it by this part."""
+ENOUGH = 4
+"""Failures without a success after which a value is given up."""
+
 
 def chance_to_run(codes: Codes, ran: Codes, failed: Codes) -> Vector:
-    """Of each configuration: by its worst value, the part of that value's runs that counted, one more added to both.
+    """Of each configuration the chance of its worst value.
 
-    A library that crashes is so avoided after a few runs, while a value that failed once beside one that always fails
-    is hardly touched.
+    A failure is held against those of its values that fared worst so far, so that a library that crashes is given up
+    after a few runs, and the block sizes it was tried with are not.
 
     Args:
         codes: value numbers of the configurations, shape (points, axes); `ran` and `failed` those of past runs.
     """
-    chance = np.ones(len(codes))
     if not len(failed):
-        return chance
-    for axis in range(codes.shape[1]):
-        values = int(codes[:, axis].max(initial=0)) + 1
-        size = max(values, int(ran[:, axis].max(initial=0)) + 1, int(failed[:, axis].max(initial=0)) + 1)
-        good = np.bincount(ran[:, axis], minlength=size)
-        bad = np.bincount(failed[:, axis], minlength=size)
-        chance = np.minimum(chance, ((good + 1) / (good + bad + 1))[codes[:, axis]])
-    return chance
+        return np.ones(len(codes))
+    size = 1 + max(int(table.max(initial=0)) for table in (codes, ran, failed))
+    good, bad = _counts(ran, size), _counts(failed, size)
+    axes = np.arange(codes.shape[1])
+    fared = ((good + 1) / (good + bad + 1))[axes, failed]
+    blamed = fared <= fared.min(axis=1, keepdims=True)
+    bad = _counts(failed, size, blamed)
+    chance = np.where(good > 0, (good + 1) / (good + bad + 1), np.where(bad < ENOUGH, AGAIN**bad, 0.0))
+    return np.asarray(chance[axes, codes].min(axis=1))
+
+
+def _counts(rows: Codes, size: int, which: np.typing.NDArray[np.bool_] | None = None) -> Vector:
+    """How many of the rows have each value, shape (axes, values); only where `which` is true."""
+    counted = np.ones(rows.shape, dtype=bool) if which is None else which
+    return np.array(
+        [
+            np.bincount(column, weights=weights, minlength=size)
+            for column, weights in zip(rows.T, counted.T, strict=True)
+        ]
+    )

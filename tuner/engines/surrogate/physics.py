@@ -1,55 +1,162 @@
-"""What HPL's published cost model says of a configuration before anything was measured.
+"""What HPL's algorithm says of a configuration before it was measured: the time of every step, panel by panel.
 
-    T = 2 N^3 / (3 P Q r) + beta N^2 (3P + Q) / (2 P Q) + alpha N ((NB + 1) log2 P + P) / NB
+A system of N equations takes N / NB steps. With n columns left, a rank holds m = n / P rows and k = n / Q columns of
+the rest, and of them a step takes
 
-from "HPL Scalability Analysis" on HPL's own pages: r is the rate of dgemm in flop/s, alpha the latency of a message in
-seconds, beta the seconds that a matrix element of 8 bytes takes.
+    panel        NB^2 m operations at a part of dgemm's rate, and NB exchanges of two rows among the P ranks of a column
+    broadcast    8 NB (m + NB) bytes to the Q ranks of a row, in a ring or in log2 Q + Q - 1 messages of parts
+    swapping     8 NB k bytes among the P ranks of a column, in log2 P messages or log2 P + P - 1 of parts, and a copy
+    update       2 NB m k + NB^2 k operations at dgemm's rate, which falls where NB, m or k is small
+
+and a part of the first two is hidden behind the last, more of it with look-ahead. Operations and messages are those
+of HPL's pages "HPL Algorithm" and "HPL Scalability Analysis". How fast a machine does each is not known before: what it
+usually takes, and how far machines differ, is in `UNKNOWN`, and the runs tell the rest.
 """
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 
-from hpl.flops import flop_count
-from hpl.params import parse_grid
+import numpy as np
+from numpy.typing import NDArray
+
+from hpl.params import Bcast, Swap, parse_grid
 from search_spaces.dimension import Scalar, ranks_and_threads
 
+from .probes import Probes
+from .scales import Vector
+
+Column = NDArray[np.float64]
+"""A figure of each configuration, shape (configurations, 1), so that steps stand beside each other."""
+
+UNKNOWN: Mapping[str, tuple[float, float]] = {
+    "rate": (1.0, 0.7),  # of dgemm in HPL against that of its probe
+    "half_nb": (12.0, 0.8),  # NB at which dgemm has half its rate
+    "half_rest": (60.0, 0.8),  # rows or columns of the rest at which it has half its rate
+    "panel": (0.15, 0.7),  # rate of a panel against that of dgemm
+    "copy": (5e9, 0.7),  # bytes a second
+    "latency": (30e-6, 1.0),  # seconds, between nodes
+    "held": (0.5, 0.7),  # part of the time interrupts are held back that a message waits
+    "packet": (1e-6, 1.0),  # seconds
+    "bandwidth": (0.2e9, 1.0),  # bytes a second of a node
+    "near_latency": (1e-6, 0.7),  # seconds, within a node
+    "near_bandwidth": (3e9, 0.7),  # bytes a second
+    "pair": (1.0, 0.3), "1rg": (1.3, 0.3), "1rM": (1.0, 0.3), "2rg": (1.3, 0.3), "2rM": (1.2, 0.3),  # messages a step
+    "lag": (0.02, 1.0),  # of a message, for each further rank of a ring
+    "Lng": (1.0, 0.3), "LnM": (1.0, 0.3), "bin": (1.0, 0.4), "long": (1.0, 0.4),  # against the messages' own time
+    "hidden": (0.3, 0.6), "hidden_ahead": (0.6, 0.4), "hidden_long": (0.2, 0.6),  # part of what could be
+    "ahead": (0.02, 0.7),  # what look-ahead adds to an update
+}  # fmt: skip
+"""Of each quantity what it usually is, and by how much, as a standard deviation of its logarithm, machines differ."""
+USUAL: Vector = np.log([usual for usual, _ in UNKNOWN.values()])
+SPREAD: Vector = np.array([spread for _, spread in UNKNOWN.values()])
+
 BYTES = 8.0
+STEPS = 8
+"""Steps that are looked at, where Gauss and Legendre say, in place of all N / NB."""
+_LEGENDRE, _GAUSS = np.polynomial.legendre.leggauss(STEPS)
+PLACES, WEIGHTS = (1 + _LEGENDRE) / 2, _GAUSS / 2
+RINGS = tuple(Bcast)[:4]
+USUAL_MTU = 1500
 
 
-@dataclass(frozen=True)
-class Probes:
-    """What short measurements say of a machine, before any HPL run.
+class Shapes:
+    """What the model needs to know of configurations."""
 
-    Attributes:
-        dgemm_gflops: rate of one core by BLAS and kernel.
-        latency_s: of a small message between two ranks, at least 0.
-        bandwidth_gb_s: of large ones in gigabytes per second, above 0; infinite where it is not known.
-    """
+    def __init__(self, table: NDArray[np.float64]) -> None:
+        self._table = table
+        (self.N, self.NB, self.P, self.Q, self.rate, self.ring, self.depth, self.swap, self.threshold, self.held,
+         self.mtu, self.row_far, self.row_share, self.column_far, self.column_share
+        ) = np.moveaxis(table, 1, 0)  # fmt: skip
 
-    dgemm_gflops: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    latency_s: float = 0.0
-    bandwidth_gb_s: float = math.inf
+    @classmethod
+    def of_points(cls, fulls: Sequence[Mapping[str, Scalar]], probes: Probes) -> "Shapes":
+        """Those of complete points, at least one."""
+        return cls(np.array([_row(full, probes) for full in fulls], dtype=float)[:, :, None])
 
-    def rate_gflops(self, full: Mapping[str, Scalar]) -> float:
-        """Dgemm of one core for a point's BLAS and kernel; that of the best kernel, or 1, where it was not timed."""
-        kernels = self.dgemm_gflops.get(str(full["blas"]), {})
-        return kernels.get(str(full.get("kernel", "auto"))) or max(kernels.values(), default=1.0)
+    def of(self, places: NDArray[np.intp] | Sequence[int]) -> "Shapes":
+        """Those of some of the configurations."""
+        return Shapes(self._table[np.asarray(places, dtype=np.intp)])
+
+    def __len__(self) -> int:
+        return len(self._table)
 
 
-def predicted_gflops(full: Mapping[str, Scalar], N: int, probes: Probes) -> float:
-    """HPL's rate by the cost model; only ratios between configurations are worth anything.
+def _row(full: Mapping[str, Scalar], probes: Probes) -> tuple[float, ...]:
+    P, Q = parse_grid(str(full["grid"]))
+    ranks, threads = ranks_and_threads(full["layout"])
+    together = max(1.0, ranks / probes.nodes)
+    by_columns = full["PMAP"] == "column"
+    neighbours = P if by_columns else Q
+    beside = (float(neighbours > together), 1.0)
+    across = (min(1.0, neighbours / together) if ranks > together else 0.0, min(together, neighbours))
+    return (
+        float(full["N"]), float(full["NB"]), P, Q, probes.rate_gflops(full) * threads * 1e9,
+        float(Bcast.from_word(str(full["BCAST"]))), float(full["DEPTH"]), float(Swap.from_word(str(full["SWAP"]))),
+        float(full["swap_threshold"]), 1e-6 * float(full.get("net.rx_usecs", 0)),
+        float(full.get("net.mtu", USUAL_MTU)), *(across + beside if by_columns else beside + across),
+    )  # fmt: skip
+
+
+def log_rate(shapes: Shapes, unknown: Vector, part: float = 1.0, columns: float = 1.0) -> Vector:
+    """Logarithm of HPL's rate in GFLOPS, shape (configurations,).
 
     Args:
-        full: a complete point.
-        N: order of the matrix, which a small run does not take from the point.
+        unknown: logarithms of the quantities in `UNKNOWN`.
+        part: of N that is run, `columns` the part of its columns that are factorised before the run stops.
     """
-    P, Q = parse_grid(str(full["grid"]))
-    _, threads = ranks_and_threads(full["layout"])
-    NB = float(full["NB"])
-    rate = probes.rate_gflops(full) * threads * 1e9
-    beta_s = BYTES / (probes.bandwidth_gb_s * 1e9)
-    time_s = 2.0 * N**3 / (3.0 * P * Q * rate)
-    time_s += beta_s * N**2 * (3 * P + Q) / (2 * P * Q) if P * Q > 1 else 0.0
-    time_s += probes.latency_s * N * ((NB + 1) * math.log2(P) + P) / NB
-    return flop_count(N) / time_s / 1e9
+    of = dict(zip(UNKNOWN, np.exp(unknown).tolist(), strict=True))
+    N = shapes.N * part
+    n = N * (1 - columns * PLACES)
+    m = n / shapes.P + shapes.NB * (shapes.P - 1) / shapes.P / 2
+    k = n / shapes.Q + shapes.NB * (shapes.Q - 1) / shapes.Q / 2
+    update = _update_s(shapes, of, m, k)
+    ahead = _panel_s(shapes, of, m) + _broadcast_s(shapes, of, m)
+    hidden = np.where(shapes.ring < len(RINGS), of["hidden_ahead"], of["hidden_long"])
+    hidden = np.where(shapes.depth > 0, hidden, np.where(shapes.Q > 1, of["hidden"], 0.0))
+    step = update * (1 + of["ahead"] * (shapes.depth > 0)) + ahead + _swap_s(shapes, of, k)
+    step -= np.minimum(hidden, 1.0) * update * ahead / (update + ahead)
+    time_s = (step @ WEIGHTS) * (columns * N / shapes.NB)[:, 0]
+    operations = (2 / 3 * N**3 * (1 - (1 - columns) ** 3) + 3 / 2 * N**2 * columns)[:, 0]
+    return np.asarray(np.log(operations / time_s / 1e9))
+
+
+def _update_s(shapes: Shapes, of: Mapping[str, float], m: Column, k: Column) -> Column:
+    filled = shapes.NB / (shapes.NB + of["half_nb"]) * m / (m + of["half_rest"]) * k / (k + of["half_rest"])
+    return np.asarray((2 * m * k * shapes.NB + shapes.NB**2 * k) / (shapes.rate * of["rate"] * filled))
+
+
+def _panel_s(shapes: Shapes, of: Mapping[str, float], m: Column) -> Column:
+    start_s, byte_s = _message_s(shapes, of, shapes.column_far, 1.0)
+    rows_s = start_s + (2 * shapes.NB + 4) * BYTES * byte_s
+    factorising = m * shapes.NB**2 / (shapes.rate * of["rate"] * of["panel"])
+    return np.asarray(factorising + shapes.NB * np.ceil(np.log2(shapes.P)) * rows_s)
+
+
+def _broadcast_s(shapes: Shapes, of: Mapping[str, float], m: Column) -> Column:
+    Q, which = shapes.Q, shapes.ring.astype(int)
+    start_s, byte_s = _message_s(shapes, of, shapes.row_far, shapes.row_share)
+    bytes_ = BYTES * shapes.NB * (m + shapes.NB)
+    weight = np.array([of[ring.word] for ring in Bcast])[which]
+    in_ring = np.where(Q == 2, of["pair"], weight + of["lag"] * (Q - 2)) * (start_s + bytes_ * byte_s)
+    in_parts = weight * ((np.ceil(np.log2(Q)) + Q - 1) * start_s + 2 * bytes_ * byte_s * (Q - 1) / Q)
+    return np.where(Q > 1, np.where(shapes.ring < len(RINGS), in_ring, in_parts), 0.0)
+
+
+def _swap_s(shapes: Shapes, of: Mapping[str, float], k: Column) -> Column:
+    P, rounds = shapes.P, np.ceil(np.log2(shapes.P))
+    start_s, byte_s = _message_s(shapes, of, shapes.column_far, shapes.column_share)
+    bytes_ = BYTES * shapes.NB * k
+    binary = of["bin"] * rounds * (start_s + bytes_ * byte_s)
+    spread = of["long"] * ((rounds + P - 1) * start_s + 2 * bytes_ * byte_s * (P - 1) / P)
+    by_binary = (shapes.swap == Swap.BINARY_EXCHANGE) | ((shapes.swap == Swap.MIX) & (k <= shapes.threshold))
+    return np.asarray(np.where(P > 1, np.where(by_binary, binary, spread), 0.0) + bytes_ / of["copy"])
+
+
+def _message_s(shapes: Shapes, of: Mapping[str, float], far: Column, share: Column | float) -> tuple[Column, Column]:
+    """Seconds of starting a message and of each byte of it, between nodes, within one, or some of both.
+
+    Args:
+        far: part of the messages that go between nodes, `share` how many use a node's link at once.
+    """
+    far_s = of["latency"] + of["held"] * shapes.held
+    far_byte_s = share * (1 / of["bandwidth"] + of["packet"] / shapes.mtu)
+    return far * far_s + (1 - far) * of["near_latency"], far * far_byte_s + (1 - far) / of["near_bandwidth"]

@@ -1,7 +1,7 @@
 """The configurations among which the model chooses."""
 
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 from search_spaces.dimension import Point, Scalar
 from search_spaces.space import SearchSpace
 
+from ..fidelity import Fidelity, Rung
 from .axes import INERT, Axes, Codes, Matrix
-from .physics import Probes, predicted_gflops
+from .physics import UNKNOWN, Shapes
+from .probes import Probes
 from .scales import Vector
+from .straight import Straight, straightened
 
 WHOLE = 6_000
 """Spaces up to this size are held whole; of larger ones a sample, which grows around what turns out to be good."""
@@ -20,7 +23,7 @@ DRAWS = 6_000
 
 
 class Pool:
-    """Distinct points with their rows of value numbers and what the cost model says of them.
+    """Distinct points with their rows of value numbers and what HPL's model says of them.
 
     Attributes:
         whole: it holds every point that HPL can tell apart.
@@ -33,7 +36,9 @@ class Pool:
         self.places: dict[str, int] = {}
         self._rows: list[list[int]] = []
         self._sizes: list[int] = []
-        self._modelled: dict[float, list[float]] = {1.0: []}
+        self._shapes: Shapes | None = None
+        self._modelled: dict[Rung, Straight] = {}
+        self._moved = np.zeros(len(UNKNOWN))
         self.whole = len(space) <= WHOLE
         self.add(space if self.whole else self._drawn(seed))
 
@@ -84,23 +89,36 @@ class Pool:
             self.add([point])
         return self.places[key]
 
-    def modelled(self, part: float = 1.0) -> Vector:
-        """Logarithm of the cost model's rate of each point at a part of its N."""
-        known = self._modelled.setdefault(part, [])
-        for number in range(len(known), len(self)):
-            full: Mapping[str, Scalar] = self._space.complete(self.points[number])
-            N = max(1, round(part * self._sizes[number]))
-            known.append(float(np.log(predicted_gflops(full, N, self._probes))))
-        return np.array(known)
-
     @property
-    def level(self) -> float:
-        """What a mean of the process over these points lacks to be the logarithm of GFLOPS."""
-        return float(np.mean(self.modelled()))
+    def moved(self) -> Vector:
+        """Where the model of HPL is straightened: how far the machine is from the usual, in standard deviations."""
+        return self._moved
 
-    def centred(self, part: float) -> Vector:
-        """The cost model at a part of N, against its mean over the pool at the whole N."""
-        return self.modelled(part) - self.level
+    def move(self, moved: Vector) -> None:
+        """Straighten the model anew, where the machine is believed to be now."""
+        self._moved = moved
+        self._modelled.clear()
+
+    def modelled(self, rung: Rung) -> Straight:
+        """What HPL's model says of each point on a rung."""
+        shapes = self._known_shapes()
+        if rung not in self._modelled:
+            self._modelled[rung] = self._straightened(shapes, rung)
+        return self._modelled[rung]
+
+    def modelled_at(self, places: NDArray[np.intp], rung: Rung) -> Straight:
+        """What it says of some points, where the others are not asked for."""
+        return self._straightened(self._known_shapes().of(places), rung)
+
+    def _known_shapes(self) -> Shapes:
+        if self._shapes is None or len(self._shapes) < len(self):
+            self._shapes = Shapes.of_points([self._space.complete(point) for point in self.points], self._probes)
+            self._modelled.clear()
+        return self._shapes
+
+    def _straightened(self, shapes: Shapes, rung: Rung) -> Straight:
+        columns = rung.part if rung.fidelity is Fidelity.PREFIX else 1.0
+        return straightened(shapes, self._moved, rung.size, columns)
 
     def _drawn(self, seed: int) -> Iterator[dict[str, Scalar]]:
         chance = random.Random(seed)  # noqa: S311 - not for secrets

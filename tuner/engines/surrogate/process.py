@@ -1,37 +1,40 @@
 """A Gaussian process over configurations and rungs of fidelity: what the runs so far say of all others.
 
-The logarithm of HPL's rate is taken as HPL's cost model plus effects that are learnt:
+The logarithm of HPL's rate is taken as what HPL's algorithm says, where a few quantities of the machine are unknown,
+plus effects that are learnt:
 
-    full run    f(x) = model(x) + sum_d a_d g_d + sum_{d<e} sqrt(pair a_d a_e) g_de + rest
-    rung r      f_r(x) = f(x) + offset_r + apart_r times effects of the same kind
+    full run    f(x) = model(x, quantities) + sum_d a_d g_d + sum_{d<e} sqrt(pair a_d a_e) g_de + rest
+    rung r      f_r(x) = f(x) at the rung's N and columns + offset_r + apart_r times effects of the same kind
     a run       y = f_r(x) + session + noise_r
 
 so each parameter has an effect of its own, pairs interact as far as the data support it, and what a small run or a
 prefix misses is learnt from the runs that went further. The kernel of additive effects follows D. Duvenaud, H. Nickisch
 and C. Rasmussen, "Additive Gaussian processes" (2011); the rungs M. Kennedy and A. O'Hagan, "Predicting the output from
-a complex computer code when fast approximations are available", Biometrika 87 (2000). The scales are found by maximum
-a posteriori.
+a complex computer code when fast approximations are available", Biometrika 87 (2000). The model is a straight line in
+its quantities (`straight.py`). The scales are found by maximum a posteriori.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 from scipy.optimize import Bounds, minimize
 
 from .axes import Codes, Matrix
 from .scales import Scales, Vector
+from .straight import Straight
 
 LEVEL_SD = 3.0
 """Of the overall level, which the first run tells."""
 OFFSET_SD = 1.0
-"""Of a rung's steady distance from full runs."""
+"""Of a rung's steady distance from full runs, beside what the model says of it."""
 SESSION_SD = 0.05
 """Of a whole session: a cluster moved by 11 % between two campaigns (Dahu)."""
-PHYSICS_SD = 0.3
-"""Of the weight of the cost model, which is 1 where it is right."""
+ELSEWHERE_SD = 1.0
+"""Of a quantity of another machine, or of a model of this one, against this machine's, in its prior's."""
 HALF_RELEVANT = 0.02
 """Amplitude at which an axis counts half in what no pair explains."""
 STEPS = 25
@@ -50,16 +53,18 @@ class Runs:
     Attributes:
         codes: value numbers, shape (runs, axes).
         rung: 0 for a full run, further numbers for cheaper ones, shape (runs,).
-        log_rate: natural logarithm of the rate less that of the cost model at its size, shape (runs,).
-        physics: logarithm of the cost model's rate, centred, shape (runs,).
+        log_rate: natural logarithm of the rate less the mean of HPL's model, shape (runs,).
+        slopes: of HPL's model in what is unknown of the machine, shape (runs, quantities).
         session: which sitting a run belongs to, shape (runs,).
+        elsewhere: of each rung whether its runs are of another machine, or of a model, shape (rungs,).
     """
 
     codes: Codes
     rung: Codes
     log_rate: Vector
-    physics: Vector
+    slopes: Matrix
     session: Codes
+    elsewhere: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.log_rate)
@@ -87,7 +92,7 @@ class Process:
         self.runs, self.scales, self._correlations, self._prior = runs, scales, correlations, prior
         full = runs.rung == 0
         self._level = float(np.mean(runs.log_rate[full] if full.any() else runs.log_rate)) if level is None else level
-        self._asked: tuple[Codes, Matrix] | None = None
+        self._asked: dict[int, tuple[Codes, Matrix]] = {}
         self._relevance = scales.amplitude / (scales.amplitude + HALF_RELEVANT)
         self._root = _root(self._steady + self._effects(scales)[0] + np.diag(scales.noise[runs.rung] ** 2))
         self._weights = cho_solve((self._root, True), runs.log_rate - self._level)
@@ -113,80 +118,86 @@ class Process:
             raise FitError("no scales explain the runs")
         return Process(self.runs, self._correlations, self.scales.of_logs(found.x), self._prior)
 
-    def supposing(self, codes: Codes, at_rung: Vector, rung: int) -> "Process":
+    def moved(self) -> Vector:
+        """How far each quantity of the machine is from what it usually is, in standard deviations."""
+        return np.asarray(self.runs.slopes.T @ self._weights)
+
+    def supposing(self, codes: Codes, at_rung: Straight, rung: int) -> "Process":
         """The process after one more run of each configuration on a rung, each come out as it is expected.
 
         The variance given a run does not depend on its rate, so this is what will be known, without what it will be:
         nothing that is believed moves, it only becomes surer.
 
         Args:
-            at_rung: the cost model at the rung's size.
+            at_rung: HPL's model on the rung.
 
         Raises:
             FitError: the covariance of the runs is not positive.
         """
         runs, count = self.runs, len(codes)
-        more = Runs(
+        more = replace(
+            runs,
             codes=np.concatenate([runs.codes, codes]),
             rung=np.append(runs.rung, np.full(count, rung)),
-            log_rate=np.append(runs.log_rate, self.expected(codes, at_rung, rung) - at_rung),
-            physics=np.append(runs.physics, at_rung),
+            log_rate=np.append(runs.log_rate, self.expected(codes, at_rung, rung) - at_rung.mean),
+            slopes=np.concatenate([runs.slopes, at_rung.slopes]),
             session=np.append(runs.session, np.full(count, runs.session[-1])),
         )
         return Process(more, self._correlations, self.scales, self._prior, self._level)
 
-    def expected(self, codes: Codes, at_rung: Vector, rung: int) -> Vector:
-        """Mean of a run on a rung less the cost model's centred part, at each of some configurations."""
+    def expected(self, codes: Codes, at_rung: Straight, rung: int) -> Vector:
+        """Mean of the logarithm of a run's rate on a rung, at each of some configurations."""
         return self._mean(self._towards(codes, at_rung, rung)[0], at_rung)
 
-    def believed(self, codes: Codes, physics: Vector) -> tuple[Vector, Vector]:
-        """Mean and standard deviation of f less the cost model's centred part, at each of some configurations."""
-        towards, prior = self._towards(codes, physics, 0)
-        return self._mean(towards, physics), np.sqrt(np.maximum(prior - _squares(self._solved(towards)), 1e-12))
+    def believed(self, codes: Codes, full: Straight) -> tuple[Vector, Vector]:
+        """Mean and standard deviation of f, the logarithm of a full run's rate, at each of some configurations."""
+        towards, prior = self._towards(codes, full, 0)
+        return self._mean(towards, full), np.sqrt(np.maximum(prior - _squares(self._solved(towards)), 1e-12))
 
-    def shared(self, codes: Codes, physics: Vector, at_rung: Vector, rung: int) -> Vector:
-        """Correlation, after the runs so far, of one more noisy run on a rung with f of the same configuration.
+    def swayed(self, ahead: Codes, full: Straight, codes: Codes, at_rung: Straight, rung: int, alike: Matrix) -> Matrix:
+        """How far f of some configurations moves with a run of others, by standard deviation of what it may tell.
 
         Args:
-            at_rung: the cost model at the rung's size.
-        """
-        full, prior = self._towards(codes, physics, 0)
-        part, part_prior = self._towards(codes, at_rung, rung)
-        solved_full, solved_part = self._solved(full), self._solved(part)
-        ahead = prior - _squares(solved_full)
-        seen = part_prior - _squares(solved_part) + self.scales.noise[rung] ** 2
-        common = self._common_prior(codes, physics, at_rung) - np.einsum("ij,ij->j", solved_full, solved_part)
-        return np.asarray(np.clip(common / np.sqrt(np.maximum(ahead * seen, 1e-18)), -1.0, 1.0))
+            ahead, full: the configurations that move, and HPL's model of full runs of them.
+            codes, at_rung: those that are run, and HPL's model of that on the rung.
+            alike: prior covariance of the effects of the former with those of the latter, shape (ahead, codes).
 
-    def draws(self, codes: Codes, physics: Vector, count: int, chance: np.random.Generator) -> Matrix:
+        Returns:
+            Shape (ahead, codes).
+        """
+        part, prior = self._towards(codes, at_rung, rung)
+        solved = self._solved(part)
+        seen = prior - _squares(solved) + self.scales.noise[rung] ** 2
+        among = LEVEL_SD**2 + full.slopes @ at_rung.slopes.T + alike
+        among -= self._solved(self._towards(ahead, full, 0)[0]).T @ solved
+        return np.asarray(among / np.sqrt(np.maximum(seen, 1e-18)))
+
+    def draws(self, codes: Codes, full: Straight, count: int, chance: np.random.Generator) -> Matrix:
         """Joint draws of f at some configurations, shape (count, points)."""
-        towards, _ = self._towards(codes, physics, 0)
+        towards, _ = self._towards(codes, full, 0)
         solved = self._solved(towards)
-        among = self._among(codes, codes) + PHYSICS_SD**2 * np.outer(physics, physics) + LEVEL_SD**2
+        among = self.alike(codes, codes) + full.slopes @ full.slopes.T + LEVEL_SD**2
         root = _root(among - solved.T @ solved + 1e-8 * np.eye(len(codes)))
         normal = chance.standard_normal((count, len(codes)))
-        return np.asarray(self._mean(towards, physics) + normal @ root.T)
+        return np.asarray(self._mean(towards, full) + normal @ root.T)
 
-    def _mean(self, towards: Matrix, physics: Vector) -> Vector:
-        return np.asarray(self._level + physics + towards.T @ self._weights)
+    def _mean(self, towards: Matrix, modelled: Straight) -> Vector:
+        return np.asarray(self._level + modelled.mean + towards.T @ self._weights)
 
     def _solved(self, towards: Matrix) -> Matrix:
         return np.asarray(solve_triangular(self._root, towards, lower=True))
 
-    def _towards(self, codes: Codes, at_rung: Vector, rung: int) -> tuple[Matrix, Vector]:
+    def _towards(self, codes: Codes, at_rung: Straight, rung: int) -> tuple[Matrix, Vector]:
         """Prior covariance of each run with f_r at each configuration, shape (runs, points), and f_r's variance."""
         runs, scales = self.runs, self.scales
-        among = self._among_runs(codes)
         here = (runs.rung == rung)[:, None]
-        extra = np.concatenate([[0.0], scales.apart**2])[rung]
+        apart = 1 + (scales.apart[rung - 1] ** 2 if rung else 0.0)
+        elsewhere = 1 + ELSEWHERE_SD**2 * runs.elsewhere[rung]
         offset = OFFSET_SD**2 if rung else 0.0
-        towards = LEVEL_SD**2 + PHYSICS_SD**2 * np.outer(runs.physics, at_rung) + among * np.where(here, 1 + extra, 1.0)
-        towards += np.where(here, offset, 0.0)
-        own = self._own_variance(len(codes))
-        return towards, LEVEL_SD**2 + PHYSICS_SD**2 * at_rung**2 + own * (1 + extra) + offset
-
-    def _common_prior(self, codes: Codes, physics: Vector, at_rung: Vector) -> Vector:
-        return LEVEL_SD**2 + PHYSICS_SD**2 * physics * at_rung + self._own_variance(len(codes))
+        towards = LEVEL_SD**2 + self._among_runs(codes) * np.where(here, apart, 1.0) + np.where(here, offset, 0.0)
+        towards += runs.slopes @ at_rung.slopes.T * np.where(here, elsewhere, 1.0)
+        own = self._own_variance(len(codes)) * apart + (at_rung.slopes**2).sum(axis=1) * elsewhere
+        return towards, LEVEL_SD**2 + own + offset
 
     def _own_variance(self, count: int) -> Vector:
         """Prior variance of the effects at one configuration: all correlations are 1 there."""
@@ -194,7 +205,7 @@ class Process:
         pairs = 0.5 * (amplitude.sum() ** 2 - (amplitude**2).sum())
         return np.full(count, (amplitude**2).sum() + self.scales.pair * pairs + self.scales.rest**2)
 
-    def _among(self, ones: Codes, others: Codes) -> Matrix:
+    def alike(self, ones: Codes, others: Codes) -> Matrix:
         """Prior covariance of the effects between configurations, shape (ones, others)."""
         alike = [
             table[ones[:, number][:, None], others[:, number][None, :]]
@@ -204,10 +215,10 @@ class Process:
         return additive + self.scales.rest**2 * self._together(alike, (len(ones), len(others)))
 
     def _among_runs(self, codes: Codes) -> Matrix:
-        """As `_among` between the runs and configurations; remembered for those asked last, as each rung asks again."""
-        if self._asked is None or self._asked[0] is not codes:
-            self._asked = (codes, self._among(self.runs.codes, codes))
-        return self._asked[1]
+        """As `alike` between the runs and configurations; remembered, because each rung asks with the same arrays."""
+        if id(codes) not in self._asked:
+            self._asked[id(codes)] = (codes, self.alike(self.runs.codes, codes))
+        return self._asked[id(codes)][1]
 
     def _together(self, alike: Sequence[Matrix], shape: tuple[int, int]) -> Matrix:
         """Correlation of what no pair explains: high only where all axes that matter are alike."""
@@ -232,9 +243,10 @@ class Process:
         same_rung = (runs.rung[:, None] == runs.rung[None, :]) & (runs.rung > 0)[:, None]
         same_session = runs.session[:, None] == runs.session[None, :]
         several = len(np.unique(runs.session)) > 1
+        elsewhere = same_rung & runs.elsewhere[runs.rung]
         return np.asarray(
             LEVEL_SD**2
-            + PHYSICS_SD**2 * np.outer(runs.physics, runs.physics)
+            + runs.slopes @ runs.slopes.T * (1 + ELSEWHERE_SD**2 * elsewhere)
             + OFFSET_SD**2 * same_rung
             + (SESSION_SD**2 * same_session if several else 0.0)
             + 1e-10 * np.eye(len(runs))

@@ -21,8 +21,8 @@ APART = 0.3
 APART_ELSEWHERE = 2.0
 """The same of a model, or of another machine, size or time. With 0.3 a search that was told the rates of small runs
 ended on the recorded pi5 5 % below the best; from 1 on it needs less than an untold one, from 2 nothing changes."""
-NOISE = 0.007
-PRIOR_SD = {"amplitude": 1.0, "pair": 1.2, "rest": 1.2, "apart": 0.7, "noise": 1.0}
+NOISE = 0.01
+PRIOR_SD = {"amplitude": 1.0, "pair": 1.2, "rest": 1.2, "apart": 0.7, "noise": 1.5}
 """How far, as a factor e^sd, the data may move each scale."""
 
 

@@ -1,0 +1,93 @@
+"""HPL's model: what its algorithm says of configurations, rung by rung, and what runs teach about the machine."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from search_spaces.dimension import Scalar
+from tuner.engines.surrogate.physics import SPREAD, UNKNOWN, USUAL, Shapes, log_rate
+from tuner.engines.surrogate.probes import Probes
+from tuner.engines.surrogate.straight import straightened
+
+DGEMM = {"openblas": {"auto": 20.0}}
+POINT: Mapping[str, Scalar] = {
+    "N": 20_000, "NB": 192, "grid": "2x2", "layout": "4x1", "blas": "openblas", "BCAST": "1rM", "DEPTH": 0,
+    "SWAP": "mix", "swap_threshold": 64, "PMAP": "row",
+}  # fmt: skip
+
+
+def rate(
+    changed: Mapping[str, Scalar] | None = None, *, nodes: int = 4, part: float = 1.0, columns: float = 1.0
+) -> float:
+    """GFLOPS of the point on a usual machine, with words of the point or quantities of the machine changed."""
+    words = dict(changed or {})
+    unknown = np.log([float(words.pop(name, usual)) for name, (usual, _) in UNKNOWN.items()])
+    shapes = Shapes.of_points([{**POINT, **words}], Probes(DGEMM, nodes))
+    return float(np.exp(log_rate(shapes, unknown, part, columns)[0]))
+
+
+def test_larger_systems_come_nearer_to_the_rate_of_dgemm_and_never_beyond_it() -> None:
+    rates = [rate({"N": N}) for N in (1_000, 5_000, 20_000, 100_000)]
+    assert rates == sorted(rates)
+    assert rates[-1] < 4 * 20.0
+
+
+def test_one_core_takes_no_messages() -> None:
+    alone: Mapping[str, Scalar] = {"grid": "1x1", "layout": "1x1"}
+    assert rate(alone) == rate({**alone, "latency": 1.0, "bandwidth": 1.0, "near_latency": 1.0, "near_bandwidth": 1.0})
+
+
+def test_ranks_of_one_node_do_not_feel_the_network() -> None:
+    assert rate(nodes=1) == rate({"bandwidth": 1e6}, nodes=1)
+    assert rate() > 2 * rate({"bandwidth": 1e6})
+
+
+@pytest.mark.parametrize(("grid", "mapping"), [("4x2", "row"), ("2x4", "column")])
+def test_what_stays_within_a_node_is_cheap(grid: str, mapping: str) -> None:
+    slow: Mapping[str, Scalar] = {"layout": "8x1", "grid": grid, "PMAP": mapping, "bandwidth": 1e7, "pair": 1.0}
+    broadcast, swap = rate({**slow, "pair": 5.0, "1rM": 5.0}) / rate(slow), rate({**slow, "long": 5.0}) / rate(slow)
+    within, across = (broadcast, swap) if mapping == "row" else (swap, broadcast)
+    assert within > 0.95
+    assert across < 0.7
+
+
+def test_rings_are_alike_between_two_columns_and_differ_among_more() -> None:
+    assert len({rate({"BCAST": ring}) for ring in ("1rg", "1rM", "2rg", "2rM")}) == 1
+    assert rate({"BCAST": "1rM", "grid": "1x4"}) > rate({"BCAST": "1rg", "grid": "1x4"})
+
+
+def test_look_ahead_hides_more_of_a_broadcast_in_rings_than_of_one_in_parts() -> None:
+    ring, parts = (
+        rate({"BCAST": way, "DEPTH": 1, "grid": "1x4"}) / rate({"BCAST": way, "grid": "1x4"}) for way in ("1rM", "Lng")
+    )
+    assert ring > 1 > parts
+
+
+def test_mix_swaps_in_rounds_up_to_its_threshold() -> None:
+    tall: Mapping[str, Scalar] = {"grid": "4x1"}
+    assert rate({**tall, "SWAP": "mix", "swap_threshold": 10**9}) == rate({**tall, "SWAP": "bin"})
+    assert rate({**tall, "SWAP": "mix", "swap_threshold": 0}) == rate({**tall, "SWAP": "long"})
+
+
+def test_frames_and_interrupts_of_the_network_count() -> None:
+    slow: Mapping[str, Scalar] = {"packet": 3e-5, "N": 5_000}
+    assert rate({**slow, "net.mtu": 9000}) > 1.05 * rate({**slow, "net.mtu": 1500})
+    assert rate({"net.rx_usecs": 0}) > rate({"net.rx_usecs": 200})
+
+
+def test_the_first_columns_are_faster_than_the_whole_and_a_small_run_is_slower() -> None:
+    assert rate(columns=0.1) > rate() > rate(part=0.35)
+    assert rate(part=0.5) == pytest.approx(rate({"N": 10_000}))
+
+
+@given(st.lists(st.floats(-1.5, 1.5), min_size=len(UNKNOWN), max_size=len(UNKNOWN)))
+def test_the_straight_line_touches_the_model_where_it_was_drawn(moved: list[float]) -> None:
+    shapes = Shapes.of_points([POINT, {**POINT, "grid": "1x4"}, {**POINT, "grid": "4x1", "DEPTH": 1}], Probes(DGEMM, 4))
+    here = np.array(moved)
+    line = straightened(shapes, here, 1.0, 1.0)
+    assert line.mean + line.slopes @ here == pytest.approx(log_rate(shapes, USUAL + here * SPREAD))
+    near = here + 0.01
+    assert line.mean + line.slopes @ near == pytest.approx(log_rate(shapes, USUAL + near * SPREAD), abs=2e-3)

@@ -1,0 +1,27 @@
+"""What is known of a machine before any HPL run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from search_spaces.dimension import Scalar
+
+USUAL_GFLOPS = 10.0
+"""Of a core whose dgemm was not timed."""
+
+
+@dataclass(frozen=True)
+class Probes:
+    """What short measurements and a look at the machine tell.
+
+    Attributes:
+        dgemm_gflops: rate of one core by BLAS and kernel.
+        nodes: that ranks fill one after the other, evenly.
+    """
+
+    dgemm_gflops: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    nodes: int = 1
+
+    def rate_gflops(self, full: Mapping[str, Scalar]) -> float:
+        """Dgemm of one core for a point's BLAS and kernel; that of the best kernel, or a usual one, if not timed."""
+        kernels = self.dgemm_gflops.get(str(full["blas"]), {})
+        return kernels.get(str(full.get("kernel", "auto"))) or max(kernels.values(), default=USUAL_GFLOPS)

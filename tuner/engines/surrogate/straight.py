@@ -1,0 +1,46 @@
+"""HPL's model as a straight line in what is unknown of a machine, so that runs can correct it with plain algebra."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .axes import Matrix
+from .physics import SPREAD, USUAL, Shapes, log_rate
+from .scales import Vector
+
+STEP = 1e-3
+"""Standard deviations over which slopes are taken."""
+
+
+@dataclass(frozen=True)
+class Straight:
+    """What the model says of configurations on a rung.
+
+    Attributes:
+        mean: logarithm of the rate in GFLOPS where each quantity is what it usually is, shape (configurations,).
+        slopes: its change with each quantity, by standard deviation, shape (configurations, quantities).
+    """
+
+    mean: Vector
+    slopes: Matrix
+
+    def of(self, places: NDArray[np.intp] | Sequence[int]) -> "Straight":
+        """The same of some of the configurations."""
+        rows = np.asarray(places, dtype=np.intp)
+        return Straight(self.mean[rows], self.slopes[rows])
+
+
+def straightened(shapes: Shapes, moved: Vector, part: float, columns: float) -> Straight:
+    """The model as the straight line that touches it where a machine is believed to be.
+
+    Args:
+        moved: how far each quantity is from what it usually is, in standard deviations, shape (quantities,).
+        part, columns: as `log_rate` takes them.
+    """
+    here = USUAL + moved * SPREAD
+    rate = log_rate(shapes, here, part, columns)
+    steps = np.diag(STEP * SPREAD)
+    slopes = np.stack([log_rate(shapes, here + step, part, columns) - rate for step in steps], axis=-1) / STEP
+    return Straight(rate - slopes @ moved, slopes)
