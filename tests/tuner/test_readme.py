@@ -19,7 +19,7 @@ SHORTER = {
     "calibrate": ["--checks", "1", "--rounds", "1"],
 }
 """Added so that the checks end soon; a later option overrules an earlier one."""
-EXPLAINED = ["--budget", "20s"]
+EXPLAINED = ["--budget", "30s"]
 """The first study has to have enough runs to explain."""
 
 

@@ -289,8 +289,9 @@ def test_reproduce_sets_published_and_simulated_side_by_side(hpltune: Run) -> No
     assert found["search"] is None
 
 
+@pytest.mark.long
 def test_reproduce_finds_more_than_the_authors_did(hpltune: Run) -> None:
-    done = hpltune("reproduce", "kronos", "--trials", "4")
+    done = hpltune("reproduce", "kronos", "--trials", "12")
     assert done.returncode == 0, done.stderr
     assert "fitted to tests 3, 5, 6 only" in done.stdout
     assert "The search found" in done.stdout
@@ -370,6 +371,7 @@ def test_a_mistake_is_one_sentence(hpltune: Run, arguments: tuple[str, ...], sen
 
 
 @pytest.mark.usefixtures("real_hpl")
+@pytest.mark.long
 def test_a_real_study_can_start_from_a_simulated_one(hpltune: Run, home: Path) -> None:
     done = hpltune("calibrate", "mine.toml", "--checks", "2", "--rounds", "1")
     assert done.returncode == 0, done.stderr
