@@ -101,3 +101,10 @@ def test_a_message_is_late_where_no_run_found_it_by_its_first_question(questions
     times = {Shape("message", 8 * 4**size, 0, 0): 1e-6 * 4**size for size in range(5)}
     probes = {Shape("probed", question, 0, 0): 1e-6 for question in questions}
     assert messages_of({**times, **probes}).late_probe is late
+
+
+@pytest.mark.parametrize("largest_us", [90.0, 100.0, 101.0])
+def test_a_rate_is_no_noise_of_two_times_that_are_alike(largest_us: float) -> None:
+    taken_us = {8: 1.0, 2**20: 100.0, 2**21: 110.0, 2**22: largest_us}
+    found = messages_of({Shape("message", size, 0, 0): 1e-6 * one for size, one in taken_us.items()})
+    assert found.bytes_s == pytest.approx(2**22 / largest_us * 1e6)

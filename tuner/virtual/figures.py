@@ -17,6 +17,8 @@ EAGER_BYTES = 4096
 """Open MPI's shared memory sends longer messages in one copy, after asking (btl_vader_eager_limit)."""
 TCP_EAGER_KIB = 64
 """Open MPI sends longer ones over TCP after asking (btl_tcp_eager_limit)."""
+BELIEVED = 2.0
+"""Times the rate of the largest message as a whole: faster growth would mean that half of it is start."""
 CPU_PART = 0.2
 """Of a small message's latency between nodes, what the core that sends it is busy, and that which receives: assumed."""
 LARGEST_MTU = 65535
@@ -123,9 +125,7 @@ def messages_of(figures: Figures) -> Messages:
     if len(times) < LARGEST + 1:
         return Messages(SharedMemory().latency_us, SharedMemory().gb_s * 1e9, ())
     sizes = list(times)
-    first, last = sizes[-LARGEST], sizes[-1]
-    whole = last / times[last]
-    bytes_s = max((last - first) / max(times[last] - times[first], 1e-12), whole)
+    bytes_s = _rate(times, sizes[-LARGEST], sizes[-1])
     steps = []
     for before, size in pairwise(sizes):
         besides_us = 1e6 * max(times[size] - size / bytes_s, 0.0)
@@ -141,6 +141,13 @@ def messages_of(figures: Figures) -> Messages:
         queue_kib=round(queue_kib),
         late_probe=min(questions, default=2) > 1,
     )
+
+
+def _rate(times: Mapping[int, float], size: int, largest: int) -> float:
+    """Bytes a second by which a message grew, where that can be told; otherwise those of the largest one as a whole."""
+    whole = largest / times[largest]
+    grown_s = times[largest] - times[size]
+    return max((largest - size) / grown_s, whole) if largest - size < BELIEVED * whole * grown_s else whole
 
 
 def _kept_bytes(figures: Figures) -> float:
