@@ -43,8 +43,11 @@ class Mpi:
         return {**os.environ, **dict(self.environment)}
 
 
-def find_mpis(search: SearchPaths) -> tuple[Mpi, ...]:
+def find_mpis(search: SearchPaths, *, building: bool = True) -> tuple[Mpi, ...]:
     """The MPI libraries found, the one first on PATH (or of a loaded module) first.
+
+    Args:
+        building: leave out those without headers, which start what was built and build nothing.
 
     Raises:
         ToolchainError: there is none that works.
@@ -57,7 +60,10 @@ def find_mpis(search: SearchPaths) -> tuple[Mpi, ...]:
             if not mpirun.exists() or not mpicc.exists() or mpirun.resolve() in found:
                 continue
             try:
-                found[mpirun.resolve()] = _identified(mpicc, mpirun, environment, origin)
+                mpi = _identified(mpicc, mpirun, environment, origin)
+                if building:
+                    _check_headers(mpi)
+                found[mpirun.resolve()] = mpi
             except ToolchainError as error:
                 problems.append(str(error))
     if not found:
@@ -119,6 +125,29 @@ def _identified(mpicc: Path, mpirun: Path, environment: dict[str, str], origin: 
     else:
         raise ToolchainError(f"{mpirun} is neither Open MPI nor MPICH: it says {said.strip().splitlines()[:1]}")
     return Mpi(name, version, mpicc, mpirun, tuple(sorted(environment.items())), origin)
+
+
+def _check_headers(mpi: Mpi) -> None:
+    """Debian's openmpi-bin, for one, has an mpicc and no headers.
+
+    Raises:
+        ToolchainError: the compiler says so; where it does not work at all, that is said when it builds.
+    """
+    argv = [str(mpi.mpicc), "-E", "-x", "c", "-"]
+    try:
+        done = subprocess.run(
+            argv,
+            env=mpi.variables(),
+            input="#include <mpi.h>\n",
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return
+    if done.returncode != 0 and "mpi.h" in done.stderr:
+        raise ToolchainError(f"{mpi.mpicc} finds no mpi.h: {ADVICE}")
 
 
 def _say(argv: list[str], environment: Mapping[str, str]) -> str:

@@ -71,9 +71,15 @@ def _simgrid() -> str:
 
 def _toolchain(found: Findings, search: SearchPaths) -> None:
     try:
-        for mpi in find_mpis(search):
+        able = find_mpis(search)
+        for mpi in able:
             found.facts[f"MPI {mpi.name}"] = f"{mpi.version}, {mpi.mpirun} ({mpi.origin})"
             found.facts.setdefault("compiler", compiler_version(mpi))
+        found.advice += [
+            f"{mpi.mpicc} finds no mpi.h, so HPL cannot be built with {mpi.name} {mpi.version}: install its headers"
+            for mpi in find_mpis(search, building=False)
+            if mpi not in able
+        ]
     except HplError as error:
         found.missing.append(str(error))
 

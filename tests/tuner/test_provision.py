@@ -54,6 +54,13 @@ def test_what_mpicc_calls_counts_as_the_compiler_whatever_its_name(places: Place
     assert needs(places).compiler
 
 
+def test_an_mpi_without_headers_is_none_unless_the_user_brings_a_program(places: Places, tools: Path) -> None:
+    program(tools / "mpirun", OPEN_MPI)
+    program(tools / "mpicc", '#!/bin/sh\n[ "$1" = --version ] || { echo "mpi.h: No such file" >&2; exit 1; }\n')
+    assert needs(places).mpi
+    assert not needs(places, program=True).mpi
+
+
 def test_a_private_compiler_counts_while_it_works(places: Places, tools: Path) -> None:
     assert list(tools.iterdir()) == []
     places.compiler.parent.mkdir(parents=True)

@@ -23,7 +23,7 @@ class Needs:
 
     Attributes:
         compiler: nothing here compiles C: neither what mpicc calls, nor a compiler on PATH or in the private prefix.
-        mpi: no mpicc and mpirun.
+        mpi: no mpicc, mpi.h and mpirun.
         blas: no library that is worth tuning with.
     """
 
@@ -53,7 +53,7 @@ def needs(places: Places, blas_files: Mapping[str, Path] | None = None, *, progr
     """
     search = SearchPaths(places.prefix, places.cache)
     try:
-        mpi = find_mpis(search)[0]
+        mpi = find_mpis(search, building=not program)[0]
     except HplError:
         mpi = None
     if program:
