@@ -16,7 +16,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hosts_lab import HOSTS, Lab, lab_workshop
@@ -29,11 +29,13 @@ from search_spaces.dimension import Scalar
 from search_spaces.load import load
 from search_spaces.machine import Machine
 from search_spaces.space import SearchSpace
+from tuner.engines.surrogate.probes import Probes
 from tuner.evaluate import Measured
 from tuner.options import TuneOptions
 from tuner.places import Places
 from tuner.plan import plan
 from tuner.stopping import StopRequest
+from tuner.taught import probes
 from tuner.virtual.plan import virtual_plan
 from tuner.virtual.session import cores_here
 from tuner.virtual.simulator import Simulator
@@ -54,8 +56,7 @@ class Recording:
     machine: Machine
     space: SearchSpace
     small_n: int
-    probes: Mapping[str, Mapping[str, float]]
-    nodes: int
+    probes: Probes
     full: dict[str, list[Run]] = field(default_factory=dict)
     small: dict[str, list[Run]] = field(default_factory=dict)
     chosen: frozenset[str] | None = None
@@ -95,10 +96,10 @@ class Recording:
             machine=self.machine,
             N=int(self.space.complete(self.space.point(0))["N"]),
             small_n=self.small_n,
-            probes=self.probes,
+            probes=self.probes.dgemm_gflops,
             places=places,
             calibrated_s=self.calibrated_s,
-            nodes=self.nodes,
+            nodes=self.probes.nodes,
         ).save(path)
 
 
@@ -182,22 +183,21 @@ def main(arguments: Sequence[str]) -> int:
     text = asked.space.read_text(encoding="utf-8")
     places = Places.of_user()
 
-    def recording(machine: Machine, probes: Mapping[str, Mapping[str, float]], nodes: int) -> Recording:
+    def recording(machine: Machine, probes: Probes) -> Recording:
         space = load(asked.space.stem, machine, text=text)
-        return Recording(asked.out.stem, asked.description, text, machine, space, asked.small, probes, nodes)
+        return Recording(asked.out.stem, asked.description, text, machine, space, asked.small, probes)
 
     if asked.where == "simulated":
         site = VirtualSite.open(load_cluster(asked.cluster), places, None, None)
         whole = asked.size or site.largest_n(0.8)
-        record_simulated(recording(site.machine(whole), {}, len(site.cluster.node_list)), site, asked.out)
+        record_simulated(recording(site.machine(whole), Probes(nodes=len(site.cluster.node_list))), site, asked.out)
         return 0
     with Lab(asked.rate) if asked.where == "hosts" else nullcontext() as lab:
         workshop = Workshop.open(TuneOptions(), places, lambda _: None)
         if lab is not None:
             workshop = lab_workshop(workshop, lab)
         site_machine = workshop.site.machine(all_blas=True, N=asked.size)
-        probes = {blas: {probe.kernel: probe.gflops for probe in found} for blas, found in workshop.site.probes.items()}
-        real = recording(site_machine, probes, HOSTS if lab else 1)
+        real = recording(site_machine, replace(probes(workshop.site), nodes=HOSTS if lab else 1))
         if asked.again is not None:
             real.add_to(Landscape.read(asked.out), asked.again)
         record_real(real, workshop, asked.rounds, asked.out)
