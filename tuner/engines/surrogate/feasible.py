@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .axes import Codes
+from .axes import Codes, Matrix
 from .scales import Vector
 
 AGAIN = 0.3
@@ -23,21 +23,15 @@ def chance_to_run(codes: Codes, ran: Codes, failed: Codes) -> Vector:
     if not len(failed):
         return np.ones(len(codes))
     size = 1 + max(int(table.max(initial=0)) for table in (codes, ran, failed))
-    good, bad = _counts(ran, size), _counts(failed, size)
+    good, bad = _counts(ran, np.ones(ran.shape), size), _counts(failed, np.ones(failed.shape), size)
     axes = np.arange(codes.shape[1])
     fared = ((good + 1) / (good + bad + 1))[axes, failed]
     blamed = fared <= fared.min(axis=1, keepdims=True)
-    bad = _counts(failed, size, blamed)
+    bad = _counts(failed, blamed.astype(float), size)
     chance = np.where(good > 0, (good + 1) / (good + bad + 1), np.where(bad < ENOUGH, AGAIN**bad, 0.0))
     return np.asarray(chance[axes, codes].min(axis=1))
 
 
-def _counts(rows: Codes, size: int, which: np.typing.NDArray[np.bool_] | None = None) -> Vector:
-    """How many of the rows have each value, shape (axes, values); only where `which` is true."""
-    counted = np.ones(rows.shape, dtype=bool) if which is None else which
-    return np.array(
-        [
-            np.bincount(column, weights=weights, minlength=size)
-            for column, weights in zip(rows.T, counted.T, strict=True)
-        ]
-    )
+def _counts(rows: Codes, weights: Matrix, size: int) -> Matrix:
+    """Sum of the weights of each value of each axis, shape (axes, values)."""
+    return np.array([np.bincount(values, some, size) for values, some in zip(rows.T, weights.T, strict=True)])

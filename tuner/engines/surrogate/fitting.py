@@ -51,8 +51,7 @@ class Fitting:
         self.runs: list[Measured] = []
         self._pool = pool
         self._to_all = False
-        self._scales: Scales | None = None
-        self._fitted: tuple[int, tuple[Rung, ...]] | None = None
+        self._fitted: tuple[int, Sequence[Rung], Scales] | None = None
 
     def learn(self, run: Measured) -> None:
         """Take in a run."""
@@ -74,23 +73,20 @@ class Fitting:
         seen = {run.rung for run in self.runs} | set(rungs) | set(self._fitted[1] if self._fitted else ())
         kinds = [FULL, *sorted(seen - {FULL}, key=lambda rung: (rung.fidelity, rung.part))]
         prior = Scales.prior(self._pool.names, [rung.fidelity is Fidelity.EARLIER for rung in kinds[1:]])
-        wanted = (len(self.runs) if self._to_all else fitted_to(len(self.runs)), tuple(kinds))
-        if self._fitted != wanted or self._scales is None:
-            self._scales = self._fit(self.runs[: wanted[0]], kinds, prior)
-            self._fitted = wanted
-        return self._conditioned(self.runs, kinds, self._scales, prior), kinds
+        count = len(self.runs) if self._to_all else fitted_to(len(self.runs))
+        if self._fitted is None or self._fitted[:2] != (count, kinds):
+            self._fitted = count, kinds, self._fit(self.runs[:count], kinds, prior)
+        return self._conditioned(self.runs, kinds, self._fitted[2], prior), kinds
 
     def _fit(self, runs: Sequence[Measured], kinds: Sequence[Rung], prior: Scales) -> Scales:
         """Straighten the model where the runs say the machine is (Gauss and Newton), then find the scales."""
         self._pool.move(np.zeros_like(self._pool.moved))
-        process = self._conditioned(runs, kinds, prior, prior)
         for _ in range(MOVES):
-            move = process.moved() - self._pool.moved
+            move = self._conditioned(runs, kinds, prior, prior).moved() - self._pool.moved
             self._pool.move(self._pool.moved + np.clip(move, -FARTHEST, FARTHEST))
-            process = self._conditioned(runs, kinds, prior, prior)
             if np.abs(move).max() < NEAR:
                 break
-        return process.fitted().scales if len(runs) >= FITTED_FROM else prior
+        return self._conditioned(runs, kinds, prior, prior).fitted().scales if len(runs) >= FITTED_FROM else prior
 
     def _conditioned(
         self, measured: Sequence[Measured], kinds: Sequence[Rung], scales: Scales, prior: Scales
