@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from search_spaces.dimension import Scalar
-from tuner.engines.surrogate.physics import SPREAD, UNKNOWN, USUAL, Shapes, log_rate
+from tuner.engines.surrogate.physics import SPREAD, UNKNOWN, USUAL, Shapes, log_rate, shape_row
 from tuner.engines.surrogate.probes import Probes
 from tuner.engines.surrogate.straight import straightened
 
@@ -25,7 +25,7 @@ def rate(
     """GFLOPS of the point on a usual machine, with words of the point or quantities of the machine changed."""
     words = dict(changed or {})
     unknown = np.log([float(words.pop(name, usual)) for name, (usual, _) in UNKNOWN.items()])
-    shapes = Shapes.of_points([{**POINT, **words}], Probes(DGEMM, nodes))
+    shapes = Shapes(np.array([shape_row({**POINT, **words}, Probes(DGEMM, nodes))]))
     return float(np.exp(log_rate(shapes, unknown, part, columns)[0]))
 
 
@@ -85,7 +85,8 @@ def test_the_first_columns_are_faster_than_the_whole_and_a_small_run_is_slower()
 
 @given(st.lists(st.floats(-1.5, 1.5), min_size=len(UNKNOWN), max_size=len(UNKNOWN)))
 def test_the_straight_line_touches_the_model_where_it_was_drawn(moved: list[float]) -> None:
-    shapes = Shapes.of_points([POINT, {**POINT, "grid": "1x4"}, {**POINT, "grid": "4x1", "DEPTH": 1}], Probes(DGEMM, 4))
+    points = [POINT, {**POINT, "grid": "1x4"}, {**POINT, "grid": "4x1", "DEPTH": 1}]
+    shapes = Shapes(np.array([shape_row(point, Probes(DGEMM, 4)) for point in points]))
     here = np.array(moved)
     line = straightened(shapes, here, 1.0, 1.0)
     assert line.mean + line.slopes @ here == pytest.approx(log_rate(shapes, USUAL + here * SPREAD))

@@ -1,4 +1,4 @@
-"""The engine `hpl`: which run, of which configuration and how much of it, tells most a second of machine time."""
+"""The engine `hpl`: which run, of which configuration and how much of it, gains most by the second of machine time."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,6 @@ from .base import GIVEN_UP, Engine, Outcome
 from .companions import Group, alone_seconds, gathered, shared_seconds
 from .fidelity import FULL, Fidelity, Ladder, Question, Rung
 from .starts import starts
-from .surrogate.axes import Codes
 from .surrogate.belief import Belief
 from .surrogate.feasible import chance_to_run
 from .surrogate.fitting import Fitting, Measured
@@ -39,8 +38,8 @@ AROUND = 6
 LARGEST_BATCH = 8
 """Runs in one launch: what is in it was decided before the first of them was known."""
 ENOUGH = 1.5
-"""A companion must tell so many times as much by the second, without a launch, as the question with its launch: it is
-chosen before that is answered."""
+"""A companion must be worth so many times as much by the second, without a launch, as the question with its launch: it
+is chosen before that is answered."""
 
 
 class Learned(Engine):
@@ -66,7 +65,7 @@ class Learned(Engine):
         self._weighed: Belief | None = None
 
     def choose(self, ladder: Ladder) -> Question | None:
-        """The run that tells most a second, on any rung of the ladder; a full run may come again where runs differ."""
+        """The run that is worth most by the second, on any rung; a full run may come again where runs differ."""
         self._weighed = None
         if self._instead is not None:
             return self._instead.choose(ladder)
@@ -80,7 +79,7 @@ class Learned(Engine):
         return question
 
     def companions(self, question: Question, most: int) -> list[dict[str, Scalar]]:
-        """Small runs that tell much for each further second, the launch being paid for already.
+        """Small runs that are worth much for each further second, the launch being paid for already.
 
         Full runs stay alone, so that each can be given up: sharing launches gained nothing more with them.
         """
@@ -102,7 +101,7 @@ class Learned(Engine):
             return super().choice()
         try:
             with threadpool_limits(1):
-                process, _ = self._process((FULL,))
+                process, _ = self._fitting.process((FULL,))
         except FitError:
             return super().choice()
         mean, _ = process.believed(self._pool.codes[known], self._pool.modelled(FULL).of(known))
@@ -115,14 +114,14 @@ class Learned(Engine):
             FitError: the runs cannot be described.
         """
         self._fitting.fit_to_all()
-        process, _ = self._process((FULL,))
+        process, _ = self._fitting.process((FULL,))
         return process, self._pool
 
     def expected_gflops(self, point: Point) -> float:
         """The rate of a full run of a legal point without noise, as the model has it now."""
-        process, _ = self._process((FULL,))
+        process, _ = self._fitting.process((FULL,))
         place = self._pool.place(self.key(point), point)
-        mean, _ = process.believed(self._pool.codes[[place]], self._pool.modelled(FULL).of([place]))
+        mean, _ = process.believed(self._pool.codes[[place]], self._pool.modelled_at([place], FULL))
         return float(np.exp(mean[0]))
 
     def _propose(self) -> dict[str, Scalar] | None:
@@ -191,12 +190,12 @@ class Learned(Engine):
         full_left = self._left(FULL)
         if not full_left.any():
             return self._any(FULL)
-        runs_at_all = self._chance_to_run(pool.codes)
+        runs_at_all = self._chance_to_run()
         may_win = full_left * runs_at_all
         if len(rungs) > 1 and float((self._hoped(belief, DOUBT) * may_win).max()) < WORTHLESS:
             return None
         self._weighed = belief
-        full_s = belief.time_s(np.arange(len(pool)), FULL)
+        full_s = belief.time_s(FULL)
         hopeful = int(np.argmax(self._hoped(belief) * may_win))
         if len(rungs) > 1 and self._to_verify(float(full_s[hopeful])):
             return Question(dict(pool.points[hopeful]), FULL)
@@ -249,25 +248,26 @@ class Learned(Engine):
 
     def _belief(self, rungs: Sequence[Rung]) -> Belief:
         """What is believed, with the runs that were asked and not told yet, as if each came out as expected."""
-        process, kinds = self._process(rungs)
+        process, kinds = self._fitting.process(rungs)
         if self._widened(process):
-            process, kinds = self._process(rungs)
-        belief = Belief.over(process, self._pool, kinds)
-        waiting = [rung for rung in kinds if rung in {one for _, one in self._waiting}]
-        for rung in waiting:
-            belief = belief.supposing([place for place, one in self._waiting if one == rung], rung)
-        return Belief.over(belief.process, self._pool, kinds) if waiting else belief
+            process, kinds = self._fitting.process(rungs)
+        for kind, rung in enumerate(kinds):
+            waiting = [place for place, one in self._waiting if one == rung]
+            if waiting:
+                at_rung = self._pool.modelled_at(waiting, rung)
+                process = process.supposing(self._pool.codes[waiting], at_rung, kind)
+        return Belief.over(process, self._pool, kinds)
 
     def _gathered(self, belief: Belief, question: Question, most: int) -> Group:
         """Companions of a question, greedily, each chosen as if those before had come out as expected."""
         rung = question.rung
-        runs_at_all = self._chance_to_run(self._pool.codes)
+        runs_at_all = self._chance_to_run()
         launch_s, own_s = self._launch(rung)
 
         def worth_and_s(after: Belief, group: Sequence[Point]) -> tuple[float, float]:
             places = self._places(group)
             worth = after.worth(rung, places) * runs_at_all[places]
-            return float(worth.sum()), float(after.time_s(places, rung).sum()) + own_s * len(group)
+            return float(worth.sum()), float(after.time_s(rung, places).sum()) + own_s * len(group)
 
         def by_the_second(before: Sequence[Point], group: Sequence[Point]) -> float:
             if not self._all_left(group, rung):
@@ -301,9 +301,6 @@ class Learned(Engine):
             return np.asarray(np.maximum(mean - mean.min(), WORTHLESS))
         return expected_excess(mean - max(mean[known]), doubt * belief.sd)
 
-    def _process(self, rungs: Sequence[Rung]) -> tuple[Process, list[Rung]]:
-        return self._fitting.process(rungs)
-
     @property
     def _runs(self) -> Sequence[Measured]:
         return self._fitting.runs
@@ -322,7 +319,8 @@ class Learned(Engine):
         counts[waiting] = MOST_REPEATS
         return (counts > 0) & (counts < MOST_REPEATS)
 
-    def _chance_to_run(self, codes: Codes) -> Vector:
+    def _chance_to_run(self) -> Vector:
+        codes = self._pool.codes
         ran = codes[[run.place for run in self._runs]]
         return chance_to_run(codes, ran, codes[self._failed] if self._failed else codes[:0])
 

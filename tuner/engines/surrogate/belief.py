@@ -13,6 +13,7 @@ from .axes import Codes, Matrix
 from .pool import Pool
 from .process import Process
 from .scales import Vector
+from .straight import Straight
 from .worth import worth_of_runs
 
 AHEAD = 200
@@ -61,7 +62,7 @@ class Belief:
         Raises:
             FitError: the covariance of the runs is not positive.
         """
-        codes, at_rung = self.codes[places], self.pool.modelled(rung).of(places)
+        codes, at_rung = self._asked(rung, places)
         return replace(self, process=self.process.supposing(codes, at_rung, self.kinds.index(rung)))
 
     def worth(self, rung: Rung, places: Places | None = None) -> Vector:
@@ -73,17 +74,22 @@ class Belief:
         Returns:
             Shape (places,).
         """
-        codes, at_rung, alike = self.codes, self.pool.modelled(rung), self.alike
-        if places is not None:
-            codes, at_rung, alike = codes[places], at_rung.of(places), alike[:, places]
+        codes, at_rung = self._asked(rung, places)
+        alike = self.alike if places is None else self.alike[:, places]
         full = self.pool.modelled(FULL).of(self.ahead)
         kind = self.kinds.index(rung)
         swayed = self.process.swayed(self.ahead_codes, full, codes, at_rung, kind, alike)
         return worth_of_runs(self.mean[self.ahead], swayed)
 
-    def time_s(self, places: Places, rung: Rung) -> Vector:
-        """Seconds HPL is expected to take for a run of each, shape (places,)."""
-        codes, at_rung = self.codes[places], self.pool.modelled(rung).of(places)
+    def time_s(self, rung: Rung, places: Places | None = None) -> Vector:
+        """Seconds HPL is expected to take for a run of each, by default of all, shape (places,)."""
+        codes, at_rung = self._asked(rung, places)
         logs = self.process.expected(codes, at_rung, self.kinds.index(rung))
-        flops = np.array([flop_count(int(N * rung.size)) for N in self.pool.sizes[places]])
+        sizes = self.pool.sizes if places is None else self.pool.sizes[places]
+        flops = np.array([flop_count(int(N * rung.size)) for N in sizes])
         return np.asarray(flops / np.exp(np.clip(logs, -LARGEST_LOG, LARGEST_LOG)) / 1e9)
+
+    def _asked(self, rung: Rung, places: Places | None) -> tuple[Codes, Straight]:
+        """The configurations and HPL's model of them; those of the whole pool are the same arrays each time."""
+        at_rung = self.pool.modelled(rung)
+        return (self.codes, at_rung) if places is None else (self.codes[places], at_rung.of(places))

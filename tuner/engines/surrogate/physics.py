@@ -54,23 +54,21 @@ STEPS = 8
 """Steps that are looked at, where Gauss and Legendre say, in place of all N / NB."""
 _LEGENDRE, _GAUSS = np.polynomial.legendre.leggauss(STEPS)
 PLACES, WEIGHTS = (1 + _LEGENDRE) / 2, _GAUSS / 2
-RINGS = tuple(Bcast)[:4]
 USUAL_MTU = 1500
 
 
 class Shapes:
-    """What the model needs to know of configurations."""
+    """What the model needs to know of configurations.
+
+    Args:
+        table: their rows, one below the other.
+    """
 
     def __init__(self, table: NDArray[np.float64]) -> None:
         self._table = table
         (self.N, self.NB, self.P, self.Q, self.rate, self.ring, self.depth, self.swap, self.threshold, self.held,
          self.mtu, self.row_far, self.row_share, self.column_far, self.column_share
-        ) = np.moveaxis(table, 1, 0)  # fmt: skip
-
-    @classmethod
-    def of_points(cls, fulls: Sequence[Mapping[str, Scalar]], probes: Probes) -> "Shapes":
-        """Those of complete points, at least one."""
-        return cls(np.array([_row(full, probes) for full in fulls], dtype=float)[:, :, None])
+        ) = np.moveaxis(table[:, :, None], 1, 0)  # fmt: skip
 
     def of(self, places: NDArray[np.intp] | Sequence[int]) -> "Shapes":
         """Those of some of the configurations."""
@@ -80,7 +78,8 @@ class Shapes:
         return len(self._table)
 
 
-def _row(full: Mapping[str, Scalar], probes: Probes) -> tuple[float, ...]:
+def shape_row(full: Mapping[str, Scalar], probes: Probes) -> tuple[float, ...]:
+    """What the model needs to know of a complete point."""
     P, Q = parse_grid(str(full["grid"]))
     ranks, threads = ranks_and_threads(full["layout"])
     together = max(1.0, ranks / probes.nodes)
@@ -110,7 +109,7 @@ def log_rate(shapes: Shapes, unknown: Vector, part: float = 1.0, columns: float 
     k = n / shapes.Q + shapes.NB * (shapes.Q - 1) / shapes.Q / 2
     update = _update_s(shapes, of, m, k)
     ahead = _panel_s(shapes, of, m) + _broadcast_s(shapes, of, m)
-    hidden = np.where(shapes.ring < len(RINGS), of["hidden_ahead"], of["hidden_long"])
+    hidden = np.where(shapes.ring < Bcast.LONG, of["hidden_ahead"], of["hidden_long"])
     hidden = np.where(shapes.depth > 0, hidden, np.where(shapes.Q > 1, of["hidden"], 0.0))
     step = update * (1 + of["ahead"] * (shapes.depth > 0)) + ahead + _swap_s(shapes, of, k)
     step -= np.minimum(hidden, 1.0) * update * ahead / (update + ahead)
@@ -138,7 +137,7 @@ def _broadcast_s(shapes: Shapes, of: Mapping[str, float], m: Column) -> Column:
     weight = np.array([of[ring.word] for ring in Bcast])[which]
     in_ring = np.where(Q == 2, of["pair"], weight + of["lag"] * (Q - 2)) * (start_s + bytes_ * byte_s)
     in_parts = weight * ((np.ceil(np.log2(Q)) + Q - 1) * start_s + 2 * bytes_ * byte_s * (Q - 1) / Q)
-    return np.where(Q > 1, np.where(shapes.ring < len(RINGS), in_ring, in_parts), 0.0)
+    return np.where(Q > 1, np.where(shapes.ring < Bcast.LONG, in_ring, in_parts), 0.0)
 
 
 def _swap_s(shapes: Shapes, of: Mapping[str, float], k: Column) -> Column:

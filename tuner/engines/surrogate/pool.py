@@ -1,7 +1,7 @@
 """The configurations among which the model chooses."""
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from search_spaces.space import SearchSpace
 
 from ..fidelity import Fidelity, Rung
 from .axes import INERT, Axes, Codes, Matrix
-from .physics import UNKNOWN, Shapes
+from .physics import UNKNOWN, Shapes, shape_row
 from .probes import Probes
 from .scales import Vector
 from .straight import Straight, straightened
@@ -35,8 +35,8 @@ class Pool:
         self.points: list[dict[str, Scalar]] = []
         self.places: dict[str, int] = {}
         self._rows: list[list[int]] = []
-        self._sizes: list[int] = []
-        self._shapes: Shapes | None = None
+        self._shape_rows: list[tuple[float, ...]] = []
+        self._tables: tuple[Codes, Shapes] | None = None
         self._modelled: dict[Rung, Straight] = {}
         self._moved = np.zeros(len(UNKNOWN))
         self.whole = len(space) <= WHOLE
@@ -53,12 +53,12 @@ class Pool:
     @property
     def codes(self) -> Codes:
         """Value numbers, shape (points, parameters)."""
-        return np.array(self._rows, dtype=np.intp).reshape(len(self), -1)
+        return self._known()[0]
 
     @property
     def sizes(self) -> Vector:
         """N of each point."""
-        return np.array(self._sizes, dtype=float)
+        return np.asarray(self._known()[1].N[:, 0])
 
     def correlations(self) -> list[Matrix]:
         """Of each parameter between its values."""
@@ -81,7 +81,8 @@ class Pool:
                 self.places[key] = len(self.points)
                 self.points.append(dict(point))
                 self._rows.append(self._axes.row(point))
-                self._sizes.append(int(self._space.complete(point)["N"]))
+                self._shape_rows.append(shape_row(self._space.complete(point), self._probes))
+                self._tables = None
 
     def place(self, key: str, point: Point) -> int:
         """The number of a point, which is added where it is new."""
@@ -101,20 +102,21 @@ class Pool:
 
     def modelled(self, rung: Rung) -> Straight:
         """What HPL's model says of each point on a rung."""
-        shapes = self._known_shapes()
+        _, shapes = self._known()
         if rung not in self._modelled:
             self._modelled[rung] = self._straightened(shapes, rung)
         return self._modelled[rung]
 
-    def modelled_at(self, places: NDArray[np.intp], rung: Rung) -> Straight:
+    def modelled_at(self, places: NDArray[np.intp] | Sequence[int], rung: Rung) -> Straight:
         """What it says of some points, where the others are not asked for."""
-        return self._straightened(self._known_shapes().of(places), rung)
+        return self._straightened(self._known()[1].of(places), rung)
 
-    def _known_shapes(self) -> Shapes:
-        if self._shapes is None or len(self._shapes) < len(self):
-            self._shapes = Shapes.of_points([self._space.complete(point) for point in self.points], self._probes)
+    def _known(self) -> tuple[Codes, Shapes]:
+        if self._tables is None:
+            codes = np.array(self._rows, dtype=np.intp).reshape(len(self), -1)
+            self._tables = codes, Shapes(np.array(self._shape_rows))
             self._modelled.clear()
-        return self._shapes
+        return self._tables
 
     def _straightened(self, shapes: Shapes, rung: Rung) -> Straight:
         columns = rung.part if rung.fidelity is Fidelity.PREFIX else 1.0
