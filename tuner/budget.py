@@ -23,6 +23,11 @@ class Budget:
     wall_s: float | None = None
     run_s: float | None = None
 
+    @property
+    def timed(self) -> bool:
+        """Whether time is limited in some way."""
+        return self.wall_s is not None or self.run_s is not None
+
     def __str__(self) -> str:
         parts = []
         if self.trials is not None:

@@ -253,6 +253,16 @@ def test_a_simulated_study_goes_on_after_it_was_stopped(hpltune: Run) -> None:
     assert len(json.loads(hpltune("show", "on", "--json").stdout)) == 8
 
 
+def test_small_runs_are_simulated_only_where_machine_time_is_short(hpltune: Run) -> None:
+    free = ("--cluster", "kronos", "--space", "kronos", "--confirm", "0", "--jobs", "1")
+    for name, limit in (("counted", ("--trials", "4")), ("timed", ("--trials", "4", "--run-time", "1h"))):
+        done = hpltune("tune", *free, *limit, "--study", name)
+        assert done.returncode == 0, done.stderr
+    counted, timed = (json.loads(hpltune("show", name, "--json").stdout) for name in ("counted", "timed"))
+    assert {trial["kind"] for trial in counted} == {"search"}
+    assert "small" in {trial["kind"] for trial in timed}
+
+
 def test_ctrl_c_leaves_no_simulation_behind(home: Path) -> None:
     slow = ("--cluster", "ethernet16", "--space", "quick", "--set", "N=60000", "--trials", "40", "--study", "stop")
     pipe = subprocess.PIPE

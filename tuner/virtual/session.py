@@ -11,6 +11,7 @@ from search_spaces.load import load
 
 from ..budget import Meter
 from ..clock import ToldClock
+from ..engines.fidelity import FULL, Ladder
 from ..events import Listener
 from ..ladder import ladder
 from ..loop import SEARCHED
@@ -79,12 +80,17 @@ def _opened(begun: Begun, options: TuneOptions, site: VirtualSite, bench: Bench)
         stop=bench.stop,
         runs=bench.runs,
         objective=Objective.of(options.objective, bench.store.study(name)),
-        ladder=ladder(N, 1.0, 0.0, prefixes=False),
+        ladder=_ladder(options, N),
     )
     for record in earlier:
         if record.kind in SEARCHED:
             study.learn(record)
     return study
+
+
+def _ladder(options: TuneOptions, N: int) -> Ladder:
+    """Small runs where machine time is short; where only trials are counted a full one tells more and costs no more."""
+    return ladder(N, 1.0, 0.0, prefixes=False) if options.budget.timed else (FULL,)
 
 
 def study_n(site: VirtualSite, options: TuneOptions) -> int:
