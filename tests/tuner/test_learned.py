@@ -23,6 +23,20 @@ from tuner.engines.surrogate.probes import Probes
 SMALL = Rung(Fidelity.SMALL, 0.35)
 PREFIX = Rung(Fidelity.PREFIX, 0.1)
 LADDER = (SMALL, PREFIX, FULL)
+LARGE = """
+[parameters]
+layout = "4x1"
+blas = "auto"
+kernel = "auto"
+NB = [64, 80, 96, 112, 128, 144, 160, 180, 192, 208, 224, 240]
+grid = ["1x4", "2x2", "4x1"]
+BCAST = ["1rg", "1rM", "2rg", "2rM", "Lng", "LnM"]
+DEPTH = [0, 1]
+SWAP = ["bin", "long", "mix"]
+PFACT = ["left", "crout", "right"]
+RFACT = ["left", "crout", "right"]
+NBMIN = [2, 4, 8, 16]
+"""
 
 
 def climb(engine: Engine, landscape: Landscape, steps: int, *, noise: bool = False) -> list[tuple[Point, Rung]]:
@@ -218,6 +232,30 @@ class TestSharingALaunch:
     @pytest.mark.parametrize("most", [0, 1, 2])
     def test_no_more_than_there_is_room_for(self, space: SearchSpace, most: int) -> None:
         assert max(size for _, size in self.launches(space, start_s=1.0, most=most)) == 1 + most
+
+
+def test_a_space_too_large_to_hold_is_climbed_from_what_looks_best() -> None:
+    space = space_of(LARGE)
+    landscape = Landscape(space, 3)
+    engine = Learned(space, 3, {})
+    rates = []
+    for _ in range(40):
+        question = engine.choose((FULL,))
+        assert question is not None
+        rates.append(landscape.rate(question.params))
+        engine.tell(question.params, Outcome(rates[-1]))
+    assert max(rates) > 0.95 * summit(engine, landscape)
+
+
+def summit(engine: Engine, landscape: Landscape) -> float:
+    """The highest rate that steps of one parameter lead to, from some points of the space."""
+    found = []
+    for start in range(0, len(engine.space), len(engine.space) // 10):
+        path = [engine.space.point(start)]
+        while len(path) == len({engine.space.key(point) for point in path}):
+            path.append(max([path[-1], *engine.neighbours(path[-1])], key=landscape.rate))
+        found.append(landscape.rate(path[-1]))
+    return max(found)
 
 
 def test_what_is_under_way_is_not_asked_for_again_in_another_form() -> None:

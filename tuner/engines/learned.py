@@ -31,10 +31,14 @@ WORTHLESS = 1e-4
 """Gain in the logarithm of the rate that any further run is expected to bring, below which the search ends."""
 DOUBT = 4.0
 """How many times as unsure as it says the model is taken to be before it ends the search; it was seen four sd off."""
+UNSURE = 2.0
+"""The same while it searches with full runs only, where no cheap ones explore."""
 MOST_REPEATS = 5
 """Full runs of one configuration during a search, where repeating it tells more than trying another."""
 AROUND = 6
-"""Best configurations whose neighbours join the pool of a space too large to hold."""
+"""Best configurations whose neighbours join the pool of a space too large to hold, and then those of the best again."""
+ROUNDS = 5
+"""Times at most that this is done before a choice."""
 LARGEST_BATCH = 8
 """Runs in one launch: what is in it was decided before the first of them was known."""
 ENOUGH = 1.5
@@ -208,6 +212,7 @@ class Learned(Engine):
             runs_at_all: chance of each configuration, `full_s` the seconds that HPL is expected to take for it.
         """
         full_left, found = self._left(FULL), list[tuple[float, int, Rung]]()
+        doubt = 1.0 if len(rungs) > 1 else UNSURE
         for rung in rungs:
             left = self._left(rung) & full_left
             if rung == FULL and len(rungs) > 1:
@@ -216,13 +221,20 @@ class Learned(Engine):
             if not len(places):
                 continue
             seconds = self._rest_s(rung) + rung.operations * full_s[places]
-            worth = belief.worth(rung)[places] * runs_at_all[places] / seconds
+            worth = self._gain(belief, rung, doubt)[places] * runs_at_all[places] / seconds
             best = int(np.argmax(worth))
             found.append((float(worth[best]), int(places[best]), rung))
         if not found:
             return None
         _, place, rung = max(found, key=lambda entry: entry[0])
         return Question(dict(self._pool.points[place]), rung)
+
+    def _gain(self, belief: Belief, rung: Rung, doubt: float) -> Vector:
+        """What a run of each configuration is expected to gain by what it tells; a full one may also win by itself."""
+        told = belief.worth(rung)
+        if rung != FULL or not any(run.rung == FULL for run in self._runs):
+            return told
+        return np.where(self._left(FULL), np.maximum(told, self._hoped(belief, doubt)), told)
 
     def _start(self, rung: Rung) -> Question | None:
         """One of the points that experience suggests, on the cheapest rung, while next to nothing is known."""
@@ -332,10 +344,13 @@ class Learned(Engine):
         """Where the pool is a sample, take in the neighbours of what looks best; whether there were new ones."""
         if self._pool.whole:
             return False
-        before = len(self._pool)
-        mean, _ = process.believed(self._pool.codes, self._pool.modelled(FULL))
-        for place in np.argsort(-mean)[:AROUND]:
-            self._pool.add(self.neighbours(self._pool.points[int(place)]))
+        before, around = len(self._pool), set[int]()
+        for _ in range(ROUNDS):
+            mean = process.expected(self._pool.codes, self._pool.modelled(FULL), 0)
+            best = set(np.argsort(-mean)[:AROUND].tolist()) - around
+            for place in sorted(best):
+                self._pool.add(self.neighbours(self._pool.points[place]))
+            around |= best
         return len(self._pool) > before
 
     def _any(self, rung: Rung) -> Question | None:

@@ -103,9 +103,13 @@ class Pool:
     def modelled(self, rung: Rung) -> Straight:
         """What HPL's model says of each point on a rung."""
         _, shapes = self._known()
-        if rung not in self._modelled:
-            self._modelled[rung] = self._straightened(shapes, rung)
-        return self._modelled[rung]
+        known = self._modelled.get(rung)
+        if known is None:
+            known = self._straightened(shapes, rung)
+        elif len(known) < len(shapes):
+            known = known.and_then(self._straightened(shapes.of(range(len(known), len(shapes))), rung))
+        self._modelled[rung] = known
+        return known
 
     def modelled_at(self, places: NDArray[np.intp] | Sequence[int], rung: Rung) -> Straight:
         """What it says of some points, where the others are not asked for."""
@@ -115,7 +119,6 @@ class Pool:
         if self._tables is None:
             codes = np.array(self._rows, dtype=np.intp).reshape(len(self), -1)
             self._tables = codes, Shapes(np.array(self._shape_rows))
-            self._modelled.clear()
         return self._tables
 
     def _straightened(self, shapes: Shapes, rung: Rung) -> Straight:

@@ -26,6 +26,13 @@ class Straight:
     mean: Vector
     slopes: Matrix
 
+    def __len__(self) -> int:
+        return len(self.mean)
+
+    def and_then(self, more: "Straight") -> "Straight":
+        """These configurations, then others."""
+        return Straight(np.append(self.mean, more.mean), np.concatenate([self.slopes, more.slopes]))
+
     def of(self, places: NDArray[np.intp] | Sequence[int]) -> "Straight":
         """The same of some of the configurations."""
         rows = np.asarray(places, dtype=np.intp)
