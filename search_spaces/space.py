@@ -5,7 +5,7 @@ their product, so millions of points cost no more than the largest block, and an
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from math import prod
 
 from hpl.canonical import canonical
@@ -13,6 +13,7 @@ from hpl.params import HplParams
 from hpl.sizing import Node as MemoryNode
 from hpl.sizing import SizingError, n_for_memory
 
+from .alike import Parts
 from .blocks import components, legal_parts
 from .dimension import DIMENSIONS, Point, Scalar, ranks_and_threads
 from .errors import SpaceError
@@ -96,6 +97,11 @@ class SearchSpace:
             full["N"] = self._n(full)
         return full
 
+    def representative(self, params: Point) -> dict[str, Scalar]:
+        """A complete point that HPL cannot tell from this one: the same for all of these."""
+        full = self.complete(params)
+        return {**full, **_told_apart(full)}
+
     def why_not(self, params: Point) -> str | None:
         """The sentence why a point is illegal in this space, or None."""
         for name in params:
@@ -111,9 +117,8 @@ class SearchSpace:
     def key(self, params: Point) -> str:
         """The identity of a configuration: points that HPL cannot tell apart have the same."""
         full = self.complete(params)
-        words: dict[str, Scalar] = canonical(HplParams.from_words(full)).words()
         others = {name: value for name, value in full.items() if name in NOT_HPL or name[:4] in {"mpi.", "net."}}
-        return " ".join(f"{name}={value}" for name, value in sorted({**words, **others}.items()))
+        return " ".join(f"{name}={value}" for name, value in sorted({**_told_apart(full), **others}.items()))
 
     @property
     def varying(self) -> Mapping[str, Parameter]:
@@ -153,10 +158,13 @@ class SearchSpace:
             keep: the parameter whose value must stay as wished, if any legal point has it.
         """
         found: dict[str, Scalar] = {}
-        for block in self._blocks:
-            kept = [part for part in block if keep in part and part[keep] == wish.get(keep)] if keep else []
-            found.update(max(kept or block, key=partial(_agreement, wish)))
+        for parts in self._parts:
+            found.update(parts.nearest(wish, keep))
         return {name: found[name] for name in self.parameters if name in found}
+
+    @cached_property
+    def _parts(self) -> list[Parts]:
+        return [Parts(block) for block in self._blocks]
 
     def distinct(self, limit: int) -> int | None:
         """Points that HPL can tell apart; None where the space has more than `limit` points to look through."""
@@ -226,6 +234,6 @@ class SearchSpace:
             raise SpaceError(str(error)) from error
 
 
-def _agreement(wish: Point, part: Point) -> int:
-    """How many values of a partial point are as wished."""
-    return sum(wish.get(name) == value for name, value in part.items())
+def _told_apart(full: Point) -> dict[str, Scalar]:
+    """HPL's own parameters of a complete point, as those of all points that run the same instructions."""
+    return canonical(HplParams.from_words(full)).words()

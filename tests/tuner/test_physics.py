@@ -4,11 +4,14 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from engine_contract import space_of
 from hypothesis import given
 from hypothesis import strategies as st
 
 from search_spaces.dimension import Scalar
+from tuner.engines.fidelity import FULL
 from tuner.engines.surrogate.physics import SPREAD, UNKNOWN, USUAL, Shapes, log_rate, shape_row
+from tuner.engines.surrogate.pool import Pool
 from tuner.engines.surrogate.probes import Probes
 from tuner.engines.surrogate.straight import straightened
 
@@ -92,3 +95,9 @@ def test_the_straight_line_touches_the_model_where_it_was_drawn(moved: list[floa
     assert line.mean + line.slopes @ here == pytest.approx(log_rate(shapes, USUAL + here * SPREAD))
     near = here + 0.01
     assert line.mean + line.slopes @ near == pytest.approx(log_rate(shapes, USUAL + near * SPREAD), abs=2e-3)
+
+
+def test_what_hpl_cannot_tell_apart_the_model_does_not_either() -> None:
+    text = '[parameters]\nlayout = "4x1"\nblas = "openblas"\nNB = 128\ngrid = "4x1"\nDEPTH = '
+    rates = [Pool(space_of(f"{text}{DEPTH}"), 0, Probes(DGEMM, 4)).modelled(FULL).mean for DEPTH in (0, 1)]
+    assert rates[0] == pytest.approx(rates[1])

@@ -81,7 +81,7 @@ class Pool:
                 self.places[key] = len(self.points)
                 self.points.append(dict(point))
                 self._rows.append(self._axes.row(point))
-                self._shape_rows.append(shape_row(self._space.complete(point), self._probes))
+                self._shape_rows.append(shape_row(self._space.representative(point), self._probes))
                 self._tables = None
 
     def place(self, key: str, point: Point) -> int:
