@@ -39,6 +39,13 @@ def test_a_library_that_crashes_is_given_up_and_the_block_sizes_it_had_are_not()
     assert chance[:5] == pytest.approx(1.0)
 
 
+def test_a_value_that_failed_only_beside_another_that_may_be_to_blame_is_not_given_up() -> None:
+    everything = np.array([[library, size] for library in (0, 1) for size in (0, 1)])
+    chance = chance_to_run(everything, np.array([[1, 1], [1, 1]]), np.array([[0, 0]] * 4))
+    assert 0 < chance[2] < 0.1
+    assert chance[3] == pytest.approx(1.0)
+
+
 def test_one_failure_of_many_hardly_counts() -> None:
     chance = chance_to_run(np.array([[0], [1]]), np.zeros((9, 1), dtype=int), np.array([[0]]))
     assert chance == pytest.approx([10 / 11, 1.0])

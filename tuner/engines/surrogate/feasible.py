@@ -14,13 +14,14 @@ ENOUGH = 4
 def chance_to_run(codes: Codes, ran: Codes, failed: Codes) -> Vector:
     """Of each configuration the chance of its worst value.
 
-    A failure is held against those of its values that fared worst so far, so that a library that crashes is given up
-    after a few runs, and the block sizes it was tried with are not.
+    A failure is held against those of its values that fared worst so far; a value is given up only for failures that
+    no other value can be blamed for. So a library that crashes is given up after a few runs, and the block sizes that
+    it was tried with are not.
 
     Args:
         codes: value numbers of the configurations, shape (points, axes); `ran` and `failed` those of past runs.
     """
-    if not len(failed):
+    if not failed.size:
         return np.ones(len(codes))
     size = 1 + max(int(table.max(initial=0)) for table in (codes, ran, failed))
     good, bad = _counts(ran, np.ones(ran.shape), size), _counts(failed, np.ones(failed.shape), size)
@@ -28,7 +29,9 @@ def chance_to_run(codes: Codes, ran: Codes, failed: Codes) -> Vector:
     fared = ((good + 1) / (good + bad + 1))[axes, failed]
     blamed = fared <= fared.min(axis=1, keepdims=True)
     bad = _counts(failed, blamed.astype(float), size)
-    chance = np.where(good > 0, (good + 1) / (good + bad + 1), np.where(bad < ENOUGH, AGAIN**bad, 0.0))
+    alone = _counts(failed, (blamed & (blamed.sum(axis=1, keepdims=True) == 1)).astype(float), size)
+    never = np.where(alone < ENOUGH, AGAIN**bad, 0.0)
+    chance = np.where(good > 0, (good + 1) / (good + bad + 1), never)
     return np.asarray(chance[axes, codes].min(axis=1))
 
 
