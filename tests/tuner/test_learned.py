@@ -37,6 +37,17 @@ PFACT = ["left", "crout", "right"]
 RFACT = ["left", "crout", "right"]
 NBMIN = [2, 4, 8, 16]
 """
+MANY_VALUES = """
+[parameters]
+layout = "4x1"
+blas = "openblas"
+kernel = "Haswell"
+NB = { low = 32, high = 1024, step = 2 }
+grid = ["1x4", "2x2", "4x1"]
+BCAST = ["1rg", "1rM", "2rg"]
+DEPTH = [0, 1]
+SWAP = ["bin", "long"]
+"""
 
 
 def climb(engine: Engine, landscape: Landscape, steps: int, *, noise: bool = False) -> list[tuple[Point, Rung]]:
@@ -89,7 +100,7 @@ class TestOnTheLadder:
 
     def test_spends_less_on_cheap_rungs_than_random_search_on_full_runs(self, space: SearchSpace) -> None:
         gained = []
-        for seed in range(5):
+        for seed in range(3):
             landscape = Landscape(space, seed)
             best = max(landscape.rate(point) for point in space)
             asked = climb(Learned(space, seed, {}), landscape, 60, noise=True)
@@ -156,6 +167,20 @@ class TestOnTheLadder:
             engine.tell(point, FAILED if broken else Outcome(landscape.rate(point)))
         assert crashed < 8
 
+    def test_a_library_that_ran_elsewhere_is_given_up_where_it_crashes_here(self, space: SearchSpace) -> None:
+        engine = Learned(space, 1, {})
+        for number in range(0, len(space), 5):
+            known = space.point(number)
+            rate = 200.0 if known["blas"] == "blis" else 50.0
+            engine.tell(known, Outcome(rate, rung=Rung(Fidelity.EARLIER, 1.0)))
+        crashed = 0
+        for _ in range(20):
+            point = engine.ask()
+            assert point is not None
+            crashed += point["blas"] == "blis"
+            engine.tell(point, FAILED if point["blas"] == "blis" else Outcome(100.0))
+        assert crashed < 8
+
     def test_probes_of_dgemm_decide_what_is_tried_before_anything_is_known(self, space: SearchSpace) -> None:
         probes = Probes(
             {"openblas": {"Haswell": 20.0, "Zen": 20.0}, "blis": {"zen2": 100.0, "zen": 50.0, "haswell": 50.0}}
@@ -165,7 +190,9 @@ class TestOnTheLadder:
             point = engine.ask()
             assert point is not None
             engine.tell(point, Outcome(20.0 if point["blas"] == "openblas" else 90.0))
-        kernels = {str(point["kernel"]): engine.expected_gflops(point) for point in space}
+        kernels = {
+            kernel: engine.expected_gflops(point) for kernel, point in {str(p["kernel"]): p for p in space}.items()
+        }
         assert kernels["zen2"] > kernels["zen"] > kernels["Haswell"]
         following = [engine.ask() for _ in range(4)]
         assert [point["kernel"] for point in following if point].count("zen2") >= 3
@@ -192,7 +219,7 @@ class TestOnTheLadder:
             misled.tell(point, Outcome(elsewhere.rate(point), rung=Rung(Fidelity.EARLIER, 1.0)))
         reached = []
         for engine in (misled, untold):
-            climb(engine, landscape, 60, noise=True)
+            climb(engine, landscape, 40, noise=True)
             choice = engine.choice()
             assert choice is not None
             reached.append(landscape.rate(choice))
@@ -245,6 +272,27 @@ def test_a_space_too_large_to_hold_is_climbed_from_what_looks_best() -> None:
         rates.append(landscape.rate(question.params))
         engine.tell(question.params, Outcome(rates[-1]))
     assert max(rates) > 0.95 * summit(engine, landscape)
+
+
+def test_a_parameter_may_have_values_that_the_sample_of_a_large_space_has_not() -> None:
+    space = space_of(MANY_VALUES)
+    engine, landscape = Learned(space, 0, {}), Landscape(space, 0)
+    for _ in range(8):
+        question = engine.choose((FULL,))
+        assert question is not None
+        engine.tell(question.params, Outcome(landscape.rate(question.params)))
+    unknown = next(point for point in space if space.key(point) not in engine.model()[1].places)
+    assert engine.expected_gflops(unknown) > 0
+
+
+def test_one_configuration_may_fail_on_one_rung_and_run_on_another() -> None:
+    space = space_of('[parameters]\nlayout = "4x1"\nblas = "openblas"\nNB = 128\ngrid = "2x2"\nDEPTH = 0\n')
+    engine = Learned(space, 0, {})
+    engine.tell(space.point(0), Outcome(10.0, rung=SMALL))
+    engine.tell(space.point(0), Outcome(None, rung=PREFIX))
+    question = engine.choose((SMALL, PREFIX, FULL))
+    assert question is not None
+    assert question.rung == FULL
 
 
 def summit(engine: Engine, landscape: Landscape) -> float:

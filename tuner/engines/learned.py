@@ -67,6 +67,7 @@ class Learned(Engine):
         self._since_full: list[Outcome] = []
         self._instead: Engine | None = None
         self._weighed: Belief | None = None
+        self._around: set[int] = set()
 
     def choose(self, ladder: Ladder) -> Question | None:
         """The run that is worth most by the second, on any rung; a full run may come again where runs differ."""
@@ -123,8 +124,8 @@ class Learned(Engine):
 
     def expected_gflops(self, point: Point) -> float:
         """The rate of a full run of a legal point without noise, as the model has it now."""
-        process, _ = self._fitting.process((FULL,))
         place = self._pool.place(self.key(point), point)
+        process, _ = self._fitting.process((FULL,))
         mean, _ = process.believed(self._pool.codes[[place]], self._pool.modelled_at([place], FULL))
         return float(np.exp(mean[0]))
 
@@ -260,9 +261,7 @@ class Learned(Engine):
 
     def _belief(self, rungs: Sequence[Rung]) -> Belief:
         """What is believed, with the runs that were asked and not told yet, as if each came out as expected."""
-        process, kinds = self._fitting.process(rungs)
-        if self._widened(process):
-            process, kinds = self._fitting.process(rungs)
+        process, kinds = self._widened(rungs)
         for kind, rung in enumerate(kinds):
             waiting = [place for place, one in self._waiting if one == rung]
             if waiting:
@@ -333,25 +332,27 @@ class Learned(Engine):
 
     def _chance_to_run(self) -> Vector:
         codes = self._pool.codes
-        ran = codes[[run.place for run in self._runs]]
+        ran = codes[[run.place for run in self._runs if run.rung.fidelity is not Fidelity.EARLIER]]
         return chance_to_run(codes, ran, codes[self._failed] if self._failed else codes[:0])
 
     def _rest_s(self, rung: Rung) -> float:
         """Seconds of a launch beside HPL's own time."""
         return alone_seconds([(run.rung, run.rest_s) for run in self._runs if run.sharing == 1], rung)
 
-    def _widened(self, process: Process) -> bool:
-        """Where the pool is a sample, take in the neighbours of what looks best; whether there were new ones."""
-        if self._pool.whole:
-            return False
-        before, around = len(self._pool), set[int]()
-        for _ in range(ROUNDS):
-            mean = process.expected(self._pool.codes, self._pool.modelled(FULL), 0)
-            best = set(np.argsort(-mean)[:AROUND].tolist()) - around
+    def _widened(self, rungs: Sequence[Rung]) -> tuple[Process, list[Rung]]:
+        """The process, over a pool that has taken in the neighbours of what looks best where it is a sample."""
+        pool = self._pool
+        process, kinds = self._fitting.process(rungs)
+        for _ in range(0 if pool.whole else ROUNDS):
+            mean = process.expected(pool.codes, pool.modelled(FULL), 0)
+            best = set(np.argsort(-mean)[:AROUND].tolist()) - self._around
+            if not best:
+                break
             for place in sorted(best):
-                self._pool.add(self.neighbours(self._pool.points[place]))
-            around |= best
-        return len(self._pool) > before
+                pool.add(self.neighbours(pool.points[place]))
+            self._around |= best
+            process, kinds = self._fitting.process(rungs)
+        return process, kinds
 
     def _any(self, rung: Rung) -> Question | None:
         """Some point that was not taken; one drawn by chance where the pool is used up but the space is not."""

@@ -120,7 +120,7 @@ def _tuned(request: PredictRequest, design: Design, site: VirtualSite, bench: Be
         if bench.stop.requested:
             return None
         reasons = [record.reason for record in bench.store.records(study.name) if record.reason]
-        why = f"the last one: {reasons[-1]}" if reasons else "none was a full run; give more --trials"
+        why = f"the last one: {reasons[-1]}" if reasons else "none was legal"
         raise TunerError(f"design {design.name}: no simulation gave a result; {why}")
     network = network_of(design)
     cluster = design.cluster

@@ -43,8 +43,8 @@ class Measured:
 class Fitting:
     """Describes runs over a pool of configurations.
 
-    What is fitted depends on the runs and their order alone, so that a search that is taken up again goes on as it
-    would have.
+    What is fitted depends on the runs, their order and the rungs that were asked for alone, so that a search that is
+    taken up again goes on as it would have.
     """
 
     def __init__(self, pool: Pool) -> None:

@@ -19,7 +19,8 @@ class Straight:
     """What the model says of configurations on a rung.
 
     Attributes:
-        mean: logarithm of the rate in GFLOPS where each quantity is what it usually is, shape (configurations,).
+        mean: logarithm of the rate in GFLOPS that the line has where each quantity is what it usually is, shape
+            (configurations,).
         slopes: its change with each quantity, by standard deviation, shape (configurations, quantities).
     """
 
