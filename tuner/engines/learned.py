@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -275,15 +276,19 @@ class Learned(Engine):
         runs_at_all = self._chance_to_run()
         launch_s, own_s = self._launch(rung)
 
-        def worth_and_s(after: Belief, group: Sequence[Point]) -> tuple[float, float]:
+        @cache
+        def after(places: tuple[int, ...]) -> Belief:
+            return belief.supposing(list(places), rung)
+
+        def worth_and_s(believed: Belief, group: Sequence[Point]) -> tuple[float, float]:
             places = self._places(group)
-            worth = after.worth(rung, places) * runs_at_all[places]
-            return float(worth.sum()), float(after.time_s(rung, places).sum()) + own_s * len(group)
+            worth = believed.worth(rung, places) * runs_at_all[places]
+            return float(worth.sum()), float(believed.time_s(rung, places).sum()) + own_s * len(group)
 
         def by_the_second(before: Sequence[Point], group: Sequence[Point]) -> float:
             if not self._all_left(group, rung):
                 return 0.0
-            worth, seconds = worth_and_s(belief.supposing(self._places(before), rung), group)
+            worth, seconds = worth_and_s(after(tuple(self._places(before))), group)
             return worth / seconds
 
         worth, seconds = worth_and_s(belief, [question.params])
