@@ -20,7 +20,7 @@ SHORTER = {
 }
 """Added so that the checks end soon; a later option overrules an earlier one."""
 EXPLAINED = ["--budget", "30s", "--set", "N=2000"]
-"""The first study has to have enough runs to explain, on a busy machine, too: left to itself, N grows with the budget."""
+"""The first study has to have enough runs to explain on a busy machine; left to itself, N grows with the budget."""
 
 
 @pytest.mark.real
