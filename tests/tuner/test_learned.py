@@ -100,7 +100,7 @@ class TestOnTheLadder:
 
     def test_spends_less_on_cheap_rungs_than_random_search_on_full_runs(self, space: SearchSpace) -> None:
         gained = []
-        for seed in range(3):
+        for seed in range(5):
             landscape = Landscape(space, seed)
             best = max(landscape.rate(point) for point in space)
             asked = climb(Learned(space, seed, {}), landscape, 60, noise=True)
@@ -219,7 +219,7 @@ class TestOnTheLadder:
             misled.tell(point, Outcome(elsewhere.rate(point), rung=Rung(Fidelity.EARLIER, 1.0)))
         reached = []
         for engine in (misled, untold):
-            climb(engine, landscape, 40, noise=True)
+            climb(engine, landscape, 60, noise=True)
             choice = engine.choice()
             assert choice is not None
             reached.append(landscape.rate(choice))
