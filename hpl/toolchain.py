@@ -133,36 +133,25 @@ def _check_headers(mpi: Mpi) -> None:
     Raises:
         ToolchainError: the compiler says so; where it does not work at all, that is said when it builds.
     """
-    argv = [str(mpi.mpicc), "-E", "-x", "c", "-"]
     try:
-        done = subprocess.run(
-            argv,
-            env=mpi.variables(),
-            input="#include <mpi.h>\n",
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        done = _ran([str(mpi.mpicc), "-E", "-x", "c", "-"], mpi.variables(), "#include <mpi.h>\n")
+    except ToolchainError:
         return
     if done.returncode != 0 and "mpi.h" in done.stderr:
         raise ToolchainError(f"{mpi.mpicc} finds no mpi.h: {ADVICE}")
 
 
-def _say(argv: list[str], environment: Mapping[str, str]) -> str:
+def _ran(argv: list[str], environment: Mapping[str, str], given: str = "") -> subprocess.CompletedProcess[str]:
     try:
-        done = subprocess.run(
-            argv,
-            env=dict(environment),
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-            stdin=subprocess.DEVNULL,
+        return subprocess.run(
+            argv, env=dict(environment), input=given, capture_output=True, text=True, timeout=30, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolchainError(f"{argv[0]} does not run: {error}") from error
+
+
+def _say(argv: list[str], environment: Mapping[str, str]) -> str:
+    done = _ran(argv, environment)
     if done.returncode != 0:
         said = (done.stderr.strip() or done.stdout.strip() or f"code {done.returncode}").splitlines()[0]
         raise ToolchainError(f"{' '.join(argv)} failed: {said}")
