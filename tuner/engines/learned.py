@@ -102,7 +102,7 @@ class Learned(Engine):
 
     def choice(self) -> dict[str, Scalar] | None:
         """The best mean of the model among what was run in full."""
-        known = sorted({run.place for run in self._runs if run.rung == FULL})
+        known = sorted(set(self._run_in_full))
         if self._instead is not None or not known:
             return super().choice()
         try:
@@ -234,7 +234,7 @@ class Learned(Engine):
     def _gain(self, belief: Belief, rung: Rung, doubt: float) -> Vector:
         """What a run of each configuration is expected to gain by what it tells; a full one may also win by itself."""
         told = belief.worth(rung)
-        if rung != FULL or not any(run.rung == FULL for run in self._runs):
+        if rung != FULL or not self._run_in_full:
             return told
         return np.where(self._left(FULL), np.maximum(told, self._hoped(belief, doubt)), told)
 
@@ -312,7 +312,7 @@ class Learned(Engine):
     def _hoped(self, belief: Belief, doubt: float = 1.0) -> Vector:
         """Expected gain of each configuration over the best that was measured in full."""
         mean = belief.mean
-        known = [run.place for run in self._runs if run.rung == FULL]
+        known = self._run_in_full
         if not known:
             return np.asarray(np.maximum(mean - mean.min(), WORTHLESS))
         return expected_excess(mean - max(mean[known]), doubt * belief.sd)
@@ -321,6 +321,11 @@ class Learned(Engine):
     def _runs(self) -> Sequence[Measured]:
         return self._fitting.runs
 
+    @property
+    def _run_in_full(self) -> list[int]:
+        """Places of the full runs that gave a rate, a place as often as it was run."""
+        return [run.place for run in self._runs if run.rung == FULL]
+
     def _left(self, rung: Rung) -> np.typing.NDArray[np.bool_]:
         left = np.ones(len(self._pool), dtype=bool)
         left[[place for place, taken in self._taken if taken == rung]] = False
@@ -328,9 +333,7 @@ class Learned(Engine):
 
     def _repeatable(self) -> np.typing.NDArray[np.bool_]:
         """Configurations that may be run in full once more."""
-        counts = np.zeros(len(self._pool), dtype=int)
-        for run in self._runs:
-            counts[run.place] += run.rung == FULL
+        counts = np.bincount(np.array(self._run_in_full, dtype=np.intp), minlength=len(self._pool))
         waiting = [place for place, rung in self._waiting if rung == FULL]
         counts[waiting] = MOST_REPEATS
         return (counts > 0) & (counts < MOST_REPEATS)

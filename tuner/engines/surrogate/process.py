@@ -196,14 +196,14 @@ class Process:
         offset = OFFSET_SD**2 if rung else 0.0
         towards = LEVEL_SD**2 + self._among_runs(codes) * np.where(here, apart, 1.0) + np.where(here, offset, 0.0)
         towards += runs.slopes @ at_rung.slopes.T * np.where(here, elsewhere, 1.0)
-        own = self._own_variance(len(codes)) * apart + (at_rung.slopes**2).sum(axis=1) * elsewhere
+        own = self._own_variance() * apart + (at_rung.slopes**2).sum(axis=1) * elsewhere
         return towards, LEVEL_SD**2 + own + offset
 
-    def _own_variance(self, count: int) -> Vector:
+    def _own_variance(self) -> float:
         """Prior variance of the effects at one configuration: all correlations are 1 there."""
         amplitude = self.scales.amplitude
         pairs = 0.5 * (amplitude.sum() ** 2 - (amplitude**2).sum())
-        return np.full(count, (amplitude**2).sum() + self.scales.pair * pairs + self.scales.rest**2)
+        return float((amplitude**2).sum() + self.scales.pair * pairs + self.scales.rest**2)
 
     def alike(self, ones: Codes, others: Codes) -> Matrix:
         """Prior covariance of the effects between configurations, shape (ones, others)."""
