@@ -83,10 +83,16 @@ def m003_networks(connection: Connection) -> None:
     )
 
 
+def m004_owners_of_trials(connection: Connection) -> None:
+    """Which of the processes that work on a study runs a trial."""
+    connection.execute(text("ALTER TABLE trials ADD COLUMN owner TEXT"))
+
+
 MIGRATIONS: Sequence[Callable[[Connection], None]] = (
     m001_studies_trials_outputs,
     m002_parts_and_sessions,
     m003_networks,
+    m004_owners_of_trials,
 )
 
 

@@ -90,6 +90,7 @@ TRIALS = Table(
     Column("versions", Text, nullable=False),
     Column("part", Float, nullable=False),
     Column("session", Integer, nullable=False),
+    Column("owner", Text),
     Index("trials_by_key", "study", "key"),
 )
 

@@ -240,7 +240,7 @@ class Store:
         self._take(connection, record.study)
         last = connection.execute(select(func.max(TRIALS.c.number)).where(TRIALS.c.study == record.study)).scalar()
         begun = replace(record, number=(last or 0) + 1, state=TrialState.RUNNING)
-        connection.execute(insert(TRIALS).values(**trial_row(begun)))
+        connection.execute(insert(TRIALS).values(**trial_row(begun), owner=str(Lease.mine())))
         return begun.number
 
     def finish(self, record: TrialRecord) -> None:
@@ -312,26 +312,30 @@ class Store:
             raise ResultsError(f"study {study} has no trial {number}: `hpltune show {study}` lists them")
         return trial_of(row, printed)
 
-    def abandon_running(self, study: str, reason: str) -> int:
-        """Take a study's lease and turn the trials that a killed process left RUNNING into failures.
+    def abandon_running(self, study: str, reason: str, known: AbstractSet[int] = frozenset()) -> int:
+        """Take a study's lease and turn the trials that killed processes left RUNNING into failures.
 
         Args:
             study: its name.
             reason: the sentence for those trials.
+            known: numbers of the trials that this process runs itself.
 
         Returns:
-            How many there were.
+            How many there were; those of other living processes that work on the study are not among them.
 
         Raises:
-            StudyBusyError: they are not left behind: another living process works on the study.
+            StudyBusyError: another living process works on the study, and this one has not joined it.
             ResultsError: there is no such study.
         """
-        left = (TRIALS.c.study == study) & (TRIALS.c.state == TrialState.RUNNING.value)
+        running = (TRIALS.c.study == study) & (TRIALS.c.state == TrialState.RUNNING.value)
         values = {"state": TrialState.FAILED.value, "invalidity": Invalidity.RUNTIME.value, "reason": reason}
         with self._database.writing() as connection:
             self._take(connection, study)
             connection.execute(update(STUDIES).where(STUDIES.c.name == study).values(state="running"))
-            return connection.execute(update(TRIALS).where(left).values(**values)).rowcount
+            found = connection.execute(select(TRIALS.c.number, TRIALS.c.owner).where(running)).all()
+            left = [number for number, owner in found if number not in known and not self._living(connection, owner)]
+            connection.execute(update(TRIALS).where(running & TRIALS.c.number.in_(left)).values(**values))
+            return len(left)
 
     def _study_row(self, connection: Connection, name: str, *, lock: bool = False) -> RowMapping:
         query = select(STUDIES).where(STUDIES.c.name == name)
@@ -342,7 +346,11 @@ class Store:
         return row
 
     def _others(self, connection: Connection, study: RowMapping) -> list[Lease]:
-        held = [lease for text in (study["owner"] or "").splitlines() if (lease := Lease.parse(text)) is not None]
+        return self._living(connection, study["owner"])
+
+    def _living(self, connection: Connection, owners: str | None) -> list[Lease]:
+        """The leases of other processes that still run, of texts as `_owners` makes them."""
+        held = [lease for text in (owners or "").splitlines() if (lease := Lease.parse(text)) is not None]
         return [lease for lease in held if lease != Lease.mine() and self._database.alive(connection, lease)]
 
     def _take(self, connection: Connection, name: str, *, join: bool = False) -> None:

@@ -126,14 +126,15 @@ class Loop:
         """Tell the engine what other processes that work, or have worked, on this study have begun and found since.
 
         Returns:
-            Trials that they are running, or were when they died.
+            Trials that they are running.
         """
         self._shared = self._shared or bool(self.store.others(self.study))
         if not self._shared:
             return 0
         with self._writing:
-            stored = self.store.records(self.study, kinds=SEARCHED)
-            records = [record for record in stored if record.number not in self.known]
+            records = self._of_others()
+            if any(record.state is TrialState.RUNNING for record in records) and self._bury():
+                records = self._of_others()
         for record, outcome in zip(records, outcomes_of(records), strict=True):
             question = Question(dict(record.params), rung_of(record))
             if record.state is TrialState.RUNNING:
@@ -142,11 +143,25 @@ class Loop:
                     self._expected.add(record.number)
                 continue
             self.count([record])
-            if record.state is not TrialState.CANCELLED:
+            if seen_to_end(record):
                 engine.tell(question.params, self.objective.outcome(record.params, outcome))
+            else:
+                engine.release(question)
             if record.ranked and record.kind is Kind.SEARCH:
                 self.best_gflops = max(self.best_gflops or 0.0, record.gflops or 0.0)
         return sum(record.state is TrialState.RUNNING for record in records)
+
+    def _of_others(self) -> list[TrialRecord]:
+        stored = self.store.records(self.study, kinds=SEARCHED)
+        return [record for record in stored if record.number not in self.known]
+
+    def _bury(self) -> bool:
+        """End the trials of processes that were killed; whether there were any."""
+        left = self.store.abandon_running(self.study, "the hpltune that ran this trial was killed", self.known)
+        if left:
+            trials = "A trial was" if left == 1 else f"{left} trials were"
+            self.listener(Notice(f"{trials} left behind by a hpltune that was killed; what it ran may be run again."))
+        return left > 0
 
     def _refusal(self, runs_to_follow: float, running: int) -> str | None:
         """Why nothing more may be started, or None; time is no reason before the first full run, which has to be.
@@ -284,11 +299,16 @@ def counts(record: TrialRecord) -> bool:
     return record.kind in SEARCHED and record.state is not TrialState.CANCELLED
 
 
+def seen_to_end(record: TrialRecord) -> bool:
+    """Whether a trial that does not run says something of its configuration."""
+    return record.state is not TrialState.CANCELLED and record.ended_at is not None
+
+
 def retell(engine: Engine, records: Sequence[TrialRecord], objective: Objective) -> None:
     """Rebuild an engine from the store: the records are the only state a study has.
 
     Nothing is known of a trial that the user ended, or whose end was not seen because hpltune was killed.
     """
     for record, outcome in zip(records, outcomes_of(records), strict=True):
-        if record.state is not TrialState.CANCELLED and record.ended_at is not None:
+        if seen_to_end(record):
             engine.tell(record.params, objective.outcome(record.params, outcome))

@@ -11,7 +11,7 @@ from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
 from tuner.engines.base import Engine, Outcome
 from tuner.engines.companions import one_launch
-from tuner.engines.fidelity import FULL, Fidelity, Rung
+from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
 
 MakeEngine = Callable[[SearchSpace, int], Engine]
 FAILED = Outcome(gflops=None, state="failed")
@@ -110,6 +110,19 @@ class EngineContract:
         machine = Machine(cores=1, memory_bytes=2**34, blas={"openblas": BlasFacts()}, N=4000)
         space = load(space_name, machine)
         assert_new_and_legal(space, drive(make_engine(space, 0), Landscape(space, 0), 15))
+
+    def test_leaves_out_what_somebody_else_runs_until_that_was_left_unfinished(
+        self, make_engine: MakeEngine, small: SearchSpace
+    ) -> None:
+        engine = make_engine(small, 0)
+        theirs = Question(small.point(len(small) // 2))
+        engine.expect(theirs)
+        asked = drive(engine, Landscape(small, 0), len(small) + 1)
+        assert small.key(theirs.params) not in {small.key(point) for point in asked}
+        engine.release(theirs)
+        left = engine.ask()
+        assert left is not None
+        assert small.key(left) == small.key(theirs.params)
 
     # repeatable
 

@@ -214,3 +214,8 @@ class StoreContract:
         assert read.reason == "hpltune was killed while it ran"
         assert ready.get("study", record.number) == record
         assert ready.abandon_running("study", "again") == 0
+
+    def test_what_a_process_runs_itself_was_not_left_behind(self, ready: Store) -> None:
+        mine = ready.begin(begun())
+        assert ready.abandon_running("study", "hpltune was killed while it ran", {mine}) == 0
+        assert ready.get("study", mine).state is TrialState.RUNNING

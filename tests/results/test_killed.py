@@ -114,3 +114,39 @@ def test_several_processes_may_work_on_one_study_and_the_last_ends_it(place: str
         numbers = [record.number for record in store.records("study")]
         assert len(set(numbers)) == len(numbers)
         assert mine in numbers
+
+
+BEGINS = """
+import sys
+from record_builders import begun
+from results.store import Store
+
+with Store.open(sys.argv[1]) as store:
+    store.join("study")
+    print(store.begin(begun()), flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_those_who_go_on_end_what_a_killed_one_ran_and_leave_the_living_theirs(place: str) -> None:
+    environment = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'contracts'}"}
+
+    def helper() -> "subprocess.Popen[str]":
+        line = [sys.executable, "-c", BEGINS, place]
+        return subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+
+    with Store.open(place) as store:
+        store.create_study(a_study())
+        mine = store.begin(begun())
+        children = [helper(), helper()]
+        killed, living = (int((child.stdout or sys.stdin).readline()) for child in children)
+        assert store.abandon_running("study", "killed", {mine}) == 0
+        children[0].kill()
+        children[0].communicate()
+        give_up_at = time.monotonic() + 10
+        while not store.abandon_running("study", "killed", {mine}):  # a server has to notice
+            assert time.monotonic() < give_up_at
+            time.sleep(0.01)
+        assert store.get("study", killed).reason == "killed"
+        assert {record.number for record in store.records("study", states=[TrialState.RUNNING])} == {mine, living}
+        children[1].communicate()

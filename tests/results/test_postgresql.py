@@ -116,6 +116,20 @@ def test_a_study_of_a_dead_process_of_another_host_is_taken_up(url: str) -> None
         assert store.begin(begun()) == 2
 
 
+def test_those_who_go_on_end_what_a_killed_process_of_another_host_ran(url: str) -> None:
+    with other(url) as first, Store.open(url) as store:
+        assert first.ask(TAKE).startswith("Study(")
+        assert first.ask(BEGIN) == "1"
+        store.join("study")
+        assert store.abandon_running("study", "killed") == 0
+        first.process.kill()
+        give_up_at = time.monotonic() + 10
+        while not store.abandon_running("study", "killed"):
+            assert time.monotonic() < give_up_at
+            time.sleep(0.01)
+        assert store.get("study", 1).reason == "killed"
+
+
 def test_of_many_hosts_one_gets_a_study(url: str) -> None:
     with other(url, "a") as a, other(url, "b") as b, other(url, "c") as c, ThreadPoolExecutor(3) as pool:
         answers = list(pool.map(lambda one: one.ask(TAKE), (a, b, c)))

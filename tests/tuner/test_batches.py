@@ -1,6 +1,7 @@
 """Several runs in one launch, with real HPL; a program of ours stands in where one of them must fail."""
 
 import shlex
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,7 +21,7 @@ from tuner.budget import Budget, Meter
 from tuner.clock import RealClock
 from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
 from tuner.engines.registry import make_engine
-from tuner.events import Event, TrialEnded, TrialProgress, TrialStarted
+from tuner.events import Event, Notice, TrialEnded, TrialProgress, TrialStarted
 from tuner.ladder import outcomes_of
 from tuner.loop import Loop, retell
 from tuner.objective import Objective
@@ -35,6 +36,7 @@ from tuner.textbook import textbook
 from tuner.trials import started
 from tuner.workshop import Workshop
 
+ROOT = Path(__file__).parents[2]
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 SMALL = Rung(Fidelity.SMALL, 0.35)
 SPACE = 'parameters = { NB = [32, 64], grid = ["1x2", "2x1"], layout = "2x1" }'
@@ -135,6 +137,50 @@ def test_what_a_helper_began_before_it_left_is_one_of_the_budgets_trials(make_lo
     ended = loop.search(engine, repeats=1, reserved_runs=0, first=[loop.space.point(0)])
     assert ended == "all 2 trials are done"
     assert len(loop.store.records("study", kinds=(Kind.SEARCH,))) == 2
+
+
+HELPER = """
+import sys
+from dataclasses import replace
+from pathlib import Path
+from results.record import Kind, TrialState
+from results.store import Store
+from tuner.trials import started
+
+with Store.open(Path(sys.argv[1])) as store:
+    store.join("study")
+    begun = started("study", eval(sys.argv[3]), Kind.SEARCH, sys.argv[2])
+    number = store.begin(begun)
+    print(number, flush=True)
+    sys.stdin.readline()
+    store.finish(replace(begun, number=number, state=TrialState.CANCELLED))
+"""
+
+
+@pytest.mark.parametrize("killed", [True, False])
+def test_what_a_helper_began_and_did_not_end_is_run_by_those_who_go_on(make_loop: MakeLoop, *, killed: bool) -> None:
+    loop, said = make_loop(), list[str]()
+    theirs = loop.space.complete(loop.space.point(0))
+    line = [sys.executable, "-c", HELPER, loop.store.place, loop.space.key(theirs), repr(theirs)]
+    helper = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    assert helper.stdout is not None
+    number = int(helper.stdout.readline())
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Notice):
+            said.append(event.text)
+        if isinstance(event, TrialEnded) and helper.poll() is None:
+            if killed:
+                helper.kill()
+            helper.communicate("\n")
+
+    loop.listener = hear
+    loop.search(make_engine("grid", loop.space, 0, {}), repeats=1, reserved_runs=0)
+    assert loop.store.get("study", number).state is (TrialState.FAILED if killed else TrialState.CANCELLED)
+    complete = [record.key for record in loop.store.records("study", states=[TrialState.COMPLETE])]
+    assert sorted(complete) == sorted({loop.space.key(point) for point in loop.space})
+    left = "A trial was left behind by a hpltune that was killed; what it ran may be run again."
+    assert said == ([left] if killed else [])
 
 
 def test_a_launch_is_paid_once(make_loop: MakeLoop) -> None:

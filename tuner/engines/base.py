@@ -63,13 +63,14 @@ class Engine(ABC):
         self.told: dict[str, list[Outcome]] = {}
         self.remarks: list[str] = []
         self._pending: set[str] = set()
+        self._released: list[dict[str, Scalar]] = []
         self._medians: dict[str, float] = {}
         self._complete: dict[str, dict[str, Scalar]] = {}
         self._keys: dict[tuple[tuple[str, Scalar], ...], str] = {}
 
     def ask(self) -> dict[str, Scalar] | None:
         """The next point to try; None when there is nothing left that this engine would try."""
-        point = self._propose()
+        point = self.first_unseen(self._released) or self._propose()
         if point is None:
             return None
         self._pending.add(self.key(point))
@@ -101,6 +102,13 @@ class Engine(ABC):
         point = self._own(question.params)
         if self.space.why_not(point) is None and question.rung == FULL:
             self._pending.add(self.key(point))
+
+    def release(self, question: Question) -> None:
+        """Hear that what somebody else ran was left unfinished, so that it may be asked again."""
+        point = self._own(question.params)
+        if self.space.why_not(point) is None and question.rung == FULL:
+            self._pending.discard(self.key(point))
+            self._released.append(point)
 
     def tell(self, params: Point, outcome: Outcome) -> bool:
         """Learn what came of a point, asked or not; it may be complete.

@@ -142,6 +142,17 @@ class Learned(Engine):
         if (self._pool.places.get(self.key(point)), question.rung) not in self._waiting:
             self._take(Question(point, question.rung))
 
+    def release(self, question: Question) -> None:
+        """As the contract; it is weighed anew, and not asked before others."""
+        key = self.key(self._own(question.params))
+        place, rung = self._pool.places.get(key), question.rung
+        if place is None or (place, rung) not in self._waiting:
+            return
+        self._waiting.remove((place, rung))
+        self._pending.discard(key)
+        if not any((run.place, run.rung) == (place, rung) for run in self._runs):
+            self._taken.discard((place, rung))
+
     def _take(self, question: Question) -> None:
         key = self.key(question.params)
         place = self._pool.place(key, question.params)
