@@ -44,10 +44,15 @@ def recipe(built: SearchPaths, mpi: Mpi, libraries: list[BlasLibrary]) -> Recipe
 
 def run(xhpl: Path, mpi: Mpi, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     (folder / "HPL.dat").write_text(render(HplDat.of(HplParams(300, 32, 1, 1))))
-    root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-    argv = [str(mpi.mpirun), *root, "-np", "1", "-wdir", str(folder), str(xhpl)]
+    root = ["--allow-run-as-root"] if mpi.name == "openmpi" and os.geteuid() == 0 else []
     return subprocess.run(
-        argv, env={**mpi.variables(), **environment}, capture_output=True, text=True, timeout=60, check=False
+        [str(mpi.mpirun), *root, "-np", "1", str(xhpl)],
+        cwd=folder,
+        env={**mpi.variables(), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 
