@@ -91,6 +91,12 @@ class TestOnTheLadder:
             full = Counter(space.key(point) for point, rung in asked if rung == FULL)
             assert max(full.values()) <= 5
 
+    def test_repeats_nothing_where_a_run_comes_out_the_same_each_time(self, space: SearchSpace) -> None:
+        for seed in range(3):
+            engine = Learned(space, seed, {"probes": Probes(exact=True)})
+            full = [space.key(point) for point, rung in climb(engine, Landscape(space, seed), 60) if rung == FULL]
+            assert len(full) == len(set(full))
+
     def test_ends_when_nothing_more_is_to_be_gained(self, space: SearchSpace) -> None:
         landscape = Landscape(space, 0)
         asked = climb(Learned(space, 0, {}), landscape, 250)

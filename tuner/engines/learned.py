@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from search_spaces.dimension import Point, Scalar
 from search_spaces.space import SearchSpace
 
+from .asked import Asked
 from .base import GIVEN_UP, Engine, Outcome
 from .companions import Group, alone_seconds, gathered, shared_seconds
 from .fidelity import FULL, Fidelity, Ladder, Question, Rung
@@ -58,13 +59,14 @@ class Learned(Engine):
     def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
         super().__init__(space, seed, options)
         probes = options.get("probes")
-        self._pool = Pool(space, seed, probes if isinstance(probes, Probes) else Probes())
+        known = probes if isinstance(probes, Probes) else Probes()
+        self._pool = Pool(space, seed, known)
+        self._most_repeats = 1 if known.exact else MOST_REPEATS
         self._starts: Iterator[Point] = starts(space)
         self._started = 0
         self._fitting = Fitting(self._pool)
         self._failed: list[int] = []
-        self._taken: set[tuple[int, Rung]] = set()
-        self._waiting: list[tuple[int, Rung]] = []
+        self._asked = Asked()
         self._since_full: list[Outcome] = []
         self._instead: Engine | None = None
         self._weighed: Belief | None = None
@@ -139,25 +141,25 @@ class Learned(Engine):
         point = self._own(question.params)
         if self.space.why_not(point) is not None:
             return
-        if (self._pool.places.get(self.key(point)), question.rung) not in self._waiting:
+        place = self._pool.places.get(self.key(point))
+        if place is None or not self._asked.waits(place, question.rung):
             self._take(Question(point, question.rung))
 
     def release(self, question: Question) -> None:
         """As the contract; it is weighed anew, and not asked before others."""
         key = self.key(self._own(question.params))
         place, rung = self._pool.places.get(key), question.rung
-        if place is None or (place, rung) not in self._waiting:
+        if place is None or not self._asked.waits(place, rung):
             return
-        self._waiting.remove((place, rung))
         self._pending.discard(key)
-        if not any((run.place, run.rung) == (place, rung) for run in self._runs):
-            self._taken.discard((place, rung))
+        self._asked.free(place, rung)
+        if any((run.place, run.rung) == (place, rung) for run in self._runs):
+            self._asked.settle(place, rung)
 
     def _take(self, question: Question) -> None:
         key = self.key(question.params)
         place = self._pool.place(key, question.params)
-        self._taken.add((place, question.rung))
-        self._waiting.append((place, question.rung))
+        self._asked.take(place, question.rung)
         if question.rung == FULL:
             self._pending.add(key)
 
@@ -177,11 +179,11 @@ class Learned(Engine):
         if given_up:
             key = self.key(point)
             self._pending.discard(key)
-            self._settle(self._pool.place(key, point), FULL)
+            self._asked.settle(self._pool.place(key, point), FULL)
 
     def _note(self, point: Point, outcome: Outcome) -> None:
         place = self._pool.place(self.key(point), point)
-        self._settle(place, outcome.rung)
+        self._asked.settle(place, outcome.rung)
         if outcome.gflops is None or not np.isfinite(outcome.gflops) or outcome.gflops <= 0:
             self._failed.append(place)
             return
@@ -189,11 +191,6 @@ class Learned(Engine):
         self._fitting.learn(
             Measured(place, outcome.rung, float(np.log(outcome.gflops)), outcome.session, rest_s, outcome.sharing)
         )
-
-    def _settle(self, place: int, rung: Rung) -> None:
-        self._taken.add((place, rung))
-        if (place, rung) in self._waiting:
-            self._waiting.remove((place, rung))
 
     def _decide(self, ladder: Ladder) -> Question | None:
         pool = self._pool
@@ -254,7 +251,7 @@ class Learned(Engine):
         while self._started < FIRST and len(self._runs) < FIRST:
             start = self.first_unseen(self._starts)
             self._started += 1
-            if start is not None and (self._pool.place(self.key(start), start), rung) not in self._taken:
+            if start is not None and not self._asked.took(self._pool.place(self.key(start), start), rung):
                 return Question(start, rung)
         return None
 
@@ -264,7 +261,7 @@ class Learned(Engine):
         Args:
             full_s: seconds that HPL is expected to take for it.
         """
-        waiting = [rung for _, rung in self._waiting]
+        waiting = self._asked.under_way
         if FULL in waiting:
             return False
         expected_s = [self._rest_s(rung) + rung.operations * full_s for rung in waiting]
@@ -275,7 +272,7 @@ class Learned(Engine):
         """What is believed, with the runs that were asked and not told yet, as if each came out as expected."""
         process, kinds = self._widened(rungs)
         for kind, rung in enumerate(kinds):
-            waiting = [place for place, one in self._waiting if one == rung]
+            waiting = self._asked.waiting(rung)
             if waiting:
                 at_rung = self._pool.modelled_at(waiting, rung)
                 process = process.supposing(self._pool.codes[waiting], at_rung, kind)
@@ -313,7 +310,8 @@ class Learned(Engine):
         keys = {self.key(point) for point in points}
         if len(keys) < len(points) or not keys <= self._pool.places.keys():
             return False
-        return not any({(place, rung), (place, FULL)} & self._taken for place in self._places(points))
+        places = self._places(points)
+        return not any(self._asked.took(place, one) for place in places for one in (rung, FULL))
 
     def _launch(self, rung: Rung) -> tuple[float, float]:
         """Seconds of starting, which the runs of a launch share, and those that each run adds beside HPL's own time."""
@@ -338,16 +336,13 @@ class Learned(Engine):
         return [run.place for run in self._runs if run.rung == FULL]
 
     def _left(self, rung: Rung) -> np.typing.NDArray[np.bool_]:
-        left = np.ones(len(self._pool), dtype=bool)
-        left[[place for place, taken in self._taken if taken == rung]] = False
-        return left
+        return self._asked.left(rung, len(self._pool))
 
     def _repeatable(self) -> np.typing.NDArray[np.bool_]:
         """Configurations that may be run in full once more."""
         counts = np.bincount(np.array(self._run_in_full, dtype=np.intp), minlength=len(self._pool))
-        waiting = [place for place, rung in self._waiting if rung == FULL]
-        counts[waiting] = MOST_REPEATS
-        return (counts > 0) & (counts < MOST_REPEATS)
+        counts[self._asked.waiting(FULL)] = self._most_repeats
+        return (counts > 0) & (counts < self._most_repeats)
 
     def _chance_to_run(self) -> Vector:
         codes = self._pool.codes
@@ -376,7 +371,7 @@ class Learned(Engine):
     def _any(self, rung: Rung) -> Question | None:
         """Some point that was not taken; one drawn by chance where the pool is used up but the space is not."""
         left = np.flatnonzero(self._left(rung))
-        chance = random.Random(f"{self.seed} {len(self._taken)}")  # noqa: S311 - not for secrets
+        chance = random.Random(f"{self.seed} {len(self._asked)}")  # noqa: S311 - not for secrets
         if len(left):
             return Question(dict(self._pool.points[int(chance.choice(list(left)))]), rung)
         if not self._pool.whole:

@@ -60,7 +60,8 @@ class VirtualSite:
         largest = {
             name: max(map(max, rate.gflops)) if isinstance(rate, RateTable) else rate for name, rate in rates.items()
         }
-        return Probes({name: {"auto": gflops} for name, gflops in largest.items()}, len(self.cluster.node_list))
+        kernels = {name: {"auto": gflops} for name, gflops in largest.items()}
+        return Probes(kernels, len(self.cluster.node_list), exact=True)
 
     def machine(self, N: int) -> Machine:
         """The facts a search space needs."""

@@ -16,10 +16,12 @@ class Probes:
     Attributes:
         dgemm_gflops: rate of one core by BLAS and kernel.
         nodes: that ranks fill one after the other, evenly.
+        exact: a run comes out the same each time, as a simulated one does.
     """
 
     dgemm_gflops: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     nodes: int = 1
+    exact: bool = False
 
     def rate_gflops(self, full: Mapping[str, Scalar]) -> float:
         """Dgemm of one core for a point's BLAS and kernel; that of the best kernel, or a usual one, if not timed."""

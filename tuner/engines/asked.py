@@ -1,0 +1,56 @@
+"""Which configurations an engine asked for, or was told of, on which rung, and which of them are under way."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .fidelity import Rung
+
+
+class Asked:
+    """Places of a pool by rung: those taken are not asked again, those waiting were not told yet."""
+
+    def __init__(self) -> None:
+        self._taken: set[tuple[int, Rung]] = set()
+        self._waiting: list[tuple[int, Rung]] = []
+
+    def __len__(self) -> int:
+        return len(self._taken)
+
+    def took(self, place: int, rung: Rung) -> bool:
+        """Whether it was asked or told."""
+        return (place, rung) in self._taken
+
+    def waits(self, place: int, rung: Rung) -> bool:
+        """Whether it was asked, and its outcome is still to come."""
+        return (place, rung) in self._waiting
+
+    @property
+    def under_way(self) -> list[Rung]:
+        """The rung of each run that was not told yet."""
+        return [rung for _, rung in self._waiting]
+
+    def waiting(self, rung: Rung) -> list[int]:
+        """Places of the runs on a rung that were not told yet."""
+        return [place for place, one in self._waiting if one == rung]
+
+    def left(self, rung: Rung, size: int) -> NDArray[np.bool_]:
+        """Of so many places, those not taken on a rung."""
+        left = np.ones(size, dtype=bool)
+        left[[place for place, taken in self._taken if taken == rung]] = False
+        return left
+
+    def take(self, place: int, rung: Rung) -> None:
+        """Note that it is under way."""
+        self._taken.add((place, rung))
+        self._waiting.append((place, rung))
+
+    def settle(self, place: int, rung: Rung) -> None:
+        """Note that it was told, asked or not."""
+        self._taken.add((place, rung))
+        if (place, rung) in self._waiting:
+            self._waiting.remove((place, rung))
+
+    def free(self, place: int, rung: Rung) -> None:
+        """Note that what is under way will not be told, and may be asked again."""
+        self._waiting.remove((place, rung))
+        self._taken.discard((place, rung))
