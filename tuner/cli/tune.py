@@ -46,7 +46,9 @@ def tune(
             help="Wall time for all of it: 90s, 5m, 1h30m; node-hours: 2nh. Default 5m. With --cluster also 20usd.",
         ),
     ] = None,
-    trials: Annotated[int | None, typer.Option(min=1, help="At most so many search trials.")] = None,
+    trials: Annotated[
+        int | None, typer.Option(min=1, help="At most so many search trials, cheap small runs included.")
+    ] = None,
     run_time: Annotated[
         str | None, typer.Option(metavar="TIME", help="At most so much time in HPL runs themselves.")
     ] = None,
