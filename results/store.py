@@ -24,6 +24,8 @@ from .sqlite import SqliteDatabase
 
 BUSY_S = 10.0
 """Seconds a write waits for another program to finish its own."""
+_RUNNING = TRIALS.c.state == TrialState.RUNNING.value
+_SEEN_TO_END = TRIALS.c.ended_at.is_not(None) & (TRIALS.c.state != TrialState.CANCELLED.value)
 
 
 class Store:
@@ -216,11 +218,13 @@ class Store:
 
         Returns:
             None, and nothing is stored, where such a trial is there and none of them known, or no room for a new one.
+            Trials that were left unfinished count only among the `most`.
 
         Raises:
             StudyBusyError, ResultsError: as `begin`.
         """
         alike = (TRIALS.c.study == record.study) & (TRIALS.c.key == record.key) & (TRIALS.c.kind == record.kind.value)
+        alike &= (TRIALS.c.state == TrialState.RUNNING.value) | _SEEN_TO_END
         with self._database.writing() as connection:
             self._take(connection, record.study)
             stored = set(connection.execute(select(TRIALS.c.number).where(alike)).scalars())
@@ -246,18 +250,20 @@ class Store:
     def finish(self, record: TrialRecord) -> None:
         """Commit the outcome of a trial that was begun, with what it printed.
 
-        Where it raises for want of space the trial stays RUNNING, so the same record can be finished later.
+        Where it raises for want of space the trial stays RUNNING, so the same record can be finished later. So can a
+        trial of this process that others ended because the database had lost sight of it.
 
         Raises:
-            ResultsError: no such trial is RUNNING.
+            ResultsError: no such trial is RUNNING, or was when its process was lost sight of.
             ValueError: the record itself still says RUNNING.
         """
         if record.state is TrialState.RUNNING:
             raise ValueError(f"trial {record.number} of study {record.study} is finished with state {record.state}")
         here = (TRIALS.c.study == record.study) & (TRIALS.c.number == record.number)
-        running = TRIALS.c.state == TrialState.RUNNING.value
+        mine = (TRIALS.c.owner == str(Lease.mine())) & TRIALS.c.ended_at.is_(None)
         with self._database.writing() as connection:
-            if connection.execute(update(TRIALS).where(here & running).values(**trial_row(record))).rowcount != 1:
+            ended = connection.execute(update(TRIALS).where(here & (_RUNNING | mine)).values(**trial_row(record)))
+            if ended.rowcount != 1:
                 raise ResultsError(
                     f"trial {record.number} of study {record.study} cannot be finished: it was not begun, or has ended"
                 )
@@ -327,15 +333,23 @@ class Store:
             StudyBusyError: another living process works on the study, and this one has not joined it.
             ResultsError: there is no such study.
         """
-        running = (TRIALS.c.study == study) & (TRIALS.c.state == TrialState.RUNNING.value)
         values = {"state": TrialState.FAILED.value, "invalidity": Invalidity.RUNTIME.value, "reason": reason}
         with self._database.writing() as connection:
             self._take(connection, study)
             connection.execute(update(STUDIES).where(STUDIES.c.name == study).values(state="running"))
-            found = connection.execute(select(TRIALS.c.number, TRIALS.c.owner).where(running)).all()
-            left = [number for number, owner in found if number not in known and not self._living(connection, owner)]
-            connection.execute(update(TRIALS).where(running & TRIALS.c.number.in_(left)).values(**values))
-            return len(left)
+            left = (TRIALS.c.study == study) & _RUNNING & TRIALS.c.number.in_(self._left(connection, study, known))
+            return connection.execute(update(TRIALS).where(left).values(**values)).rowcount
+
+    def left_behind(self, study: str, known: AbstractSet[int]) -> Sequence[int]:
+        """Numbers of the trials that `abandon_running` would end."""
+        with self._database.reading() as connection:
+            return self._left(connection, study, known)
+
+    def _left(self, connection: Connection, study: str, known: AbstractSet[int]) -> list[int]:
+        living = {str(lease) for lease in self._others(connection, self._study_row(connection, study))}
+        query = select(TRIALS.c.number, TRIALS.c.owner).where((TRIALS.c.study == study) & _RUNNING)
+        running = [(number, owner) for number, owner in connection.execute(query) if number not in known]
+        return [number for number, owner in running if (owner not in living if owner else not living)]
 
     def _study_row(self, connection: Connection, name: str, *, lock: bool = False) -> RowMapping:
         query = select(STUDIES).where(STUDIES.c.name == name)
@@ -346,11 +360,7 @@ class Store:
         return row
 
     def _others(self, connection: Connection, study: RowMapping) -> list[Lease]:
-        return self._living(connection, study["owner"])
-
-    def _living(self, connection: Connection, owners: str | None) -> list[Lease]:
-        """The leases of other processes that still run, of texts as `_owners` makes them."""
-        held = [lease for text in (owners or "").splitlines() if (lease := Lease.parse(text)) is not None]
+        held = [lease for text in (study["owner"] or "").splitlines() if (lease := Lease.parse(text)) is not None]
         return [lease for lease in held if lease != Lease.mine() and self._database.alive(connection, lease)]
 
     def _take(self, connection: Connection, name: str, *, join: bool = False) -> None:

@@ -115,6 +115,8 @@ class Loop:
         if refused:
             return [], refused
         start = engine.first_unseen(first)
+        if start:
+            engine.expect(Question(start))
         batch = [Question(start)] if start else self._asked(engine, runs_to_follow, under_way)
         self._full_asked |= any(question.rung == FULL for question in batch)
         self._pass_on(engine)
@@ -157,11 +159,12 @@ class Loop:
 
     def _bury(self) -> bool:
         """End the trials of processes that were killed; whether there were any."""
+        if not self.store.left_behind(self.study, self.known):
+            return False
         left = self.store.abandon_running(self.study, "the hpltune that ran this trial was killed", self.known)
-        if left:
-            trials = "A trial was" if left == 1 else f"{left} trials were"
-            self.listener(Notice(f"{trials} left behind by a hpltune that was killed; what it ran may be run again."))
-        return left > 0
+        trials = "A trial was" if left == 1 else f"{left} trials were"
+        self.listener(Notice(f"{trials} left behind by a hpltune that was killed."))
+        return True
 
     def _refusal(self, runs_to_follow: float, running: int) -> str | None:
         """Why nothing more may be started, or None; time is no reason before the first full run, which has to be.
@@ -220,6 +223,12 @@ class Loop:
                 break
             self.trial(params, Kind.CONFIRMATION)
         return self.ranking()
+
+    def go_on_with(self, evaluator: Evaluator, others: tuple[Evaluator, ...]) -> None:
+        """Search on fewer nodes from now on, with an engine that knows nothing of what others run."""
+        self.evaluator, self.others, self.shrunk = evaluator, others, True
+        self.prospects, self.anchors = Prospects(), Anchors()
+        self._expected.clear()
 
     def ranking(self) -> Sequence[Ranked]:
         """The study's configurations that can be run now, best median first; those confirmed before those seen once."""

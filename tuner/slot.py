@@ -108,6 +108,8 @@ class Slot:
         for number in hpl_order(plans):
             params, one = points[number], plans[number]
             begun = started(self.loop.study, params, kind, self.loop.space.key(params), self.loop.session)
+            if isinstance(one, TrialPlan):
+                begun = replace(begun, part=_part(one, params, rung))
             stored = self.loop.begin(begun)
             begun = replace(begun, number=stored or 0)
             if stored is None:
@@ -115,7 +117,7 @@ class Slot:
             elif isinstance(one, Fault):
                 records[number] = self.loop.commit(rejected(begun, one))
             else:
-                planned[number] = Planned(replace(begun, part=_part(one, params, rung)), one)
+                planned[number] = Planned(begun, one)
         if planned:
             expected_s = None if self.loop.expected_s is None else self.loop.expected_s * rung.operations
             records |= zip(planned, self._launched(list(planned.values()), expected_s), strict=True)

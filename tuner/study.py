@@ -9,7 +9,6 @@ from results.store import Store
 from search_spaces.load import load, wants_all_blas
 from search_spaces.space import SearchSpace
 
-from .anchors import Anchors
 from .budget import Meter
 from .clock import RealClock
 from .engines.fidelity import FULL, Ladder
@@ -25,7 +24,6 @@ from .pilot import pilot, run_time, samples_of
 from .ping_pong import tell_messages
 from .plan import parse_layout, require_network
 from .problem_size import SMALLEST_N, STEP, Extrapolation, Sample, affordable_n, extrapolate, launch_s
-from .prospects import Prospects
 from .site import Site
 from .stopping import StopRequest
 from .stored_study import Begun, MachineFacts, begin, elapsed_s, go_on
@@ -160,9 +158,7 @@ def _go_on_without(lost: NodesLostError, loop: Loop, workshop: Workshop) -> Work
     workshop = workshop.without(lost.nodes)
     left = len(workshop.site.node_names)
     loop.listener(Notice(f"Node {', '.join(lost.nodes)} is taken out; the study goes on with the {left} left."))
-    loop.evaluator, loop.others = workshop.evaluator, workshop.others
-    loop.shrunk = True
-    loop.prospects, loop.anchors = Prospects(), Anchors()
+    loop.go_on_with(workshop.evaluator, workshop.others)
     return workshop
 
 

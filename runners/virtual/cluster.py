@@ -180,6 +180,11 @@ class Noise(Part):
     jitter: Annotated[float, Field(ge=0, le=0.5)] = 0.0
     seed: Annotated[int, Field(ge=0, le=2**31)] = 1
 
+    @property
+    def between_runs(self) -> bool:
+        """Whether a run of the same configuration comes out differently the next time."""
+        return self.runs > 0 or self.jitter > 0
+
 
 class VirtualCluster(Part):
     """A cluster that exists in a file.

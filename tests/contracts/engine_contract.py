@@ -123,6 +123,19 @@ class EngineContract:
         left = engine.ask()
         assert left is not None
         assert small.key(left) == small.key(theirs.params)
+        assert engine.ask() is None
+
+    def test_a_small_run_that_somebody_else_left_unfinished_changes_nothing_of_a_full_one_of_its_own(
+        self, make_engine: MakeEngine, small: SearchSpace
+    ) -> None:
+        engine = make_engine(small, 0)
+        mine = engine.ask()
+        assert mine is not None
+        theirs = Question(mine, SMALL_RUN)
+        engine.expect(theirs)
+        engine.release(theirs)
+        assert engine.seen(mine)
+        assert small.key(mine) not in {small.key(point) for point in drive(engine, Landscape(small, 0), len(small))}
 
     # repeatable
 

@@ -127,6 +127,25 @@ class StoreContract:
         ready.finish(finished(2, None, state=TrialState.CANCELLED))
         assert ready.begin_first(replace(begun(), key="c"), {1, 4}, (Kind.SEARCH,), 3) == 5, "a cancelled one is none"
 
+    def test_what_was_left_unfinished_is_begun_again_by_one_process_alone(self, ready: Store) -> None:
+        number = ready.begin(begun())
+        ready.abandon_running("study", "hpltune was killed while it ran")
+        again = ready.begin_first(begun(), {number}, (Kind.SEARCH,), 2)
+        assert again == 2
+        assert ready.begin_first(begun(), {number}, (Kind.SEARCH,), 3) is None, "another was faster"
+        ready.finish(finished(again, None, state=TrialState.CANCELLED))
+        assert ready.begin_first(begun(), {number, again}, (Kind.SEARCH,), 1) is None, "the killed one counts"
+        assert ready.begin_first(begun(), {number, again}, (Kind.SEARCH,), 2) == 3
+
+    def test_a_trial_that_others_gave_up_for_lost_can_still_be_finished_by_its_process(self, ready: Store) -> None:
+        number = ready.begin(begun())
+        assert ready.left_behind("study", set()) == [number]
+        assert ready.left_behind("study", {number}) == []
+        ready.abandon_running("study", "its process was lost sight of")
+        record = finished(number)
+        ready.finish(record)
+        assert ready.get("study", number) == record
+
     def test_a_begun_trial_is_stored_as_running_with_its_params(self, ready: Store) -> None:
         number = ready.begin(begun(kind=Kind.BASELINE))
         assert ready.get("study", number) == begun(kind=Kind.BASELINE, number=number)

@@ -169,7 +169,7 @@ def test_a_database_of_schema_3_knows_how_hosts_were_and_what_was_measured(tmp_p
 
 
 def test_a_database_of_schema_4_knows_whose_a_running_trial_is(tmp_path: Path) -> None:
-    """The asset is what `data/make_schema_4.py` wrote, on a host called head."""
+    """The asset is what `data/make_schema_4.py` wrote, on a host that nobody has."""
     path = Path(shutil.copy(DATA / "schema-4.db", tmp_path / "hpltune.db"))
     with Store.open(path, create=False) as store:
         store.join("shared")

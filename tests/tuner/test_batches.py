@@ -22,7 +22,7 @@ from tuner.clock import RealClock
 from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
 from tuner.engines.registry import make_engine
 from tuner.events import Event, Notice, TrialEnded, TrialProgress, TrialStarted
-from tuner.ladder import outcomes_of
+from tuner.ladder import outcomes_of, rung_of
 from tuner.loop import Loop, retell
 from tuner.objective import Objective
 from tuner.options import TuneOptions
@@ -179,8 +179,32 @@ def test_what_a_helper_began_and_did_not_end_is_run_by_those_who_go_on(make_loop
     assert loop.store.get("study", number).state is (TrialState.FAILED if killed else TrialState.CANCELLED)
     complete = [record.key for record in loop.store.records("study", states=[TrialState.COMPLETE])]
     assert sorted(complete) == sorted({loop.space.key(point) for point in loop.space})
-    left = "A trial was left behind by a hpltune that was killed; what it ran may be run again."
+    left = "A trial was left behind by a hpltune that was killed."
     assert said == ([left] if killed else [])
+
+
+def test_a_run_under_way_is_stored_as_the_part_of_a_full_one_that_it_is(make_loop: MakeLoop) -> None:
+    loop, rungs = make_loop(), list[Rung]()
+
+    def hear(event: Event) -> None:
+        if isinstance(event, TrialStarted):
+            rungs.append(rung_of(loop.store.get("study", event.number)))
+
+    loop.listener = hear
+    prefix = Rung(Fidelity.PREFIX, 0.1)
+    launch(loop, [point()], Kind.PREFIX, prefix)
+    launch(loop, [point()], Kind.SMALL, SMALL)
+    assert rungs == [prefix, SMALL]
+
+
+def test_points_that_are_to_be_tried_first_are_shared_out_where_several_run_at_a_time(make_loop: MakeLoop) -> None:
+    loop = make_loop()
+    loop.others = (loop.evaluator,)
+    first = [loop.space.point(number) for number in range(2)]
+    loop.meter = Meter(Budget(trials=2), RealClock())
+    loop.search(make_engine("random", loop.space, 0, {}), repeats=1, reserved_runs=0, first=first)
+    tried = [record.key for record in loop.store.records("study", kinds=(Kind.SEARCH,))]
+    assert sorted(tried) == sorted(loop.space.key(point) for point in first)
 
 
 def test_a_launch_is_paid_once(make_loop: MakeLoop) -> None:

@@ -15,7 +15,7 @@ from as_user import HPLTUNE, Run
 
 from hpl.simgrid import find_simgrid
 from runners.virtual.cluster import VirtualCluster
-from runners.virtual.load import load_cluster
+from runners.virtual.load import cluster_text, load_cluster
 from search_spaces.dimension import Scalar
 from tuner.places import Places
 from tuner.stopping import StopRequest
@@ -261,6 +261,22 @@ def test_small_runs_are_simulated_only_where_machine_time_is_short(hpltune: Run)
     counted, timed = (json.loads(hpltune("show", name, "--json").stdout) for name in ("counted", "timed"))
     assert {trial["kind"] for trial in counted} == {"search"}
     assert "small" in {trial["kind"] for trial in timed}
+
+
+@pytest.mark.parametrize("noise", ["", "[noise]\nruns = 0.02\n"])
+def test_a_configuration_is_simulated_again_only_where_it_comes_out_differently(
+    hpltune: Run, home: Path, noise: str
+) -> None:
+    (home / "mine.toml").write_text(cluster_text("kronos")[1] + noise)
+    fixed = ("N=2000", "NB=96", "grid=2x4", "BCAST=1rg,1rM", "DEPTH=1", "blas=atlas", "net.mtu=9000", "net.rx_usecs=0")
+    few = ("--cluster", "mine.toml", "--space", "kronos-free", *(word for wish in fixed for word in ("--set", wish)))
+    limits = ("--run-time", "1h", "--trials", "24", "--confirm", "0", "--jobs", "1")
+    done = hpltune("tune", *few, *limits, "--study", "few")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(hpltune("show", "few", "--json").stdout)
+    full = [(trial["key"], trial["gflops"]) for trial in found if trial["kind"] == "search"]
+    assert len(set(full)) == len(full), "no run comes out as another did"
+    assert (len({key for key, _ in full}) < len(full)) is bool(noise)
 
 
 def test_ctrl_c_leaves_no_simulation_behind(home: Path) -> None:

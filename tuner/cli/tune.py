@@ -47,7 +47,7 @@ def tune(
         ),
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(min=1, help="At most so many search trials, cheap small runs included.")
+        int | None, typer.Option(min=1, help="At most so many search trials, cheap runs included.")
     ] = None,
     run_time: Annotated[
         str | None, typer.Option(metavar="TIME", help="At most so much time in HPL runs themselves.")

@@ -10,6 +10,7 @@ class Asked:
     """Places of a pool by rung: those taken are not asked again, those waiting were not told yet."""
 
     def __init__(self) -> None:
+        self._told: set[tuple[int, Rung]] = set()
         self._taken: set[tuple[int, Rung]] = set()
         self._waiting: list[tuple[int, Rung]] = []
 
@@ -46,11 +47,12 @@ class Asked:
 
     def settle(self, place: int, rung: Rung) -> None:
         """Note that it was told, asked or not."""
+        self._told.add((place, rung))
         self._taken.add((place, rung))
         if (place, rung) in self._waiting:
             self._waiting.remove((place, rung))
 
     def free(self, place: int, rung: Rung) -> None:
-        """Note that what is under way will not be told, and may be asked again."""
+        """Note that what is under way will not be told; it may be asked again unless it was told before."""
         self._waiting.remove((place, rung))
-        self._taken.discard((place, rung))
+        self._taken -= {(place, rung)} - self._told

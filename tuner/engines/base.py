@@ -43,9 +43,9 @@ class Outcome:
 class Engine(ABC):
     """Says what to try next, and learns what came of it.
 
-    It never asks an illegal point, nor one whose key (`SearchSpace.key`) it asked before or was told of: repeats are
-    the loop's business. It may be asked several times before it is told. Everything it knows it was told, so an engine
-    that is told the records of a stored study goes on from there.
+    It never asks an illegal point, nor one whose key (`SearchSpace.key`) it asked before or was told of, unless that
+    was released: repeats are the loop's business. It may be asked several times before it is told. Everything it
+    knows it was told, so an engine that is told the records of a stored study goes on from there.
 
     Args:
         space: the legal points.
@@ -63,17 +63,18 @@ class Engine(ABC):
         self.told: dict[str, list[Outcome]] = {}
         self.remarks: list[str] = []
         self._pending: set[str] = set()
-        self._released: list[dict[str, Scalar]] = []
+        self._released: dict[str, dict[str, Scalar]] = {}
         self._medians: dict[str, float] = {}
         self._complete: dict[str, dict[str, Scalar]] = {}
         self._keys: dict[tuple[tuple[str, Scalar], ...], str] = {}
 
     def ask(self) -> dict[str, Scalar] | None:
         """The next point to try; None when there is nothing left that this engine would try."""
-        point = self.first_unseen(self._released) or self._propose()
+        point = self.first_unseen(self._released.values()) or self._propose()
         if point is None:
             return None
         self._pending.add(self.key(point))
+        self._released.pop(self.key(point), None)
         return point
 
     def choose(self, ladder: Ladder) -> Question | None:
@@ -99,16 +100,16 @@ class Engine(ABC):
 
     def expect(self, question: Question) -> None:
         """Hear that somebody else runs this now, so that it need not be asked."""
-        point = self._own(question.params)
-        if self.space.why_not(point) is None and question.rung == FULL:
+        point = self._known_here(question.params)
+        if point is not None and question.rung == FULL:
             self._pending.add(self.key(point))
 
     def release(self, question: Question) -> None:
         """Hear that what somebody else ran was left unfinished, so that it may be asked again."""
-        point = self._own(question.params)
-        if self.space.why_not(point) is None and question.rung == FULL:
+        point = self._known_here(question.params)
+        if point is not None and question.rung == FULL:
             self._pending.discard(self.key(point))
-            self._released.append(point)
+            self._released[self.key(point)] = point
 
     def tell(self, params: Point, outcome: Outcome) -> bool:
         """Learn what came of a point, asked or not; it may be complete.
@@ -116,8 +117,8 @@ class Engine(ABC):
         Returns:
             Whether it is of this space; else it is passed over.
         """
-        point = self._own(params)
-        if self.space.why_not(point) is not None or not self._same_configuration(params, point):
+        point = self._known_here(params)
+        if point is None:
             return False
         if outcome.rung != FULL:
             self._learn_part(point, outcome)
@@ -187,6 +188,12 @@ class Engine(ABC):
     @abstractmethod
     def _propose(self) -> dict[str, Scalar] | None:
         """A legal point that was not seen, or None."""
+
+    def _known_here(self, params: Point) -> dict[str, Scalar] | None:
+        """The space's own point for what may be complete; None where the space has no such configuration."""
+        point = self._own(params)
+        legal = self.space.why_not(point) is None
+        return point if legal and self._same_configuration(params, point) else None
 
     def _own(self, params: Point) -> dict[str, Scalar]:
         """A complete point without what the space leaves to defaults or has no values of in this case."""

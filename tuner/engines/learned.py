@@ -138,23 +138,26 @@ class Learned(Engine):
 
     def expect(self, question: Question) -> None:
         """Hear that somebody else runs this now; it is reckoned with as one's own runs under way are."""
-        point = self._own(question.params)
-        if self.space.why_not(point) is not None:
+        point = self._known_here(question.params)
+        if point is None:
             return
         place = self._pool.places.get(self.key(point))
         if place is None or not self._asked.waits(place, question.rung):
             self._take(Question(point, question.rung))
+        if self._instead is not None:
+            self._instead.expect(question)
 
     def release(self, question: Question) -> None:
         """As the contract; it is weighed anew, and not asked before others."""
         key = self.key(self._own(question.params))
-        place, rung = self._pool.places.get(key), question.rung
-        if place is None or not self._asked.waits(place, rung):
+        place = self._pool.places.get(key)
+        if place is None or not self._asked.waits(place, question.rung):
             return
-        self._pending.discard(key)
-        self._asked.free(place, rung)
-        if any((run.place, run.rung) == (place, rung) for run in self._runs):
-            self._asked.settle(place, rung)
+        self._asked.free(place, question.rung)
+        if question.rung == FULL:
+            self._pending.discard(key)
+        if self._instead is not None:
+            self._instead.release(question)
 
     def _take(self, question: Question) -> None:
         key = self.key(question.params)

@@ -61,7 +61,7 @@ class VirtualSite:
             name: max(map(max, rate.gflops)) if isinstance(rate, RateTable) else rate for name, rate in rates.items()
         }
         kernels = {name: {"auto": gflops} for name, gflops in largest.items()}
-        return Probes(kernels, len(self.cluster.node_list), exact=True)
+        return Probes(kernels, len(self.cluster.node_list), exact=not self.cluster.noise.between_runs)
 
     def machine(self, N: int) -> Machine:
         """The facts a search space needs."""

@@ -93,18 +93,24 @@ class VirtualStudy:
             if question is None:
                 return None if waiting else "nothing is left that could be faster, as far as the engine can tell"
             self._full_asked |= question.rung == FULL
-            for repeat in range(repeats if question.rung == FULL else 1):
-                begun = self._begin(self.space.complete(question.params), repeat=repeat, rung=question.rung)
+            params = self.space.complete(question.params)
+            before = self._times_run(params, KINDS[question.rung.fidelity])
+            for repeat in range(before, before + (repeats if question.rung == FULL else 1)):
+                begun = self._begin(params, repeat=repeat, rung=question.rung)
                 if begun.state is not TrialState.RUNNING:
                     engine.tell(question.params, self.objective.outcome(begun.params, outcome_of(begun)))
                     break
                 waiting.append((begun, question))
         return None
 
+    def _times_run(self, params: Mapping[str, Scalar], kind: Kind) -> int:
+        key = self.space.key(params)
+        return sum(record.key == key for record in self.store.records(self.name, kinds=(kind,)))
+
     def confirm(self, repeats: int) -> Sequence[Ranked]:
         """Simulate the best again where runs differ; without noise every run is the same and none is repeated."""
-        noise = self.site.cluster.noise
-        finalists = self.objective.finalists(self.ranking(), FINALISTS) if noise.runs or noise.jitter else []
+        differ = self.site.cluster.noise.between_runs
+        finalists = self.objective.finalists(self.ranking(), FINALISTS) if differ else []
         if finalists and repeats:
             self.listener(PhaseStarted("confirmation", len(finalists) * repeats))
         for turn in range(repeats):

@@ -12,7 +12,7 @@ from results.store import Store
 
 
 def main() -> None:
-    platform.node = lambda: "head"
+    platform.node = lambda: "made-for-a-test"
     path = Path(__file__).with_name("schema-4.db")
     path.unlink(missing_ok=True)
     with Store.open(path) as store:

@@ -16,7 +16,7 @@ class Probes:
     Attributes:
         dgemm_gflops: rate of one core by BLAS and kernel.
         nodes: that ranks fill one after the other, evenly.
-        exact: a run comes out the same each time, as a simulated one does.
+        exact: a run comes out the same each time, as simulated ones without noise do.
     """
 
     dgemm_gflops: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
