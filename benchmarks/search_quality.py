@@ -124,7 +124,7 @@ def title(board: Board) -> str:
     return (
         f"### {landscape.name}\n\n{landscape.description}. {len(board.places)} configurations, N={landscape.N}, small "
         f"runs at N={landscape.small_n}; the best has {spread:.2f} times the median rate, {near} are within 1 % of it; "
-        f"measuring all once takes {board.grid_s / 3600:.2g} hours."
+        f"measuring all once takes {float(f'{board.grid_s / 3600:.2g}'):g} hours."
     )
 
 
