@@ -162,8 +162,9 @@ class Loop:
         if not self.store.left_behind(self.study, self.known):
             return False
         left = self.store.abandon_running(self.study, "the hpltune that ran this trial was killed", self.known)
-        trials = "A trial was" if left == 1 else f"{left} trials were"
-        self.listener(Notice(f"{trials} left behind by a hpltune that was killed."))
+        if left:  # and no other was faster
+            trials = "A trial was" if left == 1 else f"{left} trials were"
+            self.listener(Notice(f"{trials} left behind by a hpltune that was killed."))
         return True
 
     def _refusal(self, runs_to_follow: float, running: int) -> str | None:
