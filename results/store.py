@@ -224,7 +224,7 @@ class Store:
             StudyBusyError, ResultsError: as `begin`.
         """
         alike = (TRIALS.c.study == record.study) & (TRIALS.c.key == record.key) & (TRIALS.c.kind == record.kind.value)
-        alike &= (TRIALS.c.state == TrialState.RUNNING.value) | _SEEN_TO_END
+        alike &= _RUNNING | _SEEN_TO_END
         with self._database.writing() as connection:
             self._take(connection, record.study)
             stored = set(connection.execute(select(TRIALS.c.number).where(alike)).scalars())

@@ -116,8 +116,10 @@ class Loop:
             return [], refused
         start = engine.first_unseen(first)
         if start:
-            engine.expect(Question(start))
-        batch = [Question(start)] if start else self._asked(engine, runs_to_follow, under_way)
+            batch = [Question(start)]
+            engine.expect(batch[0])
+        else:
+            batch = self._asked(engine, runs_to_follow, under_way)
         self._full_asked |= any(question.rung == FULL for question in batch)
         self._pass_on(engine)
         if batch or running:

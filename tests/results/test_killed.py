@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from record_builders import a_study, begun, finished
+from waiting import until
 
 from results.errors import ResultsError
 from results.record import TrialState
@@ -30,10 +31,16 @@ with Store.open(sys.argv[1]) as store:
 """
 
 
+def process(text: str, place: str) -> "subprocess.Popen[str]":
+    """A process of its own that works on a database."""
+    environment = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'contracts'}"}
+    line = [sys.executable, "-c", text, place]
+    return subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+
+
 def inserting(place: str) -> "subprocess.Popen[str]":
     """A process that stores trials for ever and prints the number of each once it is finished."""
-    environment = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'contracts'}"}
-    child = subprocess.Popen([sys.executable, "-c", INSERTS, place], stdout=subprocess.PIPE, text=True, env=environment)
+    child = process(INSERTS, place)
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
     return child
@@ -129,24 +136,15 @@ with Store.open(sys.argv[1]) as store:
 
 
 def test_those_who_go_on_end_what_a_killed_one_ran_and_leave_the_living_theirs(place: str) -> None:
-    environment = {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'contracts'}"}
-
-    def helper() -> "subprocess.Popen[str]":
-        line = [sys.executable, "-c", BEGINS, place]
-        return subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
-
     with Store.open(place) as store:
         store.create_study(a_study())
         mine = store.begin(begun())
-        children = [helper(), helper()]
+        children = [process(BEGINS, place) for _ in range(2)]
         killed, living = (int((child.stdout or sys.stdin).readline()) for child in children)
         assert store.abandon_running("study", "killed", {mine}) == 0
         children[0].kill()
         children[0].communicate()
-        give_up_at = time.monotonic() + 10
-        while not store.abandon_running("study", "killed", {mine}):  # a server has to notice
-            assert time.monotonic() < give_up_at
-            time.sleep(0.01)
+        until(lambda: store.abandon_running("study", "killed", {mine}), 10)  # a server has to notice
         assert store.get("study", killed).reason == "killed"
         assert {record.number for record in store.records("study", states=[TrialState.RUNNING])} == {mine, living}
         children[1].communicate()

@@ -15,6 +15,7 @@ from postgresql_server import Server
 from record_builders import a_study, begun, finished
 from sqlalchemy import create_engine, inspect
 from store_contract import StoreContract
+from waiting import until
 
 from results import migrations
 from results.errors import StudyBusyError
@@ -123,10 +124,7 @@ def test_those_who_go_on_end_what_a_killed_process_of_another_host_ran(url: str)
         store.join("study")
         assert store.abandon_running("study", "killed") == 0
         first.process.kill()
-        give_up_at = time.monotonic() + 10
-        while not store.abandon_running("study", "killed"):
-            assert time.monotonic() < give_up_at
-            time.sleep(0.01)
+        until(lambda: store.abandon_running("study", "killed"), 10)
         assert store.get("study", 1).reason == "killed"
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from runner_contract import RunnerContract, executable, running, wait
 from slurm_lab import SlurmLab, slurm_lab
+from waiting import until
 
 from runners.base import JobId, Runner
 from runners.errors import InvalidJobError, SubmitError
@@ -70,13 +71,6 @@ def program(folder: Path, text: str, **changed: object) -> Job:
     folder.mkdir(exist_ok=True)
     given = {"program": (str(executable(folder / "program", text)),), "ranks": 2, "directory": folder, **changed}
     return Job(**given)  # type: ignore[arg-type]
-
-
-def until(condition: Callable[[], object], timeout_s: float = 20) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 def begun(runner: Runner, job: JobId) -> bool:

@@ -149,7 +149,10 @@ class Learned(Engine):
 
     def release(self, question: Question) -> None:
         """As the contract; it is weighed anew, and not asked before others."""
-        key = self.key(self._own(question.params))
+        point = self._known_here(question.params)
+        if point is None:
+            return
+        key = self.key(point)
         place = self._pool.places.get(key)
         if place is None or not self._asked.waits(place, question.rung):
             return

@@ -104,6 +104,9 @@ class VirtualStudy:
         return None
 
     def _times_run(self, params: Mapping[str, Scalar], kind: Kind) -> int:
+        """Earlier runs of a configuration, where the next one comes out differently for them."""
+        if not self.site.cluster.noise.between_runs:
+            return 0
         key = self.space.key(params)
         return sum(record.key == key for record in self.store.records(self.name, kinds=(kind,)))
 
