@@ -8,7 +8,7 @@ from math import prod
 from rich.console import Console
 from rich.table import Table
 
-from results.record import Study, TrialRecord
+from results.record import Kind, Study, TrialRecord
 from results.store import Store
 from search_spaces.dimension import ranks_and_threads
 from search_spaces.load import load
@@ -23,6 +23,8 @@ from .options import TuneOptions
 from .study_names import newest_search
 from .variance import Effect, Pair
 
+EXPLAINED = SEARCHED | {Kind.CONFIRMATION}
+"""Kinds of trials that tell something: the repeats of the finalists are what tells the noise."""
 SHOWN_PAIRS = 6
 LEAST_SHARE = 0.002
 """Pairs below this share of the variance, or below its own uncertainty, are not worth a line."""
@@ -38,7 +40,7 @@ def run_explain(console: Console, store: Store, name: str | None, *, as_json: bo
     study = store.study(name) if name else newest_search(store, "to explain")
     if not study.space_text:
         raise TunerError(f"study {study.name} only measured a file: there is nothing to explain")
-    records = [record for record in store.records(study.name) if record.kind in SEARCHED]
+    records = [record for record in store.records(study.name) if record.kind in EXPLAINED]
     if not records:
         raise TunerError(f"study {study.name} has no search trial yet: there is nothing to explain")
     found = explain(stored_space(study, records), records, host_count(study.host, "nodes"))

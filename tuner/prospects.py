@@ -21,6 +21,9 @@ USUAL_SD = 0.01
 """Standard deviation of the end against the beginning that is believed before it is seen; counts as two runs."""
 USUAL_COUNT = 2
 
+ENDING_S = 1.0
+"""Open MPI's mpirun gives its ranks this long between TERM and KILL, so a run with less left ends sooner by itself."""
+
 
 @dataclass(frozen=True)
 class Hopeless:
@@ -56,7 +59,9 @@ class Prospects:
                 self._ratios[stop].append(math.log(gflops / rate_until(panel)))
 
     def hopeless(self, panel: Panel, best_gflops: float) -> Hopeless | None:
-        """Whether a run that begins this panel will stay below the best, with CERTAINTY; None while it may win.
+        """Whether a run that begins this panel will stay below the best, with CERTAINTY.
+
+        None while it may win, and where ending it would save no time.
 
         The end is taken to differ from the beginning as it did in the runs before: Student's t with their mean and
         standard deviation, for one more run of the kind.
@@ -68,6 +73,9 @@ class Prospects:
         if len(ratios) < FEWEST:
             return None
         mean, count = fmean(ratios), len(ratios)
+        whole_s = flop_count(panel.N) / 1e9 / (rate_until(panel) * math.exp(mean))
+        if whole_s - panel.time_s < ENDING_S:
+            return None
         squares = sum((ratio - mean) ** 2 for ratio in ratios) + USUAL_COUNT * USUAL_SD**2
         sd = math.sqrt(squares / (count - 1 + USUAL_COUNT) * (1 + 1 / count))
         ahead = mean + float(t.ppf(CERTAINTY, count - 1 + USUAL_COUNT)) * sd

@@ -1,23 +1,27 @@
 """What a study learnt."""
 
+import json
 import math
 import random
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from engine_contract import CONDITIONAL, SMALL, space_of
 from landscape import Landscape
 from record_builders import a_study, finished
+from rich.console import Console
 
 from hpl.params import HplParams
 from results.record import Kind, Study, TrialRecord, TrialState
+from results.store import Store
 from search_spaces.dimension import Point
 from search_spaces.load import space_text
 from search_spaces.space import SearchSpace
 from tuner.engines.surrogate import process as process_module
 from tuner.errors import TunerError
-from tuner.explain_report import depends, sentences, stored_space
+from tuner.explain_report import depends, run_explain, sentences, stored_space
 from tuner.explanation import explain
 from tuner.options import TuneOptions
 from tuner.variance import Pair
@@ -154,6 +158,20 @@ def test_a_library_without_threads_is_not_given_any() -> None:
     found = stored_space(study, [*of_layouts("8x1", "4x2"), *of_layouts("8x1", blas="reference")])
     assert {point["layout"] for point in found if point["blas"] == "reference"} == {"8x1"}
     assert {point["layout"] for point in found if point["blas"] == "openblas"} == {"8x1", "4x2", "2x4", "1x8"}
+
+
+def test_the_runs_that_confirmed_the_finalists_are_explained_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    space = space_of(SWAPPING)
+    found = records(space, planted, 12)
+    again = [replace(record, kind=Kind.CONFIRMATION) for record in found[:3]]
+    with Store.open(tmp_path / "hpltune.db") as store:
+        store.create_study(replace(searched("default"), space_text=SWAPPING))
+        for record in [*found, *again]:
+            store.finish(replace(record, number=store.begin(replace(record, state=TrialState.RUNNING))))
+        run_explain(Console(), store, "study", as_json=True)
+    assert json.loads(capsys.readouterr().out)["runs"] == 15
 
 
 @pytest.mark.parametrize("mpi", ["mpich", "smpi"])

@@ -11,7 +11,7 @@ from tuner.prospects import FEWEST, Prospects
 N, NB = 10_000, 100
 
 
-def panels(gflops: float, bias: float = 1.0) -> list[Panel]:
+def panels(gflops: float, bias: float = 1.0, N: int = N) -> list[Panel]:
     """The panels of a run whose beginning is `bias` times as fast as its whole."""
     whole_s = flop_count(N) / gflops / 1e9
     return [Panel(N, column, fraction_done(N, column) * whole_s / bias) for column in range(0, N, NB)]
@@ -58,6 +58,14 @@ def test_a_run_that_would_win_is_ended_in_at_most_one_of_a_hundred() -> None:
         prospects = taught(1.03, 0.02, 10, seed)
         ended += first_stop(prospects, panels(100.0, 1.03 * (1 + chance.gauss(0, 0.02)))[:8], best=99.99) is not None
     assert ended <= 12
+
+
+def test_a_run_is_not_ended_where_that_takes_longer_than_the_run() -> None:
+    prospects = taught(bias=1.03, spread=0.003, count=8)
+    short, long = panels(30.0, 1.03, N=2_000), panels(30.0, 1.03, N=5_000)
+    assert first_stop(prospects, short, best=100.0) is None
+    assert first_stop(prospects, long, best=100.0) is not None
+    assert prospects.hopeless(long[-10], best_gflops=100.0) is None
 
 
 @pytest.mark.parametrize("panel", [Panel(N, 0, 0.0), Panel(N, 5000, 0.0)])
