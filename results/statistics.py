@@ -102,13 +102,16 @@ def _summary(key: str, group: Sequence[TrialRecord], failed_runs: int) -> Ranked
     return Ranked(key, nearest.params, rates, nearest.number, failed_runs)
 
 
-def relative_sd(entries: Iterable[Ranked]) -> float | None:
+def relative_sd(entries: Iterable[Ranked], usual_sd: float = 0.0, usual_freedom: int = 0) -> float | None:
     """Pooled relative standard deviation of repeated runs, as a part of 1; None where nothing was repeated.
 
     Each configuration gives the squared deviations of its runs from its own mean, relative to that mean, and one degree
     of freedom less than it has runs.
+
+    Args:
+        usual_sd: what is taken for it before anything was repeated, which counts as `usual_freedom` degrees of freedom.
     """
-    squares, freedom = 0.0, 0
+    squares, freedom = usual_freedom * usual_sd**2, usual_freedom
     for entry in entries:
         if entry.runs > 1:
             mean = statistics.fmean(entry.gflops)

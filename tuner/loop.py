@@ -24,7 +24,7 @@ from .in_turn import InTurn
 from .ladder import outcome_of, outcomes_of, rung_of
 from .objective import Objective
 from .plan import Scalar
-from .prospects import Prospects
+from .prospects import USUAL_COUNT, USUAL_SD, Prospects
 from .slot import KINDS, Slot
 from .stopping import StopRequest
 
@@ -255,12 +255,16 @@ class Loop:
         return Slot(self, self.evaluator).launch([params], kind, rung)[0]
 
     def to_beat(self) -> float | None:
-        """The rate the best configuration surely has: its median less two standard errors, so that luck is no bar."""
+        """The rate in GFLOPS that the best configuration surely has; None before the first full run.
+
+        That is its median less two standard errors, so that luck is no bar; before any was repeated, runs are taken to
+        differ as they usually do.
+        """
         ranking = self.ranking()
         if not ranking:
             return None
         first = max(ranking, key=lambda entry: entry.median_gflops)
-        sd = relative_sd(ranking) or 0.0
+        sd = relative_sd(ranking, USUAL_SD, USUAL_COUNT) or USUAL_SD
         return first.median_gflops * (1 - STANDARD_ERRORS * sd / math.sqrt(first.runs))
 
     def begin(self, record: TrialRecord) -> int | None:

@@ -18,9 +18,9 @@ CERTAINTY = 0.99
 FEWEST = 4
 """Runs to the end below which nothing is stopped."""
 USUAL_SD = 0.01
-"""Standard deviation of the end against the beginning that is believed before it is seen; counts as two runs."""
+"""Relative standard deviation that is believed before it is seen: of runs, and of their ends against their beginnings."""
 USUAL_COUNT = 2
-
+"""Runs that it counts for."""
 ENDING_S = 1.0
 """Open MPI's mpirun gives its ranks this long between TERM and KILL, so a run with less left ends sooner by itself."""
 

@@ -292,6 +292,14 @@ def hard_to_beat(make_loop: MakeLoop) -> Loop:
     return loop
 
 
+def test_a_single_lucky_run_is_no_bar(make_loop: MakeLoop) -> None:
+    loop = make_loop()
+    assert loop.to_beat() is None
+    gflops = loop.trial(point(N=600, NB=96), Kind.SEARCH).gflops
+    assert gflops is not None
+    assert loop.to_beat() == pytest.approx(0.98 * gflops)
+
+
 def test_a_run_that_was_given_up_is_not_repeated(hard_to_beat: Loop) -> None:
     rounds = Slot(hard_to_beat, hard_to_beat.evaluator).measure([Question(point(N=7000, NB=96))], repeats=3)
     assert [record.kind for (record,) in rounds] == [Kind.PREFIX]

@@ -16,7 +16,7 @@ from search_spaces.space import SearchSpace
 from tuner.engines.base import GIVEN_UP, Engine, Outcome
 from tuner.engines.companions import shared_seconds
 from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
-from tuner.engines.learned import Learned
+from tuner.engines.learned import FIRST, Learned
 from tuner.engines.registry import make_engine as made
 from tuner.engines.surrogate import process as process_module
 from tuner.engines.surrogate.probes import Probes
@@ -276,6 +276,11 @@ class TestSharingALaunch:
         found = self.launches(space, start_s=0.1)
         assert max(size for rung, size in found if rung == SMALL) > 1
         assert {size for rung, size in found if rung == FULL} == {1}
+
+    @pytest.mark.parametrize("space_text", [LARGE, MANY_VALUES])
+    def test_they_share_it_with_what_the_sample_of_a_large_space_does_not_hold(self, space_text: str) -> None:
+        small = [size for rung, size in self.launches(space_of(space_text), start_s=0.2) if rung == SMALL][FIRST:]
+        assert sum(small) / len(small) > 4
 
     def test_nothing_shares_it_where_starting_takes_no_time(self, space: SearchSpace) -> None:
         assert {size for _, size in self.launches(space, start_s=0.0)} == {1}

@@ -50,24 +50,25 @@ def gathered(
     space: SearchSpace,
     first: Point,
     most: int,
-    worth: Callable[[Sequence[Point], Sequence[Point]], float],
+    worth: Callable[[Sequence[Point], Sequence[Group]], Sequence[float]],
     least: float,
 ) -> Group:
     """The companions of a point: again and again what is worth most by the second, while it is worth enough.
 
     Args:
         most: how many at most.
-        worth: of a group, after the points that are in the launch already.
+        worth: of each of some groups, after the points that are in the launch already.
         least: worth below which nothing more joins.
     """
     batch: Group = [dict(first)]
     while True:
         room = most + 1 - len(batch)
         groups = [group for group in extensions(space, batch) if len(group) <= room]
-        found = max(((worth(batch, group), group) for group in groups), key=lambda entry: entry[0], default=None)
-        if found is None or found[0] < least or found[0] <= 0:
+        worths = worth(batch, groups) if groups else [0.0]
+        best = int(np.argmax(worths))
+        if worths[best] < least or worths[best] <= 0:
             return batch[1:]
-        batch += found[1]
+        batch += groups[best]
 
 
 def alone_seconds(rests: Sequence[tuple[Rung, float | None]], rung: Rung) -> float:

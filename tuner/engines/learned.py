@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,11 @@ from search_spaces.space import SearchSpace
 
 from .asked import Asked
 from .base import GIVEN_UP, Engine, Outcome
-from .companions import Group, alone_seconds, gathered, shared_seconds
+from .companions import Group, alone_seconds, shared_seconds
 from .fidelity import FULL, Fidelity, Ladder, Question, Rung
+from .joining import Joining
 from .starts import starts
+from .surrogate.axes import Codes
 from .surrogate.belief import Belief
 from .surrogate.feasible import chance_to_run
 from .surrogate.fitting import Fitting, Measured
@@ -43,9 +44,6 @@ ROUNDS = 5
 """Times at most that this is done before a choice."""
 LARGEST_BATCH = 8
 """Runs in one launch: what is in it was decided before the first of them was known."""
-ENOUGH = 1.5
-"""A companion must be worth so many times as much by the second, without a launch, as the question with its launch: it
-is chosen before that is answered."""
 
 
 class Learned(Engine):
@@ -210,7 +208,7 @@ class Learned(Engine):
         full_left = self._left(FULL)
         if not full_left.any():
             return self._any(FULL)
-        runs_at_all = self._chance_to_run()
+        runs_at_all = self._chance_to_run(pool.codes)
         may_win = full_left * runs_at_all
         if len(rungs) > 1 and float((self._hoped(belief, DOUBT) * may_win).max()) < WORTHLESS:
             return None
@@ -285,39 +283,14 @@ class Learned(Engine):
         return Belief.over(process, self._pool, kinds)
 
     def _gathered(self, belief: Belief, question: Question, most: int) -> Group:
-        """Companions of a question, greedily, each chosen as if those before had come out as expected."""
-        rung = question.rung
-        runs_at_all = self._chance_to_run()
-        launch_s, own_s = self._launch(rung)
+        starting_s, own_s = self._launch(question.rung)
 
-        @cache
-        def after(places: tuple[int, ...]) -> Belief:
-            return belief.supposing(list(places), rung)
+        def free(point: Point) -> bool:
+            place = self._pool.places.get(self.key(point))
+            return place is None or not any(self._asked.took(place, one) for one in (question.rung, FULL))
 
-        def worth_and_s(believed: Belief, group: Sequence[Point]) -> tuple[float, float]:
-            places = self._places(group)
-            worth = believed.worth(rung, places) * runs_at_all[places]
-            return float(worth.sum()), float(believed.time_s(rung, places).sum()) + own_s * len(group)
-
-        def by_the_second(before: Sequence[Point], group: Sequence[Point]) -> float:
-            if not self._all_left(group, rung):
-                return 0.0
-            worth, seconds = worth_and_s(after(tuple(self._places(before))), group)
-            return worth / seconds
-
-        worth, seconds = worth_and_s(belief, [question.params])
-        return gathered(self.space, question.params, most, by_the_second, ENOUGH * worth / (launch_s + seconds))
-
-    def _places(self, points: Sequence[Point]) -> list[int]:
-        return [self._pool.places[self.key(point)] for point in points]
-
-    def _all_left(self, points: Sequence[Point], rung: Rung) -> bool:
-        """Whether the pool has these, HPL can tell them apart, and none was asked or told on the rung or in full."""
-        keys = {self.key(point) for point in points}
-        if len(keys) < len(points) or not keys <= self._pool.places.keys():
-            return False
-        places = self._places(points)
-        return not any(self._asked.took(place, one) for place in places for one in (rung, FULL))
+        joining = Joining(belief, question.rung, starting_s, own_s, self._chance_to_run, self.key, free)
+        return joining.companions(self.space, question.params, most)
 
     def _launch(self, rung: Rung) -> tuple[float, float]:
         """Seconds of starting, which the runs of a launch share, and those that each run adds beside HPL's own time."""
@@ -350,10 +323,10 @@ class Learned(Engine):
         counts[self._asked.waiting(FULL)] = self._most_repeats
         return (counts > 0) & (counts < self._most_repeats)
 
-    def _chance_to_run(self) -> Vector:
-        codes = self._pool.codes
-        ran = codes[[run.place for run in self._runs if run.rung.fidelity is not Fidelity.EARLIER]]
-        return chance_to_run(codes, ran, codes[self._failed] if self._failed else codes[:0])
+    def _chance_to_run(self, codes: Codes) -> Vector:
+        known = self._pool.codes
+        ran = known[[run.place for run in self._runs if run.rung.fidelity is not Fidelity.EARLIER]]
+        return chance_to_run(codes, ran, known[self._failed] if self._failed else known[:0])
 
     def _rest_s(self, rung: Rung) -> float:
         """Seconds of a launch beside HPL's own time."""

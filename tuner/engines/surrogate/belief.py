@@ -10,7 +10,7 @@ from hpl.flops import flop_count
 
 from ..fidelity import FULL, Rung
 from .axes import Codes, Matrix
-from .pool import Pool
+from .pool import Pool, Rows
 from .process import Process
 from .scales import Vector
 from .straight import Straight
@@ -20,7 +20,6 @@ AHEAD = 200
 """Configurations that are reckoned to be the best after a run: those with the highest mean + 2 sd."""
 LARGEST_LOG = 100.0
 """Rates beyond e^100 GFLOPS are nobody's, but no reason to divide by zero."""
-Places = Sequence[int] | NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Belief:
         ahead_codes = codes[ahead]
         return cls(process, pool, kinds, codes, mean, sd, ahead, ahead_codes, process.alike(ahead_codes, codes))
 
-    def supposing(self, places: Places, rung: Rung) -> "Belief":
+    def supposing(self, rows: Rows, rung: Rung) -> "Belief":
         """What will be believed after one more run of each of these, as far as that can be known before.
 
         The means stay; `sd` and `ahead` are left as they were.
@@ -62,34 +61,35 @@ class Belief:
         Raises:
             FitError: the covariance of the runs is not positive.
         """
-        codes, at_rung = self._asked(rung, places)
-        return replace(self, process=self.process.supposing(codes, at_rung, self.kinds.index(rung)))
+        at_rung = self.pool.modelled_of(rows, rung)
+        return replace(self, process=self.process.supposing(rows.codes, at_rung, self.kinds.index(rung)))
 
-    def worth(self, rung: Rung, places: Places | None = None) -> Vector:
+    def worth(self, rung: Rung, rows: Rows | None = None) -> Vector:
         """By how much one more run is expected to raise the logarithm of the best rate.
 
         Args:
-            places: the configurations that may be run, by default all.
+            rows: the configurations that may be run, by default the whole pool.
 
         Returns:
-            Shape (places,).
+            Shape (configurations,).
         """
-        codes, at_rung = self._asked(rung, places)
-        alike = self.alike if places is None else self.alike[:, places]
+        codes, at_rung = self._asked(rung, rows)
+        alike = self.alike if rows is None else self.process.alike(self.ahead_codes, codes)
         full = self.pool.modelled(FULL).of(self.ahead)
         kind = self.kinds.index(rung)
         swayed = self.process.swayed(self.ahead_codes, full, codes, at_rung, kind, alike)
         return worth_of_runs(self.mean[self.ahead], swayed)
 
-    def time_s(self, rung: Rung, places: Places | None = None) -> Vector:
-        """Seconds HPL is expected to take for a run of each, by default of all, shape (places,)."""
-        codes, at_rung = self._asked(rung, places)
+    def time_s(self, rung: Rung, rows: Rows | None = None) -> Vector:
+        """Seconds HPL is expected to take for a run of each, by default of all, shape (configurations,)."""
+        codes, at_rung = self._asked(rung, rows)
         logs = self.process.expected(codes, at_rung, self.kinds.index(rung))
-        sizes = self.pool.sizes if places is None else self.pool.sizes[places]
+        sizes = self.pool.sizes if rows is None else rows.sizes
         flops = np.array([flop_count(int(N * rung.size)) for N in sizes])
         return np.asarray(flops / np.exp(np.clip(logs, -LARGEST_LOG, LARGEST_LOG)) / 1e9)
 
-    def _asked(self, rung: Rung, places: Places | None) -> tuple[Codes, Straight]:
+    def _asked(self, rung: Rung, rows: Rows | None) -> tuple[Codes, Straight]:
         """The configurations and HPL's model of them; those of the whole pool are the same arrays each time."""
-        at_rung = self.pool.modelled(rung)
-        return (self.codes, at_rung) if places is None else (self.codes[places], at_rung.of(places))
+        if rows is None:
+            return self.codes, self.pool.modelled(rung)
+        return rows.codes, self.pool.modelled_of(rows, rung)

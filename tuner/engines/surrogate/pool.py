@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,28 @@ WHOLE = 6_000
 """Spaces up to this size are held whole; of larger ones a sample, which grows around what turns out to be good."""
 SAMPLE = 2_000
 DRAWS = 6_000
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Configurations as the model sees them, held by a pool or not.
+
+    Attributes:
+        codes: value numbers, shape (configurations, parameters).
+        shapes: what HPL's model needs to know of them.
+    """
+
+    codes: Codes
+    shapes: Shapes
+
+    @property
+    def sizes(self) -> Vector:
+        """N of each."""
+        return np.asarray(self.shapes.N[:, 0])
+
+    def of(self, numbers: NDArray[np.intp]) -> "Rows":
+        """Some of them."""
+        return Rows(self.codes[numbers], self.shapes.of(numbers))
 
 
 class Pool:
@@ -81,8 +104,14 @@ class Pool:
                 self.places[key] = len(self.points)
                 self.points.append(dict(point))
                 self._rows.append(self._axes.row(point))
-                self._shape_rows.append(shape_row(self._space.representative(point), self._probes))
+                self._shape_rows.append(self._shape_row(point))
                 self._tables = None
+
+    def rows(self, points: Iterable[Point]) -> Rows:
+        """Some points, which need not be in the pool and are not taken in; at least one."""
+        found = list(points)
+        codes = np.array([self._axes.row(point) for point in found], dtype=np.intp)
+        return Rows(codes, Shapes(np.array([self._shape_row(point) for point in found])))
 
     def place(self, key: str, point: Point) -> int:
         """The number of a point, which is added where it is new."""
@@ -114,6 +143,13 @@ class Pool:
     def modelled_at(self, places: NDArray[np.intp] | Sequence[int], rung: Rung) -> Straight:
         """What it says of some points, where the others are not asked for."""
         return self._straightened(self._known()[1].of(places), rung)
+
+    def modelled_of(self, rows: Rows, rung: Rung) -> Straight:
+        """What it says of configurations that the pool need not hold."""
+        return self._straightened(rows.shapes, rung)
+
+    def _shape_row(self, point: Point) -> tuple[float, ...]:
+        return shape_row(self._space.representative(point), self._probes)
 
     def _known(self) -> tuple[Codes, Shapes]:
         if self._tables is None:

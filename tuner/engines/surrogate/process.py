@@ -145,6 +145,10 @@ class Process:
         )
         return Process(more, self._correlations, self.scales, self._prior, self._level)
 
+    def knows(self, codes: Codes) -> NDArray[np.bool_]:
+        """Whether the values of configurations had been met when this was made, shape (configurations,)."""
+        return np.asarray((codes < [len(table) for table in self._correlations]).all(axis=1))
+
     def expected(self, codes: Codes, at_rung: Straight, rung: int) -> Vector:
         """Mean of the logarithm of a run's rate on a rung, at each of some configurations."""
         return self._mean(self._towards(codes, at_rung, rung)[0], at_rung)
