@@ -18,7 +18,7 @@ CERTAINTY = 0.99
 FEWEST = 4
 """Runs to the end below which nothing is stopped."""
 USUAL_SD = 0.01
-"""Relative standard deviation that is believed before it is seen: of runs, and of their ends against their beginnings."""
+"""Relative standard deviation, of runs and of their ends against their beginnings, before it is seen."""
 USUAL_COUNT = 2
 """Runs that it counts for."""
 ENDING_S = 1.0
