@@ -95,6 +95,7 @@ class Watched:
     _running: int = field(default=-1, init=False)
     _heard: bool = field(default=False, init=False)
     _over: bool = field(default=False, init=False)
+    _column: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self.come_to(0)
@@ -122,4 +123,5 @@ class Watched:
         elapsed_s = self.clock.now_s() - self._started_s
         self.listener(TrialProgress(self.numbers[self._running], panel.fraction, elapsed_s))
         if self.best_gflops is not None and self.hopeless is None:
-            self.hopeless = self.prospects.hopeless(panel, self.best_gflops)
+            self.hopeless = self.prospects.hopeless(panel, self._column, self.best_gflops)
+        self._column = panel.column

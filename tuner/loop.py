@@ -24,13 +24,17 @@ from .in_turn import InTurn
 from .ladder import outcome_of, outcomes_of, rung_of
 from .objective import Objective
 from .plan import Scalar
-from .prospects import USUAL_COUNT, USUAL_SD, Prospects
+from .prospects import Prospects
 from .slot import KINDS, Slot
 from .stopping import StopRequest
 
 FINALISTS = 3
 """Configurations that are measured again before one is called the winner."""
 STANDARD_ERRORS = 2.0
+USUAL_NOISE = 0.01
+"""By how much repeated runs are taken to differ before any was repeated, as a relative standard deviation."""
+USUAL_COUNT = 2
+"""Repeats that it counts for."""
 SEARCHED = frozenset(KINDS.values())
 """Kinds of trials that an engine asked for."""
 
@@ -264,7 +268,7 @@ class Loop:
         if not ranking:
             return None
         first = max(ranking, key=lambda entry: entry.median_gflops)
-        sd = relative_sd(ranking, USUAL_SD, USUAL_COUNT) or USUAL_SD
+        sd = relative_sd(ranking, USUAL_NOISE, USUAL_COUNT) or USUAL_NOISE
         return first.median_gflops * (1 - STANDARD_ERRORS * sd / math.sqrt(first.runs))
 
     def begin(self, record: TrialRecord) -> int | None:

@@ -83,9 +83,11 @@ def test_a_run_that_cannot_win_is_ended_and_its_beginning_kept(workshop: Worksho
         prospects.learn([Panel(1000, column, 1e-4 + column / 1e3) for column in range(0, 1000, 32)], 0.4)
     stop = StopRequest()
     ended: list[Hopeless] = []
+    seen = [0]
 
     def on_panel(panel: Panel) -> None:
-        found = prospects.hopeless(panel, best_gflops=1e6)
+        found = prospects.hopeless(panel, seen[-1], best_gflops=1e6)
+        seen.append(panel.column)
         if found is not None and not ended:
             ended.append(found)
             stop.ask(at_once=True)
