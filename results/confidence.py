@@ -12,6 +12,9 @@ DRAWS = 20_000
 TOLD_APART = 0.95
 """Probability from which one configuration counts as faster than another."""
 
+NAMED = 4
+"""Places that cannot be told apart are named up to so many."""
+
 
 @dataclass(frozen=True)
 class Standing:
@@ -59,6 +62,13 @@ def sentence(found: Standing | None, best: str = "the fastest") -> str:
         return "Nothing was run twice, so it cannot be told how sure this is: --confirm 2 repeats the best."
     if len(found.equals) == 1:
         return f"The first is {best} with {found.confidence:.0%}."
-    others = [str(place) for place in found.equals]
-    named = f"{', '.join(others[:-1])} and {others[-1]}" if len(others) <= 4 else f"The first {len(others)}"
-    return f"{named} cannot be told apart by these runs (the first is {best} with {found.confidence:.0%})."
+    return (
+        f"{_places(found.equals)} cannot be told apart by these runs (the first is {best} with {found.confidence:.0%})."
+    )
+
+
+def _places(equals: Sequence[int]) -> str:
+    count = len(equals)
+    if count > NAMED:
+        return f"The first {count}" if equals[-1] == count else f"The first and {count - 1} others"
+    return f"{', '.join(map(str, equals[:-1]))} and {equals[-1]}"

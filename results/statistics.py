@@ -103,13 +103,13 @@ def _summary(key: str, group: Sequence[TrialRecord], failed_runs: int) -> Ranked
 
 
 def relative_sd(entries: Iterable[Ranked], usual_sd: float = 0.0, usual_freedom: int = 0) -> float | None:
-    """Pooled relative standard deviation of repeated runs, as a part of 1; None where nothing was repeated.
+    """Pooled relative standard deviation of repeated runs, as a part of 1; None where nothing is known of it.
 
     Each configuration gives the squared deviations of its runs from its own mean, relative to that mean, and one degree
     of freedom less than it has runs.
 
     Args:
-        usual_sd: what is taken for it before anything was repeated, which counts as `usual_freedom` degrees of freedom.
+        usual_sd: what it usually is, which counts as `usual_freedom` degrees of freedom.
     """
     squares, freedom = usual_freedom * usual_sd**2, usual_freedom
     for entry in entries:

@@ -32,7 +32,7 @@ FINALISTS = 3
 """Configurations that are measured again before one is called the winner."""
 STANDARD_ERRORS = 2.0
 USUAL_NOISE = 0.01
-"""By how much repeated runs are taken to differ before any was repeated, as a relative standard deviation."""
+"""By how much repeated runs usually differ, as a relative standard deviation."""
 USUAL_COUNT = 2
 """Repeats that it counts for."""
 SEARCHED = frozenset(KINDS.values())
@@ -259,17 +259,16 @@ class Loop:
         return Slot(self, self.evaluator).launch([params], kind, rung)[0]
 
     def to_beat(self) -> float | None:
-        """The rate in GFLOPS that the best configuration surely has; None before the first full run.
+        """The rate in GFLOPS that some configuration surely has; None before the first full run.
 
-        That is its median less two standard errors, so that luck is no bar; before any was repeated, runs are taken to
-        differ as they usually do.
+        That is the highest median less two standard errors, so that luck is no bar. What is usual of their noise counts
+        beside what repeats tell.
         """
         ranking = self.ranking()
         if not ranking:
             return None
-        first = max(ranking, key=lambda entry: entry.median_gflops)
         sd = relative_sd(ranking, USUAL_NOISE, USUAL_COUNT) or USUAL_NOISE
-        return first.median_gflops * (1 - STANDARD_ERRORS * sd / math.sqrt(first.runs))
+        return max(entry.median_gflops * (1 - STANDARD_ERRORS * sd / math.sqrt(entry.runs)) for entry in ranking)
 
     def begin(self, record: TrialRecord) -> int | None:
         """Store that a trial runs, from any thread, and return its number.

@@ -91,11 +91,15 @@ class Extrapolation:
         """Whether the runs were so small against N that the prediction may be off by more than a few percent."""
         return self.largest_n < ROUGH_BELOW * self.N
 
-    def at_most(self, rpeak_gflops: float) -> "Extrapolation":
-        """The same, with no more than the peak promised: runs that scatter can bend the curve beyond it."""
-        if self.gflops <= rpeak_gflops:
+    def at_most(self, gflops: float) -> "Extrapolation":
+        """The same, with no more promised than what can be: runs that scatter can bend the curve beyond it.
+
+        Args:
+            gflops: the peak, or what was measured where that is more, as where a machine hides its clock.
+        """
+        if self.gflops <= gflops:
             return self
-        return replace(self, gflops=rpeak_gflops, time_s=flop_count(self.N) / rpeak_gflops / 1e9)
+        return replace(self, gflops=gflops, time_s=flop_count(self.N) / gflops / 1e9)
 
 
 def extrapolate(samples: Sequence[Sample], N: int) -> Extrapolation:

@@ -300,6 +300,15 @@ def test_a_single_lucky_run_is_no_bar(make_loop: MakeLoop) -> None:
     assert loop.to_beat() == pytest.approx(0.98 * gflops)
 
 
+def test_a_faster_run_does_not_lower_the_bar(make_loop: MakeLoop) -> None:
+    loop = make_loop()
+    for gflops in (99.9, 100.0, 100.1, 100.0):
+        loop.store.finish(finished(loop.store.begin(begun(key="often")), gflops, key="often"))
+    bar = loop.to_beat()
+    loop.store.finish(finished(loop.store.begin(begun(key="once")), 100.2, key="once"))
+    assert loop.to_beat() == pytest.approx(bar, rel=1e-4)
+
+
 def test_a_run_that_was_given_up_is_not_repeated(hard_to_beat: Loop) -> None:
     rounds = Slot(hard_to_beat, hard_to_beat.evaluator).measure([Question(point(N=7000, NB=96))], repeats=3)
     assert [record.kind for (record,) in rounds] == [Kind.PREFIX]

@@ -19,17 +19,20 @@ STARTING = 0.5
 Group = list[dict[str, Scalar]]
 
 
-def extensions(space: SearchSpace, batch: Sequence[Point]) -> Iterator[Group]:
+def extensions(space: SearchSpace, batch: Sequence[Point], most: int) -> Iterator[Group]:
     """What one more value in one list brings into a launch: for each such value the legal points that come with it.
 
     Args:
         batch: points whose HPL.dat is the product of its lists; at least one.
+        most: points that such a group may have.
     """
     for name in LISTS:
         if name not in space.varying or name not in batch[0]:
             continue
         present = {point[name] for point in batch}
         row = [point for point in batch if point[name] == batch[0][name]]
+        if len(row) > most:
+            continue
         for value in space.parameters[name].values_in(batch[0]):
             group = [{**point, name: value} for point in row]
             legal = value not in present and all(space.why_not(point) is None for point in group)
@@ -62,8 +65,7 @@ def gathered(
     """
     batch: Group = [dict(first)]
     while True:
-        room = most + 1 - len(batch)
-        groups = [group for group in extensions(space, batch) if len(group) <= room]
+        groups = list(extensions(space, batch, most + 1 - len(batch)))
         worths = worth(batch, groups) if groups else [0.0]
         best = int(np.argmax(worths))
         if worths[best] < least or worths[best] <= 0:

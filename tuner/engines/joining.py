@@ -68,8 +68,8 @@ class Joining:
         weighed = {keys[place]: number for number, place in enumerate(met)}
 
         def by_the_second(group: Group) -> float:
-            asked = {self.key(point) for point in group}
-            if len(asked) < len(group) or not asked <= weighed.keys():
+            asked = [self.key(point) for point in group]
+            if len(set(asked)) < len(asked) or not weighed.keys() >= set(asked):
                 return 0.0
             numbers = [weighed[key] for key in asked]
             return float(worth[numbers].sum() / seconds[numbers].sum())

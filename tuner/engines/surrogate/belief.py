@@ -24,7 +24,7 @@ LARGEST_LOG = 100.0
 
 @dataclass(frozen=True)
 class Belief:
-    """A process over a pool, asked by the numbers of configurations.
+    """A process over a pool, asked of all of it, or of some configurations.
 
     Attributes:
         kinds: the rungs by their numbers in the process.

@@ -108,7 +108,7 @@ class Pool:
                 self._tables = None
 
     def rows(self, points: Iterable[Point]) -> Rows:
-        """Some points, which need not be in the pool and are not taken in; at least one."""
+        """At least one point, in the pool or not; only the numbers of its values are kept."""
         found = list(points)
         codes = np.array([self._axes.row(point) for point in found], dtype=np.intp)
         return Rows(codes, Shapes(np.array([self._shape_row(point) for point in found])))
