@@ -8,7 +8,7 @@ from results.errors import ResultsError
 from results.store import Store
 
 from .objective import of_study, pareto, ranking_of
-from .ranking_report import ranking_json, ranking_table
+from .ranking_report import print_ranking, ranking_json
 
 
 def show_best(console: Console, store: Store, name: str | None, count: int, *, front: bool, as_json: bool) -> None:
@@ -31,4 +31,4 @@ def show_best(console: Console, store: Store, name: str | None, count: int, *, f
     if as_json:
         print(json.dumps(ranking_json(study, ranking[:count], sure), indent=1))
         return
-    console.print(ranking_table(study, ranking, count))
+    print_ranking(console, study, ranking, count)

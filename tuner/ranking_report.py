@@ -3,6 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
+from rich.console import Console
+from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 
 from results.confidence import Standing
@@ -25,6 +28,8 @@ def figures(study: Study, gflops: float, params: Mapping[str, Scalar]) -> dict[s
     return {name: value for name, value in asdict(merits).items() if value is not None}
 
 
+WIDEST = 1_000
+"""Characters that no table needs."""
 HEADS = {
     "percent_of_peak": ("% of peak", "{:.1f}"),
     "usd_per_gflops": ("$/GFLOPS", "{:.2f}"),
@@ -32,31 +37,46 @@ HEADS = {
 }
 
 
-def ranking_table(study: Study, ranking: Sequence[Ranked], count: int) -> Table:
-    """The best configurations; only the parameters in which they differ have a column, the others stand below."""
+def print_ranking(console: Console, study: Study, ranking: Sequence[Ranked], count: int) -> None:
+    """Show the best configurations; only the parameters in which they differ are told of each, the others below.
+
+    Each parameter has a column where all fit the width, else the parameters stand below the table.
+    """
     shown = ranking[:count]
     names = varying(shown)
+    table = _table(study, shown, names)
+    fits = Measurement.get(console, console.options.update_width(WIDEST), table).maximum <= console.width
+    console.print(table if fits else _table(study, shown, []))
+    for place, entry in enumerate([] if fits else shown, start=1):
+        console.print(f"{place}  {_words(entry.params, names)}", markup=False)
+    alike = [name for name in shown[0].params if name not in {*names, "threshold"}]
+    console.print(_words(shown[0].params, alike), markup=False)
     noise = relative_sd(ranking)
-    same = {name: value for name, value in (shown[0].params.items() if shown else ()) if name not in names}
-    caption = "  ".join(f"{name}={value}" for name, value in same.items() if name != "threshold")
     if noise is not None:
-        caption += f"\nrepeated runs differ by {noise:.1%} (pooled standard deviation)"
+        console.print(f"repeated runs differ by {noise:.1%} (pooled standard deviation)")
+
+
+def _words(params: Mapping[str, Scalar], names: Sequence[str]) -> str:
+    return "  ".join(f"{name}={params[name]}" for name in names if name in params)
+
+
+def _table(study: Study, shown: Sequence[Ranked], names: Sequence[str]) -> Table:
+    """Figures and parameters of configurations, as wide as they are."""
     where = " (simulated)" if study.simulated else ""
-    title = f"Best of study {study.name}{where}"
-    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
-    merits = figures(study, shown[0].median_gflops, shown[0].params) if shown else {}
-    for head in ("", "GFLOPS", "±%", "runs"):
-        table.add_column(head, justify="right")
-    for name in merits:
-        table.add_column(HEADS[name][0], justify="right")
+    table = Table(title=escape(f"Best of study {study.name}{where}"), title_justify="left")
+    merits = figures(study, shown[0].median_gflops, shown[0].params)
+    for head in ("", "GFLOPS", "±%", "runs", *(HEADS[name][0] for name in merits)):
+        table.add_column(head, justify="right", no_wrap=True)
     for name in names:
-        table.add_column(name, justify="right" if name in {"N", "NB", "NBMIN", "DEPTH"} else "left")
+        figure = name in {"N", "NB", "NBMIN", "DEPTH"}
+        table.add_column(name, justify="right" if figure else "left", no_wrap=True)
     for place, entry in enumerate(shown, start=1):
         spread = "" if entry.spread_percent is None else f"{entry.spread_percent:.1f}"
-        cells = [str(place), f"{entry.median_gflops:.2f}", spread, str(entry.runs)]
         own = figures(study, entry.median_gflops, entry.params)
+        cells = [str(place), f"{entry.median_gflops:.2f}", spread, str(entry.runs)]
         cells += [HEADS[name][1].format(own[name]) for name in merits]
-        table.add_row(*cells, *(str(entry.params.get(name, "")) for name in names), style="bold" if place == 1 else "")
+        words = [escape(str(entry.params.get(name, ""))) for name in names]
+        table.add_row(*cells, *words, style="bold" if place == 1 else "")
     return table
 
 

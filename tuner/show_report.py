@@ -1,15 +1,17 @@
 """`hpltune show`: studies, their trials, and one trial in full."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, JustifyMethod
+from rich.markup import escape
+from rich.table import Column, Table
 
 from results.export import flat
 from results.record import Study, TrialRecord, TrialState
 from results.statistics import rank
 from results.store import Store
+from search_spaces.dimension import Scalar
 
 from .net_probe import sentence
 from .progress import outcome
@@ -30,13 +32,14 @@ def show_studies(console: Console, store: Store, *, as_json: bool) -> None:
         return
     table = Table()
     for head in ("study", "when", "state", "engine", "trials", "failed", "best GFLOPS"):
-        table.add_column(head, justify="right" if head in {"trials", "failed", "best GFLOPS"} else "left", no_wrap=True)
+        justify: JustifyMethod = "right" if head in {"trials", "failed", "best GFLOPS"} else "left"
+        table.add_column(head, justify=justify, no_wrap=head in {"state", "engine", "trials"}, overflow="fold")
     for study, records in rows:
         ranking = rank(records)
         failed = sum(record.state is TrialState.FAILED for record in records)
         best = f"{ranking[0].median_gflops:.2f}" if ranking else ""
         when = study.created_at.astimezone().strftime("%Y-%m-%d %H:%M")
-        table.add_row(study.name, when, study.state, study.engine, str(len(records)), str(failed), best)
+        table.add_row(escape(study.name), when, study.state, study.engine, str(len(records)), str(failed), best)
     console.print(table)
 
 
@@ -61,13 +64,16 @@ def show_trials(console: Console, store: Store, name: str, *, failed: bool, as_j
     if as_json:
         print(json.dumps([{**flat(record), "params": dict(record.params)} for record in records], indent=1))
         return
-    table = Table(title=f"Study {study.name} ({study.state}), space {study.space_name}, engine {study.engine}")
-    table.title_justify = "left"
+    title = f"Study {study.name} ({study.state}), space {study.space_name}, engine {study.engine}"
+    table = Table(title=escape(title), title_justify="left")
     for head in ("#", "kind", "result", "time", "configuration"):
-        table.add_column(head, justify="right" if head in {"#", "time"} else "left")
+        figure = head in {"#", "time"}
+        table.add_column(head, justify="right" if figure else "left", no_wrap=figure, overflow="fold")
     for record in records:
         time = "" if record.time_s is None else duration(record.time_s)
-        table.add_row(str(record.number), str(record.kind), outcome(record).strip(), time, configuration(record))
+        table.add_row(
+            str(record.number), str(record.kind), escape(outcome(record).strip()), time, escape(configuration(record))
+        )
     console.print(table)
     for probe in store.network.probes(name):
         console.print(sentence(probe), markup=False)
@@ -76,7 +82,13 @@ def show_trials(console: Console, store: Store, name: str, *, failed: bool, as_j
 def configuration(record: TrialRecord) -> str:
     """The parameters of a trial on one line, what matters most first."""
     first = ("blas", "kernel", "layout", "grid", "N", "NB", "BCAST", "DEPTH", "SWAP", "RFACT", "NBMIN")
-    return " ".join(f"{name}={record.params[name]}" for name in first if name in record.params)
+    words = _ran(record)
+    return " ".join(f"{name}={words[name]}" for name in first if name in words)
+
+
+def _ran(record: TrialRecord) -> Mapping[str, Scalar]:
+    """The parameters of a trial, with the N that it really had: that of a small run is not its configuration's."""
+    return dict(record.params) if record.hpl is None else {**record.params, "N": record.hpl.N}
 
 
 def show_trial(console: Console, store: Store, study: str, number: int, *, output: bool, as_json: bool) -> None:
@@ -88,16 +100,15 @@ def show_trial(console: Console, store: Store, study: str, number: int, *, outpu
     if as_json:
         print(json.dumps({**flat(record), "params": dict(record.params), "hpl_dat": record.hpl_dat}, indent=1))
         return
-    table = Table(
-        show_header=False, title=f"Study {study}, trial {number}: {outcome(record).strip()}", title_justify="left"
-    )
+    title = escape(f"Study {study}, trial {number}: {outcome(record).strip()}")
+    table = Table("", Column(overflow="fold"), show_header=False, title=title, title_justify="left")
     others = [
         one.number
         for one in store.records(study)
         if record.directory and one.directory == record.directory and one.number != number
     ]
     for name, value in _facts(store.study(study), record, others).items():
-        table.add_row(name, value)
+        table.add_row(name, escape(value))
     console.print(table)
 
 
@@ -120,7 +131,7 @@ def _facts(study: Study, record: TrialRecord, others: Sequence[int]) -> dict[str
         facts["time"] = f"{duration(record.time_s)} ({launch} {duration(record.cost_s or 0.0)})"
     if others:
         facts["same launch"] = f"trials {', '.join(map(str, others))}"
-    facts["configuration"] = " ".join(f"{name}={value}" for name, value in record.params.items())
+    facts["configuration"] = " ".join(f"{name}={value}" for name, value in _ran(record).items())
     if record.observed:
         seen = record.observed
         threads = "?" if seen.threads is None else str(seen.threads)

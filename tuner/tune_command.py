@@ -25,7 +25,7 @@ from .places import Places
 from .progress import display, output
 from .prolonging import MoreBudget, prolonged
 from .provision.setup import provision_if_needed
-from .ranking_report import ranking_json, ranking_table
+from .ranking_report import print_ranking, ranking_json
 from .simulated_starts import simulated_ranking
 from .stopping import StopRequest, listening
 from .stored_study import closing_study
@@ -177,7 +177,7 @@ def _finish(
     if request.as_json:
         print(json.dumps(ranking_json(study, outcome.ranking, sure, written.to_json()), indent=1))
     else:
-        console.print(ranking_table(study, outcome.ranking, count=5))
+        print_ranking(console, study, outcome.ranking, count=5)
         if not study.simulated:
             console.print(sentence(sure, objective.best))
         _tell_written(console, written, outcome, options)

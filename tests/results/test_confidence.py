@@ -2,7 +2,7 @@
 
 import pytest
 
-from results.confidence import sentence, standing
+from results.confidence import Standing, sentence, standing
 from results.statistics import Ranked
 
 
@@ -24,6 +24,12 @@ def test_two_that_differ_by_less_than_the_noise_cannot_be_told_apart() -> None:
     assert 0.4 < found.confidence < 0.8
     assert found.equals == (1, 2)
     assert sentence(found).startswith("1 and 2 cannot be told apart by these runs (the first is the fastest with ")
+
+
+def test_many_that_cannot_be_told_apart_are_counted_and_only_the_first_ones_are_called_so() -> None:
+    assert sentence(Standing(0.2, (1, 2, 3, 4, 5))).startswith("The first 5 cannot be told apart")
+    assert sentence(Standing(0.2, (1, 2, 4, 5, 6))).startswith("The first and 4 others cannot be told apart")
+    assert sentence(Standing(0.2, (1, 4, 5))).startswith("1, 4 and 5 cannot be told apart")
 
 
 def test_more_runs_of_the_same_kind_make_it_surer() -> None:

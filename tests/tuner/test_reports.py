@@ -1,0 +1,78 @@
+"""What people read of a study, also in a narrow terminal and whatever words it is made of."""
+
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from record_builders import a_study, begun, finished
+from rich.console import Console
+
+from hpl.params import HplParams
+from results.record import Kind, TrialState
+from results.store import Store
+from tuner.best_report import show_best
+from tuner.show_report import show_studies, show_trial, show_trials
+
+WORDS = {"blas": "openblas", "kernel": "Cooperlake", "layout": "2x1", "RFACT": "crout", "BCAST": "2rM", "NBMIN": 16}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "hpltune.db") as opened:
+        opened.create_study(a_study("default-of-the-cluster-1"))
+        yield opened
+
+
+def add(store: Store, gflops: float | None = 95.29, **changes: object) -> None:
+    study, params = "default-of-the-cluster-1", changes.pop("params", WORDS)
+    number = store.begin(begun(study, params=params))
+    store.finish(finished(number, gflops, study, params=params, **changes))
+
+
+def printed(width: int, show: Callable[[Console], None]) -> str:
+    text = io.StringIO()
+    show(Console(file=text, width=width))
+    return text.getvalue()
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_the_best_are_shown_whole_at_any_width(store: Store, width: int) -> None:
+    for NB in (96, 128):
+        params = {**WORDS, "NB": NB, "kernel": f"Cooperlake{NB}", "grid": f"1x{NB}", "SWAP": f"mix{NB}", "DEPTH": NB}
+        add(store, 95.29 + NB, key=str(NB), params=params)
+    shown = printed(width, lambda console: show_best(console, store, None, 5, front=False, as_json=False))
+    assert "…" not in shown
+    for word in ("191.29", "223.29", "Cooperlake96", "1x128", "mix96", "% of peak"):
+        assert word in shown
+
+
+def test_the_studies_are_shown_whole_at_80_characters(store: Store) -> None:
+    add(store)
+    shown = printed(80, lambda console: show_studies(console, store, as_json=False))
+    assert "…" not in shown
+    assert "95.29" in shown
+    assert "running" in shown
+
+
+def test_a_small_run_is_shown_with_the_size_it_had(store: Store) -> None:
+    add(store, kind=Kind.SMALL, hpl=HplParams(3456, 192, 1, 2), params={**WORDS, "N": 9792}, part=0.35)
+    study = "default-of-the-cluster-1"
+    for show in (
+        lambda console: show_trials(console, store, study, failed=False, as_json=False),
+        lambda console: show_trial(console, store, study, 1, output=False, as_json=False),
+    ):
+        shown = printed(120, show)
+        assert "N=3456" in shown
+        assert "9792" not in shown
+
+
+def test_what_a_launcher_says_in_brackets_is_shown_as_it_is(store: Store) -> None:
+    add(store, None, state=TrialState.FAILED, reason="code 1: [node1:04711] *** An error in [/scratch]", passed=None)
+    study = "default-of-the-cluster-1"
+    for show in (
+        lambda console: show_trials(console, store, study, failed=True, as_json=False),
+        lambda console: show_trial(console, store, study, 1, output=False, as_json=False),
+    ):
+        shown = printed(200, show)
+        assert "[node1:04711] *** An error in [/scratch]" in shown
