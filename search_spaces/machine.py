@@ -6,10 +6,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class BlasFacts:
-    """One BLAS: the kernels worth trying, best guess first, and whether a build of it can use several threads."""
+    """One BLAS.
+
+    Attributes:
+        kernels: worth trying, best guess first.
+        threaded: whether a build of it can use several threads.
+        known_kernels: every name that it can be asked for on this CPU, as far as it is known; slow ones too.
+    """
 
     kernels: tuple[str, ...] = ("auto",)
     threaded: bool = True
+    known_kernels: tuple[str, ...] = ()
+
+    @property
+    def named_kernels(self) -> tuple[str, ...]:
+        """All of its kernels that have a name, those worth trying first."""
+        return tuple(kernel for kernel in dict.fromkeys((*self.kernels, *self.known_kernels)) if kernel != "auto")
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,17 @@ def threads_need_threaded_blas(point: Point, machine: Machine) -> str | None:
     return f"{asked}, but {point['blas']} has no threaded build: take one thread"
 
 
+def kernel_of_its_blas(point: Point, machine: Machine) -> str | None:
+    """A kernel is asked only of the libraries that have it: another would run one of its own."""
+    blas, kernel = str(point["blas"]), str(point["kernel"])
+    owners = [name for name, facts in machine.blas.items() if kernel in facts.named_kernels]
+    facts = machine.blas.get(blas)
+    if not owners or facts is None or blas in owners:
+        return None
+    own = ", ".join(("auto", *facts.named_kernels))
+    return f"kernel = {kernel} is one of {', '.join(owners)}, not of {blas}: take {own}"
+
+
 def nbmin_at_most_nb(point: Point, _machine: Machine) -> str | None:
     """NBMIN <= NB: the recursion cannot stop at more columns than a panel has."""
     if int(point["NBMIN"]) <= int(point["NB"]):
@@ -122,6 +133,7 @@ ALWAYS: tuple[Restriction, ...] = (
     Restriction("ranks_fill_nodes_evenly", ("layout",), ranks_fill_nodes_evenly),
     Restriction("grid_uses_all_ranks", ("grid", "layout"), grid_uses_all_ranks),
     Restriction("threads_need_threaded_blas", ("layout", "blas"), threads_need_threaded_blas),
+    Restriction("kernel_of_its_blas", ("kernel", "blas"), kernel_of_its_blas),
     Restriction("nbmin_at_most_nb", ("NBMIN", "NB"), nbmin_at_most_nb),
     Restriction("n_at_least_nb", ("N", "memory_fraction", "NB", "grid", "layout"), n_at_least_nb),
     Restriction("fits_memory", _MEMORY, fits_memory),

@@ -174,6 +174,7 @@ class Site:
                 entry.name: BlasFacts(
                     kernels=self.kernels(entry.name, slow=all_blas),
                     threaded=entry.threaded,
+                    known_kernels=tuple(family(entry.family).kernels(cpu_flags(), entry.libraries[0])),
                 )
                 for entry in chosen
             }

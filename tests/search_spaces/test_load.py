@@ -71,6 +71,11 @@ def test_values_from_the_command_line_replace_and_add(tmp_path: Path) -> None:
     assert space.complete(space.point(0))["N"] == 500
 
 
+def test_a_kernel_from_the_command_line_goes_to_the_library_that_has_it() -> None:
+    space = load("default", machine(), {"kernel": ["SkylakeX"]})
+    assert {point["blas"] for point in space} == {"openblas"}
+
+
 def test_ranges_lists_cases_and_rules_are_read(tmp_path: Path) -> None:
     text = """
 name = "m"

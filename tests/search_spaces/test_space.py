@@ -93,6 +93,49 @@ def test_a_kernel_belongs_to_its_blas() -> None:
     assert sentence == "kernel: Zen does not go with blas = atlas (none)"
 
 
+KERNELS = Machine(
+    4,
+    2**34,
+    {
+        "openblas": BlasFacts(("SkylakeX",), known_kernels=("SkylakeX", "Haswell")),
+        "blis": BlasFacts(("skx",), known_kernels=("skx", "haswell")),
+        "atlas": BlasFacts(("auto",), False),
+    },
+    4000,
+)
+
+
+def with_kernels(*kernels: str, blas: tuple[str, ...] = ("openblas", "blis", "atlas")) -> SearchSpace:
+    parameters = [Parameter("blas", blas), Parameter("kernel", kernels)]
+    return SearchSpace("kernels", KERNELS, parameters, ALWAYS)
+
+
+@pytest.mark.parametrize("kernel", ["SkylakeX", "Haswell"])
+def test_a_kernel_of_one_library_is_not_asked_of_another_whether_it_is_worth_a_search_or_not(kernel: str) -> None:
+    assert list(with_kernels(kernel)) == [{"blas": "openblas", "kernel": kernel}]
+
+
+def test_why_a_library_does_not_run_a_kernel_names_those_that_have_it_and_what_it_has_itself() -> None:
+    found = with_kernels("SkylakeX", "skx")
+    assert found.why_not({"blas": "blis", "kernel": "SkylakeX"}) == (
+        "kernel = SkylakeX is one of openblas, not of blis: take auto, skx, haswell"
+    )
+    assert found.why_not({"blas": "atlas", "kernel": "skx"}) == "kernel = skx is one of blis, not of atlas: take auto"
+
+
+def test_the_library_s_own_choice_and_a_kernel_that_no_library_is_known_to_have_are_left_to_every_library() -> None:
+    assert len(with_kernels("auto", "Zen9")) == 6
+
+
+def test_a_library_of_which_nothing_is_known_may_have_any_kernel() -> None:
+    assert len(with_kernels("SkylakeX", blas=("openblas", "mine"))) == 2
+
+
+def test_a_kernel_without_a_library_is_asked_of_the_first_one() -> None:
+    with pytest.raises(SpaceError, match="kernel = skx is one of blis, not of openblas"):
+        SearchSpace("kernels", KERNELS, [Parameter("kernel", ("skx",))], ALWAYS)
+
+
 @pytest.mark.parametrize(
     ("point", "words"),
     [
