@@ -6,6 +6,10 @@ from pathlib import Path
 
 from ..errors import HplError
 
+NAMED = "--blas"
+"""Origin of a library that the user named."""
+INSTALL = "install its threaded build with `hpltune setup`"
+
 
 class BlasError(HplError):
     """A BLAS library is missing, does not load or cannot be used; the message says which and what to do."""
@@ -81,9 +85,11 @@ class Blas:
         fitting = serial + threaded if threads == 1 else threaded
         if not fitting:
             found = ", ".join(str(library.path) for library in self.libraries) or "nothing"
+            named = any(library.origin == NAMED for library in self.libraries)
+            advice = f"name its threaded build with --blas {self.name}=FILE" if named else INSTALL
             message = (
                 f"BLAS {self.name} has no build for {threads} threads per rank (found: {found}): "
-                "install its threaded build with `hpltune setup`, or use a layout with 1 thread per rank."
+                f"{advice}, or use a layout with 1 thread per rank."
             )
             raise BlasError(message)
         return fitting[0]

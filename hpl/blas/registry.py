@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ..search import SearchPaths
 from .blis import Blis
-from .catalogue import Blas, BlasError, BlasLibrary, Threading
+from .catalogue import NAMED, Blas, BlasError, BlasLibrary, Threading
 from .family import BlasFamily, thread_variables
 from .mkl import Mkl
 from .openblas import OpenBlas
@@ -35,7 +35,8 @@ def family(name: str) -> BlasFamily:
 def discover(search: SearchPaths, extra: Mapping[str, Path]) -> tuple[Blas, ...]:
     """Find the BLAS libraries of this machine.
 
-    Found libraries that do not load are passed over; one the user named must load.
+    Found libraries that do not load are passed over; one the user named must load. A name of the user's means his file
+    alone: beside it, a build that was found under the same name could run in its place.
 
     Args:
         extra: libraries the user named, by the name he gave.
@@ -47,9 +48,11 @@ def discover(search: SearchPaths, extra: Mapping[str, Path]) -> tuple[Blas, ...]
     for name, path in extra.items():
         if not path.is_file():
             raise BlasError(f"--blas {name}={path}: there is no such file")
-        libraries.append(describe(Found(name, path.resolve(), "--blas"), search, maker=None))
+        libraries.append(describe(Found(name, path.resolve(), NAMED), search, maker=None))
     for maker in FAMILIES.values():
         for found in maker.candidates(search):
+            if found.blas in extra:
+                continue
             try:
                 libraries.append(describe(found, search, maker=maker.name))
             except BlasError:

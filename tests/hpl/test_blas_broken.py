@@ -29,7 +29,11 @@ SOURCE = r"""
 int needed(void);
 #endif
 #ifdef OPENBLAS
-char *openblas_get_config(void) { return "OpenBLAS 9.9.9 DYNAMIC_ARCH SINGLE_THREADED" OPENBLAS; }
+#ifndef PARALLEL
+#define PARALLEL 0
+#endif
+int openblas_get_parallel(void) { return PARALLEL; }
+char *openblas_get_config(void) { return "OpenBLAS 9.9.9 DYNAMIC_ARCH" OPENBLAS; }
 char *openblas_get_corename(void)
 {
     char *asked = getenv("OPENBLAS_CORETYPE");
@@ -152,6 +156,27 @@ def test_a_loaded_module_comes_before_the_system(
     monkeypatch.setenv(variable, str(path.parents[1] if file else path.parent))
     found = {blas.name: blas for blas in discover(search, {})}["openblas"]
     assert [(library.path, library.origin) for library in found.libraries] == [(path, variable)]
+
+
+@pytest.mark.parametrize("parallel", ["0", "1"], ids=["serial", "threaded"])
+def test_the_file_a_user_gives_a_known_name_is_the_one_that_runs_beside_found_builds_of_its_version(
+    search: SearchPaths, build: Builder, monkeypatch: pytest.MonkeyPatch, parallel: str
+) -> None:
+    found = [
+        build('-DOPENBLAS=""', f"-DPARALLEL={number}", file=f"module/libopenblas{letter}.so.0")
+        for number, letter in (("0", ""), ("1", "p"))
+    ]
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(found[0].parent))
+    mine = build('-DOPENBLAS=""', f"-DPARALLEL={parallel}", file="libmine.so")
+    named = {blas.name: blas for blas in discover(search, {"openblas": mine})}["openblas"]
+    assert named.library(1).path == mine
+    if parallel == "1":
+        assert named.library(2).path == mine
+    else:
+        with pytest.raises(
+            BlasError, match=r"no build for 2 threads per rank \(found: .*/libmine.so\).*--blas openblas=FILE"
+        ):
+            named.library(2)
 
 
 def test_unpacked_packages_of_the_private_prefix_find_each_other(search: SearchPaths, build: Builder) -> None:
