@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from hpl.dat import HplDat, render
 
 from .errors import ResultsError
-from .flat import COLUMNS, flat
+from .flat import COLUMNS, flat, more_columns
 from .json_lines import to_json_lines
 from .plain import unicode_text
 from .record import TrialRecord
@@ -21,10 +21,11 @@ _FIRST = ("blas", "kernel", "layout", "grid")
 
 def to_csv(records: Iterable[TrialRecord]) -> str:
     """Comma-separated values with a header line; what is missing is empty."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, tuple(COLUMNS), lineterminator="\n")
+    rows, text = list(records), io.StringIO()
+    more = more_columns(rows)
+    writer = csv.DictWriter(text, (*COLUMNS, *more), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(flat(record) for record in records)
+    writer.writerows({**flat(record), **{name: record.params.get(name) for name in more}} for record in rows)
     return unicode_text(text.getvalue())
 
 

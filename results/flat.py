@@ -1,5 +1,7 @@
 """A trial as one row of plain values: the columns of every table hpltune writes."""
 
+from collections.abc import Iterable
+
 from .plain import finite
 from .record import TrialRecord
 
@@ -17,9 +19,14 @@ COLUMNS: dict[str, type[Cell]] = {
     "key": str, "command": str, "directory": str, "xhpl_key": str,
     "simulated": bool, "part": float, "session": int, "hosts": str,
 }  # fmt: skip
-"""Names and types in their order; later versions only append."""
+"""Names and types in their order; `more_columns` follow, and later versions only append."""
 
 _FIGURES = tuple(name for name, kind in COLUMNS.items() if kind is float and name not in {"threshold", "part"})
+
+
+def more_columns(records: Iterable[TrialRecord]) -> list[str]:
+    """Further columns of a table of these: parameters that are none of HPL.dat, such as layout, mpi and net.mtu."""
+    return sorted({name for record in records for name in record.params} - COLUMNS.keys())
 
 
 def flat(record: TrialRecord) -> dict[str, Cell]:

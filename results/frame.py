@@ -15,7 +15,7 @@ _TIMES = ("started_at", "ended_at")
 
 
 def frame(records: Iterable[TrialRecord]) -> pd.DataFrame:
-    """One row a trial, in the columns of the CSV export; the types are the same however many rows there are.
+    """One row a trial, in the columns that every CSV export has; their types are the same however many rows there are.
 
     What is missing is missing (`pd.NA`), never zero and never an empty number; times are in UTC.
     """

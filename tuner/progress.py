@@ -1,5 +1,6 @@
 """Shows a running study: a live display on a terminal, one plain line per event elsewhere."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,14 +22,25 @@ PHASES = {
 }
 
 
+UNREAD = 141
+"""Exit code where nobody reads the output: 128 + SIGPIPE."""
 PIPE_WIDTH = 160
 """Columns where the output is no terminal: wide enough for tables, and for `less -S`."""
+
+
+class _Output(Console):
+    """Says to whoever started us that nobody reads any more."""
+
+    def on_broken_pipe(self) -> None:
+        """Leave as a program does that the signal ends."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(UNREAD)
 
 
 def output(*, stderr: bool = False) -> Console:
     """Where people read: colours and the terminal's width only on a terminal."""
     stream = sys.stderr if stderr else sys.stdout
-    return Console(stderr=stderr, highlight=False, width=None if stream.isatty() else PIPE_WIDTH)
+    return _Output(stderr=stderr, highlight=False, width=None if stream.isatty() else PIPE_WIDTH)
 
 
 def outcome(record: TrialRecord) -> str:

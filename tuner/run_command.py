@@ -13,6 +13,7 @@ from rich.console import Console
 from hpl.dat import DEVICE_STDOUT, HplDat, render
 from hpl.dat_parse import parse
 from results.metrics import percent_of_peak
+from results.plain import finite
 from results.record import Invalidity, Kind, Study, TrialRecord
 from results.statistics import rank
 from results.store import Store
@@ -92,7 +93,7 @@ def run_file(request: RunRequest) -> int:
 
 
 def _where(request: RunRequest, store: Store) -> TuneOptions:
-    """The options with the cluster, BLAS files, program and source of the study whose trial the run shall be like.
+    """The options with the machine, BLAS files, program and source of the study whose trial the run shall be like.
 
     Of these what is given now counts; a BLAS given now also stands for the study's program, and the other way round.
 
@@ -110,6 +111,9 @@ def _where(request: RunRequest, store: Store) -> TuneOptions:
         blas_files=given.blas_files if own else stored.blas_files,
         xhpl=given.xhpl if own else user_program(stored.xhpl),
         hpl_source=given.hpl_source or stored.hpl_source,
+        rpeak_gflops=given.rpeak_gflops or stored.rpeak_gflops,
+        price_usd=given.price_usd or stored.price_usd,
+        power_w=given.power_w or stored.power_w,
     )
 
 
@@ -192,6 +196,8 @@ def _new_study(request: RunRequest, workshop: Workshop, store: Store) -> str:
             options=request.options.to_json(),
             host=workshop.site.facts(),
             rpeak_gflops=workshop.site.rpeak.gflops,
+            price_usd=request.options.price_usd,
+            power_w=request.options.power_w,
             versions=versions(workshop.site, workshop.evaluator.source),
         ),
     )
@@ -260,9 +266,9 @@ def _report(
             {
                 "trial": record.number,
                 "counts": record.ranked,
-                "gflops": record.gflops,
-                "time_s": record.time_s,
-                "residual": record.residual,
+                "gflops": finite(record.gflops),
+                "time_s": finite(record.time_s),
+                "residual": finite(record.residual),
                 "reason": record.reason,
                 "params": dict(record.params),
             }

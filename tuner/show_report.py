@@ -94,11 +94,13 @@ def _ran(record: TrialRecord) -> Mapping[str, Scalar]:
 def show_trial(console: Console, store: Store, study: str, number: int, *, output: bool, as_json: bool) -> None:
     """One trial: its configuration, its figures, what really ran, and where its files are."""
     record = store.get(study, number)
-    if output:
-        print(record.output or record.errors_text, end="")
-        return
+    said = record.output or record.errors_text
     if as_json:
-        print(json.dumps({**flat(record), "params": dict(record.params), "hpl_dat": record.hpl_dat}, indent=1))
+        facts = {**flat(record), "params": dict(record.params), "hpl_dat": record.hpl_dat}
+        print(json.dumps({**facts, "output": said} if output else facts, indent=1))
+        return
+    if output:
+        print(said, end="")
         return
     title = escape(f"Study {study}, trial {number}: {outcome(record).strip()}")
     table = Table("", Column(overflow="fold"), show_header=False, title=title, title_justify="left")

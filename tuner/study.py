@@ -1,5 +1,6 @@
 """`hpltune tune` from end to end: build, pilot, search, confirm, predict. `tune` reads as the order of things."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -152,7 +153,7 @@ def _go_on_without(lost: NodesLostError, loop: Loop, workshop: Workshop) -> Work
         TunerError: none is left, or the cluster's file wants a pause instead.
     """
     nodes = workshop.site.nodes
-    on = f"`hpltune tune --resume --study {loop.study}` goes on"
+    on = f"`hpltune tune --resume --study {shlex.quote(loop.study)}` goes on"
     if nodes is None or nodes.cluster.on_node_loss == "pause" or loop.stop.requested:
         raise TunerError(f"{lost}: {on} once it is repaired") from lost
     workshop = workshop.without(lost.nodes)

@@ -1,6 +1,7 @@
 """What `hpltune tune` does once its options are understood: prepare, run the study, write and show what was found."""
 
 import json
+import shlex
 import sys
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -121,6 +122,8 @@ def _which(request: Request, store: Store) -> tuple[str | None, TuneOptions]:
         if not study.space_text:
             raise TunerError(f"study {study.name} only measured a file: there is nothing to go on with")
         return study.name, prolonged(TuneOptions.from_json(study.options), request.more)
+    if request.study is not None and not request.study.strip():
+        raise TunerError("--study needs a name; leave it out and the study is named after its space")
     if request.study in {study.name for study in store.studies()}:
         raise TunerError(f"study {request.study} exists already: add --resume to go on, or choose another --study")
     return request.study, request.options
@@ -162,7 +165,7 @@ def _finish(
     request: Request, options: TuneOptions, outcome: Outcome, places: Places, store: Store, console: Console
 ) -> int:
     study, db = store.study(outcome.study), db_option(request.db, store)
-    resume = f"`hpltune tune --resume --study {outcome.study}{db}` goes on."
+    resume = f"`hpltune tune --resume --study {shlex.quote(outcome.study)}{db}` goes on."
     if not outcome.ranking and outcome.interrupted:
         console.print(f"Stopped before its first result: {resume}", markup=False, soft_wrap=True)
         return INTERRUPTED

@@ -50,7 +50,7 @@ def write_winner(folder: Path, outcome: Outcome, store: Store, db: str) -> Writt
     dat, command = folder / "HPL.dat", folder / "command.sh"
     write_text(dat, best.hpl_dat)
     if best.simulated:
-        seeded = f"hpltune tune --from-simulation {outcome.study}{db}"
+        seeded = f"hpltune tune --from-simulation {shlex.quote(outcome.study)}{db}"
         told = (f"HPL.dat of the best, for a real cluster: {dat}", f"Start a real study from it with\n  {seeded}")
         return Written(str(dat), "", None, None, told)
     ran_in = shlex.quote(best.directory)
@@ -68,7 +68,7 @@ def write_winner(folder: Path, outcome: Outcome, store: Store, db: str) -> Writt
     if outcome.full is not None and best.hpl is not None:
         full = folder / "HPL-full.dat"
         write_text(full, render(HplDat.of(replace(best.hpl, N=outcome.full.N))))
-        confirm = f"hpltune run {shlex.quote(str(full))} --like {outcome.study}#{best.number}{db}"
+        confirm = f"hpltune run {shlex.quote(str(full))} --like {shlex.quote(outcome.study)}#{best.number}{db}"
         full_dat = str(full)
         sentences.append(f"HPL.dat for the whole memory: {full}")
     return Written(str(dat), str(command), full_dat, confirm, tuple(sentences))

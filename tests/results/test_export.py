@@ -29,6 +29,16 @@ def test_csv_says_what_a_trial_was_in_words() -> None:
     assert row["started_at"] == "2026-03-01T12:00:00+00:00"
 
 
+def test_csv_has_the_parameters_that_are_none_of_hpl_dat_behind_all_else() -> None:
+    with_mtu = finished(1, params={"NB": 192, "mpi": "mpich", "net.mtu": 9000})
+    text = to_csv([with_mtu, finished(2, params={"NB": 192, "layout": "2x1"})])
+    assert text.startswith(",".join([*COLUMNS, "layout", "mpi", "net.mtu"]) + "\n")
+    assert [(row["mpi"], row["net.mtu"], row["layout"]) for row in read(text)] == [
+        ("mpich", "9000", ""),
+        ("", "", "2x1"),
+    ]
+
+
 def test_in_csv_what_is_missing_or_not_finite_is_empty() -> None:
     broken = finished(2, float("nan"), residual=float("inf"), passed=False)
     for row in read(to_csv([begun(number=1), broken])):

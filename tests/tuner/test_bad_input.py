@@ -29,6 +29,17 @@ from as_user import Run
         (("spaces", "none"), "there is no space none"),
         (("spaces", "quick", "--explain", "NB"), "write NAME=VALUE"),
         (("setup", "--with", "cray"), "--with cray: expected one of"),
+        (("tune", "--points", "10"), "--points 10 makes the engine grid coarser: add --engine grid"),
+        (("tune", "--cluster", "kronos", "--blas", "openblas"), "--blas is for real machines"),
+        (("tune", "--cluster", "kronos", "--warm-start", "default-1"), "--warm-start is for real machines"),
+        (("tune", "--study", ""), "--study needs a name"),
+        (("doctor", "--blas", "openblas"), "--blas NAME=FILE adds your own"),
+        (("doctor", "--cluster", "mine.toml", "--rpeak", "100"), "are of this machine"),
+        (("spaces", "--explain", "NB=128"), "--explain is for one space: name it"),
+        (("show", "default-1", "--output"), "--output is for one trial: name it"),
+        (("show", "default-1", "1", "--failed"), "--failed is for the trials of a study"),
+        (("export", "md", "--trial", "3"), "--trial 3 is for `export dat`"),
+        (("export", "csv", "-o", "."), "there is no"),
     ],
 )
 def test_a_mistake_is_one_sentence(hpltune: Run, arguments: tuple[str, ...], words: str) -> None:

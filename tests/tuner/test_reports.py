@@ -1,10 +1,13 @@
 """What people read of a study, also in a narrow terminal and whatever words it is made of."""
 
 import io
+import json
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from as_user import HPLTUNE
 from record_builders import a_study, begun, finished
 from rich.console import Console
 
@@ -65,6 +68,27 @@ def test_a_small_run_is_shown_with_the_size_it_had(store: Store) -> None:
         shown = printed(120, show)
         assert "N=3456" in shown
         assert "9792" not in shown
+
+
+@pytest.mark.parametrize("arguments", [("show",), ("show", "--json"), ("export", "jsonl"), ("best",)])
+def test_output_that_nobody_reads_is_no_error_of_ours(
+    home: Path, store: Store, arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    assert home.is_dir()
+    add(store, output="HPL says a lot\n" * 10_000)
+    command = [str(HPLTUNE), *arguments, "--db", str(tmp_path / "hpltune.db")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+        assert process.wait() == 141
+
+
+def test_output_of_a_trial_may_be_asked_for_as_json(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    add(store, output="WR01C2R4\n")
+    show_trial(Console(), store, "default-of-the-cluster-1", 1, output=True, as_json=True)
+    assert json.loads(capsys.readouterr().out)["output"] == "WR01C2R4\n"
 
 
 def test_what_a_launcher_says_in_brackets_is_shown_as_it_is(store: Store) -> None:

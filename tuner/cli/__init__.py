@@ -54,6 +54,12 @@ for _command in (
 app.add_typer(net, name="net")
 
 
+NOBODY_READS = "PacifyFlushWrapper"
+"""What Typer puts in place of a standard output that nobody reads."""
+UNREAD = 141
+"""Exit code where nobody reads the output: 128 + SIGPIPE."""
+
+
 def _version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
@@ -88,9 +94,10 @@ def main() -> None:
     except KeyboardInterrupt:
         print("hpltune: stopped by Ctrl-C", file=sys.stderr)
         sys.exit(130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+    except SystemExit:
+        if type(sys.stdout).__name__ == NOBODY_READS:
+            sys.exit(UNREAD)
+        raise
     except OSError as error:
         _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
     except Exception as error:

@@ -20,14 +20,20 @@ def doctor(cluster: RealClusterFile = None, blas: BlasFiles = None, rpeak: Rpeak
 
         hpltune doctor --cluster my-cluster.toml
     """
+    from ..errors import TunerError
+
     if cluster is not None:
         from ..cluster_doctor import examine_cluster
 
+        if blas or rpeak:
+            raise TunerError("--blas and --rpeak are of this machine: what nodes have stands in the cluster's file")
         raise typer.Exit(examine_cluster(cluster, places(), console(), as_json=as_json))
     from ..doctor import examine, render
     from ..options import parse_blas
 
-    _, files = parse_blas(blas or [])
+    names, files = parse_blas(blas or [])
+    if len(names) > len(files):
+        raise TunerError("doctor looks at every BLAS it knows: --blas NAME=FILE adds your own")
     findings = examine(places(), files, rpeak)
     render(console(), findings, as_json=as_json)
     raise typer.Exit(1 if findings.missing else 0)

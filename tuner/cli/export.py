@@ -37,8 +37,11 @@ def export(
 
         hpltune export md --study default-1
     """
+    from ..errors import TunerError
     from ..export_command import export_text
 
+    if trial is not None and format_ is not Format.DAT:
+        raise TunerError(f"--trial {trial} is for `export dat`: {format_} has all trials of a study")
     with open_store(db, create=False) as store:
         text = export_text(store, study, str(format_), trial)
     if out is None:

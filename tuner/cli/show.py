@@ -29,8 +29,13 @@ def show(
 
         hpltune show default-1 12 --output
     """
+    from ..errors import TunerError
     from ..show_report import show_studies, show_trial, show_trials
 
+    if output and trial is None:
+        raise TunerError("--output is for one trial: name it, for example hpltune show default-1 12 --output")
+    if failed and (study is None or trial is not None):
+        raise TunerError("--failed is for the trials of a study: name it alone, for example hpltune show default-1")
     with open_store(db, create=False) as store:
         if study is None:
             show_studies(console(), store, as_json=as_json)

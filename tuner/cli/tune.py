@@ -1,5 +1,6 @@
 """`hpltune tune`: the main job."""
 
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +28,8 @@ BESIDE = {
     "join": frozenset({"study", "resume", "join", "cluster", "parallel", "out", "db", "as_json"}),
 }
 """What may be given beside these options: a study that is gone on with or helped has its own for all else."""
+OF_REAL_MACHINES = frozenset({"blas", "xhpl", "from_simulation", "warm_start"})
+"""What a virtual cluster has no use for: its file says which libraries it has, and it learns from its simulations."""
 
 
 def tune(
@@ -43,7 +46,8 @@ def tune(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Wall time for all of it: 90s, 5m, 1h30m; node-hours: 2nh. Default 5m. With --cluster also 20usd.",
+            help="Wall time for all of it: 90s, 5m, 1h30m; node-hours: 2nh; on a virtual --cluster also 20usd. "
+            "Default 5m where neither --trials, --run-time nor --full says otherwise.",
         ),
     ] = None,
     trials: Annotated[
@@ -52,7 +56,9 @@ def tune(
     run_time: Annotated[
         str | None, typer.Option(metavar="TIME", help="At most so much time in HPL runs themselves.")
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Measure at the N that fills the memory.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Measure at the N that fills the memory: 24 trials unless limited otherwise.")
+    ] = False,
     memory_fraction: Annotated[float, typer.Option(min=0.01, max=0.95, help="What filling the memory means.")] = 0.8,
     set_: Annotated[
         list[str] | None,
@@ -137,6 +143,7 @@ def tune(
         hpltune tune --cluster kronos --space kronos --trials 40
     """
     from ..budget import Budget
+    from ..errors import TunerError
     from ..objective import check_objective
     from ..options import (
         DEFAULT_FULL_TRIALS,
@@ -159,9 +166,14 @@ def tune(
     if join:
         _check_beside(context, "join", "only --cluster and --parallel say where this helper works")
     names, files = parse_blas(blas or [])
+    if points is not None and engine != "grid":
+        raise TunerError(f"--points {points} makes the engine grid coarser: add --engine grid, or leave it out")
     real = read_cluster(cluster)
     check_parallel(parallel, real)
     simulation = simulation_options(None if real else cluster, jobs, limit)
+    if simulation.cluster is not None:
+        for option in _given(context, OF_REAL_MACHINES):
+            raise TunerError(f"{option} is for real machines and changes nothing on a virtual --cluster: leave it out")
     run_s = parse_duration_s(run_time, "--run-time") if run_time else None
     more = MoreBudget(budget, trials, run_s)
     wall_s = budget_s(budget, simulation.cluster, real.size if real else 1) if budget and not resume else None
@@ -207,11 +219,19 @@ def _check_beside(context: typer.Context, option: str, but: str) -> None:
     """
     from ..errors import TunerError
 
+    others = {parameter.name or "" for parameter in context.command.params} - BESIDE[option]
+    for refused in _given(context, others):
+        raise TunerError(
+            f"{refused} cannot be given with --{option}: the study has options of its own, {but}; "
+            f"leave --{option} out for a new study"
+        )
+
+
+def _given(context: typer.Context, names: AbstractSet[str]) -> list[str]:
+    """Those of some options that the command line has, as it writes them."""
+    found = []
     for parameter in context.command.params:
-        name = parameter.name or ""
-        source = context.get_parameter_source(name)
-        if name not in BESIDE[option] and source is not None and source.name == "COMMANDLINE":
-            raise TunerError(
-                f"{parameter.opts[0]} cannot be given with --{option}: the study has options of its own, {but}; "
-                f"leave --{option} out for a new study"
-            )
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in names and source is not None and source.name == "COMMANDLINE":
+            found.append(parameter.opts[0])
+    return found
