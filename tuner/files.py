@@ -15,10 +15,10 @@ def write_text(path: Path, text: str, *, executable: bool = False) -> None:
     """
     if path.is_dir():
         raise TunerError(f"cannot write {path}: it is a folder; name a file in it")
-    path = path.resolve()
     if path.exists() and not path.is_file():
         path.write_text(text, encoding="utf-8")
         return
+    path = path.resolve()
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
