@@ -13,7 +13,8 @@ from .params import LARGEST_INT, Bcast, Fact, Form, Pmap, Swap, Word
 T = TypeVar("T")
 W = TypeVar("W", bound=Word)
 LINES = 31
-SECOND_VALUE_BLANKS = re.compile(r"^\S+( {2,}|\t)\s*[-+]?\d")
+WORD = re.compile(r"[^ \t\n\v\f\r]+")
+"""What sscanf's %s reads."""
 
 
 class HplDatError(HplError):
@@ -54,11 +55,7 @@ class _Reader:
     def values(self, count: int, name: str, convert: Callable[[str], T]) -> list[T]:
         """The first `count` values of the next line."""
         line = self.text()
-        words = line.split()
-        if count > 1 and SECOND_VALUE_BLANKS.match(line[: _end_of(line, count)]):
-            self.cautions.append(f"line {self.at}: HPL reads 0 where values are separated by more than one blank")
-        if line[:1] in {" ", "\t"} and words:
-            self.cautions.append(f"line {self.at}: HPL may misread values that do not start in the first column")
+        words = WORD.findall(line)
         found: list[T] = []
         for word in words[:count]:
             if found and not re.match(r"[-+.\d]", word):
@@ -70,7 +67,19 @@ class _Reader:
                 return found
         if len(found) < count:
             self.problem(f"{name}: {count} values are announced, but only {len(found)} are there")
+        elif count > 1:
+            self._compare(line, words[:count])
         return found
+
+    def _compare(self, line: str, words: list[str]) -> None:
+        """Note where HPL reads other whole numbers than those a person means."""
+        meant = [int(word) for word in words]
+        read = [int(word) for word in _read_by_hpl(line, len(words))]
+        if read != meant:
+            self.cautions.append(
+                f"line {self.at}: HPL reads {' '.join(map(str, read))}, not {' '.join(map(str, meant))}, because it "
+                "misreads values that are separated by more than one blank or do not start in the first column"
+            )
 
     def one(self, name: str, convert: Callable[[str], T], fallback: T) -> T:
         """The single value of the next line."""
@@ -83,10 +92,19 @@ class _Reader:
         return tuple(self.values(count, name, convert))
 
 
-def _end_of(line: str, count: int) -> int:
-    """Where the `count`-th word of a line ends."""
-    ends = [match.end() for match in re.finditer(r"\S+", line)]
-    return ends[count - 1] if len(ends) >= count else len(line)
+def _read_by_hpl(line: str, count: int) -> list[str]:
+    """The words that HPL's loop takes from a line: after each it goes on one character behind the length of the word.
+
+    `HPL_pdinfo.c` counts no blanks before a word, so it falls behind, and reads the end of a word or a word twice.
+    """
+    read: list[str] = []
+    at = 0
+    for _ in range(count):
+        word = WORD.search(line, at)
+        if word is not None:
+            read.append(word[0])
+            at += len(word[0]) + 1
+    return read
 
 
 def whole(least: int, most: int = LARGEST_INT) -> Callable[[str], int]:

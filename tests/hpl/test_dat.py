@@ -1,3 +1,4 @@
+import ctypes
 from dataclasses import replace
 
 import pytest
@@ -166,9 +167,13 @@ def test_a_file_that_was_cut_off_says_where_it_ends() -> None:
 @pytest.mark.parametrize(
     ("number", "text", "words"),
     [
+        (6, "29   30   34   35  Ns", "HPL reads 29 30 0 34, not 29 30 34 35"),
         (6, "29   30   34   35  Ns", "more than one blank"),
-        (6, "29\t30\t34\t35  Ns", "more than one blank"),
-        (8, " 1 2 3 4      NBs", "first column"),
+        (6, "29 30   34   35  Ns", "HPL reads 29 30 34 4, not 29 30 34 35"),
+        (6, "29 \t\t30\t34\t35  Ns", "HPL reads 29 30 0 34"),
+        (8, "1   2 3 4      NBs", "HPL reads 1 2 2 3, not 1 2 3 4"),
+        (8, "  10 20 30 40  NBs", "HPL reads 10 0 20 30, not 10 20 30 40"),
+        (8, "  10 20 30 40  NBs", "first column"),
         (13, "-1.0         threshold", "does not check"),
         (2, "x" * 300, "300 characters"),
     ],
@@ -176,3 +181,39 @@ def test_a_file_that_was_cut_off_says_where_it_ends() -> None:
 def test_what_hpl_would_misread_is_a_caution(number: int, text: str, words: str) -> None:
     dat = parse(with_line(number, text))
     assert any(words in caution and f"line {number}" in caution for caution in dat.cautions), dat.cautions
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (6, "29\t30\t34\t35  Ns"),
+        (6, "29  30 34 35  Ns"),
+        (8, " 1 2 3 4      NBs"),
+        (8, "7  7   7  7  NBs"),
+        (26, "   2          SWAP"),
+    ],
+    ids=["tabs", "one gap of two", "one blank before all", "the same value again", "a single value"],
+)
+def test_what_hpl_reads_as_it_was_meant_is_no_caution(number: int, text: str) -> None:
+    assert parse(with_line(number, text)).cautions == ()
+
+
+@given(st.lists(st.tuples(st.text(" \t", min_size=1, max_size=4), st.integers(1, 2000)), min_size=4, max_size=4))
+def test_a_caution_tells_what_the_c_library_reads_in_hpls_loop(gaps: list[tuple[str, int]]) -> None:
+    line = "".join(f"{gap}{value}" for gap, value in gaps) + "  Ns"
+    meant, read = [value for _, value in gaps], read_by_c(line, len(gaps))
+    (caution,) = parse(with_line(6, line)).cautions or ("",)
+    assert bool(caution) == (read != meant)
+    assert not caution or f"HPL reads {' '.join(map(str, read))}, not {' '.join(map(str, meant))}" in caution
+
+
+def read_by_c(line: str, count: int) -> list[int]:
+    """Values of a line as the loops of HPL_pdinfo.c read them."""
+    libc = ctypes.CDLL(None)
+    memory, word = ctypes.create_string_buffer(line.encode()), ctypes.create_string_buffer(len(line) + 1)
+    at, found = 0, []
+    for _ in range(count):
+        libc.sscanf(ctypes.byref(memory, at), b"%s", word)
+        at += len(word.value) + 1
+        found.append(int(word.value))
+    return found
