@@ -18,7 +18,7 @@ _RESULT = re.compile(
     re.IGNORECASE,
 )
 _CHECK = re.compile(rf"=\s*({_NUMBER})\s*\.*\s*(PASSED|FAILED)\s*$", re.IGNORECASE)
-_ERROR = re.compile(r"^HPL (ERROR|WARNING) from process #\s*(-?\d+)(?:, on line \d+)? of function (\w+):?\s*$")
+_ERROR = re.compile(r"^HPL (ERROR|WARNING) from process #\s*(-?\d+)(?:, on line \d+)?,? (?:of|in) function (\w+):?\s*$")
 _VERSION = re.compile(r"HPLinpack\s+(\d+(?:\.\d+)*)")
 _COUNTS = {
     "tests": re.compile(r"Finished\s+(\d+)\s+tests? with"),
@@ -140,11 +140,13 @@ def _checked(result: HplResult, residual: float, passed: bool) -> HplResult:  # 
 
 
 def _errors(lines: list[str]) -> tuple[str, ...]:
+    """Messages of `HPL_pwarn.c` and `HPL_pabort.c`: `>>> MESSAGE <<<`, the latter with `Abort ...` behind it."""
     errors: list[str] = []
     for number, line in enumerate(lines):
         head = _ERROR.match(line.strip())
         if head is None:
             continue
         said = lines[number + 1].strip() if number + 1 < len(lines) else ""
-        errors.append(f"{said.removeprefix('>>>').removesuffix('<<<').strip() or 'no message'} ({head[3]})")
+        message = said.removeprefix(">>>").partition("<<<")[0].strip()
+        errors.append(f"{message or 'no message'} ({head[3]})")
     return tuple(dict.fromkeys(errors))

@@ -53,6 +53,21 @@ def test_hpls_own_errors_are_read() -> None:
     assert output.results == ()
 
 
+@pytest.mark.parametrize(
+    ("head", "routine"),
+    [
+        ("HPL ERROR from process # 1, on line 203 of function HPL_pdpanel_init:", "HPL_pdpanel_init"),
+        ("HPL ERROR from process # 1, in function HPL_grid_init:", "HPL_grid_init"),
+    ],
+)
+@pytest.mark.parametrize("tail", ["<<<", "<<< Abort ..."])
+def test_an_error_is_what_hpl_says_without_its_marks_whether_it_goes_on_or_aborts(
+    head: str, routine: str, tail: str
+) -> None:
+    said = f"{head}\n>>> Memory allocation failed {tail}\n\n"
+    assert parse(said).errors == (f"Memory allocation failed ({routine})",)
+
+
 def test_a_truncated_output_gives_what_it_holds() -> None:
     output = parse(captured("truncated"))
     assert not output.finished
