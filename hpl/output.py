@@ -9,12 +9,13 @@ import re
 from dataclasses import dataclass, replace
 
 from .flops import flop_count
-from .variant import CODE
+from .variant import CODE, SHORT
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|inf(?:inity)?|nan)"
 _RESULT = re.compile(
-    rf"^\s*({CODE.pattern})\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+({_NUMBER}(?:\s+{_NUMBER})*)(?:\s*\(.*\))?\s*$",
+    rf"^\s*({CODE.pattern}|{SHORT.pattern})\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+"
+    rf"({_NUMBER}(?:\s+{_NUMBER})*)(?:\s*\(.*\))?\s*$",
     re.IGNORECASE,
 )
 _CHECK = re.compile(rf"=\s*({_NUMBER})\s*\.*\s*(PASSED|FAILED)\s*$", re.IGNORECASE)

@@ -11,6 +11,8 @@ from .errors import HplError
 from .params import Bcast, Fact, HplParams, Pmap
 
 CODE = re.compile(r"W([RC])(\d+)(\d)([LCR])(\d+)([LCR])(\d+)")
+SHORT = re.compile(r"W[RC]\d+")
+"""What NVIDIA's HPL prints in place of a code: it tells no variant."""
 _LETTERS = {"L": Fact.LEFT, "C": Fact.CROUT, "R": Fact.RIGHT}
 _MAPS = {"R": Pmap.ROW, "C": Pmap.COLUMN}
 
@@ -43,6 +45,11 @@ class Variant:
 def encode(params: HplParams) -> str:
     """The T/V code HPL prints for a run, e.g. "WR11C2R4"."""
     return Variant(params.PMAP, params.DEPTH, params.BCAST, params.RFACT, params.NDIV, params.PFACT, params.NBMIN).code
+
+
+def contradicts(code: str, params: HplParams) -> bool:
+    """Whether a result line's code tells another variant than that of a run; a short one tells none."""
+    return SHORT.fullmatch(code) is None and code != encode(params)
 
 
 def decode(code: str) -> Variant:

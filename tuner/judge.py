@@ -133,8 +133,8 @@ def _reached(stderr: str) -> str:
 def _fault(asked: HplParams, result: HplResult | None, ended: Fault | None) -> Fault | None:
     if result is None:
         return ended or Fault(Invalidity.RUNTIME, "HPL printed no result for it")
-    if (result.N, result.NB, result.P, result.Q) != (asked.N, asked.NB, asked.P, asked.Q) or (
-        result.code != variant.encode(asked)
+    if (result.N, result.NB, result.P, result.Q) != (asked.N, asked.NB, asked.P, asked.Q) or variant.contradicts(
+        result.code, asked
     ):
         ran = f"{result.code} N={result.N} NB={result.NB} {result.P}x{result.Q}"
         return Fault(Invalidity.RUNTIME, f"HPL ran another configuration than was asked: {ran}")

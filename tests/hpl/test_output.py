@@ -53,6 +53,12 @@ def test_hpls_own_errors_are_read() -> None:
     assert output.results == ()
 
 
+def test_a_line_with_a_short_code_is_read_whole() -> None:
+    result = parse("WC0  92160  1024  1  1  30.73  1.698e+04 ( 1.698e+04)").results[0]
+    assert (result.code, result.N, result.NB, result.P, result.Q) == ("WC0", 92160, 1024, 1, 1)
+    assert result.consistent
+
+
 @pytest.mark.parametrize(
     ("head", "routine"),
     [
@@ -80,9 +86,10 @@ def test_a_truncated_output_gives_what_it_holds() -> None:
         ("WR11C2R4       35840   256     1     8              45.36             6.7673e+02", 676.73),
         ("WC05R2C4      100000   384     2     2     1052.91   1052.88     6.332e+02", 633.2),
         ("\x1b[1mWR03L2L2  92160  1024 1 1  12.75  4.091e+04 ( 4.091e+04)\x1b[0m", 40910.0),
+        ("WC0  92160  1024  1  1  30.73  1.698e+04 ( 1.698e+04)", 16980.0),
         ("WR00R2R16 34 4 1 8 0.00 8.4e-03", 0.0084),
     ],
-    ids=["2.3", "a fork with CPU time", "NVIDIA, coloured, per GPU", "Kronos"],
+    ids=["2.3", "a fork with CPU time", "NVIDIA, coloured, per GPU", "NVIDIA's short code", "Kronos"],
 )
 def test_forks_put_the_rate_last(line: str, expected: float) -> None:
     assert parse(line).results[0].gflops == expected

@@ -5,7 +5,7 @@ from hpl_strategies import PARAMS
 from hypothesis import given
 
 from hpl.params import Bcast, Fact, HplParams, Pmap
-from hpl.variant import VariantError, decode, encode
+from hpl.variant import VariantError, contradicts, decode, encode
 
 
 @given(PARAMS)
@@ -28,7 +28,7 @@ def test_a_depth_of_two_digits_is_not_mixed_up_with_the_broadcast() -> None:
     assert (decode(encode(params)).DEPTH, decode(encode(params)).BCAST) == (10, Bcast.LONG)
 
 
-@pytest.mark.parametrize("code", ["", "WR11C2", "XR11C2R4", "WR11C2R4x", "WR1AC2R4"])
+@pytest.mark.parametrize("code", ["", "WR11C2", "XR11C2R4", "WR11C2R4x", "WR1AC2R4", "WC0"])
 def test_what_is_no_code_is_refused(code: str) -> None:
     with pytest.raises(VariantError, match="WR11C2R4"):
         decode(code)
@@ -37,3 +37,10 @@ def test_what_is_no_code_is_refused(code: str) -> None:
 def test_a_vendors_broadcast_is_named() -> None:
     with pytest.raises(VariantError, match="broadcast 6"):
         decode("WR16C2R4")
+
+
+def test_a_code_contradicts_a_run_only_where_it_tells_another_variant() -> None:
+    params = HplParams(100, 10, 1, 2)
+    assert not contradicts("WR11C2R4", params)
+    assert contradicts("WR11C2R8", params)
+    assert not contradicts("WC0", params)

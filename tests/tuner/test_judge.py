@@ -73,6 +73,12 @@ def test_a_rate_that_does_not_fit_its_time_does_not_count() -> None:
     assert "do not fit" in fault(output(time_s=0.37))[1]
 
 
+def test_a_code_that_tells_no_variant_is_held_against_n_nb_and_grid_alone() -> None:
+    short = output().replace(encode(ASKED), "WC0")
+    assert judge(plan(), DONE, short, report()).faults == (None,)
+    assert "another configuration" in fault(short.replace(" 128 ", " 192 "))[1]
+
+
 def test_another_configuration_than_asked_does_not_count() -> None:
     assert "another configuration" in fault(output(replace(ASKED, BCAST=Bcast.LONG)))[1]
 
