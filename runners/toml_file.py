@@ -35,7 +35,7 @@ def read_text(file: Path) -> str:
         ClusterFileError: it cannot be read.
     """
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ClusterFileError(f"cannot read {file}: {getattr(error, 'strerror', None) or 'not a text'}") from error
 

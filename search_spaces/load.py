@@ -102,7 +102,7 @@ def _text(name: str) -> tuple[str, str]:
         hint = f"did you mean {near[0]}?" if near else "give a TOML file or one of these"
         raise SpaceError(f"there is no space {name} (shipped: {', '.join(shipped())}): {hint}")
     try:
-        return name, path.read_text(encoding="utf-8")
+        return name, path.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise SpaceError(f"{name} cannot be read: {reason}") from error

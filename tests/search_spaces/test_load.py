@@ -251,6 +251,11 @@ because = "not this one"
     assert {point["layout"] for point in space} == {"2x1"}
 
 
+def test_a_file_saved_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("[parameters]\nNB = [64]\n", encoding="utf-8-sig")
+    assert len(load(str(tmp_path / "mine.toml"), machine())) == 1
+
+
 def test_n_left_to_a_budget_that_was_not_given_is_said() -> None:
     with pytest.raises(SpaceError, match="--set N="):
         load("quick", machine(N=None))
