@@ -218,4 +218,4 @@ def _from_word(name: str, value: Scalar) -> object:
         if value not in {"yes", "no", True, False}:
             raise HplParamsError(name, value, "yes or no")
         return value in {"yes", True}
-    return value
+    return float(value) if name == "threshold" and isinstance(value, int) else value

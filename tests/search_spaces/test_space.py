@@ -208,6 +208,12 @@ def test_points_that_hpl_cannot_tell_apart_share_a_key() -> None:
     assert found.distinct(10) is None
 
 
+def test_a_threshold_written_without_its_point_is_the_same_one() -> None:
+    found = space(extra=(Parameter("threshold", (16, 16.5)),))
+    assert found.key({"threshold": 16}) == found.key({"threshold": 16.0}) == found.key({})
+    assert found.key({"threshold": 16.5}) != found.key({})
+
+
 def test_the_nearest_legal_point_moves_what_must_follow_a_value_that_is_kept() -> None:
     found = space("layout", "grid", "NB").nearest({"layout": "2x2", "grid": "2x2", "NB": 128}, keep="layout")
     assert found["layout"] == "2x2"
