@@ -77,11 +77,11 @@ def _print_json(
 
 def _conclude(file: Path, console: Console, filled: Mapping[str, Fact], missing: Sequence[str]) -> int:
     for name, value in filled.items():
-        console.print(f"Filled in: {name} = {value} under \\[node] of {file}")
+        console.print(f"Filled in: {name} = {value} under [node] of {file}")
     for sentence in missing:
-        console.print(f"Missing: {sentence}", style="red", markup=False)
+        console.print(f"Missing: {sentence}", style="red")
     if not missing:
-        console.print("Everything that `hpltune tune --cluster` needs is here.", style="green", markup=False)
+        console.print("Everything that `hpltune tune --cluster` needs is here.", style="green")
     return 1 if missing else 0
 
 

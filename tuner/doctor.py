@@ -7,7 +7,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from hpl.blas.probe import Probe
 from hpl.blas.registry import discover
@@ -126,7 +126,8 @@ def render(console: Console, found: Findings, *, as_json: bool) -> None:
         print(json.dumps(_as_json(found), indent=1))
         return
     host = found.host
-    table = Table(show_header=False, title=f"{host.hostname}: {host.cpu_model}", title_justify="left")
+    title = f"{host.hostname}: {host.cpu_model}"
+    table = Table("", Column(overflow="fold"), show_header=False, title=title, title_justify="left")
     table.add_row("cores", f"{host.physical_cores} physical, {host.logical_cpus} logical")
     table.add_row("memory", f"{gibibytes(host.memory_available_bytes)} free of {gibibytes(host.memory_total_bytes)}")
     table.add_row("system", f"{host.os_release}, Linux {host.kernel}{', virtual machine' if host.hypervisor else ''}")
@@ -137,11 +138,11 @@ def render(console: Console, found: Findings, *, as_json: bool) -> None:
     if found.probes:
         console.print(_kernel_table(found))
     for sentence in found.advice:
-        console.print(f"Advice: {sentence}.", markup=False)
+        console.print(f"Advice: {sentence}.")
     for sentence in found.missing:
-        console.print(f"Missing: {sentence}", style="red", markup=False)
+        console.print(f"Missing: {sentence}", style="red")
     if not found.missing:
-        console.print("Everything that `hpltune tune` needs is here.", style="green", markup=False)
+        console.print("Everything that `hpltune tune` needs is here.", style="green")
 
 
 def _kernel_table(found: Findings) -> Table:

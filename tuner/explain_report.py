@@ -95,7 +95,7 @@ def _print(console: Console, study: Study, found: Explanation) -> None:
     else:
         console.print("No two parameters depend on each other as far as the runs can tell.")
     for sentence in sentences(found):
-        console.print(sentence, markup=False)
+        console.print(sentence)
 
 
 def _effects(study: Study, found: Explanation) -> Table:

@@ -72,7 +72,7 @@ def run_probe(request: ProbeRequest, store: Store, console: Console) -> int:
     with _put_back(NetworkControl(reach, names, interfaces, StoreJournal(store, request.study)), left) as control:
         for settings in wanted:
             if not request.as_json:
-                console.print(f"Measuring {names[0]} to {names[1]}, {words(settings)}", markup=False)
+                console.print(f"Measuring {names[0]} to {names[1]}, {words(settings)}")
             results.append((settings, _one(request, control, reach, nodes, interfaces, settings)))
             if isinstance(results[-1][1], NetworkProbe):
                 store.network.add_probe(results[-1][1])
@@ -138,9 +138,9 @@ def _tell(
         console.print(_table(probes))
     for settings, probe in results:
         if isinstance(probe, str):
-            console.print(f"{words(settings)}: not measured, {probe}", markup=False)
+            console.print(f"{words(settings)}: not measured, {probe}")
     for sentence in left:
-        console.print(sentence, markup=False)
+        console.print(sentence)
 
 
 def _table(probes: Sequence[NetworkProbe]) -> Table:

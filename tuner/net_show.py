@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from results.store import Store
@@ -53,7 +52,7 @@ def run_show(
     changed = {row.host: row for row in (store.network.originals() if store else ())}
     for host in names:
         if host in changed:
-            console.print(f"{host} is not as it was: `hpltune net restore` puts it back.", markup=False)
+            console.print(f"{host} is not as it was: `hpltune net restore` puts it back.")
     return 0
 
 
@@ -89,5 +88,5 @@ def _table(host: str, shown: list[Shown]) -> Table:
 
 def _cell(shown: Shown) -> str:
     if shown.value is None:
-        return escape(f"not here: {shown.reason}")
+        return f"not here: {shown.reason}"
     return f"{shown.value} (fixed by the driver)" if shown.fixed else shown.value

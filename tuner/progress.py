@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
@@ -28,8 +29,11 @@ PIPE_WIDTH = 160
 """Columns where the output is no terminal: wide enough for tables, and for `less -S`."""
 
 
-class _Output(Console):
-    """Says to whoever started us that nobody reads any more."""
+class Terminal(Console):
+    """Prints what others wrote as it is, brackets too, and says to whoever started us that nobody reads any more."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options, highlight=False, markup=False)
 
     def on_broken_pipe(self) -> None:
         """Leave as a program does that the signal ends."""
@@ -40,7 +44,7 @@ class _Output(Console):
 def output(*, stderr: bool = False) -> Console:
     """Where people read: colours and the terminal's width only on a terminal."""
     stream = sys.stderr if stderr else sys.stdout
-    return _Output(stderr=stderr, highlight=False, width=None if stream.isatty() else PIPE_WIDTH)
+    return Terminal(stderr=stderr, width=None if stream.isatty() else PIPE_WIDTH)
 
 
 def outcome(record: TrialRecord) -> str:
@@ -96,11 +100,11 @@ class LiveDisplay:
         self._lines = PlainLines(console)
         self._progress = Progress(
             SpinnerColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             TextColumn("{task.percentage:3.0f}%"),
             TimeElapsedColumn(),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.fields[note]}", markup=False),
             console=console,
             transient=True,
         )

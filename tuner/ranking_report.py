@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from rich.console import Console
-from rich.markup import escape
-from rich.measure import Measurement
 from rich.table import Table
 
 from results.confidence import Standing
@@ -16,6 +14,7 @@ from results.statistics import Ranked, relative_sd
 from search_spaces.dimension import Scalar
 
 from .objective import of_study
+from .tables import print_fitting
 
 
 def figures(study: Study, gflops: float, params: Mapping[str, Scalar]) -> dict[str, float]:
@@ -28,8 +27,6 @@ def figures(study: Study, gflops: float, params: Mapping[str, Scalar]) -> dict[s
     return {name: value for name, value in asdict(merits).items() if value is not None}
 
 
-WIDEST = 1_000
-"""Characters that no table needs."""
 HEADS = {
     "percent_of_peak": ("% of peak", "{:.1f}"),
     "usd_per_gflops": ("$/GFLOPS", "{:.2f}"),
@@ -44,13 +41,10 @@ def print_ranking(console: Console, study: Study, ranking: Sequence[Ranked], cou
     """
     shown = ranking[:count]
     names = varying(shown)
-    table = _table(study, shown, names)
-    fits = Measurement.get(console, console.options.update_width(WIDEST), table).maximum <= console.width
-    console.print(table if fits else _table(study, shown, []))
-    for place, entry in enumerate([] if fits else shown, start=1):
-        console.print(f"{place}  {_words(entry.params, names)}", markup=False)
+    below = [f"{place}  {_words(entry.params, names)}" for place, entry in enumerate(shown, start=1)]
+    print_fitting(console, _table(study, shown, names), _table(study, shown, []), below)
     alike = [name for name in shown[0].params if name not in {*names, "threshold"}]
-    console.print(_words(shown[0].params, alike), markup=False)
+    console.print(_words(shown[0].params, alike))
     noise = relative_sd(ranking)
     if noise is not None:
         console.print(f"repeated runs differ by {noise:.1%} (pooled standard deviation)")
@@ -63,7 +57,7 @@ def _words(params: Mapping[str, Scalar], names: Sequence[str]) -> str:
 def _table(study: Study, shown: Sequence[Ranked], names: Sequence[str]) -> Table:
     """Figures and parameters of configurations, as wide as they are."""
     where = " (simulated)" if study.simulated else ""
-    table = Table(title=escape(f"Best of study {study.name}{where}"), title_justify="left")
+    table = Table(title=f"Best of study {study.name}{where}", title_justify="left")
     merits = figures(study, shown[0].median_gflops, shown[0].params)
     for head in ("", "GFLOPS", "±%", "runs", *(HEADS[name][0] for name in merits)):
         table.add_column(head, justify="right", no_wrap=True)
@@ -75,7 +69,7 @@ def _table(study: Study, shown: Sequence[Ranked], names: Sequence[str]) -> Table
         own = figures(study, entry.median_gflops, entry.params)
         cells = [str(place), f"{entry.median_gflops:.2f}", spread, str(entry.runs)]
         cells += [HEADS[name][1].format(own[name]) for name in merits]
-        words = [escape(str(entry.params.get(name, ""))) for name in names]
+        words = [str(entry.params.get(name, "")) for name in names]
         table.add_row(*cells, *words, style="bold" if place == 1 else "")
     return table
 

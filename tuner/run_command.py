@@ -282,9 +282,8 @@ def _report(
         console.print(
             f"{entry.median_gflops:.2f} GFLOPS{spread} ({percent:.1f} % of Rpeak), {entry.runs} runs: "
             f"N={entry.params['N']} NB={entry.params['NB']} {entry.params['grid']} with {entry.params['blas']}",
-            markup=False,
         )
     for record in records:
         if not record.ranked:
-            console.print(f"Trial {record.number} does not count: {outcome(record).strip()}", markup=False)
-    console.print(f"Stored as study {study}.", markup=False)
+            console.print(f"Trial {record.number} does not count: {outcome(record).strip()}")
+    console.print(f"Stored as study {study}.")

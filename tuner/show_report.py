@@ -4,7 +4,6 @@ import json
 from collections.abc import Mapping, Sequence
 
 from rich.console import Console, JustifyMethod
-from rich.markup import escape
 from rich.table import Column, Table
 
 from results.export import flat
@@ -28,7 +27,7 @@ def show_studies(console: Console, store: Store, *, as_json: bool) -> None:
         print(json.dumps([_study_json(study, records) for study, records in rows], indent=1))
         return
     if not rows:
-        console.print(f"{store.place} holds no study yet: `hpltune tune` makes one.", markup=False)
+        console.print(f"{store.place} holds no study yet: `hpltune tune` makes one.")
         return
     table = Table()
     for head in ("study", "when", "state", "engine", "trials", "failed", "best GFLOPS"):
@@ -39,7 +38,7 @@ def show_studies(console: Console, store: Store, *, as_json: bool) -> None:
         failed = sum(record.state is TrialState.FAILED for record in records)
         best = f"{ranking[0].median_gflops:.2f}" if ranking else ""
         when = study.created_at.astimezone().strftime("%Y-%m-%d %H:%M")
-        table.add_row(escape(study.name), when, study.state, study.engine, str(len(records)), str(failed), best)
+        table.add_row(study.name, when, study.state, study.engine, str(len(records)), str(failed), best)
     console.print(table)
 
 
@@ -65,18 +64,16 @@ def show_trials(console: Console, store: Store, name: str, *, failed: bool, as_j
         print(json.dumps([{**flat(record), "params": dict(record.params)} for record in records], indent=1))
         return
     title = f"Study {study.name} ({study.state}), space {study.space_name}, engine {study.engine}"
-    table = Table(title=escape(title), title_justify="left")
+    table = Table(title=title, title_justify="left")
     for head in ("#", "kind", "result", "time", "configuration"):
         figure = head in {"#", "time"}
         table.add_column(head, justify="right" if figure else "left", no_wrap=figure, overflow="fold")
     for record in records:
         time = "" if record.time_s is None else duration(record.time_s)
-        table.add_row(
-            str(record.number), str(record.kind), escape(outcome(record).strip()), time, escape(configuration(record))
-        )
+        table.add_row(str(record.number), str(record.kind), outcome(record).strip(), time, configuration(record))
     console.print(table)
     for probe in store.network.probes(name):
-        console.print(sentence(probe), markup=False)
+        console.print(sentence(probe))
 
 
 def configuration(record: TrialRecord) -> str:
@@ -102,7 +99,7 @@ def show_trial(console: Console, store: Store, study: str, number: int, *, outpu
     if output:
         print(said, end="")
         return
-    title = escape(f"Study {study}, trial {number}: {outcome(record).strip()}")
+    title = f"Study {study}, trial {number}: {outcome(record).strip()}"
     table = Table("", Column(overflow="fold"), show_header=False, title=title, title_justify="left")
     others = [
         one.number
@@ -110,7 +107,7 @@ def show_trial(console: Console, store: Store, study: str, number: int, *, outpu
         if record.directory and one.directory == record.directory and one.number != number
     ]
     for name, value in _facts(store.study(study), record, others).items():
-        table.add_row(name, escape(value))
+        table.add_row(name, value)
     console.print(table)
 
 

@@ -108,7 +108,7 @@ def explain_point(
     if as_json:
         print(json.dumps({"legal": sentence is None, "why": sentence}))
     else:
-        console.print("legal" if sentence is None else f"illegal: {sentence}", markup=False)
+        console.print("legal" if sentence is None else f"illegal: {sentence}")
     return 0 if sentence is None else 1
 
 

@@ -167,7 +167,7 @@ def _finish(
     study, db = store.study(outcome.study), db_option(request.db, store)
     resume = f"`hpltune tune --resume --study {shlex.quote(outcome.study)}{db}` goes on."
     if not outcome.ranking and outcome.interrupted:
-        console.print(f"Stopped before its first result: {resume}", markup=False, soft_wrap=True)
+        console.print(f"Stopped before its first result: {resume}", soft_wrap=True)
         return INTERRUPTED
     if not outcome.ranking:
         failed = [record for record in store.records(outcome.study) if record.reason]
@@ -185,19 +185,18 @@ def _finish(
             console.print(sentence(sure, objective.best))
         _tell_written(console, written, outcome, options)
         if outcome.interrupted:
-            console.print(f"Stopped before its budget was used: {resume}", markup=False, soft_wrap=True)
+            console.print(f"Stopped before its budget was used: {resume}", soft_wrap=True)
     return INTERRUPTED if outcome.interrupted else 0
 
 
 def _tell_written(console: Console, written: Written, outcome: Outcome, options: TuneOptions) -> None:
     for told_line in written.sentences:
-        console.print(told_line, markup=False, soft_wrap=True)
+        console.print(told_line, soft_wrap=True)
     if outcome.full is not None and written.confirm is not None:
         console.print(
             f"The whole memory ({options.memory_fraction:.0%}) holds N={outcome.full.N}: expect about "
             f"{duration(outcome.full.time_s)} and {outcome.full.gflops:.0f} GFLOPS, predicted from runs up to "
             f"N={outcome.full.largest_n}{', which is rough' if outcome.full.rough else ''}. "
             f"Confirm it with\n  {written.confirm}",
-            markup=False,
             soft_wrap=True,
         )

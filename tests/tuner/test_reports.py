@@ -15,6 +15,7 @@ from hpl.params import HplParams
 from results.record import Kind, TrialState
 from results.store import Store
 from tuner.best_report import show_best
+from tuner.progress import Terminal
 from tuner.show_report import show_studies, show_trial, show_trials
 
 WORDS = {"blas": "openblas", "kernel": "Cooperlake", "layout": "2x1", "RFACT": "crout", "BCAST": "2rM", "NBMIN": 16}
@@ -35,7 +36,7 @@ def add(store: Store, gflops: float | None = 95.29, **changes: object) -> None:
 
 def printed(width: int, show: Callable[[Console], None]) -> str:
     text = io.StringIO()
-    show(Console(file=text, width=width))
+    show(Terminal(file=text, width=width))
     return text.getvalue()
 
 

@@ -124,11 +124,11 @@ def restore(
 
     with open_store(db, create=True) as store:
         if forget is not None:
-            console().print(forget_host(store, forget), markup=False)
+            console().print(forget_host(store, forget))
             return
         done, left = recover(store, force=force)
     for sentence in (*done, *left):
-        console().print(sentence, markup=False)
+        console().print(sentence)
     if not done and not left:
         console().print("Nothing is to be put back.")
     raise typer.Exit(1 if left else 0)

@@ -26,7 +26,7 @@ def run_clean(places: Places, console: Console, *, assume_yes: bool, runs: bool,
     if runs and (places.data / "runs").exists():
         targets.append(places.data / "runs")
     for target in targets:
-        console.print(f"{target}  ({_size(target) / 1e6:.0f} MB)", markup=False, soft_wrap=True)
+        console.print(f"{target}  ({_size(target) / 1e6:.0f} MB)", soft_wrap=True)
     if not targets:
         console.print("There is nothing to remove.")
     elif dry_run:
@@ -39,7 +39,7 @@ def run_clean(places: Places, console: Console, *, assume_yes: bool, runs: bool,
         console.print("Nothing was removed.")
         return 1
     for sentence in _staying(places):
-        console.print(sentence, markup=False, soft_wrap=True)
+        console.print(sentence, soft_wrap=True)
     return 0
 
 

@@ -98,11 +98,11 @@ class Installation:
 
     def _told(self, names: str, where: str) -> None:
         self.done += names.split(", ")
-        self.console.print(f"  installed {where}: {names}", markup=False)
+        self.console.print(f"  installed {where}: {names}")
 
     def _problem(self, sentence: str) -> None:
         self.problems.append(sentence)
-        self.console.print(f"  {sentence}", markup=False)
+        self.console.print(f"  {sentence}")
 
     @contextmanager
     def _passing_over(self) -> Iterator[None]:
@@ -118,7 +118,7 @@ class Installation:
 def working(console: Console, text: str) -> Iterator[None]:
     """Show that something is at work: a spinner and the time on a terminal, a line elsewhere."""
     if not console.is_terminal:
-        console.print(f"{text} …", markup=False)
+        console.print(f"{text} …")
         yield
         return
     with Progress(

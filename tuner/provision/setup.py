@@ -64,7 +64,7 @@ def run_setup(request: SetupRequest, places: Places, console: Console) -> int:
         code = _finish(left, work)
         lacking = [name for name in _absent(request.extras, places) if EXTRAS[name].source == "apt"]
         if lacking:
-            console.print(f"Still missing: {', '.join(lacking)}.", markup=False)
+            console.print(f"Still missing: {', '.join(lacking)}.")
             code = code or 1
     if request.as_json:
         print(json.dumps(_as_json(missing, chosen, work, left), indent=1))
@@ -96,8 +96,8 @@ def report(left: Needs, places: Places, console: Console) -> int:
     if not left:
         console.print("Set up: `hpltune tune` can start.")
         return 0
-    console.print(f"Still missing: {left}. Do this instead: {ADVICE}.", markup=False)
-    console.print(f"Everything that was tried is in {places.cache / 'setup.log'}.", markup=False)
+    console.print(f"Still missing: {left}. Do this instead: {ADVICE}.")
+    console.print(f"Everything that was tried is in {places.cache / 'setup.log'}.")
     return 1
 
 
@@ -118,7 +118,7 @@ def _present(extra: str, places: Places) -> bool:
 def _announce(missing: Needs, chosen: SetupPlan, places: Places, console: Console) -> None:
     console.print(f"Missing: {missing}." if missing else "Compiler, MPI and a fast BLAS are here.")
     for line in chosen.lines(places):
-        console.print(line, markup=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
 
 
 def _install(chosen: SetupPlan, work: Installation, look: Callable[[], Needs], *, private: bool) -> Needs:
@@ -142,9 +142,9 @@ def _finish(left: Needs, work: Installation) -> int:
         source = obtain(SearchPaths(work.places.prefix, work.places.cache))
     except HplError as error:
         work.problems.append(str(error))
-        work.console.print(str(error), markup=False)
+        work.console.print(str(error))
         return report(left, work.places, work.console) or 1
-    work.console.print(f"HPL's source: {source.version} from {source.origin}", markup=False)
+    work.console.print(f"HPL's source: {source.version} from {source.origin}")
     return report(left, work.places, work.console)
 
 

@@ -94,9 +94,9 @@ def _keep(console: Console, request: CalibrateRequest, text: str) -> None:
     try:
         if request.out is not None:
             write_text(request.out, text)
-            console.print(f"Wrote {request.out}. Simulate it with: hpltune tune --cluster {request.out}", markup=False)
+            console.print(f"Wrote {request.out}. Simulate it with: hpltune tune --cluster {request.out}")
     except TunerError:
-        console.print(text, markup=False, soft_wrap=True, end="")
+        console.print(text, soft_wrap=True, end="")
         raise
     if request.out is None and not request.as_json:
         print(text, end="")
@@ -107,7 +107,7 @@ def _report(console: Console, request: CalibrateRequest, cluster: VirtualCluster
         print(json.dumps(to_json(cluster, checks), indent=1))
     elif checks:
         console.print(table(checks))
-        console.print(verdict(checks), markup=False, soft_wrap=True)
+        console.print(verdict(checks), soft_wrap=True)
 
 
 def table(checks: Sequence[Check]) -> Table:

@@ -23,10 +23,14 @@ from ..places import Places
 from ..progress import display, output
 from ..stopping import listening
 from ..study_names import free_name
+from ..tables import print_fitting
 from ..tune_command import INTERRUPTED, told
 from .designs import Design, read_designs
 from .session import Bench, sitting
 from .site import VirtualSite, cluster_dict
+
+PARAMETERS = ("N", "NB", "grid", "blas")
+"""Those that are shown of the best of each design."""
 
 
 @dataclass(frozen=True)
@@ -85,10 +89,11 @@ def run_predict(request: PredictRequest) -> int:
     if request.as_json:
         print(json.dumps([to_json(entry) for entry in found], indent=1))
     elif found:
-        console.print(table(found))
+        below = [f"{entry.design.name}: {_words(entry)}" for entry in found]
+        print_fitting(console, table(found, PARAMETERS), table(found, ()), below)
     if request.plot is not None and found:
         plot_designs([_point(entry) for entry in found], request.plot)
-        console.print(f"Plot: {request.plot}", markup=False)
+        console.print(f"Plot: {request.plot}")
     return INTERRUPTED if stop.requested else 0
 
 
@@ -133,23 +138,15 @@ def _tuned(request: PredictRequest, design: Design, site: VirtualSite, bench: Be
     return Prediction(design, study.name, ranking[0], value)
 
 
-def table(found: Sequence[Prediction]) -> Table:
-    """The designs side by side."""
+def _words(entry: Prediction) -> str:
+    return "  ".join(f"{name}={entry.best.params[name]}" for name in PARAMETERS)
+
+
+def table(found: Sequence[Prediction], names: Sequence[str]) -> Table:
+    """The designs side by side, with some parameters of the best of each."""
     shown = Table(title="Tuned in simulation", title_justify="left")
-    heads = (
-        "design",
-        "nodes",
-        "price $",
-        "Rmax GFLOPS",
-        "% of peak",
-        "$/GFLOPS",
-        "MFLOPS/W",
-        "N",
-        "NB",
-        "grid",
-        "blas",
-    )
-    for head in heads:
+    figures = ("design", "nodes", "price $", "Rmax GFLOPS", "% of peak", "$/GFLOPS", "MFLOPS/W")
+    for head in (*figures, *names):
         shown.add_column(head, justify="left" if head in {"design", "grid", "blas"} else "right", no_wrap=True)
     best = max((entry.best.median_gflops for entry in found), default=0.0)
     for entry in found:
@@ -157,7 +154,7 @@ def table(found: Sequence[Prediction]) -> Table:
         cells = [entry.design.name, str(len(entry.design.cluster.node_list)), _number(entry.price_usd, ".0f")]
         cells += [f"{entry.best.median_gflops:.4g}", _number(value.percent_of_peak, ".1f")]
         cells += [_number(value.usd_per_gflops, ".4g"), _number(value.mflops_per_watt, ".4g")]
-        cells += [str(params[name]) for name in ("N", "NB", "grid", "blas")]
+        cells += [str(params[name]) for name in names]
         shown.add_row(*cells, style="bold" if entry.best.median_gflops == best else "")
     return shown
 

@@ -27,7 +27,7 @@ def show_tests(console: Console, published: Published, rows: Sequence[TestRow]) 
         table.add_row(*cells, f"{row.test.gflops:g}", shown, error, row.test.role)
     console.print(table)
     for sentence in sentences(published, rows):
-        console.print(sentence, markup=False, soft_wrap=True)
+        console.print(sentence, soft_wrap=True)
 
 
 def sentences(published: Published, rows: Sequence[TestRow]) -> list[str]:
@@ -84,7 +84,6 @@ def show_found(console: Console, published: Published, rows: Sequence[TestRow], 
     console.print(
         f"The search found {best:.2f} GFLOPS on the same hardware: {best / published.best['gflops'] - 1:.1%} above the "
         f"published {published.best['gflops']}{beside}.",
-        markup=False,
         soft_wrap=True,
     )
     table = Table(title="What each setting of that is worth, the others left as they are", title_justify="left")
@@ -101,10 +100,9 @@ def show_found(console: Console, published: Published, rows: Sequence[TestRow], 
         console.print(
             f'The advice "{published.advice.what}" costs {1 - advised / best:.1%}: with {held} the best '
             f"is {advised:.2f} GFLOPS, though all else was tuned for it.",
-            markup=False,
             soft_wrap=True,
         )
-    console.print(f"All trials: hpltune show {study}", markup=False)
+    console.print(f"All trials: hpltune show {study}")
 
 
 def as_json(site: VirtualSite, published: Published, rows: Sequence[TestRow], found: Found | None) -> dict[str, Any]:
