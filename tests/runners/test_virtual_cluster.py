@@ -75,6 +75,11 @@ def test_a_mistyped_cluster_is_suggested() -> None:
         load_cluster("none.toml")
 
 
+def test_a_file_saved_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(KRONOS, encoding="utf-8-sig")
+    assert load_cluster(str(tmp_path / "mine.toml")) == load_cluster("kronos")
+
+
 @pytest.mark.parametrize("name", ["ethernet16", "infiniband64", "kronos", "pi5"])
 def test_a_cluster_survives_being_written_and_read(name: str) -> None:
     cluster = load_cluster(name)
