@@ -80,6 +80,8 @@ def load(
     places = {key: f"--set {key}" if key in wished else f"{place}: parameters.{key}" for key in given}
     layouts = _layouts(given.get("layout"), machine, places.get("layout", place))
     parameters = [_parameter(places[key], key, given[key], machine, layouts) for key in _ordered(given)]
+    if given.get("N") == BUDGET:
+        _refuse_by_n(places, parameters)
     restrictions = [*ALWAYS, *_restrictions(place, table), *_forbids(place, table)]
     starts = _starts(place, table)
     try:
@@ -177,6 +179,14 @@ def _parameter(place: str, key: str, entry: Any, machine: Machine, layouts: Sequ
         return Parameter(key, values(entry))
     except SpaceError as error:
         raise SpaceError(f"{place}: {error}") from error
+
+
+def _refuse_by_n(places: Mapping[str, str], parameters: Iterable[Parameter | None]) -> None:
+    """No parameter may depend on an N that is chosen only when the budget is known."""
+    for parameter in parameters:
+        if parameter is not None and parameter.by == "N":
+            asked = f"{parameter.name} depends on N, whose value the budget chooses"
+            raise SpaceError(f"{places[parameter.name]}: {asked}: give N its values as numbers")
 
 
 def _depending(key: str, entry: Mapping[str, Any]) -> Parameter:

@@ -51,4 +51,6 @@ def _range(entry: Mapping[str, Any]) -> tuple[int, ...]:
         raise SpaceError("low, high and step must be whole numbers")
     if not isinstance(log, bool):
         raise SpaceError(f"log must be true or false, not {log}")
+    if log and "step" in entry:
+        raise SpaceError("log = true doubles each value, so a step beside it has no meaning: keep one of them")
     return integers(low, high, step, log=log)

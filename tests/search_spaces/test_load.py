@@ -134,6 +134,15 @@ NB = 192
         ("[parameters]\nnet.mtu = -1\n", "net.mtu = -1: expected a whole number of at least 68, at most 65535"),
         ("[parameters]\nNB = { low = 1, high = 2_000_000_000 }\n", "has more than 10000 values"),
         ("[parameters]\nNB = { low = 1, high = 8, log = 1 }\n", "log must be true or false"),
+        (
+            "[parameters]\nNB = { low = 1, high = 8, step = 2, log = true }\n",
+            "parameters.NB: log = true doubles each value",
+        ),
+        (
+            '[parameters]\nN = "budget"\nNB = { by = "N", 4000 = 64 }\n',
+            "parameters.NB: NB depends on N, whose value the budget chooses: give N its values as numbers",
+        ),
+        ("[parameters]\nNB = { by = 'N', 4000 = 64 }\n", "NB depends on N, which the space does not have: add N"),
         ("[parameters]\nNB = 1979-05-27\n", "expected texts or numbers, not 1979-05-27"),
         ("[parameters]\nmpi.a = [[1]]\n", "parameters.mpi.a: expected texts or numbers"),
         ('[parameters]\nSWAP = "mix"\nswap_threshold = { by = "SWAP", mxi = 64 }\n', "mxi is no value of SWAP"),
