@@ -48,7 +48,7 @@ class Parameter:
         """The legal values beside the others of a point; empty where the parameter is absent there."""
         if self.by is None or self.cases is None:
             return self.values
-        return self.cases.get(point[self.by], ())
+        return self.cases[point[self.by]] if point.get(self.by) in self.cases else ()
 
 
 def integers(low: int, high: int, step: int = 1, *, log: bool = False) -> tuple[int, ...]:

@@ -202,7 +202,7 @@ class SearchSpace:
 
     def _value_sentence(self, parameter: Parameter, params: Point) -> str | None:
         """What is wrong with a point's value of a parameter; nothing where it is absent and may be."""
-        if parameter.by is not None and parameter.by not in params:
+        if parameter.by is not None and parameter.by not in params and parameter.name in params:
             return f"it depends on {parameter.by}, which the point does not give"
         legal = parameter.values_in(params)
         shown = ", ".join(map(str, legal))

@@ -93,6 +93,20 @@ def test_a_kernel_belongs_to_its_blas() -> None:
     assert sentence == "kernel: Zen does not go with blas = atlas (none)"
 
 
+def test_what_depends_on_an_absent_parameter_is_absent_too() -> None:
+    kernel = Parameter.depending("kernel", "blas", {"openblas": ("Haswell",)})
+    NB = Parameter.depending("NB", "kernel", {"Haswell": (64, 128)})
+    found = space("blas", extra=(kernel, NB))
+    assert list(found) == [
+        {"blas": "openblas", "kernel": "Haswell", "NB": 64},
+        {"blas": "openblas", "kernel": "Haswell", "NB": 128},
+        {"blas": "atlas"},
+    ]
+    assert [found.why_not(point) for point in found] == [None, None, None]
+    assert found.why_not({"blas": "atlas", "NB": 64}) == "NB: it depends on kernel, which the point does not give"
+    assert found.why_not({"blas": "openblas"}) == "kernel: the point gives no value; legal are Haswell"
+
+
 KERNELS = Machine(
     4,
     2**34,
