@@ -16,6 +16,8 @@ ADVICE = "`hpltune setup` installs it, or load your module and try again"
 SUFFIXES = ("", ".openmpi", ".mpich")
 """What Debian adds to the names of wrappers and launchers, so that several libraries can be installed."""
 
+NAMES = ("openmpi", "mpich", "intelmpi")
+
 
 class ToolchainError(HplError):
     """MPI or the compiler is missing or does not work."""
@@ -26,7 +28,7 @@ class Mpi:
     """One MPI library: its compiler wrapper and its launcher.
 
     Attributes:
-        name: "openmpi", "mpich" or "intelmpi".
+        name: one of NAMES.
         environment: variables it needs when it runs from a private prefix.
         origin: where it was found.
     """

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .automatic import AUTO, automatic, full_layouts
+from .cases import check_cases
 from .dimension import DIMENSIONS, Scalar, dimension, ranks_and_threads
 from .errors import SpaceError
 from .machine import Machine
@@ -79,13 +80,16 @@ def load(
         raise SpaceError(f"{place}: N and memory_fraction both say how large the matrix is: keep one of them")
     places = {key: f"--set {key}" if key in wished else f"{place}: parameters.{key}" for key in given}
     layouts = _layouts(given.get("layout"), machine, places.get("layout", place))
-    parameters = [_parameter(places[key], key, given[key], machine, layouts) for key in _ordered(given)]
-    if given.get("N") == BUDGET:
-        _refuse_by_n(places, parameters)
+    found = [_parameter(places[key], key, given[key], machine, layouts) for key in _ordered(given)]
+    parameters = {parameter.name: parameter for parameter in found if parameter}
+    for parameter in parameters.values():
+        if parameter.by in given:
+            listed = parameter.by not in wished and given[parameter.by] != AUTO
+            _check_decider(places[parameter.name], parameter, parameters.get(parameter.by), machine, listed=listed)
     restrictions = [*ALWAYS, *_restrictions(place, table), *_forbids(place, table)]
     starts = _starts(place, table)
     try:
-        return SearchSpace(table.get("name", place), machine, [p for p in parameters if p], restrictions, starts)
+        return SearchSpace(table.get("name", place), machine, [*parameters.values()], restrictions, starts)
     except SpaceError as error:
         raise SpaceError(f"{place}: {error}") from error
 
@@ -181,12 +185,17 @@ def _parameter(place: str, key: str, entry: Any, machine: Machine, layouts: Sequ
         raise SpaceError(f"{place}: {error}") from error
 
 
-def _refuse_by_n(places: Mapping[str, str], parameters: Iterable[Parameter | None]) -> None:
-    """No parameter may depend on an N that is chosen only when the budget is known."""
-    for parameter in parameters:
-        if parameter is not None and parameter.by == "N":
-            asked = f"{parameter.name} depends on N, whose value the budget chooses"
-            raise SpaceError(f"{places[parameter.name]}: {asked}: give N its values as numbers")
+def _check_decider(
+    place: str, parameter: Parameter, decider: Parameter | None, machine: Machine, *, listed: bool
+) -> None:
+    """Refuse a decider that has no values before the budget is known, and cases that it never has."""
+    if decider is None:
+        chosen = f"{parameter.name} depends on {parameter.by}, whose value the budget chooses"
+        raise SpaceError(f"{place}: {chosen}: give {parameter.by} its values as numbers")
+    try:
+        check_cases(parameter, decider, machine, listed=listed)
+    except SpaceError as error:
+        raise SpaceError(f"{place}: {error}") from error
 
 
 def _depending(key: str, entry: Mapping[str, Any]) -> Parameter:

@@ -46,6 +46,9 @@ KERNELS = (
 )
 """Names of OPENBLAS_CORETYPE (driver/others/dynamic*.c) and the instruction sets each needs."""
 
+PYPI = "openblas-pypi"
+"""Catalogue name of PyPI's build, which is more recent than those of distributions."""
+
 
 class OpenBlas:
     """OpenBLAS chooses its kernel by OPENBLAS_CORETYPE and reports it by openblas_get_corename()."""
@@ -58,7 +61,7 @@ class OpenBlas:
         found = look(search, "openblas", FILES, roots=roots, module="openblas")
         wheel = search.wheel("scipy-openblas32")
         files = sorted(wheel.rglob("libscipy_openblas.so")) if wheel else []
-        return [*found, *(Found("openblas-pypi", file.resolve(), "PyPI wheel scipy-openblas32") for file in files)]
+        return [*found, *(Found(PYPI, file.resolve(), "PyPI wheel scipy-openblas32") for file in files)]
 
     def kernels(self, flags: frozenset[str], library: BlasLibrary) -> Sequence[str]:  # noqa: ARG002 - all builds alike
         """Kernels of builds with DYNAMIC_ARCH; a name a build does not know is replaced, and probing leaves it out."""

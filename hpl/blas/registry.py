@@ -8,7 +8,7 @@ from .blis import Blis
 from .catalogue import NAMED, Blas, BlasError, BlasLibrary, Threading
 from .family import BlasFamily, thread_variables
 from .mkl import Mkl
-from .openblas import OpenBlas
+from .openblas import PYPI, OpenBlas
 from .places import Found
 from .plain import ATLAS, OTHER, REFERENCE
 from .probe import ask
@@ -21,6 +21,9 @@ FAMILIES: dict[str, BlasFamily] = {
     "reference": REFERENCE,
     "other": OTHER,
 }
+
+CATALOGUE = (*(name for name in FAMILIES if name != OTHER.name), PYPI)
+"""Names under which libraries may be found on some machine."""
 
 
 def family(name: str) -> BlasFamily:

@@ -175,6 +175,53 @@ def test_a_mistake_in_a_file_is_named_with_file_and_key(tmp_path: Path, text: st
     assert file in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            'blas = "auto"\nNB = { by = "blas", opneblas = [256], blis = [144] }\n',
+            "NB: opneblas is no value of blas: did you mean openblas? A library of your own must be in `blas`",
+        ),
+        ('mpi = "auto"\nNB = { by = "mpi", opnempi = 64 }\n', "opnempi is no value of mpi: did you mean openmpi?"),
+        (
+            'blas = ["openblas", "mine"]\nNB = { by = "blas", minne = 64 }\n',
+            "minne is no value of blas: did you mean mine?",
+        ),
+        (
+            "NB = { low = 64, high = 192, step = 64 }\nNBMIN = { by = 'NB', 182 = 4 }\n",
+            "parameters.NBMIN: 182 is no value of NB: did you mean 192?",
+        ),
+        ("NB = [64, 96]\nNBMIN = { by = 'NB', 7 = 4 }\n", "7 is no value of NB: expected one of 64, 96"),
+        (
+            'SWAP = "mix"\nswap_threshold = { by = "SWAP", mix = 64 }\nNB = { by = "swap_threshold", 32 = 64 }\n',
+            "parameters.NB: 32 is no value of swap_threshold: expected one of 64",
+        ),
+    ],
+)
+def test_a_case_the_decider_never_has_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(SpaceError) as caught:
+        load(write(tmp_path, f"[parameters]\n{text}"), machine())
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "wished"),
+    [
+        ('blas = "auto"\nNB = { by = "blas", mkl = 256, openblas-pypi = 256, openblas = 192 }\n', {}),
+        ('mpi = "auto"\nNB = { by = "mpi", mpich = 64, intelmpi = 96 }\n', {}),
+        ('kernel = "auto"\nblas = "auto"\nNB = { by = "kernel", Zen = 64 }\n', {}),
+        ('layout = "auto"\nNB = { by = "layout", 96x1 = 64 }\n', {}),
+        ("NB = [64, 96]\nNBMIN = { by = 'NB', 64 = 4, 96 = 8 }\n", {"NB": ["64"]}),
+        ('blas = ["openblas", "mine"]\nNB = { by = "blas", mine = 64 }\n', {"blas": ["openblas"]}),
+    ],
+    ids=["a BLAS of another machine", "its MPI", "its kernel", "its layout", "a narrowed list", "a narrowed BLAS"],
+)
+def test_a_case_that_another_machine_or_command_line_would_have_stays_legal(
+    tmp_path: Path, text: str, wished: dict[str, list[str]]
+) -> None:
+    assert len(load(write(tmp_path, f"[parameters]\n{text}"), machine(), wished)) > 0
+
+
 JUNK_KEYS = ["NB", "grid", "mpi", "by", "low", "high", "step", "log", "when", "because", "mix", "64"]
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(["auto", "budget"]),
