@@ -14,6 +14,8 @@ from .fidelity import Rung
 
 LISTS = ("N", "NB", "grid", "PFACT", "NBMIN", "NDIV", "RFACT", "BCAST", "DEPTH")
 """Parameters that have a list in HPL.dat."""
+MOST_VALUES = 24
+"""Values of a parameter that are looked at, evenly spread where it has more: neighbours tell nearly the same."""
 STARTING = 0.5
 """Of what a launch takes beside HPL's time, the part that is taken for starting where all launches were alike."""
 Group = list[dict[str, Scalar]]
@@ -26,6 +28,7 @@ def extensions(space: SearchSpace, batch: Sequence[Point], most: int) -> Iterato
         batch: points whose HPL.dat is the product of its lists; at least one.
         most: points that such a group may have.
     """
+    asked = [_launched(space, point) for point in batch]
     for name in LISTS:
         if name not in space.varying or name not in batch[0]:
             continue
@@ -33,20 +36,30 @@ def extensions(space: SearchSpace, batch: Sequence[Point], most: int) -> Iterato
         row = [point for point in batch if point[name] == batch[0][name]]
         if len(row) > most:
             continue
-        for value in space.parameters[name].values_in(batch[0]):
+        values = space.parameters[name].values_in(batch[0])
+        for value in values[:: -(-len(values) // MOST_VALUES)]:
             group = [{**point, name: value} for point in row]
-            legal = value not in present and all(space.why_not(point) is None for point in group)
-            if legal and one_launch(space, [*batch, *group]):
+            if value in present or any(space.why_not(point) is not None for point in group):
+                continue
+            if _alike([*asked, *(_launched(space, point) for point in group)]):
                 yield group
 
 
 def one_launch(space: SearchSpace, points: Sequence[Point]) -> bool:
     """Whether one HPL.dat holds just these points, and all else is alike."""
-    complete = [space.complete(point) for point in points]
-    beside = [{name: value for name, value in one.items() if name not in LISTS} for one in complete]
-    if any(one != beside[0] for one in beside):
-        return False
-    return HplDat.together([HplParams.from_words(one) for one in complete]) is not None
+    return _alike([_launched(space, point) for point in points])
+
+
+def _launched(space: SearchSpace, point: Point) -> tuple[HplParams, dict[str, Scalar]]:
+    """What a point asks of HPL, and all that has no list in HPL.dat."""
+    complete = space.complete(point)
+    beside = {name: value for name, value in complete.items() if name not in LISTS}
+    return HplParams.from_words(complete), beside
+
+
+def _alike(asked: Sequence[tuple[HplParams, dict[str, Scalar]]]) -> bool:
+    first = asked[0][1]
+    return all(beside == first for _, beside in asked) and HplDat.together([one for one, _ in asked]) is not None
 
 
 def gathered(
