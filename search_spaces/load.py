@@ -9,7 +9,7 @@ from typing import Any
 
 from .automatic import AUTO, automatic, full_layouts
 from .cases import check_cases
-from .dimension import DIMENSIONS, Scalar, dimension, ranks_and_threads
+from .dimension import DIMENSIONS, Scalar, dimension
 from .errors import SpaceError
 from .machine import Machine
 from .parameter import Parameter
@@ -79,9 +79,7 @@ def load(
     if all(size in given for size in SIZES):
         raise SpaceError(f"{place}: N and memory_fraction both say how large the matrix is: keep one of them")
     places = {key: f"--set {key}" if key in wished else f"{place}: parameters.{key}" for key in given}
-    layouts = _layouts(given.get("layout"), machine, places.get("layout", place))
-    found = [_parameter(places[key], key, given[key], machine, layouts) for key in _ordered(given)]
-    parameters = {parameter.name: parameter for parameter in found if parameter}
+    parameters = _parameters_here(given, places, machine)
     for parameter in parameters.values():
         if parameter.by in given:
             listed = parameter.by not in wished and given[parameter.by] != AUTO
@@ -170,6 +168,18 @@ def _ordered(given: Mapping[str, Any]) -> list[str]:
     return [*order, *(name for name in given if name not in order)]
 
 
+def _parameters_here(given: Mapping[str, Any], places: Mapping[str, str], machine: Machine) -> dict[str, Parameter]:
+    """The parameters on a machine by name; without those that are left to their default."""
+    order = _ordered(given)
+    found: dict[str, Parameter] = {}
+    for key in sorted(order, key="grid".__eq__):
+        layouts = full_layouts(machine) if key == "layout" else _layouts(found, machine)
+        parameter = _parameter(places[key], key, given[key], machine, layouts)
+        if parameter is not None:
+            found[key] = parameter
+    return {key: found[key] for key in order if key in found}
+
+
 def _parameter(place: str, key: str, entry: Any, machine: Machine, layouts: Sequence[str]) -> Parameter | None:
     """The parameter of one entry; None where the entry leaves it to its default."""
     try:
@@ -212,19 +222,18 @@ def _depending(key: str, entry: Mapping[str, Any]) -> Parameter:
     return Parameter.depending(key, decider, cases)
 
 
-def _layouts(entry: Any, machine: Machine, place: str) -> tuple[str, ...]:
-    """The layouts of a space: those that fill the cores where it says "auto", the default where it says nothing."""
-    if entry == AUTO:
-        return full_layouts(machine)
-    if entry is None:
-        return (str(DIMENSIONS["layout"].default({}, machine)),)
-    try:
-        listed = [str(layout) for layout in (entry if isinstance(entry, list) else [entry])]
-        for layout in listed:
-            ranks_and_threads(layout)
-    except SpaceError as error:
-        raise SpaceError(f"{place}: {error}") from error
-    return tuple(listed)
+def _layouts(parameters: Mapping[str, Parameter], machine: Machine) -> tuple[str, ...]:
+    """The layouts that a space may start: those of all cases, and the default where it may have none."""
+    default = str(DIMENSIONS["layout"].default({}, machine))
+    layout = parameters.get("layout")
+    if layout is None:
+        return (default,)
+    own = tuple(str(value) for value in layout.values)
+    if layout.by is None or layout.cases is None:
+        return own
+    decider = parameters.get(layout.by)
+    always = decider is not None and decider.by is None and set(decider.values) <= set(layout.cases)
+    return own if always else (*own, default)
 
 
 def _restrictions(place: str, table: Mapping[str, Any]) -> list[Restriction]:

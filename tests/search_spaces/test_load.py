@@ -117,6 +117,10 @@ NB = 192
         ('[parameters]\nBCAST = ["3rg"]\n', "1rg, 1rM, 2rg, 2rM, Lng, LnM"),
         ('[parameters]\ngrid = ["2by4"]\n', "expected P x Q"),
         ('[parameters]\nlayout = ["4"]\n', "parameters.layout"),
+        (
+            '[parameters]\nblas = "auto"\nlayout = { by = "blas", openblas = "4" }\n',
+            "parameters.layout: layout = 4: expected ranks x threads as 4x2",
+        ),
         ("[parameters]\nNB = { low = 64 }\n", "low and high"),
         ("[parameters]\nNB = { low = 64, high = 1 }\n", "is empty"),
         ('[parameters]\nNB = { low = 64, high = "x" }\n', "whole numbers"),
@@ -287,6 +291,31 @@ def test_settings_hpltune_does_not_know_keep_their_digits() -> None:
 
 def test_grids_are_those_of_the_ranks_a_space_can_start() -> None:
     assert load("quick", machine()).parameters["grid"].values == ("2x2", "1x4", "4x1")
+
+
+def test_a_layout_may_depend_on_the_library_and_grids_are_those_of_all_its_cases(tmp_path: Path) -> None:
+    text = """
+[parameters]
+blas = ["openblas", "atlas"]
+layout = { by = "blas", openblas = ["2x2", "1x4"], atlas = "3x1" }
+grid = "auto"
+"""
+    space = load(write(tmp_path, text), machine())
+    assert {(point["blas"], point["layout"], point["grid"]) for point in space} == {
+        ("openblas", "2x2", "1x2"),
+        ("openblas", "2x2", "2x1"),
+        ("openblas", "1x4", "1x1"),
+        ("atlas", "3x1", "1x3"),
+        ("atlas", "3x1", "3x1"),
+    }
+    assert set(space.parameters["grid"].values) == {"1x2", "2x1", "1x1", "1x3", "3x1"}
+
+
+def test_where_a_layout_has_no_case_the_grids_are_those_of_one_rank_per_core(tmp_path: Path) -> None:
+    text = '[parameters]\nblas = ["openblas", "atlas"]\nlayout = { by = "blas", openblas = "1x4" }\ngrid = "auto"\n'
+    space = load(write(tmp_path, text), machine())
+    assert {point["grid"] for point in space if point["blas"] == "openblas"} == {"1x1"}
+    assert {point["grid"] for point in space if point["blas"] == "atlas"} == {"2x2", "1x4", "4x1"}
 
 
 def test_rules_that_always_hold_may_be_named(tmp_path: Path) -> None:
