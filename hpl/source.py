@@ -1,11 +1,13 @@
 """HPL's source: the user's own, netlib's archive, or the copy inside Debian's hpcc package; never part of hpltune."""
 
 import hashlib
+import lzma
 import re
 import shutil
 import tarfile
 import tempfile
 import urllib.request
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from http.client import HTTPException
@@ -124,13 +126,23 @@ def _kept(archive: Path, target: Path) -> HplSource:
         try:
             with tarfile.open(archive) as tar:
                 tar.extractall(draft, members=_harmless(tar), **FILTER)  # noqa: S202 - see _harmless
-        except (tarfile.TarError, EOFError) as error:
-            raise SourceError(f"{archive} is not an archive that can be unpacked: {error}") from error
-        _recognised(draft, str(archive))
+                _read_to_end(tar)
+        except OSError as error:
+            raise SourceError(f"{archive} cannot be unpacked: {error.strerror or error}") from error
+        except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError) as error:
+            reason = str(error).partition(":\n")[0]
+            raise SourceError(f"{archive} is not an archive that can be unpacked: {reason}") from error
+        _recognised(draft, str(archive), archive)
         draft.replace(target)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return _recognised(target, str(archive.name))
+
+
+def _read_to_end(tar: tarfile.TarFile) -> None:
+    """What follows the last file of an archive holds no file, but behind it stands gzip's checksum of all of them."""
+    while tar.fileobj is not None and tar.fileobj.read(tarfile.RECORDSIZE):
+        pass
 
 
 def _harmless(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
@@ -141,8 +153,11 @@ def _harmless(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
             yield member
 
 
-def _recognised(folder: Path, origin: str) -> HplSource:
+def _recognised(folder: Path, origin: str, archive: Path | None = None) -> HplSource:
     """Find HPL in a folder or one below it, netlib's layout or hpcc's.
+
+    Args:
+        archive: what was unpacked into the folder, where the user does not know the folder.
 
     Raises:
         SourceError: neither is there.
@@ -152,7 +167,10 @@ def _recognised(folder: Path, origin: str) -> HplSource:
             return HplSource("hpcc", "2.0", top / "hpl", top / "include", origin, _digest(_files(top / "hpl")))
         if (top / "include/hpl.h").is_file() and (top / "testing/ptest").is_dir():
             return HplSource("netlib", _version(top), top, None, origin, _digest(_files(top)))
-    raise SourceError(f"{folder} holds no source of HPL (include/hpl.h and testing/ptest): give its top folder")
+    missing = "holds no source of HPL (include/hpl.h and testing/ptest)"
+    if archive is not None:
+        raise SourceError(f"{archive} {missing}: give an archive of HPL or of HPCC")
+    raise SourceError(f"{folder} {missing}: give its top folder")
 
 
 def _version(top: Path) -> str:

@@ -1,6 +1,7 @@
 import hashlib
 import io
 import tarfile
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -83,6 +84,44 @@ def test_what_is_no_source_is_said(search: SearchPaths, tmp_path: Path) -> None:
     (tmp_path / "text.tgz").write_text("no archive")
     with pytest.raises(SourceError, match="not an archive"):
         obtain(search, tmp_path / "text.tgz")
+
+
+DAMAGE: dict[str, Callable[[bytes], bytes]] = {
+    "cut": lambda data: data[:60_000],
+    "wrong inside": lambda data: data[:50_000] + bytes(40) + data[50_040:],
+    "wrong at its head": lambda data: data[:4] + bytes(8) + data[12:],
+    "wrong at its end": lambda data: data[:-8] + bytes(8),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("kind", ["gz", "bz2", "xz"])
+def test_a_damaged_archive_is_named_in_one_sentence(
+    search: SearchPaths, tmp_path: Path, kind: str, damage: str
+) -> None:
+    path = tmp_path / f"hpl.tar.{kind}"
+    noise = hashlib.shake_128(b"noise").digest(100_000)
+    with tarfile.open(path, f"w:{kind}") as tar:  # type: ignore[call-overload]  # a mode put together
+        member = tarfile.TarInfo("hpl-2.3/noise")
+        member.size = len(noise)
+        tar.addfile(member, io.BytesIO(noise))
+    path.write_bytes(DAMAGE[damage](path.read_bytes()))
+    with pytest.raises(SourceError) as caught:
+        obtain(search, path)
+    told = str(caught.value)
+    assert told.startswith(f"{path} ")
+    assert "\n" not in told
+    assert not list((search.cache / "source").iterdir())
+
+
+def test_an_archive_of_something_else_is_named_and_not_the_folder_it_was_unpacked_in(
+    search: SearchPaths, tmp_path: Path
+) -> None:
+    other = archive(tmp_path / "other.tgz", {"other-1.0/README": "no HPL"})
+    with pytest.raises(SourceError) as caught:
+        obtain(search, other)
+    assert str(caught.value).startswith(f"{other} holds no source of HPL")
+    assert ".unpacking" not in str(caught.value)
 
 
 def test_a_cached_source_needs_no_network(search: SearchPaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
