@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .errors import HplError
@@ -64,6 +64,7 @@ def find_mpis(search: SearchPaths, *, building: bool = True) -> tuple[Mpi, ...]:
             try:
                 mpi = _identified(mpicc, mpirun, environment, origin)
                 if building:
+                    mpi = _with_own_compiler(mpi)
                     _check_headers(mpi)
                 found[mpirun.resolve()] = mpi
             except ToolchainError as error:
@@ -127,6 +128,35 @@ def _identified(mpicc: Path, mpirun: Path, environment: dict[str, str], origin: 
     else:
         raise ToolchainError(f"{mpirun} is neither Open MPI nor MPICH: it says {said.strip().splitlines()[:1]}")
     return Mpi(name, version, mpicc, mpirun, tuple(sorted(environment.items())), origin)
+
+
+def _with_own_compiler(mpi: Mpi) -> Mpi:
+    """The library with a compiler whose programs its launcher can start together.
+
+    Debian chooses what mpicc and mpirun mean apart from each other; what one library's mpicc made, another's mpirun
+    starts as so many programs of one rank.
+
+    Raises:
+        ToolchainError: mpicc is another library's, and this one's is not there.
+    """
+    compiler = _full_name(mpi.mpicc)
+    own = mpi.mpicc.with_name(f"mpicc.{mpi.name}")
+    others = {f"mpicc{suffix}" for suffix in SUFFIXES if suffix} - {own.name}
+    if f".{mpi.name}" not in SUFFIXES or compiler not in others:
+        return mpi
+    if own.exists():
+        return replace(mpi, mpicc=own)
+    raise ToolchainError(
+        f"{mpi.mpicc} is {compiler}, but {mpi.mpirun} is {mpi.name}'s, which would start each rank alone: "
+        "choose one library for both with `update-alternatives --config mpi` and `--config mpirun`"
+    )
+
+
+def _full_name(path: Path) -> str:
+    """The first name with a library's suffix on the way along a file's links, or that of the file itself."""
+    while not path.name.endswith(SUFFIXES[1:]) and path.is_symlink():
+        path = path.parent / path.readlink()
+    return path.name
 
 
 def _check_headers(mpi: Mpi) -> None:

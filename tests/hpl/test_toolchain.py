@@ -1,0 +1,60 @@
+"""Which compiler belongs to which launcher, with fakes in the manner of Debian's alternatives."""
+
+from pathlib import Path
+
+import pytest
+
+from hpl.search import SearchPaths
+from hpl.toolchain import ToolchainError, find_mpis
+
+SAYS = {"openmpi": "mpirun (Open MPI) 4.1.4", "mpich": "HYDRA build details:\n    Version:    4.0.2"}
+
+
+def program(path: Path, says: str) -> None:
+    path.write_text(f"#!/bin/sh\necho '{says}'\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Both libraries under their full names."""
+    for library, says in SAYS.items():
+        program(tmp_path / f"mpirun.{library}", says)
+        program(tmp_path / f"mpicc.{library}", f"gcc -l{library}")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return tmp_path
+
+
+def choose(folder: Path, name: str, library: str) -> None:
+    """Let a short name mean a library, through a link of its own as update-alternatives makes one."""
+    between = folder / f"alternative-{name}"
+    between.symlink_to(folder / f"{name}.{library}")
+    (folder / name).symlink_to(between)
+
+
+@pytest.mark.parametrize(("launcher", "compiler"), [("openmpi", "mpich"), ("mpich", "openmpi")])
+def test_a_launcher_is_paired_with_its_own_compiler_where_the_short_names_mean_two_libraries(
+    folder: Path, launcher: str, compiler: str
+) -> None:
+    choose(folder, "mpirun", launcher)
+    choose(folder, "mpicc", compiler)
+    found = find_mpis(SearchPaths(None, folder))
+    assert {mpi.name: mpi.mpicc.name for mpi in found} == {"openmpi": "mpicc.openmpi", "mpich": "mpicc.mpich"}
+    assert found[0].name == launcher
+
+
+def test_short_names_that_mean_one_library_are_kept(folder: Path) -> None:
+    choose(folder, "mpirun", "mpich")
+    choose(folder, "mpicc", "mpich")
+    assert find_mpis(SearchPaths(None, folder))[0].mpicc == folder / "mpicc"
+
+
+def test_a_launcher_without_a_compiler_of_its_own_builds_nothing(folder: Path) -> None:
+    choose(folder, "mpirun", "openmpi")
+    choose(folder, "mpicc", "mpich")
+    (folder / "mpicc.openmpi").unlink()
+    assert [mpi.name for mpi in find_mpis(SearchPaths(None, folder))] == ["mpich"]
+    assert [mpi.name for mpi in find_mpis(SearchPaths(None, folder), building=False)] == ["openmpi", "mpich"]
+    (folder / "mpirun.mpich").unlink()
+    with pytest.raises(ToolchainError, match=r"mpicc is mpicc\.mpich, but .*mpirun is openmpi's.*update-alternatives"):
+        find_mpis(SearchPaths(None, folder))
