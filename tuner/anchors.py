@@ -1,8 +1,11 @@
 """One cheap run of the same configuration every so often: whether the machine is still the one it was."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import fmean
+
+from scipy.stats import t
 
 from .engines.fidelity import FULL, Question
 
@@ -10,9 +13,15 @@ EVERY = 10
 """Search trials from one anchor to the next."""
 DRIFT = 0.05
 """Part by which a machine must have changed to be worth a sentence; more where its anchors differ by themselves."""
-BEYOND = 3.0
-"""Times the distance between the anchors before, which a change must exceed."""
+CERTAINTY = 0.995
+"""Probability with which an anchor of an unchanged machine is not below, and with which it is not above, all that."""
+USUAL_SD = 0.03
+"""By how much the anchors of an unchanged machine differ, as a relative standard deviation, before it is seen."""
+USUAL_COUNT = 2
+"""Anchors that it counts for."""
 FEWEST = 2
+BASE = 4
+"""Anchors that later ones are held against: the first, so that a steady decline is not taken for noise."""
 
 
 @dataclass
@@ -30,9 +39,10 @@ class Anchors:
     _told: float = 0.0
 
     def due(self) -> Question | None:
-        """The anchor, when it is time for it again."""
+        """The anchor, when it is time for it again; it is taken to be asked then."""
         if self._question is None or not (self.soon or self._since >= EVERY):
             return None
+        self._since, self.soon = 0, False
         return self._question
 
     def note(self, question: Question, gflops: float | None) -> str | None:
@@ -49,11 +59,10 @@ class Anchors:
         self._since, self.soon = 0, False
         if gflops is None:
             return None
-        change = math.log(gflops / median(self._rates))
-        apart = math.log(max(self._rates) / min(self._rates))
-        known = len(self._rates) >= FEWEST
+        base = [math.log(rate) for rate in self._rates[:BASE]]
         self._rates.append(gflops)
-        if not known or abs(change - self._told) < max(DRIFT, BEYOND * apart):
+        change = math.log(gflops) - fmean(base)
+        if len(base) < FEWEST or abs(change - self._told) < max(DRIFT, _no_change(base)):
             return None
         self._told = change
         faster = "faster" if change > 0 else "slower"
@@ -61,3 +70,10 @@ class Anchors:
             f"The machine is {abs(math.expm1(change)):.0%} {faster} than before: the same small run gave "
             f"{gflops:.4g} GFLOPS. What else runs here?"
         )
+
+
+def _no_change(base: Sequence[float]) -> float:
+    """By how much one more anchor may differ from these, as logarithms, on a machine that has not changed."""
+    freedom = len(base) - 1 + USUAL_COUNT
+    squares = sum((rate - fmean(base)) ** 2 for rate in base) + USUAL_COUNT * USUAL_SD**2
+    return float(t.ppf(CERTAINTY, freedom)) * math.sqrt(squares / freedom * (1 + 1 / len(base)))

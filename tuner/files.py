@@ -14,7 +14,7 @@ def write_text(path: Path, text: str, *, executable: bool = False) -> None:
         TunerError: it cannot be written.
     """
     if path.is_dir():
-        raise TunerError(f"cannot write {path}: it is a folder; name a file in it")
+        raise TunerError(f"cannot write {path}: Is a directory; name a file in it")
     if path.exists() and not path.is_file():
         path.write_text(text, encoding="utf-8")
         return

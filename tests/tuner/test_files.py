@@ -38,7 +38,7 @@ def test_a_pipe_or_device_is_written_into(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_no_place_for_a_file(tmp_path: Path) -> None:
-    with pytest.raises(TunerError, match="it is a folder; name a file in it"):
+    with pytest.raises(TunerError, match="Is a directory; name a file in it"):
         write_text(tmp_path, "rows\n")
 
 

@@ -1,5 +1,7 @@
 """The rungs a study has, what a stored trial was, and the runs that watch the machine."""
 
+import math
+import random
 from typing import Any
 
 import pytest
@@ -85,6 +87,29 @@ def test_a_machine_that_became_slower_is_noticed_once() -> None:
     assert sentence is not None
     assert sentence.startswith("The machine is 20% slower than before: the same small run gave 40 GFLOPS.")
     assert anchors.note(question, 40.5) is None
+
+
+def test_a_steady_decline_is_told() -> None:
+    anchors, question = Anchors(), Question({"NB": 64}, SMALL)
+    told = [anchors.note(question, 50.0 * 0.96**step) for step in range(10)]
+    assert any(told)
+
+
+@pytest.mark.parametrize(("noise", "most"), [(0.01, 0), (0.03, 8), (0.05, 20)])
+def test_noise_is_seldom_taken_for_a_change(noise: float, most: int) -> None:
+    chance = random.Random(0)  # noqa: S311 - not for secrets
+    alarms = 0
+    for _ in range(200):
+        anchors, question = Anchors(), Question({"NB": 64}, SMALL)
+        alarms += any(anchors.note(question, 50.0 * math.exp(chance.gauss(0, noise))) for _ in range(6))
+    assert alarms <= most
+
+
+def test_an_anchor_under_way_is_not_asked_again() -> None:
+    anchors, question = Anchors(soon=True), Question({"NB": 64}, SMALL)
+    anchors.note(question, 50.0)
+    assert anchors.due() == question
+    assert anchors.due() is None
 
 
 def test_an_anchor_that_fails_is_not_asked_again_at_once() -> None:

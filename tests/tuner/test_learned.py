@@ -11,7 +11,9 @@ from engine_contract import SMALL as SMALL_SPACE
 from landscape import Landscape
 
 from hpl.flops import flop_count
-from search_spaces.dimension import Point
+from search_spaces.dimension import Point, ranks_and_threads
+from search_spaces.load import load
+from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
 from tuner.engines.base import GIVEN_UP, Engine, Outcome
 from tuner.engines.companions import shared_seconds
@@ -37,6 +39,14 @@ SWAP = ["bin", "long", "mix"]
 PFACT = ["left", "crout", "right"]
 RFACT = ["left", "crout", "right"]
 NBMIN = [2, 4, 8, 16]
+"""
+LAYOUTS = """
+[parameters]
+layout = ["32x1", "16x1", "8x1", "4x1"]
+blas = "openblas"
+NB = [64, 128, 192]
+grid = "auto"
+BCAST = ["1rg", "1rM", "LnM"]
 """
 MANY_VALUES = """
 [parameters]
@@ -303,6 +313,27 @@ def test_a_space_too_large_to_hold_is_climbed_from_what_looks_best() -> None:
         rates.append(landscape.rate(question.params))
         engine.tell(question.params, Outcome(rates[-1]))
     assert max(rates) > 0.95 * summit(engine, landscape)
+
+
+def test_nodes_that_stay_idle_count_for_nothing_where_the_objective_says_so() -> None:
+    machine = Machine(cores=32, memory_bytes=2**40, blas={"openblas": BlasFacts(threaded=False)}, N=8000)
+    space = load("layouts", machine, text=LAYOUTS)
+
+    def ranks(point: Point) -> int:
+        return ranks_and_threads(point["layout"])[0]
+
+    def worth(point: Point) -> float:
+        return 32 / ranks(point)
+
+    rates = {32: 160.0, 16: 112.0, 8: 72.0, 4: 40.0}
+    engine = Learned(space, 0, {"probes": Probes(nodes=8, node_cores=4), "worth": worth})
+    found = []
+    for _ in range(16):
+        question = engine.choose((FULL,))
+        assert question is not None
+        found.append(rates[ranks(question.params)] * worth(question.params))
+        engine.tell(question.params, Outcome(found[-1]))
+    assert max(found) == 320.0
 
 
 def test_a_parameter_may_have_values_that_the_sample_of_a_large_space_has_not() -> None:

@@ -279,6 +279,34 @@ def test_a_configuration_is_simulated_again_only_where_it_comes_out_differently(
     assert (len({key for key, _ in full}) < len(full)) is bool(noise)
 
 
+def test_a_study_whose_simulations_all_fail_ends(hpltune: Run) -> None:
+    done = hpltune("tune", "--cluster", "kronos", "--space", "kronos-free", "--budget", "1h", "--limit", "0.01s")
+    assert done.returncode == 1
+    assert "simulations failed, and that takes no time of the budget" in done.stdout
+    assert "no run was valid" in done.stderr
+
+
+def test_confirming_stays_within_the_budget(hpltune: Run, home: Path) -> None:
+    (home / "mine.toml").write_text(cluster_text("kronos")[1] + "[noise]\nruns = 0.02\n")
+    noisy = (
+        "--cluster",
+        "mine.toml",
+        "--space",
+        "kronos-free",
+        "--set",
+        "N=2000",
+        "--set",
+        "blas=atlas",
+        "--jobs",
+        "1",
+    )
+    done = hpltune("tune", *noisy, "--budget", "60s", "--study", "noisy")
+    assert done.returncode == 0, done.stderr
+    trials = json.loads(hpltune("show", "noisy", "--json").stdout)
+    assert [trial["kind"] for trial in trials].count("confirmation") == 6
+    assert sum(trial["cost_s"] for trial in trials) <= 60
+
+
 def test_ctrl_c_leaves_no_simulation_behind(home: Path) -> None:
     slow = ("--cluster", "ethernet16", "--space", "quick", "--set", "N=60000", "--trials", "40", "--study", "stop")
     pipe = subprocess.PIPE

@@ -20,7 +20,7 @@ from .surrogate.axes import Codes
 from .surrogate.belief import Belief
 from .surrogate.feasible import chance_to_run
 from .surrogate.fitting import Fitting, Measured
-from .surrogate.pool import Pool
+from .surrogate.pool import Pool, in_gflops
 from .surrogate.probes import Probes
 from .surrogate.process import FitError, Process
 from .surrogate.scales import Vector
@@ -58,7 +58,7 @@ class Learned(Engine):
         super().__init__(space, seed, options)
         probes = options.get("probes")
         known = probes if isinstance(probes, Probes) else Probes()
-        self._pool = Pool(space, seed, known)
+        self._pool = Pool(space, seed, known, options.get("worth", in_gflops))
         self._most_repeats = 1 if known.exact else MOST_REPEATS
         self._starts: Iterator[Point] = starts(space)
         self._started = 0

@@ -61,7 +61,12 @@ class VirtualSite:
             name: max(map(max, rate.gflops)) if isinstance(rate, RateTable) else rate for name, rate in rates.items()
         }
         kernels = {name: {"auto": gflops} for name, gflops in largest.items()}
-        return Probes(kernels, len(self.cluster.node_list), exact=not self.cluster.noise.between_runs)
+        return Probes(
+            kernels,
+            len(self.cluster.node_list),
+            node_cores=max(node.cores for node in self.cluster.nodes),
+            exact=not self.cluster.noise.between_runs,
+        )
 
     def machine(self, N: int) -> Machine:
         """The facts a search space needs."""

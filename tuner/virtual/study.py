@@ -9,6 +9,7 @@ from results.record import SIMULATOR, Invalidity, Kind, TrialRecord, TrialState
 from results.statistics import Ranked, rank
 from results.store import Store
 from runners.errors import RunnerError
+from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ..budget import Meter
@@ -17,7 +18,7 @@ from ..engines.fidelity import FULL, Fidelity, Ladder, Question, Rung
 from ..events import Listener, PhaseStarted, TrialEnded, TrialProgress, TrialStarted
 from ..judge import Fault
 from ..ladder import outcome_of, rung_of, small_n
-from ..loop import FINALISTS, SEARCHED, retell
+from ..loop import FINALISTS, counts, retell
 from ..objective import Objective
 from ..plan import PlanError, Scalar, label
 from ..slot import KINDS
@@ -27,6 +28,8 @@ from .plan import VirtualPlan, virtual_plan
 from .simulator import Simulator
 from .site import VirtualSite
 
+MOST_FAILURES = 20
+"""Simulations that may fail one after the other where only time is limited."""
 Waiting = deque[tuple[TrialRecord, Question]]
 """Trials under way, with what was asked, oldest first."""
 
@@ -55,11 +58,19 @@ class VirtualStudy:
     _earlier: list[TrialRecord] = field(default_factory=list)
     _guessed_s: float = 0.0
     _full_asked: bool = False
+    _failed: int = 0
 
-    def search(self, engine: Engine, repeats: int) -> str:
+    def worth(self, point: Point) -> float:
+        """What a GFLOPS of a configuration is worth by the study's objective."""
+        return self.objective.worth(self.space.complete(point), 1.0)
+
+    def search(self, engine: Engine, repeats: int, to_confirm: int = 0) -> str:
         """Ask, simulate on all slots, tell in the order of asking, until budget, engine or user end it.
 
         Telling in that order makes a study depend on its seed and its slots only, not on which simulation was faster.
+
+        Args:
+            to_confirm: further runs of each finalist that the budget must still have room for.
 
         Returns:
             The sentence why it ended.
@@ -68,16 +79,23 @@ class VirtualStudy:
         retell(engine, self._earlier, self.objective)
         waiting: Waiting = deque()
         reason: str | None = None
+        reserved = FINALISTS * to_confirm if self.site.cluster.noise.between_runs else 0
         while reason is None or waiting:
             if reason is None:
-                reason = self._fill(engine, repeats, waiting)
+                reason = self._hopeless() or self._fill(engine, repeats, reserved, waiting)
             if waiting:
                 begun, question = waiting.popleft()
                 record = self._end(begun)
                 engine.tell(question.params, self.objective.outcome(record.params, outcome_of(record)))
         return reason
 
-    def _fill(self, engine: Engine, repeats: int, waiting: Waiting) -> str | None:
+    def _hopeless(self) -> str | None:
+        """The sentence why nothing more is tried where only time is limited and none of it passes, or None."""
+        if self._failed < MOST_FAILURES or self.meter.budget.trials is not None:
+            return None
+        return f"the last {self._failed} simulations failed, and that takes no time of the budget"
+
+    def _fill(self, engine: Engine, repeats: int, reserved: int, waiting: Waiting) -> str | None:
         """Start what the engine asks for until all slots are busy; the sentence why nothing more is asked, or None."""
         while len(waiting) < self.simulator.slots:
             running = len(waiting)
@@ -85,10 +103,10 @@ class VirtualStudy:
             if refused:
                 return refused
             full_s = self.expected_s or self._guessed_s
-            over = self.meter.out_of_time(full_s * (running + repeats))
+            over = self.meter.out_of_time(full_s * (running + repeats + reserved))
             if over and self._full_asked:
                 return over
-            last = self.meter.last(full_s, running + repeats, running)
+            last = self.meter.last(full_s, running + repeats + reserved, running)
             question = engine.choose((FULL,) if last else self.ladder)
             if question is None:
                 return None if waiting else "nothing is left that could be faster, as far as the engine can tell"
@@ -118,7 +136,7 @@ class VirtualStudy:
             self.listener(PhaseStarted("confirmation", len(finalists) * repeats))
         for turn in range(repeats):
             for finalist in finalists:
-                if self.stop.requested:
+                if self.stop.requested or self.meter.out_of_time(self.expected_s):
                     break
                 begun = self._begin(finalist.params, kind=Kind.CONFIRMATION, repeat=finalist.runs + turn)
                 if begun.state is TrialState.RUNNING:
@@ -178,7 +196,7 @@ class VirtualStudy:
     def _commit(self, record: TrialRecord) -> TrialRecord:
         self.store.finish(record)
         cost_s = record.cost_s or 0.0
-        self.meter.charge(cost_s, trial=record.kind in SEARCHED)
+        self.meter.charge(cost_s, trial=counts(record))
         self.meter.clock.sleep(cost_s)
         self._note(record)
         self.listener(TrialEnded(record, self.best_gflops, self.meter.wall_s, self.meter.remaining_s()))
@@ -186,11 +204,12 @@ class VirtualStudy:
 
     def learn(self, record: TrialRecord) -> None:
         """Take a search trial of an earlier session into account."""
-        self.meter.charge(record.cost_s or 0.0, trial=True)
+        self.meter.charge(record.cost_s or 0.0, trial=counts(record))
         self._earlier.append(record)
         self._note(record)
 
     def _note(self, record: TrialRecord) -> None:
+        self._failed = self._failed + 1 if record.state is TrialState.FAILED else 0
         if record.ranked and record.kind is not Kind.SMALL:
             self.best_gflops = max(self.best_gflops or 0.0, record.gflops or 0.0)
             self.expected_s = max(self.expected_s, record.cost_s or 0.0)

@@ -40,10 +40,9 @@ def tune_virtual(options: TuneOptions, name: str | None, site: VirtualSite, benc
                     f"N={whole_n}: `--full` simulates there."
                 )
             )
-        engine = make_engine(
-            options.engine, study.space, options.seed, {"points": options.points, "probes": site.probes()}
-        )
-        ended = study.search(engine, options.repeats)
+        known = {"points": options.points, "probes": site.probes(), "worth": study.worth}
+        engine = make_engine(options.engine, study.space, options.seed, known)
+        ended = study.search(engine, options.repeats, to_confirm=options.confirm)
         bench.listener(Notice(f"Search ended: {ended}."))
         bench.listener(Notice(spent(site, study.meter.run_s)))
         ranking = study.confirm(options.confirm)

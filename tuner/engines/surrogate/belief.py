@@ -84,9 +84,10 @@ class Belief:
         """Seconds HPL is expected to take for a run of each, by default of all, shape (configurations,)."""
         codes, at_rung = self._asked(rung, rows)
         logs = self.process.expected(codes, at_rung, self.kinds.index(rung))
-        sizes = self.pool.sizes if rows is None else rows.sizes
-        flops = np.array([flop_count(int(N * rung.size)) for N in sizes])
-        return np.asarray(flops / np.exp(np.clip(logs, -LARGEST_LOG, LARGEST_LOG)) / 1e9)
+        shapes = self.pool.shapes if rows is None else rows.shapes
+        flops = np.array([flop_count(int(N * rung.size)) for N in shapes.N[:, 0]])
+        gflops = np.exp(np.clip(logs, -LARGEST_LOG, LARGEST_LOG)) / shapes.worth[:, 0]
+        return np.asarray(flops / gflops / 1e9)
 
     def _asked(self, rung: Rung, rows: Rows | None) -> tuple[Codes, Straight]:
         """The configurations and HPL's model of them; those of the whole pool are the same arrays each time."""

@@ -67,7 +67,7 @@ class Shapes:
     def __init__(self, table: NDArray[np.float64]) -> None:
         self._table = table
         (self.N, self.NB, self.P, self.Q, self.rate, self.ring, self.depth, self.swap, self.threshold, self.held,
-         self.mtu, self.row_far, self.row_share, self.column_far, self.column_share
+         self.mtu, self.row_far, self.row_share, self.column_far, self.column_share, self.worth
         ) = np.moveaxis(table[:, :, None], 1, 0)  # fmt: skip
 
     def of(self, places: NDArray[np.intp] | Sequence[int]) -> "Shapes":
@@ -78,11 +78,16 @@ class Shapes:
         return len(self._table)
 
 
-def shape_row(full: Mapping[str, Scalar], probes: Probes) -> tuple[float, ...]:
-    """What the model needs to know of a complete point."""
+def shape_row(full: Mapping[str, Scalar], probes: Probes, worth: float = 1.0) -> tuple[float, ...]:
+    """What the model needs to know of a complete point.
+
+    Args:
+        worth: of a GFLOPS, in what is told of runs and asked of the model: more than 1 where nodes stay idle that the
+            objective does not count.
+    """
     P, Q = parse_grid(str(full["grid"]))
     ranks, threads = ranks_and_threads(full["layout"])
-    together = max(1.0, ranks / probes.nodes)
+    together = probes.together(ranks, threads)
     by_columns = full["PMAP"] == "column"
     neighbours = P if by_columns else Q
     beside = (float(neighbours > together), 1.0)
@@ -91,7 +96,7 @@ def shape_row(full: Mapping[str, Scalar], probes: Probes) -> tuple[float, ...]:
         float(full["N"]), float(full["NB"]), P, Q, probes.rate_gflops(full) * threads * 1e9,
         float(Bcast.from_word(str(full["BCAST"]))), float(full["DEPTH"]), float(Swap.from_word(str(full["SWAP"]))),
         float(full["swap_threshold"]), 1e-6 * float(full.get("net.rx_usecs", 0)),
-        float(full.get("net.mtu", USUAL_MTU)), *(across + beside if by_columns else beside + across),
+        float(full.get("net.mtu", USUAL_MTU)), *(across + beside if by_columns else beside + across), worth,
     )  # fmt: skip
 
 

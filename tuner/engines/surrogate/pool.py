@@ -1,7 +1,7 @@
 """The configurations among which the model chooses."""
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +23,14 @@ SAMPLE = 2_000
 DRAWS = 6_000
 
 
+Worth = Callable[[Point], float]
+
+
+def in_gflops(_point: Point) -> float:
+    """What a GFLOPS of any configuration is worth where GFLOPS are the objective."""
+    return 1.0
+
+
 @dataclass(frozen=True)
 class Rows:
     """Configurations as the model sees them, held by a pool or not.
@@ -34,11 +42,6 @@ class Rows:
 
     codes: Codes
     shapes: Shapes
-
-    @property
-    def sizes(self) -> Vector:
-        """N of each."""
-        return np.asarray(self.shapes.N[:, 0])
 
     def of(self, numbers: NDArray[np.intp]) -> "Rows":
         """Some of them."""
@@ -52,8 +55,8 @@ class Pool:
         whole: it holds every point that HPL can tell apart.
     """
 
-    def __init__(self, space: SearchSpace, seed: int, probes: Probes) -> None:
-        self._space, self._probes = space, probes
+    def __init__(self, space: SearchSpace, seed: int, probes: Probes, worth: Worth = in_gflops) -> None:
+        self._space, self._probes, self._worth = space, probes, worth
         self._axes = Axes(space)
         self.points: list[dict[str, Scalar]] = []
         self.places: dict[str, int] = {}
@@ -79,9 +82,9 @@ class Pool:
         return self._known()[0]
 
     @property
-    def sizes(self) -> Vector:
-        """N of each point."""
-        return np.asarray(self._known()[1].N[:, 0])
+    def shapes(self) -> Shapes:
+        """What HPL's model needs to know of each point."""
+        return self._known()[1]
 
     def correlations(self) -> list[Matrix]:
         """Of each parameter between its values."""
@@ -149,7 +152,7 @@ class Pool:
         return self._straightened(rows.shapes, rung)
 
     def _shape_row(self, point: Point) -> tuple[float, ...]:
-        return shape_row(self._space.representative(point), self._probes)
+        return shape_row(self._space.representative(point), self._probes, self._worth(point))
 
     def _known(self) -> tuple[Codes, Shapes]:
         if self._tables is None:
@@ -159,7 +162,8 @@ class Pool:
 
     def _straightened(self, shapes: Shapes, rung: Rung) -> Straight:
         columns = rung.part if rung.fidelity is Fidelity.PREFIX else 1.0
-        return straightened(shapes, self._moved, rung.size, columns)
+        line = straightened(shapes, self._moved, rung.size, columns)
+        return Straight(line.mean + np.log(shapes.worth[:, 0]), line.slopes)
 
     def _drawn(self, seed: int) -> Iterator[dict[str, Scalar]]:
         chance = random.Random(seed)  # noqa: S311 - not for secrets
