@@ -29,6 +29,10 @@ class Running:
     status: JobStatus
 
 
+OF_A_JOB = "SLURM_"
+"""How the names of the variables begin by which Slurm tells a program that it is part of a job."""
+
+
 class LocalRunner(Runner):
     """Starts each job at once, in a session of its own, with its output going straight to files.
 
@@ -57,7 +61,7 @@ class LocalRunner(Runner):
                     stdout=stdout,
                     stderr=stderr,
                     cwd=job.directory,
-                    env={**os.environ, **job.launcher_environment, MARK: job_id},
+                    env={**_own_environment(), **job.launcher_environment, MARK: job_id},
                     start_new_session=True,
                 )
         except OSError as error:
@@ -144,3 +148,8 @@ def _die_with_me() -> list[str]:
     """The prefix that has the kernel send TERM to a program when this process dies; empty without util-linux."""
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "TERM", "--"] if setpriv else []
+
+
+def _own_environment() -> dict[str, str]:
+    """This process's variables without those of a batch job that it runs in: a launcher would place ranks by them."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(OF_A_JOB)}

@@ -11,7 +11,11 @@ SCRIPT = r"""
 say() { printf '%s\t%s\n' "$1" "$2"; }
 say hostname "$(uname -n)"
 say architecture "$(uname -m)"
-say model "$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -n 1)"
+model=
+for field in 'model name' Model; do
+    [ -n "$model" ] || model=$(sed -n "s/^$field[[:space:]]*: //p" /proc/cpuinfo | head -n 1)
+done
+say model "${model:-$(uname -m)}"
 allowed=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)
 say allowed "$allowed"
 for file in /sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list; do

@@ -116,7 +116,7 @@ def _fill(file: Path, cluster: Cluster, facts: Mapping[str, Fact]) -> dict[str, 
     new = {name: value for name, value in facts.items() if value and getattr(cluster.node, name) is None}
     if not new:
         return {}
-    document = tomlkit.parse(file.read_text(encoding="utf-8"))
+    document = tomlkit.parse(file.read_text(encoding="utf-8-sig"))
     if "node" not in document:
         document["node"] = tomlkit.table()
     node = document["node"]

@@ -1,6 +1,7 @@
 """Open MPI 4 and 5: `mpirun`."""
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,7 +82,7 @@ class OpenMpi:
         if job.agent is None:
             return ["--host", hosts]
         launch = "ssh" if self.major >= 5 else "rsh"
-        return ["--host", hosts, "--mca", "plm", launch, "--mca", f"plm_{launch}_agent", str(job.agent)]
+        return ["--host", hosts, "--mca", "plm", launch, "--mca", f"plm_{launch}_agent", _agent(job.agent)]
 
     def _interfaces(self, job: Job) -> dict[str, str]:
         """TCP between ranks, and between the launcher's daemons, on these interfaces only."""
@@ -100,3 +101,8 @@ class OpenMpi:
             return ["--map-by", f"slot:PE={threads}{over}", "--bind-to", "core"]
         name = _OBJECTS[job.binding] if self.major >= 5 else job.binding
         return ["--map-by", f"{name}{over}", "--bind-to", name]
+
+
+def _agent(agent: Path) -> str:
+    """The agent as Open MPI's option takes it, which is split at blanks and colons: a job runs where its agent lies."""
+    return f"./{agent.name}" if re.search(r"[\s:]", str(agent)) else str(agent)

@@ -99,6 +99,11 @@ def test_open_mpi_reaches_nodes_through_the_agent() -> None:
     assert tokens(ON_NODES, major=5)[4:8] == ["plm", "ssh", "--mca", "plm_ssh_agent"]
 
 
+@pytest.mark.parametrize("folder", ["/run my HPL", "/run/a:b"])
+def test_open_mpi_would_split_an_agent_at_blanks_and_colons(folder: str) -> None:
+    assert tokens(replace(ON_NODES, agent=Path(folder) / "agent"))[8] == "./agent"
+
+
 def test_parameters_of_the_transport_below_open_mpi_are_variables() -> None:
     found = tokens(replace(JOB, mpi_parameters={"UCX_TLS": "rc,self", "pml": "ucx"}))
     assert "-x UCX_TLS=rc,self --mca pml ucx" in " ".join(found)

@@ -1,5 +1,7 @@
+import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -99,6 +101,15 @@ class TestWithOpenMpi(RunnerContract):
         status = wait(runner, runner.submit(self.job(tmp_path, "grep Cpus_allowed_list /proc/self/status", ranks=1)))
         assert status.state is JobState.COMPLETED, status.message
         assert RunPaths(tmp_path).read_stdout().split()[1].isdecimal()
+
+    def test_a_shell_within_a_batch_job_may_use_all_cores(
+        self, runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        job = {"JOB_ID": "7", "JOBID": "7", "NNODES": "1", "NODELIST": socket.gethostname(), "TASKS_PER_NODE": "1"}
+        for name, value in {**job, "CPUS_PER_TASK": "2", "JOB_NUM_NODES": "1", "JOB_NODELIST": job["NODELIST"]}.items():
+            monkeypatch.setenv(f"SLURM_{name}", value)
+        status = wait(runner, runner.submit(self.job(tmp_path, "exit 0", ranks=len(os.sched_getaffinity(0)))))
+        assert status.state is JobState.COMPLETED, status.message
 
     def test_more_ranks_than_cores_are_refused_in_words(self, runner: Runner, tmp_path: Path) -> None:
         status = wait(runner, runner.submit(self.job(tmp_path, "exit 0", ranks=4000)))

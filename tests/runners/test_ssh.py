@@ -1,5 +1,6 @@
 """Ranks on other hosts through real ssh and real MPI; hosts are network namespaces."""
 
+import platform
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from runners.job import Job
 from runners.launchers.base import Launcher
 from runners.launchers.mpich import Mpich
 from runners.launchers.openmpi import OpenMpi
-from runners.node_facts import NodeSays, ask_nodes, cpu_list, parse_says
+from runners.node_facts import SCRIPT, NodeSays, ask_nodes, cpu_list, parse_says
 from runners.paths import RunPaths
 from runners.reach import Here, Ssh
 from runners.ssh import SshRunner, agent_text
@@ -165,6 +166,24 @@ def test_this_machine_says_as_many_cores_as_it_has_and_no_token_where_the_file_i
 )
 def test_lists_of_cpus_are_read_as_the_kernel_writes_them(listed: str, cpus: list[int]) -> None:
     assert cpu_list(listed) == cpus
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "model"),
+    [
+        ("processor\t: 0\nmodel name\t: AMD EPYC 9654\nmodel\t\t: 17\n", "AMD EPYC 9654"),
+        (
+            "processor\t: 0\nCPU part\t: 0xd0b\n\nModel\t\t: Raspberry Pi 5 Model B Rev 1.0\n",
+            "Raspberry Pi 5 Model B Rev 1.0",
+        ),
+        ("processor\t: 0\n", platform.machine()),
+    ],
+)
+def test_a_node_says_what_its_cpu_is_as_this_machine_does(tmp_path: Path, cpuinfo: str, model: str) -> None:
+    (tmp_path / "cpuinfo").write_text(cpuinfo)
+    script = SCRIPT.replace("/proc/cpuinfo", str(tmp_path / "cpuinfo"))
+    said = subprocess.run(["sh", "-c", script, "sh", "", ""], capture_output=True, text=True, check=True).stdout
+    assert parse_says("n1", said).model == model
 
 
 def test_a_node_that_says_little_is_one_core_without_memory() -> None:
