@@ -17,13 +17,13 @@ from hpl.toolchain import Mpi, find_mpis
 from runners.cluster import Cluster, SlurmTable, load_real_cluster
 from runners.host_facts import host_facts
 from runners.node_facts import NodeSays
-from runners.slurm.client import nodes_of
 from runners.toml_file import GIB
 
 from .errors import TunerError
 from .files import write_text
 from .nodes import asked, faults
 from .places import Places
+from .slurm_site import candidates_of
 from .units import gibibytes
 
 Fact = float | list[str]
@@ -51,7 +51,7 @@ def examine_cluster(file: Path, places: Places, console: Console, *, as_json: bo
 
 
 def _examine_slurm(file: Path, cluster: Cluster, table: SlurmTable, console: Console, *, as_json: bool) -> int:
-    nodes = nodes_of(table.partition)
+    nodes = candidates_of(table)
     usable = [node for node in nodes if node.usable]
     missing = [] if len(usable) >= table.nodes else [f"{table.nodes} nodes are asked, but {len(usable)} can run jobs"]
     sizes = [(node.cores, node.memory_bytes) for node in usable]

@@ -6,7 +6,8 @@ from pathlib import Path
 from runners.cluster import Cluster, SlurmTable
 from runners.launchers.base import ByMpi, Launcher
 from runners.launchers.srun import Srun
-from runners.slurm.client import nodes_of
+from runners.slurm.client import candidates
+from runners.slurm.nodes import NodeFacts
 from runners.slurm.runner import SPARE_S, SlurmRunner
 
 from .errors import TunerError
@@ -28,7 +29,7 @@ def survey_slurm(cluster: Cluster, table: SlurmTable, site: Site) -> tuple[Site,
         TunerError: there are not so many nodes.
         runners.errors.RunnerError: Slurm is not there, or has no such partition.
     """
-    usable = [node for node in nodes_of(table.partition) if node.usable]
+    usable = [node for node in candidates_of(table) if node.usable]
     where = f"partition {table.partition}" if table.partition else "Slurm"
     if len(usable) < table.nodes:
         raise TunerError(f"{table.nodes} nodes are asked, but {where} has {len(usable)} that can run jobs")
@@ -42,6 +43,15 @@ def survey_slurm(cluster: Cluster, table: SlurmTable, site: Site) -> tuple[Site,
     rpeak = replace(site.rpeak, gflops=table.nodes * gflops, cores=table.nodes * cores, reasoning=(sentence,))
     notice = f"Nodes from {where}: {table.nodes} with {cores} cores and {gibibytes(memory_bytes)} each."
     return on_nodes(site, nodes, rpeak), [notice]
+
+
+def candidates_of(table: SlurmTable) -> tuple[NodeFacts, ...]:
+    """The nodes among which Slurm chooses for a study's jobs.
+
+    Raises:
+        runners.errors.RunnerError: Slurm is not there, or has no such partition.
+    """
+    return candidates(table.partition, table.nodelist, table.exclude, table.constraint)
 
 
 def slurm_runner(table: SlurmTable, site: Site, mpiruns: ByMpi, queue_limit_s: float, folder: Path) -> SlurmRunner:

@@ -17,6 +17,7 @@ ANSWER_S = 60.0
 """Seconds slurmctld gets to answer; a busy one takes many."""
 _KEPT = frozenset({"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS", "SLURM_JWT"})
 """Variables that say which Slurm, not which job."""
+_FEATURES = re.compile(r"[\w.-]+(&[\w.-]+)*")
 _SILENT = re.compile(
     r"[Uu]nable to contact slurm controller|Unable to establish controller|onnection refused|Socket timed out"
     r"|connect failure|Zero Bytes were transmitted|communication connection failure|standby mode|Transport endpoint"
@@ -97,6 +98,26 @@ def nodes_of(partition: str | None = None, nodes: str | None = None) -> tuple[No
     if said.exit_code != 0:
         raise ProcessError(f"sinfo failed: {_last_words(said)}", argv, said.exit_code, said.stdout, said.stderr)
     return parse_nodes(said.stdout)
+
+
+def candidates(
+    partition: str | None, nodelist: str | None = None, exclude: str | None = None, constraint: str | None = None
+) -> tuple[NodeFacts, ...]:
+    """The nodes among which Slurm chooses for a job that asks for these; without a partition those of the default one.
+
+    Of constraints only features that must all be there are judged ("ib", "ib&fast"): others only Slurm understands.
+
+    Raises:
+        ProcessError, SubmitError: as `nodes_of`.
+    """
+    if partition is None:
+        known = parse_partitions(_ask(partitions_command()).stdout)
+        partition = next((one.name for one in known if one.default), None)
+    left_out = {node.name for node in nodes_of(nodes=exclude)} if exclude else set()
+    wanted = set(constraint.split("&")) if constraint and _FEATURES.fullmatch(constraint) else set()
+    return tuple(
+        node for node in nodes_of(partition, nodelist) if node.name not in left_out and wanted.issubset(node.features)
+    )
 
 
 def _ask(argv: Sequence[str]) -> _Said:

@@ -22,7 +22,7 @@ from runners.job import Job
 from runners.launchers.openmpi import OpenMpi
 from runners.launchers.srun import Srun
 from runners.paths import RunPaths
-from runners.slurm.client import nodes_of
+from runners.slurm.client import candidates, nodes_of
 from runners.slurm.options import SlurmOptions
 from runners.slurm.runner import SlurmRunner
 from runners.status import JobState
@@ -288,6 +288,38 @@ def test_nodes_are_told_with_what_slurm_knows_of_them(lab: SlurmLab, monkeypatch
     assert (first.name, first.cores, first.memory_mib, first.state) == ("n1", 2, 4000, "idle")
     assert first.features == ("ib", "fast")
     assert (second.name, second.features, second.usable) == ("n2", (), True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        ({}, ["n1", "n2"]),
+        ({"nodelist": "n[2]"}, ["n2"]),
+        ({"exclude": "n2"}, ["n1"]),
+        ({"constraint": "ib"}, ["n1"]),
+        ({"constraint": "fast&ib"}, ["n1"]),
+        ({"constraint": "ib&slow"}, []),
+        ({"constraint": "ib|slow"}, ["n1", "n2"]),
+    ],
+)
+def test_only_nodes_that_a_job_may_get_are_looked_at(
+    lab: SlurmLab, monkeypatch: pytest.MonkeyPatch, asked: dict[str, str], names: list[str]
+) -> None:
+    monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
+    lab.wait_for_nodes()
+    assert [node.name for node in candidates(None, **asked)] == names
+
+
+def test_without_a_partition_the_nodes_of_the_default_one_are_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = {"--partition=main": "n1|2|32|256000|idle|(null)|none", "": "debug|1|4|8000|idle|(null)|none"}
+    cases = "".join(f'*"{asked}"*) echo "{row}";; ' for asked, row in rows.items())
+    partitions = "echo 'debug|up|1:00:00|1|1'; echo 'main*|up|infinite|1|infinite'"
+    executable(tmp_path / "sinfo", f'case "$*" in *--Node*) case "$*" in {cases} esac;; *) {partitions};; esac')
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    (node,) = candidates(None)
+    assert (node.name, node.cores) == ("n1", 64)
 
 
 RING = """
