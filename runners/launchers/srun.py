@@ -78,7 +78,8 @@ class Srun:
             *(f"--ntasks-per-node={job.ranks // self.nodes}", "--distribution=block", *self._binding(job)),
             *("--kill-on-bad-exit=1", "--export=ALL", f"--chdir={job.directory}"),
         ]
-        variables = {f"{self.parameter_prefix}{name}": value for name, value in job.mpi_parameters.items()}
+        variables = self._interfaces(job)
+        variables.update({f"{self.parameter_prefix}{name}": value for name, value in job.mpi_parameters.items()})
         variables.update(job.environment)
         env = ["/usr/bin/env", *(f"{name}={value}" for name, value in sorted(variables.items()))] if variables else []
         return [*argv, *env, *job.program]
@@ -91,6 +92,15 @@ class Srun:
             return found
         signalled = signal_of(exit_code)
         return f"a rank {signalled}" if signalled else last_words("srun", exit_code, said)
+
+    def _interfaces(self, job: Job) -> dict[str, str]:
+        """TCP between ranks on these interfaces only; libraries without a prefix go through UCX or libfabric."""
+        if not job.interfaces:
+            return {}
+        names = ",".join(job.interfaces)
+        if self.parameter_prefix:
+            return {f"{self.parameter_prefix}btl_tcp_if_include": names}
+        return {"UCX_NET_DEVICES": names, "FI_TCP_IFACE": job.interfaces[0]}
 
     @staticmethod
     def _binding(job: Job) -> list[str]:

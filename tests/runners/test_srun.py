@@ -25,6 +25,14 @@ def test_variables_and_parameters_reach_the_ranks_whole_and_srun_not_at_all() ->
     ]  # fmt: skip
 
 
+def test_ranks_use_the_interfaces_that_the_cluster_names() -> None:
+    job = replace(JOB, interfaces=("ib0", "eth1"))
+    assert "OMPI_MCA_btl_tcp_if_include=ib0,eth1" in Srun(2).command(job)
+    own = replace(job, mpi_parameters={"btl_tcp_if_include": "lo"})
+    assert "OMPI_MCA_btl_tcp_if_include=lo" in Srun(2).command(own)
+    assert {"UCX_NET_DEVICES=ib0,eth1", "FI_TCP_IFACE=ib0"} <= set(Srun(2, "pmi2", "").command(job))
+
+
 @pytest.mark.parametrize(
     ("binding", "option"), [("core", "cores"), ("numa", "ldoms"), ("socket", "sockets"), ("none", "none")]
 )

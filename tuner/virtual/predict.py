@@ -26,7 +26,7 @@ from ..study_names import free_name
 from ..tables import print_fitting
 from ..tune_command import INTERRUPTED, told
 from .designs import Design, read_designs
-from .session import Bench, sitting
+from .session import Bench, say_n, sitting
 from .site import VirtualSite, cluster_dict
 
 PARAMETERS = ("N", "NB", "grid", "blas")
@@ -119,6 +119,7 @@ def _tuned(request: PredictRequest, design: Design, site: VirtualSite, bench: Be
     )
     slug = re.sub(r"[^A-Za-z0-9]+", "-", design.name).strip("-").lower() or "design"
     with sitting(free_name(bench.store, f"predict-{slug}"), options, site, bench) as study:
+        say_n(study, options)
         study.search(make_engine(request.engine, study.space, request.seed, {"probes": site.probes()}), 1)
     ranking = study.ranking()
     if not ranking:

@@ -12,7 +12,7 @@ from search_spaces.load import load
 from ..budget import Meter
 from ..clock import ToldClock
 from ..engines.fidelity import FULL, Ladder
-from ..events import Listener
+from ..events import Listener, Notice
 from ..ladder import ladder
 from ..loop import SEARCHED
 from ..objective import Objective
@@ -91,6 +91,15 @@ def _opened(begun: Begun, options: TuneOptions, site: VirtualSite, bench: Bench)
 def _ladder(options: TuneOptions, N: int) -> Ladder:
     """Small runs where machine time is short; where only trials are counted a full one tells more and costs no more."""
     return ladder(N, 1.0, 0.0, prefixes=False) if options.budget.timed else (FULL,)
+
+
+def say_n(study: VirtualStudy, options: TuneOptions) -> None:
+    """Say where the N of a study is less than the memory would hold."""
+    searched_n = int(study.space.complete(study.space.point(0))["N"])
+    whole_n = study.site.largest_n(options.memory_fraction)
+    if searched_n < whole_n and "N" not in (options.overrides or {}) and "N" not in study.space.varying:
+        sentence = f"N={searched_n}, so that a simulation takes about half a minute."
+        study.listener(Notice(f"{sentence} The whole memory would hold N={whole_n}: `--full` simulates there."))
 
 
 def study_n(site: VirtualSite, options: TuneOptions) -> int:

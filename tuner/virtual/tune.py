@@ -8,7 +8,7 @@ from ..options import TuneOptions
 from ..study import Outcome
 from ..units import duration
 from .costs import Costs
-from .session import Bench, sitting
+from .session import Bench, say_n, sitting
 from .site import VirtualSite
 
 
@@ -31,15 +31,7 @@ def tune_virtual(options: TuneOptions, name: str | None, site: VirtualSite, benc
     """
     with sitting(name, options, site, bench, resume=resume) as study:
         _introduce(study.name, options, site.cluster, bench.listener)
-        searched_n = int(study.space.complete(study.space.point(0))["N"])
-        whole_n = site.largest_n(options.memory_fraction)
-        if searched_n < whole_n and "N" not in (options.overrides or {}) and "N" not in study.space.varying:
-            bench.listener(
-                Notice(
-                    f"N={searched_n}, so that a simulation takes about half a minute. The whole memory would hold "
-                    f"N={whole_n}: `--full` simulates there."
-                )
-            )
+        say_n(study, options)
         known = {"points": options.points, "probes": site.probes(), "worth": study.worth}
         engine = make_engine(options.engine, study.space, options.seed, known)
         ended = study.search(engine, options.repeats, to_confirm=options.confirm)
