@@ -23,6 +23,8 @@ PHASES = {
 }
 
 
+WIDE, BESIDE, LEAST = 120, 60, 12
+"""Columns from which labels are shown whole, those that times and figures take beside them, and what is left of one."""
 UNREAD = 141
 """Exit code where nobody reads the output: 128 + SIGPIPE."""
 PIPE_WIDTH = 160
@@ -101,13 +103,14 @@ class LiveDisplay:
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=24 if console.width >= WIDE else 6),
             TextColumn("{task.percentage:3.0f}%"),
             TimeElapsedColumn(),
             TextColumn("{task.fields[note]}", markup=False),
             console=console,
             transient=True,
         )
+        self._room = console.width if console.width >= WIDE else max(LEAST, console.width - BESIDE)
         self._trials: dict[int, TaskID] = {}
         self._build = self._progress.add_task("", total=1, note="", visible=False)
         self._budget = self._progress.add_task("study", total=None, note="", visible=False)
@@ -133,7 +136,9 @@ class LiveDisplay:
                 self._remove(after)
                 self._remove(number)
                 note = "" if expected_s is None else f"about {duration(expected_s)}"
-                self._trials[number] = self._progress.add_task(f"#{number} {label}", total=1.0, note=note)
+                words = f"#{number} {label}"
+                words = words if len(words) <= self._room else f"{words[: self._room - 1]}…"
+                self._trials[number] = self._progress.add_task(words, total=1.0, note=note)
             case TrialProgress(number=number, fraction=fraction, elapsed_s=elapsed_s) if number in self._trials:
                 left_s = elapsed_s * (1 / fraction - 1) if fraction > 0.02 else None
                 note = "" if left_s is None else f"{duration(left_s)} left"
