@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from as_user import HPLTUNE, Run
+from as_user import HPLTUNE, Run, program
 
 from hpl.simgrid import find_simgrid
 from runners.virtual.cluster import VirtualCluster
@@ -279,11 +279,17 @@ def test_a_configuration_is_simulated_again_only_where_it_comes_out_differently(
     assert (len({key for key, _ in full}) < len(full)) is bool(noise)
 
 
-def test_a_study_whose_simulations_all_fail_ends(hpltune: Run) -> None:
-    done = hpltune("tune", "--cluster", "kronos", "--space", "kronos-free", "--budget", "1h", "--limit", "0.01s")
+def test_a_study_whose_simulations_all_fail_ends(hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = home / "bin"
+    tools.mkdir()
+    failing = program(tools / "smpimain", "#!/bin/sh\necho out of order >&2\nexit 1\n")
+    program(tools / "smpirun", f"#!/bin/sh\n# SimGrid version {find_simgrid().version}.0\nexec {failing}\n")
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    done = hpltune("tune", "--cluster", "kronos", "--space", "kronos-free", "--budget", "1h")
     assert done.returncode == 1
     assert "simulations failed, and that takes no time of the budget" in done.stdout
     assert "no run was valid" in done.stderr
+    assert "out of order" in done.stderr
 
 
 def test_confirming_stays_within_the_budget(hpltune: Run, home: Path) -> None:
