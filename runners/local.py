@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from .base import JobId, Runner
+from .batch_job import outside
 from .errors import InvalidJobError, SubmitError
 from .job import Job
 from .launchers.base import Launcher
@@ -27,10 +28,6 @@ class Running:
     process: subprocess.Popen[bytes]
     deadline_s: float
     status: JobStatus
-
-
-OF_A_JOB = "SLURM_"
-"""How the names of the variables begin by which Slurm tells a program that it is part of a job."""
 
 
 class LocalRunner(Runner):
@@ -61,7 +58,7 @@ class LocalRunner(Runner):
                     stdout=stdout,
                     stderr=stderr,
                     cwd=job.directory,
-                    env={**_own_environment(), **job.launcher_environment, MARK: job_id},
+                    env={**outside(), **job.launcher_environment, MARK: job_id},
                     start_new_session=True,
                 )
         except OSError as error:
@@ -148,8 +145,3 @@ def _die_with_me() -> list[str]:
     """The prefix that has the kernel send TERM to a program when this process dies; empty without util-linux."""
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "TERM", "--"] if setpriv else []
-
-
-def _own_environment() -> dict[str, str]:
-    """This process's variables without those of a batch job that it runs in: a launcher would place ranks by them."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(OF_A_JOB)}

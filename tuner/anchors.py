@@ -1,13 +1,11 @@
 """One cheap run of the same configuration every so often: whether the machine is still the one it was."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from scipy.stats import t
-
 from .engines.fidelity import FULL, Question
+from .one_more import reach
 
 EVERY = 10
 """Search trials from one anchor to the next."""
@@ -17,8 +15,6 @@ CERTAINTY = 0.995
 """Probability with which an anchor of an unchanged machine is not below, and with which it is not above, all that."""
 USUAL_SD = 0.03
 """By how much the anchors of an unchanged machine differ, as a relative standard deviation, before it is seen."""
-USUAL_COUNT = 2
-"""Anchors that it counts for."""
 FEWEST = 2
 BASE = 4
 """Anchors that later ones are held against: the first, so that a steady decline is not taken for noise."""
@@ -62,7 +58,7 @@ class Anchors:
         base = [math.log(rate) for rate in self._rates[:BASE]]
         self._rates.append(gflops)
         change = math.log(gflops) - fmean(base)
-        if len(base) < FEWEST or abs(change - self._told) < max(DRIFT, _no_change(base)):
+        if len(base) < FEWEST or abs(change - self._told) < max(DRIFT, reach(base, USUAL_SD, CERTAINTY)):
             return None
         self._told = change
         faster = "faster" if change > 0 else "slower"
@@ -70,10 +66,3 @@ class Anchors:
             f"The machine is {abs(math.expm1(change)):.0%} {faster} than before: the same small run gave "
             f"{gflops:.4g} GFLOPS. What else runs here?"
         )
-
-
-def _no_change(base: Sequence[float]) -> float:
-    """By how much one more anchor may differ from these, as logarithms, on a machine that has not changed."""
-    freedom = len(base) - 1 + USUAL_COUNT
-    squares = sum((rate - fmean(base)) ** 2 for rate in base) + USUAL_COUNT * USUAL_SD**2
-    return float(t.ppf(CERTAINTY, freedom)) * math.sqrt(squares / freedom * (1 + 1 / len(base)))

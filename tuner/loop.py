@@ -23,6 +23,7 @@ from .events import Listener, Notice, PhaseStarted, TrialEnded
 from .in_turn import InTurn
 from .ladder import outcome_of, outcomes_of, rung_of
 from .objective import Objective
+from .one_more import USUAL_COUNT
 from .plan import Scalar
 from .prospects import Prospects
 from .slot import KINDS, Slot
@@ -33,8 +34,6 @@ FINALISTS = 3
 STANDARD_ERRORS = 2.0
 USUAL_NOISE = 0.01
 """By how much repeated runs usually differ, as a relative standard deviation."""
-USUAL_COUNT = 2
-"""Repeats that it counts for."""
 SEARCHED = frozenset(KINDS.values())
 """Kinds of trials that an engine asked for."""
 

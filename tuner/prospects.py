@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from scipy.stats import t
-
 from hpl.flops import flop_count, fraction_done
 from hpl.witness import Panel
 
 from .ladder import STOPS
+from .one_more import reach
 
 CERTAINTY = 0.99
 """Probability with which a run that is just the best goes to its end, though it is looked at at each of STOPS."""
@@ -22,8 +21,6 @@ USUAL_SD = 0.06
 
 With the root of the operations that are left it is of the size that seven recorded landscapes have: 2 to 14 % after 5 %
 of the columns, 0.2 to 2 % after 70 % (benchmarks/giving_up.py)."""
-USUAL_COUNT = 2
-"""Runs that it counts for."""
 ENDING_S = 1.0
 """Open MPI's mpirun gives its ranks this long between TERM and KILL, so a run with less left ends sooner by itself."""
 
@@ -67,8 +64,7 @@ class Prospects:
         None while it may win, where ending it would save no time, and at panels that are not the first after one of
         STOPS: of the others it is not known how runs before went on.
 
-        The end is taken to differ from the beginning as it did in the runs before: Student's t with their mean and
-        standard deviation, for one more run of the kind.
+        The end is taken to differ from the beginning as it did in the runs before.
 
         Args:
             before: column of the panel before this one.
@@ -79,14 +75,12 @@ class Prospects:
         ratios = self._ratios[stop]
         if len(ratios) < FEWEST:
             return None
-        mean, count = fmean(ratios), len(ratios)
+        mean = fmean(ratios)
         whole_s = flop_count(panel.N) / 1e9 / (rate_until(panel) * math.exp(mean))
         if whole_s - panel.time_s < ENDING_S:
             return None
         usual_sd = USUAL_SD * math.sqrt(1 - fraction_done(panel.N, round(stop * panel.N)))
-        squares = sum((ratio - mean) ** 2 for ratio in ratios) + USUAL_COUNT * usual_sd**2
-        sd = math.sqrt(squares / (count - 1 + USUAL_COUNT) * (1 + 1 / count))
-        ahead = mean + float(t.ppf(1 - (1 - CERTAINTY) / len(STOPS), count - 1 + USUAL_COUNT)) * sd
+        ahead = mean + reach(ratios, usual_sd, 1 - (1 - CERTAINTY) / len(STOPS))
         most = rate_until(panel) * math.exp(ahead)
         return None if most >= best_gflops else Hopeless(stop, panel.column, panel.time_s, most)
 

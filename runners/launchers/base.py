@@ -13,6 +13,13 @@ FIRST_SIGNAL = 128
 """What shells and launchers add to the number of a signal to make an exit code."""
 
 
+def on_interfaces(job: Job) -> dict[str, str]:
+    """Variables that name a job's interfaces to UCX and to libfabric's TCP, whichever a library was built with."""
+    if not job.interfaces:
+        return {}
+    return {"UCX_NET_DEVICES": ",".join(job.interfaces), "FI_TCP_IFACE": job.interfaces[0]}
+
+
 def last_words(program: str, exit_code: int, said: str) -> str:
     """How a launcher ended, with the last line that it or a rank printed; our own reports are passed over."""
     last = [line.strip() for line in said.splitlines() if line.strip(" -=") and not line.startswith("hpltune-")]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Self
 
 from ..job import Job
-from .base import explained, last_words, signal_of
+from .base import explained, last_words, on_interfaces, signal_of
 
 _SAYINGS: tuple[tuple[str, str], ...] = (
     (r"error while loading shared libraries: ([^\n]+)", r"the program cannot load a library: \1"),
@@ -47,7 +47,7 @@ class Mpich:
         """The tokens: ranks, where they are bound, their variables, the program."""
         argv = [str(self.mpiexec), *self._places(job), "-n", str(job.ranks), *self._binding(job)]
         argv += ["-wdir", str(job.directory)]
-        own = {**self._pinning(job), **self._interfaces(job)}
+        own = {**self._pinning(job), **on_interfaces(job)}
         for name, value in sorted({**own, **job.mpi_parameters, **job.environment}.items()):
             argv += ["-genv", name, value]
         return [*argv, *job.program]
@@ -64,12 +64,6 @@ class Mpich:
         launcher = [] if job.agent is None else ["-launcher", "ssh", "-launcher-exec", str(job.agent)]
         iface = ["-iface", job.interfaces[0]] if job.interfaces else []
         return [*launcher, *iface, "-hosts", hosts]
-
-    def _interfaces(self, job: Job) -> dict[str, str]:
-        """Variables that name the interfaces to UCX and to libfabric's TCP, whichever the library was built with."""
-        if not job.interfaces:
-            return {}
-        return {"UCX_NET_DEVICES": ",".join(job.interfaces), "FI_TCP_IFACE": job.interfaces[0]}
 
     def _binding(self, job: Job) -> list[str]:
         if job.binding == "none" or job.oversubscribe:

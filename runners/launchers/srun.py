@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ..errors import InvalidJobError
 from ..job import Job
-from .base import explained, last_words, signal_of
+from .base import explained, last_words, on_interfaces, signal_of
 
 PMI = ("pmix", "pmix_v3", "pmix_v4", "pmix_v5", "pmi2", "none")
 """How ranks may find each other (`srun --mpi=list`): pmix for Open MPI, pmi2 for MPICH and Intel MPI."""
@@ -95,12 +95,9 @@ class Srun:
 
     def _interfaces(self, job: Job) -> dict[str, str]:
         """TCP between ranks on these interfaces only; libraries without a prefix go through UCX or libfabric."""
-        if not job.interfaces:
-            return {}
-        names = ",".join(job.interfaces)
-        if self.parameter_prefix:
-            return {f"{self.parameter_prefix}btl_tcp_if_include": names}
-        return {"UCX_NET_DEVICES": names, "FI_TCP_IFACE": job.interfaces[0]}
+        if self.parameter_prefix and job.interfaces:
+            return {f"{self.parameter_prefix}btl_tcp_if_include": ",".join(job.interfaces)}
+        return on_interfaces(job)
 
     @staticmethod
     def _binding(job: Job) -> list[str]:

@@ -1,12 +1,12 @@
 """Speaks with Slurm through its own programs."""
 
-import os
 import re
 import subprocess
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..batch_job import outside
 from ..errors import InvalidJobError, ProcessError, SubmitError
 from .nodes import NodeFacts, nodes_command, parse_nodes, parse_partitions, partitions_command
 from .options import SlurmOptions
@@ -121,11 +121,7 @@ def candidates(
 
 
 def _ask(argv: Sequence[str]) -> _Said:
-    """Run one of Slurm's programs and read its answer.
-
-    An allocation that hpltune itself was started in must not colour what it asks for, so its variables are dropped.
-    """
-    environment = {name: value for name, value in os.environ.items() if name in _KEPT or not name.startswith("SLURM_")}
+    """Run one of Slurm's programs and read its answer."""
     try:
         done = subprocess.run(
             argv,
@@ -134,7 +130,7 @@ def _ask(argv: Sequence[str]) -> _Said:
             text=True,
             errors="replace",
             timeout=ANSWER_S,
-            env=environment,
+            env=outside(_KEPT),
             check=False,
         )
     except FileNotFoundError as error:

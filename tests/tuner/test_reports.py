@@ -59,14 +59,18 @@ def test_the_studies_are_shown_whole_at_80_characters(store: Store) -> None:
     assert "running" in shown
 
 
+def of_a_trial(store: Store, width: int, *, failed: bool) -> list[str]:
+    """The first trial of the study as `show` has it among the others, and by itself."""
+    study = "default-of-the-cluster-1"
+    return [
+        printed(width, lambda console: show_trials(console, store, study, failed=failed, as_json=False)),
+        printed(width, lambda console: show_trial(console, store, study, 1, output=False, as_json=False)),
+    ]
+
+
 def test_a_small_run_is_shown_with_the_size_it_had(store: Store) -> None:
     add(store, kind=Kind.SMALL, hpl=HplParams(3456, 192, 1, 2), params={**WORDS, "N": 9792}, part=0.35)
-    study = "default-of-the-cluster-1"
-    for show in (
-        lambda console: show_trials(console, store, study, failed=False, as_json=False),
-        lambda console: show_trial(console, store, study, 1, output=False, as_json=False),
-    ):
-        shown = printed(120, show)
+    for shown in of_a_trial(store, 120, failed=False):
         assert "N=3456" in shown
         assert "9792" not in shown
 
@@ -94,10 +98,5 @@ def test_output_of_a_trial_may_be_asked_for_as_json(store: Store, capsys: pytest
 
 def test_what_a_launcher_says_in_brackets_is_shown_as_it_is(store: Store) -> None:
     add(store, None, state=TrialState.FAILED, reason="code 1: [node1:04711] *** An error in [/scratch]", passed=None)
-    study = "default-of-the-cluster-1"
-    for show in (
-        lambda console: show_trials(console, store, study, failed=True, as_json=False),
-        lambda console: show_trial(console, store, study, 1, output=False, as_json=False),
-    ):
-        shown = printed(200, show)
+    for shown in of_a_trial(store, 200, failed=True):
         assert "[node1:04711] *** An error in [/scratch]" in shown

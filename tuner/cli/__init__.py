@@ -56,8 +56,6 @@ app.add_typer(net, name="net")
 
 NOBODY_READS = "PacifyFlushWrapper"
 """What Typer puts in place of a standard output that nobody reads."""
-UNREAD = 141
-"""Exit code where nobody reads the output: 128 + SIGPIPE."""
 
 
 def _version(asked: bool) -> None:
@@ -96,6 +94,8 @@ def main() -> None:
         sys.exit(130)
     except SystemExit:
         if type(sys.stdout).__name__ == NOBODY_READS:
+            from ..progress import UNREAD
+
             sys.exit(UNREAD)
         raise
     except OSError as error:
