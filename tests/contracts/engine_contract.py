@@ -31,6 +31,7 @@ layout = "auto"
 blas = "auto"
 kernel = "auto"
 NB = [64, 128, 192, 256]
+NBMIN = 4
 grid = "auto"
 DEPTH = [0, 1]
 SWAP = ["bin", "mix"]
@@ -136,6 +137,21 @@ class EngineContract:
         engine.release(theirs)
         assert engine.seen(mine)
         assert small.key(mine) not in {small.key(point) for point in drive(engine, Landscape(small, 0), len(small))}
+
+    def test_what_has_a_single_value_changes_nothing_of_what_it_asks(
+        self, make_engine: MakeEngine, small: SearchSpace
+    ) -> None:
+        more = space_of(SMALL + f"NBMIN = {small.complete(small.point(0))['NBMIN']}")
+        engine, landscape = make_engine(small, 0), Landscape(small, 0)
+        beside = make_engine(more, 0)
+        for _ in range(15):
+            point, theirs = engine.ask(), beside.ask()
+            assert (point is None) == (theirs is None)
+            if point is None or theirs is None:
+                break
+            assert {name: theirs[name] for name in point} == point
+            engine.tell(point, Outcome(landscape.rate(point)))
+            beside.tell(theirs, Outcome(landscape.rate(point)))
 
     # repeatable
 

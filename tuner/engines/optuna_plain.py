@@ -46,14 +46,15 @@ class OptunaPlain(Engine):
             wish: dict[str, Scalar] = {}
             for _ in range(TRIES):
                 trial = study.ask(self._distributions())
-                wish = {name: value for name, value in trial.params.items() if value != ABSENT}
-                rate = self.rate(wish) if self.space.why_not(wish) is None else None
+                wish = self.whole({name: value for name, value in trial.params.items() if value != ABSENT})
+                legal = self.space.why_not(wish) is None
+                rate = self.rate(wish) if legal else None
                 if rate is not None:
                     study.tell(trial, rate)
-                elif self.space.why_not(wish) is not None or self.seen(wish):
+                elif not legal or self.seen(wish):
                     study.tell(trial, state=TrialState.FAIL)
                 else:
-                    return self.whole(wish)
+                    return wish
         near = self.space.nearest(wish)
         size = len(self.space)
         drawn = (self.space.point(chance.randrange(size)) for _ in range(1_000))
