@@ -124,7 +124,7 @@ class Loop:
         else:
             batch = self._asked(engine, runs_to_follow, under_way)
         self._full_asked |= any(question.rung == FULL for question in batch)
-        self._pass_on(engine)
+        pass_on(engine, self.listener)
         if batch or running:
             return batch, None
         return [], "nothing is left that could be faster, as far as the engine can tell"
@@ -306,10 +306,12 @@ class Loop:
             self.listener(TrialEnded(record, self.best_gflops, self.meter.wall_s, self.meter.remaining_s()))
         return record
 
-    def _pass_on(self, engine: Engine) -> None:
-        for remark in engine.remarks:
-            self.listener(Notice(remark))
-        engine.remarks.clear()
+
+def pass_on(engine: Engine, listener: Listener) -> None:
+    """Show the user what an engine has to say."""
+    for remark in engine.remarks:
+        listener(Notice(remark))
+    engine.remarks.clear()
 
 
 def counts(record: TrialRecord) -> bool:

@@ -12,11 +12,14 @@ from pathlib import Path
 import psutil
 import pytest
 from as_user import HPLTUNE, Run, program
+from typer.testing import CliRunner
 
 from hpl.simgrid import find_simgrid
 from runners.virtual.cluster import VirtualCluster
 from runners.virtual.load import cluster_text, load_cluster
 from search_spaces.dimension import Scalar
+from tuner.cli import app
+from tuner.engines.surrogate import process as process_module
 from tuner.places import Places
 from tuner.stopping import StopRequest
 from tuner.virtual.batch import Simulated, Wish, simulate
@@ -472,3 +475,17 @@ def test_a_budget_smaller_than_one_run_still_ends_with_a_full_one(hpltune: Run) 
     done = hpltune("tune", "--cluster", "kronos", "--space", "quick", "--budget", "2s", "--jobs", "2", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["ranking"][0]["median_gflops"] > 0
+
+
+def test_a_user_hears_what_the_engine_has_to_say_of_a_simulated_search(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert home
+
+    def broken(_covariance: object) -> object:
+        raise process_module.FitError("not positive")
+
+    monkeypatch.setattr(process_module, "_root", broken)
+    told = CliRunner().invoke(app, ["tune", *SMALL])
+    assert told.exit_code == 0
+    assert "Optuna's TPE goes on instead" in " ".join(told.output.split())

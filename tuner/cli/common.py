@@ -8,7 +8,6 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hpl.search import SearchPaths
     from results.store import Store
 
     from ..places import Places
@@ -113,14 +112,6 @@ def places() -> "Places":
     from ..places import Places
 
     return Places.of_user()
-
-
-def search_paths() -> "SearchPaths":
-    """The private prefix and the cache, as `hpl` wants them."""
-    from hpl.search import SearchPaths
-
-    where = places()
-    return SearchPaths(prefix=where.prefix, cache=where.cache)
 
 
 def open_store(db: str | None, *, create: bool) -> "Store":

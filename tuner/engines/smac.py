@@ -22,7 +22,7 @@ MANY = 10_000
 class Smac(Engine):
     """SMAC's hyperparameter-optimisation facade over the raw parameters, every one a categorical choice.
 
-    What is illegal is told as a large cost, as SMAC's own treatment of crashes has it.
+    What is illegal or fails is told to cost what the worst run does.
 
     Raises:
         TunerError: smac is not installed.
@@ -32,7 +32,8 @@ class Smac(Engine):
         super().__init__(space, seed, options)
         if importlib.util.find_spec("smac") is None:
             raise TunerError("--engine smac needs the package smac: pip install smac, or take --engine hpl")
-        self._facade = _facade(space, seed)
+        self._folder = tempfile.TemporaryDirectory(prefix="hpltune-smac-")
+        self._facade = _facade(space, seed, Path(self._folder.name))
         self._asked: dict[str, Any] = {}
 
     def _propose(self) -> dict[str, Scalar] | None:
@@ -82,7 +83,7 @@ class Smac(Engine):
         return values[number] if number < len(values) else ABSENT
 
 
-def _facade(space: SearchSpace, seed: int) -> Any:
+def _facade(space: SearchSpace, seed: int, folder: Path) -> Any:
     from ConfigSpace import Categorical, ConfigurationSpace  # noqa: PLC0415
     from smac import HyperparameterOptimizationFacade, Scenario  # noqa: PLC0415
 
@@ -91,7 +92,6 @@ def _facade(space: SearchSpace, seed: int) -> Any:
     for name, parameter in space.varying.items():
         count = len(parameter.values) + (1 if parameter.by else 0)
         spelled.add(Categorical(name, list(range(count))))
-    folder = Path(tempfile.mkdtemp(prefix="hpltune-smac-"))
     scenario = Scenario(spelled, deterministic=True, n_trials=MANY, seed=seed, output_directory=folder)
     facade = HyperparameterOptimizationFacade
     return facade(

@@ -18,7 +18,7 @@ from ..engines.fidelity import FULL, Fidelity, Ladder, Question, Rung
 from ..events import Listener, PhaseStarted, TrialEnded, TrialProgress, TrialStarted
 from ..judge import Fault
 from ..ladder import outcome_of, rung_of, small_n
-from ..loop import FINALISTS, counts, retell
+from ..loop import FINALISTS, counts, pass_on, retell
 from ..objective import Objective
 from ..plan import PlanError, Scalar, label
 from ..slot import KINDS
@@ -108,6 +108,7 @@ class VirtualStudy:
                 return over
             last = self.meter.last(full_s, running + repeats + reserved, running)
             question = engine.choose((FULL,) if last else self.ladder)
+            pass_on(engine, self.listener)
             if question is None:
                 return None if waiting else "nothing is left that could be faster, as far as the engine can tell"
             self._full_asked |= question.rung == FULL
