@@ -88,11 +88,17 @@ def m004_owners_of_trials(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE trials ADD COLUMN owner TEXT"))
 
 
+def m005_given_up(connection: Connection) -> None:
+    """Full runs that were given up are of a kind of their own; their reason alone told them from prefixes."""
+    connection.execute(text("UPDATE trials SET kind = 'given-up' WHERE kind = 'prefix' AND reason LIKE 'given up%'"))
+
+
 MIGRATIONS: Sequence[Callable[[Connection], None]] = (
     m001_studies_trials_outputs,
     m002_parts_and_sessions,
     m003_networks,
     m004_owners_of_trials,
+    m005_given_up,
 )
 
 

@@ -37,14 +37,15 @@ class Kind(StrEnum):
     """Why a trial was run; what is no full run at the study's N is never ranked against the others.
 
     SEARCH: an engine asked for it. SMALL: an engine asked for it at a smaller N. PREFIX: an engine asked for its first
-    columns only, or it was stopped because it could not win. PILOT: a small run that tells how long runs take.
-    CONFIRMATION: a finalist once more. EXTRAPOLATION: the winner at a smaller N. RUN: the user's own HPL.dat. BASELINE:
-    what to compare it with.
+    columns only. GIVEN_UP: an engine asked for it, and it was stopped because it could not win. PILOT: a small run that
+    tells how long runs take. CONFIRMATION: a finalist once more. EXTRAPOLATION: the winner at a smaller N. RUN: the
+    user's own HPL.dat. BASELINE: what to compare it with.
     """
 
     SEARCH = "search"
     SMALL = "small"
     PREFIX = "prefix"
+    GIVEN_UP = "given-up"
     PILOT = "pilot"
     CONFIRMATION = "confirmation"
     EXTRAPOLATION = "extrapolation"
@@ -125,9 +126,9 @@ class TrialRecord:
         blas, kernel: the BLAS and the kernel that were asked for; `observed` says what ran.
         ranks: MPI ranks, at least 1.
         threads: per rank, at least 1.
-        time_s: HPL's own time of the solve in seconds; of a prefix run the seconds until it was stopped.
+        time_s: HPL's own time of the solve in seconds; of a stopped one the seconds until then.
         gflops: HPL's own rate in GFLOPS; also kept where the residual FAILED, but never ranked then.
-        part: how much of a full run it was: n / N of a small one, the part of the columns of a prefix, else 1.
+        part: how much of a full run it was: n / N of a small one, the part of the columns of a stopped one, else 1.
         session: which sitting of the study it belongs to, from 0.
         residual, passed: HPL's check, the residual without a unit; None where it was not reached.
         command: the command line as a shell would need it.

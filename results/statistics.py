@@ -13,7 +13,7 @@ MAD_TO_SD = 1.4826
 """Median absolute deviation to standard deviation of normal data: 1 / Phi^-1(3/4) (Rousseeuw and Croux, 1993)."""
 
 
-SMALLER_RUNS = frozenset({Kind.PILOT, Kind.EXTRAPOLATION, Kind.SMALL, Kind.PREFIX})
+SMALLER_RUNS = frozenset({Kind.PILOT, Kind.EXTRAPOLATION, Kind.SMALL, Kind.PREFIX, Kind.GIVEN_UP})
 """Kinds that are less than a full run at the study's N: their GFLOPS do not compare with the rest."""
 
 

@@ -51,7 +51,7 @@ def rung_of(record: TrialRecord) -> Rung:
     """How much of a full run a stored trial was, in the steps that are told apart."""
     if record.kind is Kind.SMALL:
         return Rung(Fidelity.SMALL, SMALL_PART)
-    if record.kind is Kind.PREFIX:
+    if record.kind in {Kind.PREFIX, Kind.GIVEN_UP}:
         return Rung(Fidelity.PREFIX, min(STOPS, key=lambda stop: abs(stop - record.part)))
     return FULL
 
@@ -66,13 +66,12 @@ def outcome_of(record: TrialRecord) -> Outcome:
     """What an engine learns of a record that had a launch of its own."""
     rung = rung_of(record)
     rate = prefix_gflops(record) if rung.fidelity is Fidelity.PREFIX else record.gflops if record.ranked else None
-    given_up = rung.fidelity is Fidelity.PREFIX and record.reason.startswith(GIVEN_UP)
-    state = GIVEN_UP if given_up else str(record.state)
+    state = GIVEN_UP if record.kind is Kind.GIVEN_UP else str(record.state)
     return Outcome(rate, record.time_s, state, rung, record.cost_s, record.session)
 
 
 def prefix_gflops(record: TrialRecord) -> float | None:
-    """Rate of a prefix run until it was stopped, in GFLOPS; None where it failed."""
+    """Rate of a run until it was stopped, in GFLOPS; None where it failed."""
     if record.state is not TrialState.COMPLETE or record.hpl is None or not record.time_s:
         return None
     N = record.hpl.N

@@ -34,7 +34,7 @@ FINALISTS = 3
 STANDARD_ERRORS = 2.0
 USUAL_NOISE = 0.01
 """By how much repeated runs usually differ, as a relative standard deviation."""
-SEARCHED = frozenset(KINDS.values())
+SEARCHED = frozenset({*KINDS.values(), Kind.GIVEN_UP})
 """Kinds of trials that an engine asked for."""
 
 Started = tuple[list[Question], Slot]

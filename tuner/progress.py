@@ -53,9 +53,10 @@ def outcome(record: TrialRecord) -> str:
     """A trial's result in a few words: GFLOPS, or the stage that failed with its reason."""
     if record.ranked and record.gflops is not None:
         return f"{record.gflops:8.2f} GFLOPS{' small' if record.kind is Kind.SMALL else ''}"
+    if record.kind is Kind.GIVEN_UP:
+        return record.reason
     if record.kind is Kind.PREFIX and record.state is TrialState.COMPLETE:
-        rate = prefix_gflops(record)
-        return record.reason or f"{rate or 0.0:8.2f} GFLOPS in its first {record.part:.0%}"
+        return f"{prefix_gflops(record) or 0.0:8.2f} GFLOPS in its first {record.part:.0%}"
     if record.state in {TrialState.CANCELLED, TrialState.RUNNING}:
         return f"{record.state}: {record.reason}" if record.reason else str(record.state)
     return f"{record.invalidity}: {record.reason}"

@@ -8,7 +8,6 @@ from pathlib import Path
 from hpl.witness import of_run, parse_panels
 from results.record import Kind, TrialRecord, TrialState
 
-from .engines.base import GIVEN_UP
 from .evaluate import Measured
 from .judge import Fault
 from .launch import costs_s
@@ -49,17 +48,17 @@ def not_reached(begun: TrialRecord) -> TrialRecord:
 
 
 def given_up(record: TrialRecord, hopeless: Hopeless, best_gflops: float) -> TrialRecord:
-    """A full run that was ended because it could not win any more: as much of it as ran is a prefix run."""
+    """A full run that was ended because it could not win any more, with what ran of it."""
     N = record.hpl.N if record.hpl else 0
     return replace(
         record,
-        kind=Kind.PREFIX,
+        kind=Kind.GIVEN_UP,
         state=TrialState.COMPLETE,
         part=hopeless.column / N if N else 1.0,
         time_s=hopeless.time_s,
         gflops=None,
         reason=(
-            f"{GIVEN_UP} after {hopeless.part:.0%} of its columns: at most {hopeless.most_gflops:.4g} GFLOPS with "
+            f"given up after {hopeless.part:.0%} of its columns: at most {hopeless.most_gflops:.4g} GFLOPS with "
             f"{CERTAINTY:.0%} certainty, the best has at least {best_gflops:.4g}"
         ),
     )

@@ -96,24 +96,24 @@ def test_opening_again_applies_nothing_twice(schema_1: Path) -> None:
 
 
 def test_a_pending_migration_is_applied_and_noted(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def m005_notes(connection: Connection) -> None:
+    def m006_notes(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE trials ADD COLUMN note TEXT"))
 
-    with_step(monkeypatch, m005_notes)
+    with_step(monkeypatch, m006_notes)
     with Store.open(schema_1) as store:
         assert len(store.records("kronos")) == 5
-    assert applied(schema_1) == [*TODAY, "m005_notes"]
+    assert applied(schema_1) == [*TODAY, "m006_notes"]
 
 
 def test_a_migration_that_fails_leaves_nothing_behind(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def m005_broken(connection: Connection) -> None:
+    def m006_broken(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE trials ADD COLUMN note TEXT"))
         connection.execute(text("DELETE FROM studies"))
         connection.execute(text("UPDATE no_such_table SET x = 1"))
 
     Store.open(schema_1).close()
     before = structure(schema_1)
-    with_step(monkeypatch, m005_broken)
+    with_step(monkeypatch, m006_broken)
     with pytest.raises(ResultsError, match="no such table: no_such_table"):
         Store.open(schema_1)
     monkeypatch.undo()
@@ -123,15 +123,15 @@ def test_a_migration_that_fails_leaves_nothing_behind(schema_1: Path, monkeypatc
 
 
 def test_a_newer_database_is_refused_and_unchanged(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def m005_of_the_future(connection: Connection) -> None:
+    def m006_of_the_future(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE trials RENAME COLUMN gflops TO tflops"))
 
-    with_step(monkeypatch, m005_of_the_future)
+    with_step(monkeypatch, m006_of_the_future)
     Store.open(schema_1).close()
     monkeypatch.undo()
     before = schema_1.read_bytes()
     sentence = (
-        rf"{schema_1} was written by a newer hpltune \(its schema is 5, this hpltune knows up to 4\): "
+        rf"{schema_1} was written by a newer hpltune \(its schema is 6, this hpltune knows up to 5\): "
         "update hpltune, or give another with --db"
     )
     with pytest.raises(ResultsError, match=sentence):
@@ -176,3 +176,11 @@ def test_a_database_of_schema_4_knows_whose_a_running_trial_is(tmp_path: Path) -
         assert store.abandon_running("shared", "killed") == 0, "whether processes of other hosts live cannot be seen"
         assert [record.state.value for record in store.records("shared")] == ["complete", "running"]
     assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
+
+
+def test_a_run_that_schema_4_stored_as_given_up_by_its_reason_alone_is_of_that_kind(tmp_path: Path) -> None:
+    path = Path(shutil.copy(DATA / "schema-4.db", tmp_path / "hpltune.db"))
+    with Store.open(path, create=False) as store:
+        given_up, prefix = store.records("ladder")
+    assert (given_up.kind, prefix.kind) == (Kind.GIVEN_UP, Kind.PREFIX)
+    assert given_up.reason.startswith("given up after 30% of its columns: at most 61.2 GFLOPS")

@@ -19,7 +19,7 @@ from waiting import until
 
 from results import migrations
 from results.errors import StudyBusyError
-from results.record import TrialState
+from results.record import Kind, TrialState
 from results.schema import METADATA
 from results.store import Store
 
@@ -216,6 +216,21 @@ def test_a_database_of_schema_1_is_brought_up_to_date(server: Server, monkeypatc
         store.create_study(a_study())
         store.finish(finished(store.begin(begun())))
         assert store.records("study")[0].part == 1.0
+
+
+def test_a_run_that_schema_4_stored_as_given_up_by_its_reason_alone_is_of_that_kind(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = server.new_database()
+    monkeypatch.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:4])
+    with Store.open(url) as store:
+        store.create_study(a_study())
+        for reason in ("given up after 30% of its columns: at most 61.2 GFLOPS with 99% certainty", ""):
+            number = store.begin(begun())
+            store.finish(finished(number, None, kind=Kind.PREFIX, passed=None, reason=reason))
+    monkeypatch.undo()
+    with Store.open(url, create=False) as store:
+        assert [record.kind for record in store.records("study")] == [Kind.GIVEN_UP, Kind.PREFIX]
 
 
 def test_a_schema_of_ones_own_in_a_database_that_others_use(server: Server) -> None:

@@ -59,8 +59,8 @@ def test_only_a_complete_run_whose_residual_passed_is_ranked(record: TrialRecord
     assert entry.gflops == (70.0,)
 
 
-@pytest.mark.parametrize("kind", [Kind.PILOT, Kind.EXTRAPOLATION])
-def test_runs_at_a_smaller_size_are_not_ranked(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [Kind.PILOT, Kind.EXTRAPOLATION, Kind.SMALL, Kind.PREFIX, Kind.GIVEN_UP])
+def test_runs_that_are_less_than_full_ones_are_not_ranked(kind: Kind) -> None:
     smaller = [finished(number, 99.0, key="", kind=kind) for number in (1, 2)]
     assert [entry.key for entry in rank([*smaller, *runs("a", 70)])] == ["a"]
 

@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -49,8 +50,11 @@ def test_a_small_run_and_a_prefix_are_told_as_such() -> None:
 
 
 def test_a_run_that_was_given_up_is_told_as_that() -> None:
-    record = trial(Kind.PREFIX, part=0.3, time_s=1.0, gflops=None, passed=None, reason=f"{GIVEN_UP} after 30 %")
-    assert outcome_of(record).state == GIVEN_UP
+    record = trial(Kind.GIVEN_UP, part=0.29, time_s=1.0, gflops=None, passed=None, reason="whatever words say so")
+    told = outcome_of(record)
+    assert (told.state, told.rung) == (GIVEN_UP, Rung(Fidelity.PREFIX, 0.3))
+    assert told.gflops == prefix_gflops(record)
+    assert outcome_of(replace(record, kind=Kind.PREFIX)).state == "complete"
 
 
 def test_a_prefix_that_failed_has_no_rate() -> None:

@@ -75,6 +75,17 @@ def test_a_small_run_is_shown_with_the_size_it_had(store: Store) -> None:
         assert "9792" not in shown
 
 
+def test_a_run_that_was_given_up_is_shown_with_the_reason_and_a_prefix_with_its_rate(store: Store) -> None:
+    less = {"part": 0.3, "time_s": 1.0, "passed": None}
+    add(store, None, kind=Kind.GIVEN_UP, reason="given up after 30% of its columns", **less)
+    add(store, None, kind=Kind.PREFIX, **less)
+    study = "default-of-the-cluster-1"
+    shown = printed(200, lambda console: show_trials(console, store, study, failed=False, as_json=False))
+    given_up, prefix = (next(line for line in shown.splitlines() if kind in line) for kind in ("given-up", "prefix"))
+    assert "given up after 30% of its columns" in given_up
+    assert "GFLOPS in its first 30%" in prefix
+
+
 @pytest.mark.parametrize("arguments", [("show",), ("show", "--json"), ("export", "jsonl"), ("best",)])
 def test_output_that_nobody_reads_is_no_error_of_ours(
     home: Path, store: Store, arguments: tuple[str, ...], tmp_path: Path

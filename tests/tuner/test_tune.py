@@ -19,7 +19,7 @@ from results.store import Store
 from tuner.options import TuneOptions
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
-ASKED = {"search", "small", "prefix"}
+ASKED = {"search", "small", "prefix", "given-up"}
 """Kinds of trials that an engine asks for; the last of a budget is always a full run, a search."""
 SMALL = ("--space", "quick", "--set", "N=1000", "--set", "NB=64,128", "--confirm", "1", "--budget", "10m")
 
