@@ -115,11 +115,17 @@ class Meter:
             fitting.append(remaining_s / full_s - reserved_runs - 2)
         return max(0, int(min([*fitting, MANY])))
 
-    def out_of_time(self, next_run_s: float) -> str | None:
-        """The sentence why a run of so many seconds does not fit any more, or None; trials are not looked at."""
+    def out_of_time(self, run_s: float, runs: float = 1.0) -> str | None:
+        """The sentence why a run does not fit any more, or None; trials are not looked at.
+
+        Args:
+            run_s: its seconds.
+            runs: how many like it must still fit, itself included.
+        """
         remaining_s = self.remaining_s()
-        if remaining_s is not None and remaining_s < next_run_s:
-            return f"the budget ({self.budget}) has no room for another run of about {duration(next_run_s)}"
+        if remaining_s is not None and remaining_s < run_s * runs:
+            following = f" and those that must follow it, {duration(run_s * runs)} together" if runs > 1.0 else ""
+            return f"the budget ({self.budget}) has no room for another run of about {duration(run_s)}{following}"
         if remaining_s is not None and remaining_s <= 0:
             return f"the budget ({self.budget}) is used up"
         return None

@@ -184,7 +184,7 @@ class Loop:
         refused = self.meter.out_of_trials(running)
         if refused or (self.best_gflops is None and not self._full_asked):
             return refused
-        return self.meter.out_of_time((self.expected_s or 0.0) * runs_to_follow)
+        return self.meter.out_of_time(self.expected_s or 0.0, runs_to_follow)
 
     def _tell(self, engine: Engine, batch: Sequence[Question], records: Sequence[TrialRecord]) -> None:
         for question, record, outcome in zip(batch, records, outcomes_of(records), strict=True):

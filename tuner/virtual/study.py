@@ -103,7 +103,7 @@ class VirtualStudy:
             if refused:
                 return refused
             full_s = self.expected_s or self._guessed_s
-            over = self.meter.out_of_time(full_s * (running + repeats + reserved))
+            over = self.meter.out_of_time(full_s, running + repeats + reserved)
             if over and self._full_asked:
                 return over
             last = self.meter.last(full_s, running + repeats + reserved, running)
