@@ -3,31 +3,69 @@
 Read off HPL 2.0's source; the function that decides is named at each rule.
 """
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
-from .params import Bcast, Fact, HplParams, Pmap, Swap
+from .params import Bcast, Fact, Form, HplParams, Pmap, Swap
 
 _RINGS = (Bcast.ONE_RING, Bcast.ONE_RING_M, Bcast.TWO_RING, Bcast.TWO_RING_M)
 
 
+@dataclass(frozen=True)
+class Rule:
+    """Parameters that HPL does not look at in some configurations.
+
+    Attributes:
+        by: what decides, by its name in spaces: `grid` for P and Q.
+        holds: whether it is so in a configuration.
+        unseen: the parameters, with the values that represent all others.
+    """
+
+    by: tuple[str, ...]
+    holds: Callable[[HplParams], bool]
+    unseen: Mapping[str, Any]
+
+
+RULES = (
+    # No rows are swapped (`HPL_pdupdate*.c`).
+    Rule(
+        ("grid",),
+        lambda run: run.P == 1,
+        {"SWAP": Swap.LONG, "swap_threshold": 0, "EQUIL": True, "U": Form.TRANSPOSED},
+    ),
+    # No look-ahead and nobody to broadcast to (`HPL_pdgesv.c`, `HPL_bcast.c`).
+    Rule(("grid",), lambda run: run.Q == 1, {"DEPTH": 0, "BCAST": Bcast.ONE_RING_M}),
+    # Row- and column-major order place the ranks alike (`HPL_grid_init.c`).
+    Rule(("grid",), lambda run: 1 in {run.P, run.Q}, {"PMAP": Pmap.ROW}),
+    # The recursion is never entered (`HPL_pdrpan*.c`).
+    Rule(("NB", "NBMIN"), lambda run: run.NBMIN >= run.NB, {"RFACT": Fact.CROUT}),
+    # Two sub-panels are all there can be (`HPL_pdrpan*.c`: jb).
+    Rule(("NB", "NBMIN"), lambda run: 2 * run.NBMIN >= run.NB, {"NDIV": 2}),
+    # Only mix looks at the threshold, and binary exchange does not look at EQUIL (`HPL_pdupdate*.c`).
+    Rule(("SWAP",), lambda run: run.SWAP is not Swap.MIX, {"swap_threshold": 0}),
+    Rule(("SWAP",), lambda run: run.SWAP is Swap.BINARY_EXCHANGE, {"EQUIL": True}),
+)
+
+
 def canonical(params: HplParams) -> HplParams:
     """The representative of all configurations that run the same instructions. N, NB, P and Q stay as they are."""
-    for rule in RULES:
-        params = rule(params)
-    return params
+    params = _threshold_of_zero(_whole_panel(_divisions(_short_ring(params))))
+    return replace(params, **{name: value for rule in _held(params) for name, value in rule.unseen.items()})
 
 
-def _one_row(params: HplParams) -> HplParams:
-    """P = 1: no rows are swapped, so SWAP, its threshold, EQUIL and U are not looked at (`HPL_pdupdate*.c`)."""
-    if params.P != 1:
-        return params
-    return replace(params, SWAP=Swap.LONG, swap_threshold=0, EQUIL=True, U=type(params.U).TRANSPOSED)
+def inert(params: HplParams) -> frozenset[str]:
+    """The parameters HPL does not look at in this configuration: no value of theirs makes another representative."""
+    return frozenset(name for rule in _held(params) for name in rule.unseen)
 
 
-def _one_column(params: HplParams) -> HplParams:
-    """Q = 1: no look-ahead and nobody to broadcast to (`HPL_pdgesv.c`, `HPL_bcast.c`)."""
-    return replace(params, DEPTH=0, BCAST=Bcast.ONE_RING_M) if params.Q == 1 else params
+def governed(name: str) -> frozenset[str]:
+    """The parameters that HPL looks at or not depending on one, which has its name in spaces."""
+    return frozenset(unseen for rule in RULES if name in rule.by for unseen in rule.unseen)
+
+
+def _held(params: HplParams) -> list[Rule]:
+    return [rule for rule in RULES if rule.holds(params)]
 
 
 def _short_ring(params: HplParams) -> HplParams:
@@ -36,57 +74,16 @@ def _short_ring(params: HplParams) -> HplParams:
     return replace(params, BCAST=Bcast.ONE_RING_M) if params.BCAST in same else params
 
 
-def _no_recursion(params: HplParams) -> HplParams:
-    """NBMIN >= NB: the recursion is never entered (`HPL_pdrpan*.c`), RFACT and NDIV are not looked at."""
-    return replace(params, RFACT=Fact.CROUT, NDIV=2, NBMIN=params.NB) if params.NBMIN >= params.NB else params
-
-
 def _divisions(params: HplParams) -> HplParams:
     """From NDIV = ceil(NB / NBMIN) on every sub-panel has NBMIN columns (`HPL_pdrpan*.c`: jb)."""
-    most = max(2, -(-params.NB // params.NBMIN))
-    return replace(params, NDIV=min(params.NDIV, most))
+    return replace(params, NDIV=min(params.NDIV, max(2, -(-params.NB // params.NBMIN))))
 
 
-def _swapping(params: HplParams) -> HplParams:
-    """Only mix looks at the threshold, and with threshold 0 it is the long swap (`HPL_pdupdate*.c`)."""
-    if params.SWAP is Swap.MIX and params.swap_threshold == 0:
-        params = replace(params, SWAP=Swap.LONG)
-    if params.SWAP is not Swap.MIX:
-        params = replace(params, swap_threshold=0)
-    if params.SWAP is Swap.BINARY_EXCHANGE:
-        params = replace(params, EQUIL=True)
-    return params
+def _whole_panel(params: HplParams) -> HplParams:
+    """From NBMIN = NB on the recursion is never entered (`HPL_pdrpan*.c`)."""
+    return replace(params, NBMIN=min(params.NBMIN, params.NB))
 
 
-def _mapping(params: HplParams) -> HplParams:
-    """P = 1 or Q = 1: row- and column-major order place the ranks alike (`HPL_grid_init.c`)."""
-    return replace(params, PMAP=Pmap.ROW) if 1 in {params.P, params.Q} else params
-
-
-RULES: tuple[Callable[[HplParams], HplParams], ...] = (
-    _one_row,
-    _one_column,
-    _short_ring,
-    _no_recursion,
-    _divisions,
-    _swapping,
-    _mapping,
-)
-
-
-def inert(params: HplParams) -> frozenset[str]:
-    """The parameters HPL does not look at in this configuration, by the same rules as `canonical`."""
-    unused: set[str] = set()
-    if params.P == 1:
-        unused |= {"SWAP", "swap_threshold", "EQUIL", "U"}
-    if params.Q == 1:
-        unused |= {"DEPTH", "BCAST"}
-    if 1 in {params.P, params.Q}:
-        unused.add("PMAP")
-    if params.NBMIN >= params.NB:
-        unused |= {"NBMIN", "RFACT", "NDIV"}
-    if params.SWAP is not Swap.MIX:
-        unused.add("swap_threshold")
-    if params.SWAP is Swap.BINARY_EXCHANGE:
-        unused.add("EQUIL")
-    return frozenset(unused)
+def _threshold_of_zero(params: HplParams) -> HplParams:
+    """With threshold 0 mix is the long swap (`HPL_pdupdate*.c`)."""
+    return replace(params, SWAP=Swap.LONG) if params.SWAP is Swap.MIX and params.swap_threshold == 0 else params

@@ -14,6 +14,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from hpl.canonical import governed
 from results.record import TrialRecord
 from search_spaces.dimension import Scalar
 from search_spaces.space import SearchSpace
@@ -21,17 +22,6 @@ from search_spaces.space import SearchSpace
 from .engines.surrogate.pool import Pool
 
 Matrix = NDArray[np.float64]
-
-_GRID = ("BCAST", "DEPTH", "SWAP", "swap_threshold", "U", "EQUIL", "PMAP")
-GOVERNS: Mapping[str, tuple[str, ...]] = {
-    "blas": ("kernel",),
-    "layout": ("grid", *_GRID),
-    "grid": _GRID,
-    "SWAP": ("swap_threshold", "EQUIL"),
-    "NB": ("RFACT", "NDIV"),
-    "NBMIN": ("RFACT", "NDIV"),
-}
-"""Parameters that are looked at, or have other values, depending on another: they cannot be held while that changes."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +129,15 @@ class Landscape:
         return found
 
     def _held(self, columns: Sequence[int]) -> list[int]:
-        moving = {governed for column in columns for governed in GOVERNS.get(self.names[column], ())}
+        moving = frozenset[str]().union(*(_moving(self.names[column]) for column in columns))
         return [at for at, name in enumerate(self.names) if at not in columns and name not in moving]
+
+
+def _moving(name: str) -> frozenset[str]:
+    """Parameters that are looked at, or have other values, depending on one: they cannot be held while that changes."""
+    if name == "layout":
+        return governed("grid") | {"grid"}
+    return frozenset({"kernel"}) if name == "blas" else governed(name)
 
 
 def effects(landscape: Landscape, space: SearchSpace, records: Sequence[TrialRecord]) -> tuple[Effect, ...]:

@@ -1,13 +1,30 @@
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 from hpl_strategies import PARAMS
 from hypothesis import given
+from hypothesis import strategies as st
 
-from hpl.canonical import canonical
+from hpl.canonical import canonical, governed, inert
 from hpl.params import Bcast, Fact, Form, HplParams, Pmap, Swap
 
 WIDE = HplParams(10_000, 128, 2, 4)
+EDGES = st.builds(
+    replace,
+    PARAMS,
+    NB=st.integers(2, 40),
+    NBMIN=st.integers(1, 40),
+    P=st.integers(1, 4),
+    Q=st.integers(1, 4),
+    swap_threshold=st.integers(0, 2),
+)
+"""Small figures, where most rules hold; NB = 1 is left out, because every NBMIN is then the whole panel."""
+DISTINCT: dict[str, tuple[object, ...]] = {
+    "PMAP": tuple(Pmap), "threshold": (1.0, 2.0), "PFACT": tuple(Fact), "NBMIN": (1, 4096), "NDIV": (2, 3),
+    "RFACT": tuple(Fact), "BCAST": tuple(Bcast), "DEPTH": (0, 1), "SWAP": tuple(Swap), "swap_threshold": (0, 1),
+    "L1": tuple(Form), "U": tuple(Form), "EQUIL": (False, True), "alignment": (1, 2),
+}  # fmt: skip
+"""Values of each parameter that HPL can tell apart wherever it looks at the parameter."""
 
 
 @given(PARAMS)
@@ -16,6 +33,34 @@ def test_a_representative_represents_itself_and_keeps_the_problem(params: HplPar
     assert canonical(once) == once
     assert (once.N, once.NB, once.P, once.Q) == (params.N, params.NB, params.P, params.Q)
     assert (once.threshold, once.L1, once.alignment) == (params.threshold, params.L1, params.alignment)
+
+
+@given(EDGES, EDGES)
+def test_no_value_of_an_inert_parameter_makes_another_representative(params: HplParams, other: HplParams) -> None:
+    for name in inert(params):
+        assert same(params, **{name: getattr(other, name)}), name
+
+
+@given(EDGES)
+def test_a_parameter_that_no_value_of_makes_another_representative_is_inert(params: HplParams) -> None:
+    assert {*DISTINCT} == {field.name for field in fields(HplParams)} - {"N", "NB", "P", "Q"}
+    for name, values in DISTINCT.items():
+        assert (name in inert(params)) == all(same(params, **{name: value}) for value in values), name
+
+
+@given(EDGES, EDGES)
+def test_what_hpl_looks_at_depends_on_the_parameters_that_govern_it(params: HplParams, other: HplParams) -> None:
+    for field in fields(HplParams):
+        changed = replace(params, **{field.name: getattr(other, field.name)})
+        name = "grid" if field.name in {"P", "Q"} else field.name
+        assert inert(params) ^ inert(changed) <= governed(name), name
+
+
+def test_what_a_parameter_governs_is_told_by_its_name_in_spaces() -> None:
+    assert governed("grid") == {"SWAP", "swap_threshold", "EQUIL", "U", "DEPTH", "BCAST", "PMAP"}
+    assert governed("SWAP") == {"swap_threshold", "EQUIL"}
+    assert governed("NB") == governed("NBMIN") == {"RFACT", "NDIV"}
+    assert governed("BCAST") == frozenset()
 
 
 def same(one: HplParams, **changed: object) -> bool:
