@@ -158,7 +158,7 @@ def _site() -> Site:
         BlasLibrary(name, name, "1", Path(f"/lib{name}.so"), Threading.PTHREADS, "", "made up") for name in KERNELS
     )
     return Site(
-        host=host_facts(),
+        host=host_facts(CORES),
         rpeak=Rpeak(1000.0, CORES, 2.0, 32, "", ()),
         mpis=(Mpi("openmpi", "4.1", Path("/mpicc"), Path("/mpirun"), (), "made up"),),
         blas=tuple(Blas(library.blas, library.family, (library,)) for library in libraries),

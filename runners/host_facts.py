@@ -41,19 +41,19 @@ class HostFacts:
         return asdict(self)
 
 
-def host_facts(root: Path = ROOT) -> HostFacts:
+def host_facts(physical_cores: int, root: Path = ROOT) -> HostFacts:
     """Read the facts of this host.
 
     Args:
+        physical_cores: as the peak counts them, so that ranks are laid out over the same cores.
         root: where /proc, /sys and /etc are.
     """
     cpuinfo = _text(root / "proc/cpuinfo")
-    cpus = sorted(os.sched_getaffinity(0))
     return HostFacts(
         hostname=platform.node(),
         cpu_model=_field(cpuinfo, "model name") or _field(cpuinfo, "Model") or platform.machine(),
-        physical_cores=physical_cores(cpus, root),
-        logical_cpus=len(cpus),
+        physical_cores=physical_cores,
+        logical_cpus=len(os.sched_getaffinity(0)),
         memory_total_bytes=psutil.virtual_memory().total,
         memory_available_bytes=memory_available_bytes(root),
         numa_nodes=max(1, len(list((root / "sys/devices/system/node").glob("node[0-9]*")))),
@@ -64,16 +64,6 @@ def host_facts(root: Path = ROOT) -> HostFacts:
     )
 
 
-def physical_cores(cpus: list[int], root: Path = ROOT) -> int:
-    """Distinct cores among logical CPUs, or fewer where the control group's quota allows fewer; at least 1.
-
-    Each CPU is a core of its own where the kernel does not tell.
-    """
-    topology = root / "sys/devices/system/cpu"
-    siblings = {_text(topology / f"cpu{cpu}/topology/thread_siblings_list").strip() or str(cpu) for cpu in cpus}
-    return max(1, int(min([len(siblings), *_cpu_quotas(root)])))
-
-
 def memory_available_bytes(root: Path = ROOT) -> int:
     """Bytes that can be taken now without swapping: MemAvailable, or less where a control group limits this process."""
     meminfo = _text(root / "proc/meminfo")
@@ -82,25 +72,13 @@ def memory_available_bytes(root: Path = ROOT) -> int:
     return min([available, *_control_group_rooms(root)])
 
 
-def _cpu_quotas(root: Path) -> list[float]:
-    """CPUs that each limiting control group above this process allows, versions 1 and 2."""
-    quotas = []
-    for group in _control_groups(root, "cpu"):
-        allowed, period = [*_text(group / "cpu.max").split(), "", ""][:2]
-        if not allowed:
-            allowed, period = (_text(group / f"cpu.cfs_{name}_us").strip() for name in ("quota", "period"))
-        if allowed.isdecimal() and period.isdecimal() and int(period) > 0:
-            quotas.append(int(allowed) / int(period))
-    return quotas
-
-
 def _control_group_rooms(root: Path) -> list[int]:
     """What each limiting control group above this process still has room for, versions 1 and 2.
 
     Files that the kernel keeps in memory and has not used lately count as room: it drops them when memory is asked for.
     """
     rooms = []
-    for group in _control_groups(root, "memory"):
+    for group in _control_groups(root):
         for limit, used, cached in _MEMORY_FILES:
             allowed, taken = _text(group / limit).strip(), _text(group / used).strip()
             if allowed.isdecimal() and taken.isdecimal():
@@ -116,15 +94,15 @@ _MEMORY_FILES = (
 """Version 2 and version 1: the limit, what is used, and the entry of memory.stat for files not used lately."""
 
 
-def _control_groups(root: Path, controller: str) -> Iterator[Path]:
-    """Folders of the control groups of this process and of those above them that may limit what a controller gives."""
+def _control_groups(root: Path) -> Iterator[Path]:
+    """Folders of the control groups of this process and of those above them that may limit its memory."""
     mounts = root / "sys/fs/cgroup"
     for line in _text(root / "proc/self/cgroup").splitlines():
         controllers, _, path = line.partition(":")[2].partition(":")
-        if controllers and controller not in controllers.split(","):
+        if controllers and "memory" not in controllers.split(","):
             continue
         parts = [part for part in path.split("/") if part]
-        for base in dict.fromkeys([mounts / controllers, mounts / controller]) if controllers else [mounts]:
+        for base in dict.fromkeys([mounts / controllers, mounts / "memory"]) if controllers else [mounts]:
             yield from (base.joinpath(*parts[:depth]) for depth in range(len(parts) + 1))
 
 

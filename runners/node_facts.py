@@ -36,7 +36,7 @@ class NodeSays:
     """One node.
 
     Attributes:
-        cores: physical cores a process may use there.
+        cores: physical cores behind the CPUs that a process may run on there; quotas of control groups are not asked.
         memory_bytes: free without swapping.
         token: what the shared file holds there; "" where it is not seen.
         mpi: what the MPI launcher says of its version; "" where it is not there.

@@ -95,7 +95,8 @@ def _mpi(places: Places) -> Mpi | None:
 def _facts(cluster: Cluster, says: Sequence[NodeSays]) -> dict[str, Fact]:
     """What all nodes have; their peak only where they have this host's CPU."""
     sizes = _sizes([(node.cores, node.memory_bytes) for node in says])
-    peak, alike = detect(), all(node.model == host_facts().cpu_model for node in says)
+    peak = detect()
+    alike = {node.model for node in says} == {host_facts(peak.cores).cpu_model}
     rpeak_gflops = peak.gflops / peak.cores * (cluster.node.cores or sizes["cores"]) if alike else 0.0
     shared = [name for name in says[0].interfaces if all(name in node.interfaces for node in says)]
     return {**sizes, "rpeak_gflops": round(rpeak_gflops, 1), "interfaces": shared}

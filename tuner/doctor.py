@@ -43,7 +43,7 @@ class Findings:
 def examine(places: Places, blas_files: Mapping[str, Path], rpeak_gflops: float | None) -> Findings:
     """Look at everything a study needs."""
     rpeak = detect()
-    found = Findings(host_facts(), rpeak.overruled(rpeak_gflops) if rpeak_gflops else rpeak)
+    found = Findings(host_facts(rpeak.cores), rpeak.overruled(rpeak_gflops) if rpeak_gflops else rpeak)
     search = SearchPaths(places.prefix, places.cache)
     _toolchain(found, search)
     _blas(found, search, blas_files)

@@ -228,7 +228,7 @@ def survey(
     rpeak = detect()
     if rpeak_gflops is not None:
         rpeak = rpeak.overruled(rpeak_gflops)
-    site = Site(host_facts(), rpeak, startable(find_mpis(search, building=xhpl is None)), (), {}, xhpl)
+    site = Site(host_facts(rpeak.cores), rpeak, startable(find_mpis(search, building=xhpl is None)), (), {}, xhpl)
     if xhpl is not None:
         return site
     site = replace(site, blas=discover(search, extra_blas))

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -160,6 +161,8 @@ def test_hardware_threads_of_one_core_count_once(tmp_path: Path) -> None:
     rpeak = machine.rpeak()
     assert rpeak.cores == 2
     assert "hardware threads of one core count once" in said(rpeak)
+    assert machine.rpeak(usable={0, 2}).cores == 1
+    assert machine.rpeak(usable={7, 8}).cores == 2
 
 
 def test_without_sysfs_the_core_ids_tell_hardware_threads(tmp_path: Path) -> None:
@@ -266,4 +269,6 @@ def test_flags_are_those_every_cpu_has(tmp_path: Path) -> None:
 
 
 def test_this_machine_has_a_peak() -> None:
-    assert detect().gflops > 0
+    rpeak = detect()
+    assert rpeak.gflops > 0
+    assert 1 <= rpeak.cores <= len(os.sched_getaffinity(0))

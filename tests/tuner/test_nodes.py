@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from hpl.rpeak import Rpeak
+from hpl.search import SearchPaths
 from hpl.toolchain import Mpi
 from runners.cluster import Cluster
 from runners.host_facts import host_facts
@@ -13,7 +14,7 @@ from runners.node_facts import NodeSays
 from tuner.errors import TunerError
 from tuner.nodes import SEEN, faults, on_nodes, part, without
 from tuner.real_cluster import RealCluster, check_parallel
-from tuner.site import Nodes, Site
+from tuner.site import Nodes, Site, survey
 
 MPI = Mpi("openmpi", "4.1.4", Path("/usr/bin/mpicc"), Path("/usr/bin/mpirun"), (), "PATH")
 CLUSTER = Cluster(name="lab", backend="ssh", hosts=("n1", "n2", "n3", "n4"))
@@ -23,9 +24,17 @@ N2 = replace(N1, node="n2", hostname="n2")
 
 def site() -> Site:
     peak = Rpeak(100.0, 8, 3.0, 16, "", ())
-    here = Site(host_facts(), peak, (MPI,), (), {})
+    here = Site(host_facts(peak.cores), peak, (MPI,), (), {})
     nodes = Nodes(CLUSTER.hosts, 4, 2, 2**30, CLUSTER)
     return on_nodes(here, nodes, peak)
+
+
+def test_ranks_are_laid_out_over_the_cores_that_the_peak_is_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuner.site.detect", lambda: Rpeak(100.0, 517, 3.0, 16, "", ()))
+    monkeypatch.setattr("tuner.site.find_mpis", lambda *_, **__: (MPI,))
+    search, mine = SearchPaths(None, tmp_path), tmp_path / "xhpl"
+    found = survey(search, extra_blas={}, only=(), xhpl=mine, rpeak_gflops=None, on_probe=None)
+    assert found.machine(all_blas=True, N=None).cores == found.rpeak.cores == 517
 
 
 def test_nodes_that_are_alike_have_no_fault() -> None:
