@@ -5,12 +5,15 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from postgresql_server import Server, running_server
 
 from hpl.simgrid import SimGrid, SimGridError, find_simgrid
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """What a shell starts in its background ignores Ctrl-C, and every program that the tests start would inherit that."""
+settings.register_profile("hpltune", deadline=None)
+settings.load_profile("hpltune")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
