@@ -9,10 +9,6 @@ from hpl.params import Scalar
 
 from .record import Kind, TrialRecord, TrialState
 
-MAD_TO_SD = 1.4826
-"""Median absolute deviation to standard deviation of normal data: 1 / Phi^-1(3/4) (Rousseeuw and Croux, 1993)."""
-
-
 SMALLER_RUNS = frozenset({Kind.PILOT, Kind.EXTRAPOLATION, Kind.SMALL, Kind.PREFIX, Kind.GIVEN_UP})
 """Kinds that are less than a full run at the study's N: their GFLOPS do not compare with the rest."""
 
@@ -51,29 +47,12 @@ class Ranked:
         return min(self.gflops), max(self.gflops)
 
     @property
-    def spread_gflops(self) -> float | None:
-        """Robust standard deviation in GFLOPS, see `spread`; None with a single run."""
-        return spread(self.gflops)
-
-    @property
     def spread_percent(self) -> float | None:
         """Half the range of the runs in percent of the median; None with a single run."""
         if self.runs < 2:
             return None
         low, high = self.range_gflops
         return 50.0 * (high - low) / self.median_gflops
-
-
-def spread(values: Sequence[float]) -> float | None:
-    """Standard deviation estimated from the median absolute deviation, which one outlier cannot spoil.
-
-    Returns:
-        A figure in the unit of the values; None with fewer than two.
-    """
-    if len(values) < 2:
-        return None
-    middle = statistics.median(values)
-    return MAD_TO_SD * statistics.median(abs(value - middle) for value in values)
 
 
 def rank(records: Iterable[TrialRecord]) -> Sequence[Ranked]:
