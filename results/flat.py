@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from .plain import finite
-from .record import TrialRecord
+from .record import FIGURES, TrialRecord
 
 Cell = str | int | float | bool | None
 
@@ -21,8 +21,6 @@ COLUMNS: dict[str, type[Cell]] = {
 }  # fmt: skip
 """Names and types in their order; `more_columns` follow, and later versions only append."""
 
-_FIGURES = tuple(name for name, kind in COLUMNS.items() if kind is float and name not in {"threshold", "part"})
-
 
 def more_columns(records: Iterable[TrialRecord]) -> list[str]:
     """Further columns of a table of these: parameters that are none of HPL.dat, such as layout, mpi and net.mtu."""
@@ -32,7 +30,7 @@ def more_columns(records: Iterable[TrialRecord]) -> list[str]:
 def flat(record: TrialRecord) -> dict[str, Cell]:
     """The row of a trial; None is what is missing or not finite."""
     row: dict[str, Cell] = {name: getattr(record, name, None) for name in COLUMNS}
-    row.update({name: finite(getattr(record, name)) for name in _FIGURES})
+    row.update({name: finite(getattr(record, name)) for name in FIGURES})
     row["kind"], row["state"] = record.kind.value, record.state.value
     row["invalidity"] = record.invalidity.value if record.invalidity else None
     row["started_at"] = record.started_at.isoformat()

@@ -11,6 +11,8 @@ from hpl.params import HplParams, Scalar
 
 SIMULATOR = "simulator"
 """The entry of `versions` that only simulated studies and trials have."""
+FIGURES = ("time_s", "gflops", "residual", "cost_s")
+"""What of a trial is stored and shown as missing (None) where it is infinite or not a number."""
 StudyState = Literal["running", "complete", "interrupted"]
 
 
@@ -139,8 +141,6 @@ class TrialRecord:
             time of this one and an equal part of the rest.
         xhpl_key: identity of the program that ran.
         versions: of what was used where it differs from what the study says.
-
-    `time_s`, `gflops`, `residual` and `cost_s` are stored as missing (None) where they are infinite or not a number.
     """
 
     study: str

@@ -16,11 +16,10 @@ from sqlalchemy import RowMapping
 from hpl.params import HplParams
 
 from .plain import finite, time_text, unicode_text
-from .record import Invalidity, Kind, Observed, Study, TrialRecord, TrialState
+from .record import FIGURES, Invalidity, Kind, Observed, Study, TrialRecord, TrialState
 from .schema import HPL_COLUMNS
 
 _TEXTS = ("study", "reason", "key", "blas", "kernel", "command", "directory", "xhpl_key")
-_FIGURES = ("time_s", "gflops", "residual", "cost_s")
 _PLAIN = ("number", "ranks", "threads", "passed", "part", "session")
 _HPL_NAMES = tuple(column.name for column in HPL_COLUMNS)
 _STUDY_JSON = ("options", "host", "versions")
@@ -48,7 +47,7 @@ def trial_row(record: TrialRecord) -> dict[str, Any]:
     return {
         **{name: getattr(record, name) for name in _PLAIN},
         **{name: unicode_text(getattr(record, name)) for name in _TEXTS},
-        **{name: finite(getattr(record, name)) for name in _FIGURES},
+        **{name: finite(getattr(record, name)) for name in FIGURES},
         **_hpl_columns(record.hpl),
         "kind": record.kind.value,
         "state": record.state.value,
@@ -75,7 +74,7 @@ def trial_of(row: RowMapping, output: RowMapping | None = None) -> TrialRecord:
             "errors_text": _unpacked(output["stderr_zlib"]),
         }
     return TrialRecord(
-        **{name: row[name] for name in (*_PLAIN, *_TEXTS, *_FIGURES)},
+        **{name: row[name] for name in (*_PLAIN, *_TEXTS, *FIGURES)},
         **printed,
         kind=Kind(row["kind"]),
         state=TrialState(row["state"]),
