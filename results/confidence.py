@@ -30,17 +30,15 @@ class Standing:
 
 
 def standing(ranking: Sequence[Ranked]) -> Standing | None:
-    """Judge a ranking, or None where nothing was repeated, so that the noise is not known.
+    """Judge a ranking, or None where there is nothing to compare, or nothing was repeated and the noise is not known.
 
     The logarithms of the rates of all configurations are taken to scatter alike, with the pooled variance of repeated
     runs, which is itself uncertain (scaled inverse chi-squared); means are drawn from what the runs leave possible.
     """
     freedom = sum(entry.runs - 1 for entry in ranking)
     sd = relative_sd(ranking)
-    if freedom < 1 or sd is None:
+    if len(ranking) < 2 or freedom < 1 or sd is None:
         return None
-    if len(ranking) == 1:
-        return Standing(1.0, (1,))
     chance = np.random.default_rng(0)
     means = np.array([np.mean([math.log(rate) for rate in entry.gflops]) for entry in ranking])
     runs = np.array([entry.runs for entry in ranking])

@@ -8,7 +8,7 @@ from results.errors import ResultsError
 from results.store import Store
 
 from .objective import of_study, pareto, ranking_of
-from .ranking_report import print_ranking, ranking_json
+from .ranking_report import print_ranking, print_standing, ranking_json
 
 
 def show_best(console: Console, store: Store, name: str | None, count: int, *, front: bool, as_json: bool) -> None:
@@ -24,11 +24,13 @@ def show_best(console: Console, store: Store, name: str | None, count: int, *, f
     objective, ranking = of_study(study), ranking_of(store, study)
     if not ranking:
         raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name} --failed` says why")
-    sure = None if front else objective.standing(ranking)
     if front:
         ranking = pareto(objective, ranking)
         count = len(ranking)
     if as_json:
+        sure = None if front else objective.standing(ranking)
         print(json.dumps(ranking_json(study, ranking[:count], sure), indent=1))
         return
     print_ranking(console, study, ranking, count)
+    if not front:
+        print_standing(console, study, ranking)

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from rich.console import Console
 from rich.table import Table
 
-from results.confidence import Standing
+from results.confidence import Standing, sentence
 from results.export import varying
 from results.metrics import merit
 from results.record import Study
@@ -48,6 +48,20 @@ def print_ranking(console: Console, study: Study, ranking: Sequence[Ranked], cou
     noise = relative_sd(ranking)
     if noise is not None:
         console.print(f"repeated runs differ by {noise:.1%} (pooled standard deviation)")
+    failed = shown[0].failed_runs
+    if failed:
+        console.print(f"The first failed in {failed} of its {failed + shown[0].runs} runs.")
+
+
+def print_standing(console: Console, study: Study, ranking: Sequence[Ranked]) -> None:
+    """Say how sure the first of a whole ranking is the best; nothing of simulations, which need not differ."""
+    if study.simulated:
+        return
+    objective = of_study(study)
+    if len(ranking) == 1:
+        console.print("Only one configuration has a valid run: there is none to compare it with.")
+    else:
+        console.print(sentence(objective.standing(ranking), objective.best))
 
 
 def _words(params: Mapping[str, Scalar], names: Sequence[str]) -> str:
@@ -59,7 +73,8 @@ def _table(study: Study, shown: Sequence[Ranked], names: Sequence[str]) -> Table
     where = " (simulated)" if study.simulated else ""
     table = Table(title=f"Best of study {study.name}{where}", title_justify="left")
     merits = figures(study, shown[0].median_gflops, shown[0].params)
-    for head in ("", "GFLOPS", "±%", "runs", *(HEADS[name][0] for name in merits)):
+    failures = ["failed"] if any(entry.failed_runs for entry in shown) else []
+    for head in ("", "GFLOPS", "±%", "runs", *failures, *(HEADS[name][0] for name in merits)):
         table.add_column(head, justify="right", no_wrap=True)
     for name in names:
         figure = name in {"N", "NB", "NBMIN", "DEPTH"}
@@ -68,6 +83,7 @@ def _table(study: Study, shown: Sequence[Ranked], names: Sequence[str]) -> Table
         spread = "" if entry.spread_percent is None else f"{entry.spread_percent:.1f}"
         own = figures(study, entry.median_gflops, entry.params)
         cells = [str(place), f"{entry.median_gflops:.2f}", spread, str(entry.runs)]
+        cells += [str(entry.failed_runs) for _ in failures]
         cells += [HEADS[name][1].format(own[name]) for name in merits]
         words = [str(entry.params.get(name, "")) for name in names]
         table.add_row(*cells, *words, style="bold" if place == 1 else "")
@@ -88,6 +104,7 @@ def ranking_json(
             "median_gflops": entry.median_gflops,
             "gflops": list(entry.gflops),
             "spread_percent": entry.spread_percent,
+            "failed_runs": entry.failed_runs,
             **figures(study, entry.median_gflops, entry.params),
             "trial": entry.best_record_number,
             "params": dict(entry.params),

@@ -10,7 +10,6 @@ from pathlib import Path
 from rich.console import Console
 
 from hpl.rpeak import Rpeak
-from results.confidence import sentence
 from results.store import Store
 from runners.host_facts import busy_sentence
 from search_spaces.load import space_text
@@ -26,7 +25,7 @@ from .places import Places
 from .progress import display, output
 from .prolonging import MoreBudget, prolonged
 from .provision.setup import provision_if_needed
-from .ranking_report import print_ranking, ranking_json
+from .ranking_report import print_ranking, print_standing, ranking_json
 from .simulated_starts import simulated_ranking
 from .stopping import StopRequest, listening
 from .stored_study import closing_study
@@ -175,14 +174,12 @@ def _finish(
         raise TunerError(f"no run was valid, so there is no best configuration{last}")
     out = request.out or places.data / "best" / outcome.study
     written = write_winner(out, outcome, store, db)
-    objective = of_study(study)
-    sure = objective.standing(outcome.ranking)
     if request.as_json:
+        sure = of_study(study).standing(outcome.ranking)
         print(json.dumps(ranking_json(study, outcome.ranking, sure, written.to_json()), indent=1))
     else:
         print_ranking(console, study, outcome.ranking, count=5)
-        if not study.simulated:
-            console.print(sentence(sure, objective.best))
+        print_standing(console, study, outcome.ranking)
         _tell_written(console, written, outcome, options)
         if outcome.interrupted:
             console.print(f"Stopped before its budget was used: {resume}", soft_wrap=True)

@@ -1,5 +1,6 @@
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 from record_builders import begun, finished
@@ -96,6 +97,13 @@ def test_a_markdown_table_has_the_figures_of_merit_that_are_known() -> None:
     head, _, first, _ = to_markdown(RANKING, merits).splitlines()
     assert head == "| rank | GFLOPS (median) | spread % | runs | % of peak | USD/GFLOPS | blas | NB |"
     assert first == "| 1 | 81.00 | 1.2 | 3 | 50.00 | 30.74 | openblas | 192 |"
+
+
+def test_a_markdown_table_says_how_often_configurations_failed_where_any_did() -> None:
+    head, _, first, second = to_markdown([RANKING[0], replace(RANKING[1], failed_runs=2)]).splitlines()
+    assert head == "| rank | GFLOPS (median) | spread % | runs | failed | blas | NB |"
+    assert first == "| 1 | 81.00 | 1.2 | 3 | 0 | openblas | 192 |"
+    assert second == "| 2 | 70.00 |  | 1 | 2 | bl\\|is | 128 |"
 
 
 def test_a_markdown_table_of_nothing_is_a_head() -> None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from hpl.params import HplParams
 from results.record import Kind, TrialState
 from results.store import Store
 from tuner.best_report import show_best
+from tuner.export_command import export_text
 from tuner.progress import Terminal
 from tuner.show_report import show_studies, show_trial, show_trials
 
@@ -49,6 +51,47 @@ def test_the_best_are_shown_whole_at_any_width(store: Store, width: int) -> None
     assert "…" not in shown
     for word in ("191.29", "223.29", "Cooperlake96", "1x128", "mix96", "% of peak"):
         assert word in shown
+
+
+def best(store: Store) -> str:
+    return printed(200, lambda console: show_best(console, store, None, 5, front=False, as_json=False))
+
+
+def test_how_often_configurations_failed_is_shown_where_any_did(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add(store, 90.0, key="steady", params={"NB": 128})
+    add(store, key="shaky", params={"NB": 192})
+    assert "failed" not in best(store)
+    for _ in range(2):
+        add(store, None, key="shaky", params={"NB": 192}, state=TrialState.FAILED, passed=None)
+    shown = best(store)
+    assert re.search(r"runs +. failed", shown)
+    assert re.search(r"1 . +95\.29 .+ 1 . +2 .+ 192", shown)
+    assert "The first failed in 2 of its 3 runs.\n" in shown
+    assert "| runs | failed |" in export_text(store, None, "md", None)
+    show_best(Console(), store, None, 5, front=False, as_json=True)
+    assert [entry["failed_runs"] for entry in json.loads(capsys.readouterr().out)["ranking"]] == [2, 0]
+
+
+def test_the_best_are_shown_with_how_sure_the_first_is(store: Store) -> None:
+    add(store, key="a", params={"NB": 128})
+    assert "Only one configuration has a valid run: there is none to compare it with.\n" in best(store)
+    add(store, 80.0, key="b", params={"NB": 192})
+    assert "Nothing was run twice, so it cannot be told how sure this is" in best(store)
+    for rate in (95.3, 95.2):
+        add(store, rate, key="a", params={"NB": 128})
+    assert "The first is the fastest with 100%.\n" in best(store)
+
+
+def test_nothing_is_said_of_how_sure_the_first_of_simulations_or_of_a_front_is(store: Store, tmp_path: Path) -> None:
+    add(store)
+    front = printed(200, lambda console: show_best(console, store, None, 5, front=True, as_json=False))
+    assert "none to compare" not in front
+    with Store.open(tmp_path / "simulated.db") as simulated:
+        simulated.create_study(a_study("default-of-the-cluster-1", versions={"simulator": "SimGrid 3.32"}))
+        add(simulated)
+        assert "none to compare" not in best(simulated)
 
 
 def test_the_studies_are_shown_whole_at_80_characters(store: Store) -> None:
