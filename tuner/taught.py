@@ -7,7 +7,7 @@ from results.record import Kind, TrialRecord
 from search_spaces.dimension import Point
 
 from .engines.base import Engine
-from .engines.fidelity import Question
+from .engines.fidelity import FULL, Question
 from .engines.surrogate.probes import Probes
 from .errors import TunerError
 from .events import Notice
@@ -62,7 +62,8 @@ def tell_earlier(loop: Loop, engine: Engine, earlier: Sequence[TrialRecord]) -> 
         return
     retell(engine, searched, loop.objective)
     for record in searched:
-        loop.anchors.note(Question(dict(record.params), rung_of(record)), outcome_of(record).gflops)
+        asked = FULL if record.kind is Kind.GIVEN_UP else rung_of(record)
+        loop.anchors.note(Question(dict(record.params), asked), outcome_of(record).gflops)
     loop.anchors.soon = True
     full = [
         record

@@ -32,6 +32,7 @@ from tuner.prospects import FEWEST, Prospects
 from tuner.slot import Slot
 from tuner.stopping import StopRequest
 from tuner.stored_study import MachineFacts, begin
+from tuner.taught import tell_earlier
 from tuner.textbook import textbook
 from tuner.trials import started
 from tuner.workshop import Workshop
@@ -313,6 +314,13 @@ def test_a_run_that_was_given_up_is_not_repeated(hard_to_beat: Loop) -> None:
     rounds = Slot(hard_to_beat, hard_to_beat.evaluator).measure([Question(point(N=7000, NB=96))], repeats=3)
     assert [record.kind for (record,) in rounds] == [Kind.GIVEN_UP]
     assert hard_to_beat.meter.trials == 2, "it is one of the budget's trials"
+
+
+def test_a_run_that_was_given_up_does_not_watch_the_machine_in_a_later_sitting(make_loop: MakeLoop) -> None:
+    loop = make_loop()
+    loop.store.finish(finished(loop.store.begin(begun()), None, kind=Kind.GIVEN_UP, part=0.3, passed=None))
+    tell_earlier(loop, make_engine("random", loop.space, 0, {}), loop.store.records("study"))
+    assert loop.anchors.due() is None
 
 
 def test_a_full_run_is_given_up_only_when_it_is_alone(hard_to_beat: Loop) -> None:
