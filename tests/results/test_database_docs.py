@@ -11,6 +11,7 @@ import pytest
 from results.migrations import MARKER, MIGRATIONS
 from results.record import Invalidity, Kind, TrialState
 from results.schema import METADATA
+from results.statistics import SMALLER_RUNS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "database.md").read_text(encoding="utf-8")
 EXAMPLE = re.compile(r"```sql\n(.*?)```\n\n((?:\|[^\n]*\n?)+)", re.DOTALL)
@@ -21,10 +22,23 @@ def section(table: str) -> str:
     return PAGE.split(f"### `{table}`")[1].split("\n#")[0]
 
 
+@pytest.fixture(params=[(), tuple(SMALLER_RUNS)], ids=["as it is", "with runs that are less than full ones"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The page's database, also with smaller runs of its best configuration, each faster than a full one."""
+    path = Path(shutil.copy(SCHEMA_1, tmp_path / "hpltune.db"))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for number, kind in enumerate(request.param, start=10):
+            connection.execute("CREATE TEMP TABLE smaller AS SELECT * FROM trials WHERE number = 2")
+            connection.execute("UPDATE smaller SET number = ?, kind = ?, gflops = 20.0, params = '{}'", (number, kind))
+            connection.execute("INSERT INTO trials SELECT * FROM smaller")
+            connection.execute("DROP TABLE smaller")
+    return path
+
+
 @pytest.mark.parametrize("example", EXAMPLE.findall(PAGE), ids=range(PAGE.count("```sql")))
-def test_an_example_gives_what_the_page_shows(example: tuple[str, str]) -> None:
+def test_an_example_gives_what_the_page_shows(example: tuple[str, str], database: Path) -> None:
     query, shown = example
-    with closing(sqlite3.connect(f"file:{SCHEMA_1}?immutable=1", uri=True)) as connection:
+    with closing(sqlite3.connect(database)) as connection:
         cursor = connection.execute(query)
         names = [column[0] for column in cursor.description]
         rows = ["| " + " | ".join(str(cell) for cell in row) + " |" for row in (names, *cursor)]
@@ -33,11 +47,10 @@ def test_an_example_gives_what_the_page_shows(example: tuple[str, str]) -> None:
 
 
 def test_the_example_in_pandas_prints_what_the_page_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    database: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     [(code, printed)] = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
-    shutil.copy(SCHEMA_1, tmp_path / "hpltune.db")
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(database.parent)
     exec(code, {})  # noqa: S102 - our own page
     assert capsys.readouterr().out == printed
 
