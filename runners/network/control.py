@@ -97,17 +97,17 @@ class NetworkControl:
             RunnerError: a node does not answer.
         """
         targets = self._targets(wanted)
+        hosts = tuple(nodes or self._nodes)
         with self._lock:
-            self._nodes = tuple(nodes or self._nodes)
-            if not targets and not self._mine():
+            if not targets and not self._originals_of(hosts):
                 return
             try:
-                self._learn(targets)
-                changes = self._changes(targets)
+                self._learn(hosts, targets)
+                changes = self._changes(hosts, targets)
                 if changes:
-                    self._make(changes)
+                    self._make(hosts, changes)
             except RunnerError as error:
-                left = self._put_back(self._mine())
+                left = self._put_back(self._originals_of(hosts))
                 if not left:
                     raise
                 raise _with(error, f"not put back yet: {'; '.join(left.values())}") from error
@@ -137,9 +137,8 @@ class NetworkControl:
             self._now.pop(original.key, None)
         return outcome.left
 
-    def _mine(self) -> tuple[Original, ...]:
-        """The originals of the nodes that are asked for now."""
-        return tuple(original for original in self._originals.values() if original.host in self._nodes)
+    def _originals_of(self, hosts: Sequence[str]) -> tuple[Original, ...]:
+        return tuple(original for original in self._originals.values() if original.host in hosts)
 
     def _targets(self, wanted: Mapping[str, Scalar]) -> dict[Key, str]:
         interfaces = interfaces_of(wanted[CHOICE]) if CHOICE in wanted else self._interfaces
@@ -156,29 +155,26 @@ class NetworkControl:
                 setting(name)
         return targets
 
-    def _learn(self, targets: Mapping[Key, str]) -> None:
+    def _learn(self, hosts: Sequence[str], targets: Mapping[Key, str]) -> None:
         """Read what is not known yet, and commit what will be changed."""
-        new = [host for host in self._nodes if host not in self._found]
+        new = [host for host in hosts if host not in self._found]
         self._found = {**self._found, **for_each(new, lambda host: look_at(self._reach, host))}
-        require_interfaces(self._present(), {interface for interface, _ in targets if interface})
-        keys = dict.fromkeys((*targets, *self._touched()))
-        unknown = [key for key in keys if any((host, *key) not in self._now for host in self._nodes)]
+        require_interfaces(self._present(hosts), {interface for interface, _ in targets if interface})
+        keys = dict.fromkeys((*targets, *(original.key[1:] for original in self._originals_of(hosts))))
+        unknown = [key for key in keys if any((host, *key) not in self._now for host in hosts)]
         if unknown:
-            read = for_each(self._nodes, lambda host: self._read(host, unknown))
+            read = for_each(hosts, lambda host: self._read(host, unknown))
             self._now.update({(host, *key): value for host, values in read.items() for key, value in values.items()})
         first = [
             Original(host, *key, self._now[(host, *key)], tokens_of(self._reach))
-            for host in self._nodes
+            for host in hosts
             for key in targets
             if (host, *key) not in self._originals
         ]
         self._originals.update({each.key: each for each in self._journal.remember(first)} if first else {})
 
-    def _present(self) -> dict[str, Node]:
-        return {host: self._found[host] for host in self._nodes}
-
-    def _touched(self) -> list[Key]:
-        return list(dict.fromkeys(original.key[1:] for original in self._mine()))
+    def _present(self, hosts: Sequence[str]) -> dict[str, Node]:
+        return {host: self._found[host] for host in hosts}
 
     def _read(self, host: str, keys: Sequence[Key]) -> dict[Key, str]:
         answers = converse(self._reach, host, [SETTINGS[name].show(interface) for interface, name in keys])
@@ -190,12 +186,12 @@ class NetworkControl:
         except RefusedError as error:
             raise RefusedError(f"{place(host, *key)} cannot be set: {error}") from error
 
-    def _changes(self, targets: Mapping[Key, str]) -> dict[str, list[Change]]:
+    def _changes(self, hosts: Sequence[str], targets: Mapping[Key, str]) -> dict[str, list[Change]]:
         """What each node has to change, in the order of the settings."""
         order = list(SETTINGS)
         changes: dict[str, list[Change]] = {}
-        for host in self._nodes:
-            goal = {original.key[1:]: original.value for original in self._mine() if original.host == host}
+        for host in hosts:
+            goal = {original.key[1:]: original.value for original in self._originals_of([host])}
             goal.update(targets)
             differs = [
                 Change(*key, self._originals[(host, *key)].value, text)
@@ -206,10 +202,10 @@ class NetworkControl:
                 changes[host] = sorted(differs, key=lambda each: order.index(each.setting))
         return changes
 
-    def _make(self, changes: Mapping[str, list[Change]]) -> None:
+    def _make(self, hosts: Sequence[str], changes: Mapping[str, list[Change]]) -> None:
         timers = {host: Timer(host, uuid.uuid4().hex, self._grace_s) for host in changes}
         try:
-            refused = for_each(tuple(changes), self._changing(changes, timers))
+            refused = for_each(tuple(changes), self._changing(hosts, changes, timers))
             for sentence in filter(None, refused.values()):
                 raise RefusedError(sentence)
             verified = for_each(tuple(changes), lambda host: self._confirm(host, changes[host], timers[host]))
@@ -219,7 +215,9 @@ class NetworkControl:
         for values in verified.values():
             self._now.update(values)
 
-    def _changing(self, changes: Mapping[str, list[Change]], timers: Mapping[str, Timer]) -> Callable[[str], str]:
+    def _changing(
+        self, hosts: Sequence[str], changes: Mapping[str, list[Change]], timers: Mapping[str, Timer]
+    ) -> Callable[[str], str]:
         """What changes one node and tests its way to the next; it gives the sentence why not, or ""."""
         after = {
             (host, each.interface): int(each.after) for host in changes for each in changes[host] if each.setting == MTU
@@ -231,7 +229,7 @@ class NetworkControl:
             return after.get((host, interface), int(now))
 
         moved = {host: dict.fromkeys(each.interface for each in changes[host] if each.moves_link) for host in changes}
-        tests = path_tests(self._present(), moved, mtu, self._patience_s)
+        tests = path_tests(self._present(hosts), moved, mtu, self._patience_s)
         return lambda host: self._change(host, changes[host], tests.get(host, ()), timers[host])
 
     def _change(self, host: str, changes: Sequence[Change], tests: Sequence[PathTest], timer: Timer) -> str:

@@ -83,6 +83,19 @@ def test_what_is_asked_holds_on_all_hosts_and_what_is_not_named_is_as_it_was(
     assert [buffers(lab, host) for host in lab.names] == [before] * 2
 
 
+def test_a_call_is_for_the_nodes_it_names_and_for_all_where_it_names_none(
+    lab: HostsLab, network: NetworkControl
+) -> None:
+    network.apply({"tso": "off"}, ("h1",))
+    assert [tso(lab, host) for host in lab.names] == ["off", "on"]
+    network.apply({"tso": "off"})
+    assert [tso(lab, host) for host in lab.names] == ["off", "off"]
+    network.apply({}, ("h2",))
+    assert [tso(lab, host) for host in lab.names] == ["off", "on"]
+    network.apply({})
+    assert [tso(lab, host) for host in lab.names] == ["on", "on"]
+
+
 def test_an_mtu_that_the_switch_drops_is_found_and_put_back(lab: HostsLab, network: NetworkControl) -> None:
     sentence = (
         r"net\.mtu = 9000: packets of that size do not get from h\d to h\d over eth0; the switch or a NIC drops them"
