@@ -82,10 +82,10 @@ class TuneOptions:
 
 
 def parse_blas(values: Sequence[str]) -> tuple[tuple[str, ...], dict[str, Path]]:
-    """Split `--blas` values into catalogue names and NAME=FILE libraries of the user's.
+    """Split `--blas` values into catalogue names, each once, and NAME=FILE libraries of the user's.
 
     Raises:
-        TunerError: an empty name, or a file that is not there.
+        TunerError: an empty name, a file that is not there, or two files of one name.
     """
     names: list[str] = []
     files: dict[str, Path] = {}
@@ -97,9 +97,10 @@ def parse_blas(values: Sequence[str]) -> tuple[tuple[str, ...], dict[str, Path]]
             path = Path(file).expanduser().absolute()
             if not path.is_file():
                 raise TunerError(f"--blas {value}: there is no file {path}")
-            files[name] = path
+            if files.setdefault(name, path) != path:
+                raise TunerError(f"--blas {value}: {name} is {files[name]} already: give {path} a name of its own")
         names.append(name)
-    return tuple(names), files
+    return tuple(dict.fromkeys(names)), files
 
 
 def parse_overrides(values: Sequence[str]) -> dict[str, list[str]]:

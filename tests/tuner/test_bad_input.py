@@ -30,6 +30,7 @@ from as_user import Run
         (("spaces", "quick", "--explain", "NB"), "write NAME=VALUE"),
         (("setup", "--with", "cray"), "--with cray: expected one of"),
         (("tune", "--points", "10"), "--points 10 makes the engine grid coarser: add --engine grid"),
+        (("run", "HPL.dat", "--blas", "openblas", "--blas", "blis"), "measures one BLAS at a time, not openblas, blis"),
         (("tune", "--cluster", "kronos", "--blas", "openblas"), "--blas is for real machines"),
         (("tune", "--cluster", "kronos", "--warm-start", "default-1"), "--warm-start is for real machines"),
         (("tune", "--study", ""), "--study needs a name"),

@@ -37,6 +37,11 @@ def test_a_command_has_help_with_examples(hpltune: Run, command: str) -> None:
     assert f"hpltune {command}" in done.stdout
 
 
+def test_the_help_says_repeatable_only_where_more_than_one_blas_can_be_given(hpltune: Run) -> None:
+    assert "Repeatable" in hpltune("build", "--help").stdout
+    assert "Repeatable" not in hpltune("run", "--help").stdout
+
+
 def test_the_documentation_is_what_the_commands_say_of_themselves() -> None:
     specification = importlib.util.spec_from_file_location("make_commands", PAGE.with_name("make_commands.py"))
     assert specification is not None

@@ -30,6 +30,21 @@ def test_a_blas_is_a_name_or_a_name_with_a_file(tmp_path: Path) -> None:
     assert parse_blas(["openblas", f"mine={file}"]) == (("openblas", "mine"), {"mine": file})
 
 
+def test_a_blas_given_twice_counts_once(tmp_path: Path) -> None:
+    file = tmp_path / "lib.so"
+    file.touch()
+    values = ["openblas", f"mine={file}", "openblas", f"mine={file}", "mine"]
+    assert parse_blas(values) == (("openblas", "mine"), {"mine": file})
+
+
+def test_two_libraries_cannot_have_one_name(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.so", tmp_path / "other.so"
+    one.touch()
+    other.touch()
+    with pytest.raises(TunerError, match=r"mine is .*one\.so already: give .*other\.so a name of its own"):
+        parse_blas([f"mine={one}", f"mine={other}"])
+
+
 @pytest.mark.parametrize("value", ["=x", "mine=", "mine=/there/is/none.so"])
 def test_a_blas_that_cannot_be_is_named(value: str) -> None:
     with pytest.raises(TunerError, match="--blas"):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .common import BlasFiles, Db, Json, RealClusterFile, Rpeak, Source, Xhpl, complete_study
+from .common import Db, Json, RealClusterFile, Rpeak, Source, Xhpl, complete_study
 
 
 def run(
@@ -33,7 +33,14 @@ def run(
         str | None, typer.Option(metavar="TIME", help="End the run after this time; default 24h.")
     ] = None,
     cluster: RealClusterFile = None,
-    blas: BlasFiles = None,
+    blas: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--blas",
+            metavar="NAME[=FILE]",
+            help="This BLAS of the catalogue, or your own library: --blas mine=/opt/lib/libblas.so.",
+        ),
+    ] = None,
     xhpl: Xhpl = None,
     hpl_source: Source = None,
     rpeak: Rpeak = None,
@@ -54,11 +61,17 @@ def run(
     """
     from runners.cluster import load_real_cluster
 
+    from ..errors import TunerError
     from ..options import TuneOptions, parse_blas, user_program, user_source
     from ..run_command import RunRequest, run_file
     from ..units import parse_duration_s
 
     names, files = parse_blas(blas or [])
+    if len(names) > 1:
+        raise TunerError(
+            f"run measures one BLAS at a time, not {', '.join(names)}: "
+            "start it once for each, or compare them with `hpltune tune --space blas`"
+        )
     real = load_real_cluster(cluster).table() if cluster else None
     options = TuneOptions(
         blas_only=names,
