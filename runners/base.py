@@ -30,7 +30,8 @@ class Runner(ABC):
     def poll(self, ids: Collection[JobId]) -> Mapping[JobId, JobStatus]:
         """Where these jobs are; one call serves many. A job past its walltime is ended by this call.
 
-        When a status is final, no process of the job is left and its output is complete.
+        When a status is final, no process of the job is left, but for those that the kernel does not let end yet, and
+        its output is complete.
 
         Raises:
             KeyError: an id that this runner did not give.
@@ -38,7 +39,7 @@ class Runner(ABC):
 
     @abstractmethod
     def cancel(self, ids: Collection[JobId]) -> None:
-        """End jobs. Returns when nothing of them runs any more; one that has ended stays as it ended."""
+        """End jobs, and return when their status is final; one that has ended stays as it ended."""
 
     @abstractmethod
     def close(self) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 MARK = "HPLTUNE_JOB"
 GRACE_S = 3.0
-"""What mpirun gets to end its ranks in order after TERM."""
+"""What mpirun gets to end its ranks in order after TERM, and what the kernel gets to end a process after KILL."""
 _LOOK_S = 0.05
 
 
@@ -32,7 +32,7 @@ def marked(job_id: str) -> list[int]:
 
 
 def end(job_id: str, leader: int) -> None:
-    """End a job: TERM to its launcher, KILL to whatever is left after the grace. Returns when nothing is left."""
+    """End a job: TERM to its launcher, KILL to whatever is left after the grace."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(leader, signal.SIGTERM)
         os.kill(leader, signal.SIGCONT)
@@ -41,7 +41,10 @@ def end(job_id: str, leader: int) -> None:
 
 
 def sweep(job_id: str) -> None:
-    """KILL whatever carries the job's mark until nothing does."""
+    """KILL whatever carries the job's mark until nothing does.
+
+    A process that waits for a device or a file server ends only after that: nobody waits for it beyond the grace.
+    """
     deadline = time.monotonic() + GRACE_S
     while (left := marked(job_id)) and time.monotonic() < deadline:
         for pid in left:

@@ -20,7 +20,7 @@ class JobState(IntEnum):
 
     @property
     def final(self) -> bool:
-        """Whether the job has ended and nothing of it is left."""
+        """Whether the job has ended and will not be in another state."""
         return self >= JobState.COMPLETED
 
 

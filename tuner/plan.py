@@ -94,7 +94,7 @@ class TrialPlan:
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes that all ranks together need on one node: matrix and panels, MPI and BLAS buffers."""
+        """Bytes that all ranks together need, on however many nodes: matrix and panels, MPI and BLAS buffers."""
         own = MPI_BYTES_PER_RANK + self.threads * BLAS_BYTES_PER_THREAD
         return self.ranks * own + max(run.ranks * memory_bytes(run) for run in self.runs)
 
