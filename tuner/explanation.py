@@ -105,9 +105,10 @@ def _explained(space: SearchSpace, records: Sequence[TrialRecord], engine: Learn
         draws=process.draws(codes, pool.modelled(FULL).of(chosen), DRAWS, np.random.default_rng(0)),
         active=pool.active()[chosen],
     )
+    found = effects(landscape, space, records)
     return Explanation(
-        effects=effects(landscape, space, records),
-        pairs=pairs(landscape, pool, mean),
+        effects=found,
+        pairs=pairs(landscape, pool, mean, found),
         best=pool.points[best],
         best_gflops=float(np.exp(mean[best])),
         best_sd_percent=100 * float(sd[best]),

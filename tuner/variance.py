@@ -61,7 +61,7 @@ class Pair:
     """How two parameters go together.
 
     Attributes:
-        share, sd: part of the variance that only both together explain.
+        share, sd: part of the variance that only both together explain, no more than the total of either.
         h: part of their joint effect that is not the sum of their own, 0 to 1.
         best: for each value of `other` the best one of `one`.
     """
@@ -171,26 +171,35 @@ def _is(label: str, value: Scalar) -> bool:
     return label == str(value) or label.endswith(f"/{value}")
 
 
-def pairs(landscape: Landscape, pool: Pool, mean: Matrix) -> tuple[Pair, ...]:
+def pairs(landscape: Landscape, pool: Pool, mean: Matrix, alone: Sequence[Effect]) -> tuple[Pair, ...]:
     """What only two parameters together explain, for each pair that is looked at together; the largest share first.
 
     Args:
         mean: of the model for each configuration of the pool.
+        alone: what each of the parameters does.
     """
     whole = landscape.variance
+    totals = {effect.name: effect.total for effect in alone}
     found = []
-    for i, j in combinations(range(len(landscape.names)), 2):
+    for i, j in combinations([at for at, name in enumerate(landscape.names) if name in totals], 2):
         among = landscape.comparable([i, j])
-        if {landscape.names[i], landscape.names[j]} == {"blas", "kernel"} or not among.any():
+        if not among.any():
             continue
-        apart, codes = landscape.apart([i, j], among), landscape.codes[among]
-        joint = _grouped(codes[:, [i, j]], apart)
-        extra = joint - _grouped(codes[:, [i]], apart) - _grouped(codes[:, [j]], apart)
+        codes = landscape.codes[among][:, [i, j]]
+        joint = _grouped(codes, landscape.apart([i, j], among))
+        extra = joint - _sum_of_both(codes, joint)
         share = landscape.active[:, [i, j]].all(axis=1).mean() * extra.var(axis=1) / whole
         h = float(np.mean(np.sqrt(np.clip(extra.var(axis=1) / np.maximum(joint.var(axis=1), 1e-15), 0.0, 1.0))))
         one, other = _which_depends(pool, i, j)
-        found.append(Pair(one, other, float(share.mean()), float(share.std()), h, _best_by(pool, mean, one, other)))
+        bounded = min(float(share.mean()), totals[one], totals[other])
+        found.append(Pair(one, other, bounded, float(share.std()), h, _best_by(pool, mean, one, other)))
     return tuple(sorted(found, key=lambda pair: -pair.share))
+
+
+def _sum_of_both(codes: NDArray[np.intp], joint: Matrix) -> Matrix:
+    """The sum of two parameters' own effects that is nearest to their joint one, though not all values are combined."""
+    sides = np.hstack([np.equal.outer(side, np.unique(side)) for side in codes.T]).astype(float)
+    return np.asarray((sides @ np.linalg.lstsq(sides, joint.T, rcond=None)[0]).T)
 
 
 def _which_depends(pool: Pool, i: int, j: int) -> tuple[str, str]:

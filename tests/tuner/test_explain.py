@@ -27,6 +27,15 @@ from tuner.options import TuneOptions
 from tuner.variance import Pair
 
 SWAPPING = SMALL + 'SWAP = ["bin", "long"]\n'
+LAYOUTS = SMALL + 'layout = "auto"\n'
+RECURSION = """
+[parameters]
+grid = "auto"
+NB = [32, 64, 128]
+NBMIN = [4, 16, 64]
+NDIV = [2, 4]
+RFACT = ["left", "right"]
+"""
 
 
 def records(space: SearchSpace, rate: Any, count: int, noise: float = 0.002) -> list[TrialRecord]:
@@ -60,6 +69,27 @@ def test_the_planted_effect_and_the_planted_interaction_are_found() -> None:
     named = {effect.name: effect for effect in found.effects}
     assert named["BCAST"].total < 0.05
     assert all(abs(value.percent) < 1.5 for value in named["BCAST"].values)
+
+
+@pytest.mark.parametrize("text", [SWAPPING, CONDITIONAL, LAYOUTS, RECURSION])
+def test_no_two_parameters_explain_more_together_than_either_takes_part_in(text: str) -> None:
+    space = space_of(text)
+    found = explain(space, records(space, Landscape(space, 2).rate, 60))
+    totals = {effect.name: effect.total for effect in found.effects}
+    assert found.pairs
+    for pair in found.pairs:
+        assert pair.share <= min(totals[pair.one], totals[pair.other])
+
+
+@pytest.mark.parametrize(
+    ("text", "pair", "alone"), [(LAYOUTS, {"layout", "grid"}, "layout"), (RECURSION, {"NB", "NBMIN"}, "NB")]
+)
+def test_values_that_are_never_combined_are_no_joint_effect(text: str, pair: set[str], alone: str) -> None:
+    space = space_of(text)
+    values = space.parameters[alone].values
+    found = explain(space, records(space, lambda point: 100 * 1.1 ** values.index(point[alone]), 60))
+    [together] = [one for one in found.pairs if {one.one, one.other} == pair]
+    assert together.share < 0.01
 
 
 def test_the_best_configuration_and_what_one_at_a_time_would_have_missed() -> None:
