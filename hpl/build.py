@@ -22,7 +22,7 @@ from .toolchain import Mpi, compiler_version, wrapper_line
 __all__ = ["BuildError", "Recipe", "Xhpl", "build", "build_calibrator", "witness_library"]
 
 NATIVE = Path(__file__).with_name("native")
-FLAGS = ("-O3", "-w", "-DAdd_", "-DF77_INTEGER=int", "-DStringSunStyle")
+FLAGS: tuple[str, ...] = ("-O3", "-w", "-DAdd_", "-DF77_INTEGER=int", "-DStringSunStyle")
 """Fortran names with one underscore, int integers, string lengths at the end: what gfortran-compatible BLAS want."""
 MAINS = ("hpcc_main", "HPL_pddriver", "HPL_pdinfo")
 """What belongs to a program that reads HPL.dat."""
@@ -38,7 +38,6 @@ class Recipe:
     source: HplSource
     mpi: Mpi
     library: BlasLibrary
-    flags: tuple[str, ...] = FLAGS
 
 
 @dataclass(frozen=True)
@@ -93,13 +92,8 @@ def build_calibrator(recipe: Recipe, search: SearchPaths, on_step: OnStep | None
         objects = [path for path in _objects(recipe, common, lambda *_: None) if path.stem not in MAINS]
         draft = program.with_suffix(f".{os.getpid()}")
         arguments = link_arguments(recipe.library, search, program.parent, program.parent)
-        sources = [
-            *recipe.flags,
-            *OWN_FLAGS,
-            *header_flags(recipe.source),
-            str(NATIVE / "calibrate.c"),
-            *map(str, objects),
-        ]
+        flags = [*FLAGS, *OWN_FLAGS, *header_flags(recipe.source)]
+        sources = [*flags, str(NATIVE / "calibrate.c"), *map(str, objects)]
         wrap = "-Wl,--wrap=HPL_binit"
         _compile(recipe.mpi, ["-o", str(draft), *sources, wrap, *arguments, "-ldl", "-lm"], xhpl.log)
         draft.replace(program)
@@ -148,8 +142,8 @@ def _objects(recipe: Recipe, folder: Path, step: OnStep) -> list[Path]:
     own = [NATIVE / "progress.c", NATIVE / "witness.c"]
     if recipe.source.kind == "hpcc":
         own.append(NATIVE / "hpcc_main.c")
-    jobs = [(path, "hpl", recipe.flags) for path in rest]
-    jobs += [(path, f"blas-{prefix or 'plain'}", (*recipe.flags, *renames)) for path in blas]
+    jobs = [(path, "hpl", FLAGS) for path in rest]
+    jobs += [(path, f"blas-{prefix or 'plain'}", (*FLAGS, *renames)) for path in blas]
     jobs += [(path, "own", OWN_FLAGS) for path in own]
     headers = header_flags(recipe.source)
     plan = [(path, folder / kind / f"{path.stem}.o", flags) for path, kind, flags in jobs]
@@ -179,7 +173,7 @@ def _link(recipe: Recipe, search: SearchPaths, objects: Iterable[Path], folder: 
             "mpi": f"{recipe.mpi.name} {recipe.mpi.version} ({recipe.mpi.origin})",
             "compiler": compiler_version(recipe.mpi),
             "blas": f"{recipe.library.family} {recipe.library.version} {recipe.library.path}",
-            "flags": list(recipe.flags),
+            "flags": list(FLAGS),
         }
         (draft / "recipe.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
@@ -206,7 +200,7 @@ def _common_key(recipe: Recipe) -> str:
     natives = [file.read_text(encoding="utf-8") for file in sorted(NATIVE.glob("*.[ch]")) if file.stem != "calibrate"]
     mpi = recipe.mpi
     identity = [recipe.source.kind, recipe.source.digest, mpi.name, mpi.version, str(mpi.mpicc), wrapper_line(mpi)]
-    return digest([*identity, compiler_version(mpi), *recipe.flags, *OWN_FLAGS, *natives])
+    return digest([*identity, compiler_version(mpi), *FLAGS, *OWN_FLAGS, *natives])
 
 
 def _library_identity(library: BlasLibrary) -> list[str]:

@@ -1,4 +1,4 @@
-"""Reads what HPL prints: results, residual checks, errors and the closing summary.
+"""Reads what HPL prints: results, residual checks, errors and whether it came to its end.
 
 Written for netlib's 1.0 to 2.3 and for forks: a result line is found by its T/V code, and the rate is the last number
 on it, because forks add columns before it. Nothing here raises: a text that was cut off gives what it holds.
@@ -20,14 +20,6 @@ _RESULT = re.compile(
 )
 _CHECK = re.compile(rf"=\s*({_NUMBER})\s*\.*\s*(PASSED|FAILED)\s*$", re.IGNORECASE)
 _ERROR = re.compile(r"^HPL (ERROR|WARNING) from process #\s*(-?\d+)(?:, on line \d+)?,? (?:of|in) function (\w+):?\s*$")
-_VERSION = re.compile(r"HPLinpack\s+(\d+(?:\.\d+)*)")
-_COUNTS = {
-    "tests": re.compile(r"Finished\s+(\d+)\s+tests? with"),
-    "passed": re.compile(r"^\s*(\d+)\s+tests? completed and passed residual checks"),
-    "failed": re.compile(r"^\s*(\d+)\s+tests? completed and failed residual checks"),
-    "unchecked": re.compile(r"^\s*(\d+)\s+tests? completed without checking"),
-    "skipped": re.compile(r"^\s*(\d+)\s+tests? skipped because"),
-}
 TIME_RESOLUTION_S = 0.005
 """HPL rounds the time to two decimals."""
 RATE_TOLERANCE = 0.01
@@ -72,18 +64,11 @@ class HplOutput:
     Attributes:
         errors: HPL's own error messages, one sentence each.
         finished: the closing line "End of Tests." was printed.
-        tests, passed, failed, unchecked, skipped: the closing summary; None where it is missing.
     """
 
     results: tuple[HplResult, ...]
-    version: str | None
     errors: tuple[str, ...]
     finished: bool
-    tests: int | None = None
-    passed: int | None = None
-    failed: int | None = None
-    unchecked: int | None = None
-    skipped: int | None = None
 
 
 def parse(text: str) -> HplOutput:
@@ -96,7 +81,6 @@ def parse(text: str) -> HplOutput:
         The results in the order HPL printed them.
     """
     lines = [_ANSI.sub("", line).rstrip() for line in text.splitlines()]
-    counts: dict[str, int] = {}
     results: list[HplResult] = []
     for line in lines:
         result = _result(line)
@@ -106,18 +90,10 @@ def parse(text: str) -> HplOutput:
         check = _CHECK.search(line)
         if check and results:
             results[-1] = _checked(results[-1], float(check[1]), check[2].upper() == "PASSED")
-            continue
-        for name, pattern in _COUNTS.items():
-            found = pattern.search(line)
-            if found:
-                counts[name] = counts.get(name, 0) + int(found[1])
-    version = _VERSION.search("\n".join(lines))
     return HplOutput(
         results=tuple(results),
-        version=version[1] if version else None,
         errors=_errors(lines),
         finished=any(line.strip() == "End of Tests." for line in lines),
-        **counts,
     )
 
 

@@ -17,7 +17,6 @@ class RankReport:
     """What one rank says of itself.
 
     Attributes:
-        cpus: the cores it may run on, as "0-3,8".
         library: the BLAS file mapped; None where no shared BLAS was found.
         kernel: "" where the library does not tell.
         threads: None where the library does not tell.
@@ -25,7 +24,6 @@ class RankReport:
 
     rank: int
     host: str
-    cpus: str
     library: Path | None
     version: str
     kernel: str
@@ -57,13 +55,12 @@ def parse_reports(stderr: str) -> tuple[RankReport, ...]:
         RankReport(
             rank=int(said["rank"]),
             host=str(said["host"]),
-            cpus=str(said["cpus"]),
             library=Path(said["library"]) if said["library"] else None,
             version=str(said["version"]),
             kernel=str(said["kernel"]),
             threads=int(said["threads"]) if said["threads"] > 0 else None,
         )
-        for said in _objects(stderr, RANK, ("rank", "host", "cpus", "library", "version", "kernel", "threads"))
+        for said in _objects(stderr, RANK, ("rank", "host", "library", "version", "kernel", "threads"))
     ]
     return tuple(sorted(reports, key=lambda report: report.rank))
 

@@ -17,9 +17,7 @@ def captured(name: str) -> str:
 
 def test_a_passed_run_is_read_with_rate_and_residual() -> None:
     output = parse(captured("passed"))
-    assert output.version == "2.0"
     assert output.finished
-    assert (output.tests, output.passed, output.failed, output.skipped) == (1, 1, 0, 0)
     result = output.results[0]
     assert (result.code, result.N, result.NB, result.P, result.Q) == ("WR11C2R4", 500, 64, 1, 2)
     assert result.passed is True
@@ -34,22 +32,17 @@ def test_every_result_of_a_file_with_several_is_read_in_order() -> None:
 
 
 def test_a_failed_residual_is_told_from_a_passed_one() -> None:
-    output = parse(captured("failed"))
-    assert output.results[0].passed is False
-    assert output.failed == 1
+    assert parse(captured("failed")).results[0].passed is False
 
 
 def test_an_unchecked_result_has_not_passed() -> None:
-    output = parse(captured("unchecked"))
-    assert output.results[0].passed is None
-    assert output.unchecked == 1
+    assert parse(captured("unchecked")).results[0].passed is None
 
 
 def test_hpls_own_errors_are_read() -> None:
     assert parse(captured("need-4.stderr")).errors == ("Need at least 4 processes for these tests (HPL_pdinfo)",)
     output = parse(captured("no-memory"))
     assert "Memory allocation failed" in output.errors[0]
-    assert output.skipped == 1
     assert output.results == ()
 
 

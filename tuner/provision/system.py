@@ -16,10 +16,9 @@ OLD_S = 24 * 3600.0
 
 @dataclass(frozen=True)
 class Candidates:
-    """Packages as this system sees them: to be installed, installed already, unknown to its release."""
+    """Packages that this system lacks: those to be installed, and those unknown to its release."""
 
     wanted: tuple[Package, ...]
-    installed: tuple[Package, ...]
     unknown: tuple[Package, ...]
 
 
@@ -48,6 +47,5 @@ def candidates(packages: Sequence[Package]) -> Candidates:
     states = [(package, *found.get(package.name, ("(none)", "(none)"))) for package in packages]
     return Candidates(
         wanted=tuple(package for package, here, new in states if here == "(none)" != new),
-        installed=tuple(package for package, here, _ in states if here != "(none)"),
         unknown=tuple(package for package, here, new in states if here == new == "(none)"),
     )
