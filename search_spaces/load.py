@@ -92,6 +92,12 @@ def load(
         raise SpaceError(f"{place}: {error}") from error
 
 
+def passed_over(space: SearchSpace, overrides: Mapping[str, Sequence[str]]) -> list[str]:
+    """A sentence for each value of `--set` that no legal point of the space has."""
+    given = [name for name, texts in overrides.items() if name in space.parameters and list(texts) != [AUTO]]
+    return [f"--set {name}: {sentence}." for name in given for sentence in space.never(name)]
+
+
 def _package() -> Any:
     return files(__package__)
 

@@ -162,6 +162,13 @@ class SearchSpace:
             found.update(parts.nearest(wish, keep))
         return {name: found[name] for name in self.parameters if name in found}
 
+    def never(self, name: str) -> Iterator[str]:
+        """For each value of a parameter that no legal point has, the sentence why."""
+        for value in self.parameters[name].values:
+            point = self.nearest({name: value}, keep=name)
+            if point.get(name) != value:
+                yield f"no legal point has {value}: {self.why_not({**point, name: value})}"
+
     @cached_property
     def _parts(self) -> list[Parts]:
         return [Parts(block) for block in self._blocks]

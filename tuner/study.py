@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from results.record import Kind, TrialRecord, TrialState
 from results.statistics import Ranked
 from results.store import Store
-from search_spaces.load import load, wants_all_blas
+from search_spaces.load import load, passed_over, wants_all_blas
 from search_spaces.space import SearchSpace
 
 from .budget import Meter
@@ -238,6 +238,8 @@ def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialR
     if loop.shrunk or site.facts().get("nodes") != loop.store.study(loop.study).host.get("nodes"):
         N = min(N, largest_n)
     loop.space = load_space(options, site, N, text)
+    for sentence in passed_over(loop.space, options.overrides or {}):
+        loop.listener(Notice(sentence))
     largest_asked = loop.space.largest_n
     loop.expected_s = launch_s(samples, largest_asked)
     if asked_n is None and known_n is None and not options.full:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from search_spaces.dimension import DIMENSIONS
 from search_spaces.errors import SpaceError
-from search_spaces.load import KEYS, describe, load, shipped, wants_all_blas
+from search_spaces.load import KEYS, describe, load, passed_over, shipped, wants_all_blas
 from search_spaces.machine import BlasFacts, Machine
 
 BLAS = {
@@ -38,6 +38,23 @@ def test_every_shipped_space_has_points_on_every_machine_and_is_counted_soon(nam
     for number in {0, len(space) // 2, len(space) - 1}:
         assert space.why_not(space.point(number)) is None
     assert describe(name)
+
+
+def test_a_value_of_the_user_s_that_no_legal_point_has_is_named() -> None:
+    given = {"NB": ["64", "384"], "N": ["512"], "grid": ["1x2"], "layout": ["2x1"], "DEPTH": ["0"]}
+    (sentence,) = passed_over(load("quick", machine(2), given), given)
+    assert sentence == (
+        "--set NB: no legal point has 384: N = 512 leaves some of 2 process columns without a panel of NB = 384: "
+        "take a larger N or a smaller NB."
+    )
+
+
+def test_what_auto_leaves_out_was_not_given(tmp_path: Path) -> None:
+    name = write(tmp_path, '[[forbid]]\nwhen = {grid = "1x4"}\nbecause = "slow"\n[parameters]\nNB = 64\ngrid = "auto"')
+    assert passed_over(load(name, machine(4)), {}) == []
+    assert passed_over(load(name, machine(4), {"grid": ["auto"]}), {"grid": ["auto"]}) == []
+    (sentence,) = passed_over(load(name, machine(4), {"grid": ["1x4", "2x2"]}), {"grid": ["1x4", "2x2"]})
+    assert sentence == "--set grid: no legal point has 1x4: slow."
 
 
 def test_the_kronos_spaces_need_their_eight_ranks() -> None:

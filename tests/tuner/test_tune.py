@@ -58,6 +58,13 @@ def test_a_study_ends_with_its_best_files_and_a_command_that_runs_them(hpltune: 
     assert (home / "data/best").is_dir()
 
 
+def test_a_value_that_no_point_can_have_is_told_and_the_others_are_searched(hpltune: Run) -> None:
+    one = ("--space", "quick", "--set", "N=512", "--set", "NB=64,384", "--set", "grid=1x2", "--set", "layout=2x1")
+    done = hpltune("tune", *one, "--trials", "1", "--confirm", "0")
+    assert done.returncode == 0, done.stderr
+    assert "--set NB: no legal point has 384: N = 512 leaves some of 2 process columns without a panel" in done.stdout
+
+
 def test_every_ask_ends_in_a_record_that_says_what_really_ran(hpltune: Run) -> None:
     hpltune("tune", *SMALL, "--trials", "2", "--study", "told")
     found = trials(hpltune, "told")

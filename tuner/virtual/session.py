@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from results.store import Store
-from search_spaces.load import load
+from search_spaces.load import load, passed_over
 
 from ..budget import Meter
 from ..clock import ToldClock
@@ -69,6 +69,8 @@ def _opened(begun: Begun, options: TuneOptions, site: VirtualSite, bench: Bench)
     overrides = {"binding": ["core"], **(options.overrides or {})}
     N = study_n(site, options)
     space = load(options.space, site.machine(N), overrides, bench.store.study(name).space_text)
+    for sentence in passed_over(space, options.overrides or {}):
+        bench.listener(Notice(sentence))
     study = VirtualStudy(
         store=bench.store,
         name=name,
