@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Column, Table
 
-from hpl.blas.probe import Probe
+from hpl.blas.probe import Probe, Timing
 from hpl.blas.registry import discover
 from hpl.blas.survey import kernel_survey
 from hpl.errors import HplError
@@ -45,15 +45,15 @@ def examine(places: Places, blas_files: Mapping[str, Path], rpeak_gflops: float 
     rpeak = detect()
     found = Findings(host_facts(rpeak.cores), rpeak.overruled(rpeak_gflops) if rpeak_gflops else rpeak)
     search = SearchPaths(places.prefix, places.cache)
+    busy = busy_sentence(found.host.physical_cores)
     _toolchain(found, search)
-    _blas(found, search, blas_files)
+    _blas(found, search, blas_files, Timing.BUSY if busy else Timing.QUIET)
     try:
         source = obtain(search)
         found.facts["HPL"] = f"{source.version} from {source.origin}"
     except HplError as error:
         found.missing.append(str(error))
     found.facts["SimGrid"] = _simgrid()
-    busy = busy_sentence(found.host.physical_cores)
     found.advice += [busy] if busy else []
     if found.host.governor not in {None, "performance"}:
         found.advice.append(f"the frequency governor is {found.host.governor}: performance gives steadier results")
@@ -84,13 +84,13 @@ def _toolchain(found: Findings, search: SearchPaths) -> None:
         found.missing.append(str(error))
 
 
-def _blas(found: Findings, search: SearchPaths, files: Mapping[str, Path]) -> None:
+def _blas(found: Findings, search: SearchPaths, files: Mapping[str, Path], timing: Timing) -> None:
     for entry in discover(search, files):
         for library in entry.libraries:
             found.facts[f"BLAS {entry.name}, {library.threading}"] = (
                 f"{library.family} {library.version} {library.path}"
             )
-        found.probes[entry.name] = kernel_survey(entry, cpu_flags(), search)
+        found.probes[entry.name] = kernel_survey(entry, cpu_flags(), search, timing)
         sentence = kernel_sentence(entry.name, found.probes[entry.name])
         found.advice += [sentence] if sentence else []
     if not found.probes:

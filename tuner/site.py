@@ -1,18 +1,19 @@
 """The machine a study runs on: what was found there, which is all that plans and spaces may know of it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hpl.blas.catalogue import Blas, BlasLibrary
-from hpl.blas.probe import Probe
+from hpl.blas.probe import NotTimedError, Probe, Timing
 from hpl.blas.registry import discover, family
 from hpl.blas.survey import kernel_survey
 from hpl.rpeak import Rpeak, cpu_flags, detect
 from hpl.search import SearchPaths
 from hpl.toolchain import Mpi, find_mpis
 from runners.cluster import Cluster
-from runners.host_facts import HostFacts, host_facts, memory_available_bytes
+from runners.host_facts import HostFacts, busy_sentence, host_facts, memory_available_bytes
 from runners.registry import LAUNCHERS
 from search_spaces.machine import BlasFacts, Machine
 
@@ -53,7 +54,7 @@ class Site:
 
     Attributes:
         mpis: MPI libraries of which ranks can be started here, the preferred one first; at least one.
-        probes: per BLAS the dgemm rate of each kernel choice, fastest first; empty where probing was not wanted.
+        probes: per BLAS the dgemm rate of each kernel choice, fastest first; without those never timed.
         xhpl: a program the user brought; then no BLAS of the catalogue is used.
         nodes: where ranks run; None for this machine alone. `host` then speaks of all of them together.
     """
@@ -145,6 +146,19 @@ class Site:
         best = max((self._rate(entry.name) for entry in ranked), default=0.0)
         return tuple(entry for entry in ranked if self._rate(entry.name) >= SLOW_BLAS * best)
 
+    def too_slow(self) -> str | None:
+        """The sentence which libraries and kernels a search leaves out unless they are asked for, or None."""
+        promising = self.promising()
+        slow = [f"{entry.name} {self._rate(entry.name):.0f}" for entry in self.ranked_blas() if entry not in promising]
+        kernels = sum(
+            len(self.kernels(entry.name, slow=True)) - len(self.kernels(entry.name, slow=False)) for entry in promising
+        )
+        left_out = [f"dgemm below {SLOW_BLAS:.0%} of the fastest: {', '.join(slow)} GFLOPS"] if slow else []
+        left_out += [f"kernels below {SLOW_KERNEL:.0%} of their library's fastest: {kernels}"] if kernels else []
+        if not left_out:
+            return None
+        return f"Left out, {'; '.join(left_out)}; --blas NAME searches a library with all its kernels."
+
     def kernels(self, blas: str, *, slow: bool) -> tuple[str, ...]:
         """Kernel choices of a BLAS, fastest first, each real kernel once and by its name where it has one.
 
@@ -219,7 +233,7 @@ def survey(
         extra_blas: libraries the user named, by the name given.
         only: BLAS names to keep; empty keeps all.
         rpeak_gflops: overrules the detected peak.
-        on_probe: told the name of each BLAS before its kernels are timed; None times nothing.
+        on_probe: told the name of each BLAS before its kernels are timed; None takes only what was timed before.
 
     Raises:
         hpl.errors.HplError: MPI or a named library is missing or does not load.
@@ -236,9 +250,11 @@ def survey(
         site = replace(site, blas=tuple(site.named(name) for name in only))
     if not site.blas:
         raise TunerError("no BLAS library was found: run `hpltune setup`, or name one with --blas NAME=/path/lib.so")
+    timing = Timing.BUSY if busy_sentence(rpeak.cores) else Timing.QUIET
     probes = {}
-    for entry in site.blas if on_probe else ():
-        assert on_probe is not None  # noqa: S101 - or the loop would be empty
-        on_probe(entry.name)
-        probes[entry.name] = kernel_survey(entry, cpu_flags(), search)
+    for entry in site.blas:
+        if on_probe:
+            on_probe(entry.name)
+        with suppress(NotTimedError):
+            probes[entry.name] = kernel_survey(entry, cpu_flags(), search, timing if on_probe else Timing.NEVER)
     return replace(site, probes=probes)

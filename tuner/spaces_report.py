@@ -1,8 +1,8 @@
 """`hpltune spaces`: what there is, how large it is on this machine, and why a point is illegal."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from rich.console import Console
 from rich.table import Table
@@ -10,7 +10,7 @@ from rich.table import Table
 from hpl.errors import HplError
 from search_spaces.dimension import Scalar
 from search_spaces.errors import SpaceError
-from search_spaces.load import describe, load, shipped
+from search_spaces.load import describe, load, passed_over, shipped
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
 from search_spaces.values import converted
@@ -26,8 +26,26 @@ EXAMPLE_N = 10_000
 """Stands for the N that a budget would choose, where a space leaves it to the budget."""
 
 
-def this_machine(cores: int | None) -> Machine:
-    """The machine as spaces see it, without timing anything; one that lacks MPI or a BLAS is imagined to have them.
+@dataclass(frozen=True)
+class Here:
+    """The machine as spaces see it.
+
+    Attributes:
+        untimed: BLAS libraries whose kernels are not known, because they were never timed.
+    """
+
+    machine: Machine
+    untimed: tuple[str, ...] = ()
+
+    def caution(self, parameters: Collection[str]) -> str:
+        """The sentence that a space over these parameters is larger than what can be counted, or nothing."""
+        if not self.untimed or "kernel" not in parameters:
+            return ""
+        return f"Kernels of {', '.join(self.untimed)} are not counted until `tune` or `doctor` has timed them."
+
+
+def this_machine(cores: int | None) -> Here:
+    """The machine with the kernels that were timed before; one that lacks MPI or a BLAS is imagined to have them.
 
     Args:
         cores: imagines another number of them.
@@ -36,25 +54,27 @@ def this_machine(cores: int | None) -> Machine:
     try:
         site = look_around(TuneOptions(), places, lambda _: None, probing=False)
         machine = site.machine(all_blas=True, N=EXAMPLE_N)
+        untimed = [name for name, facts in machine.blas.items() if facts.known_kernels and name not in site.probes]
     except (HplError, TunerError):
-        machine = Machine(1, 2**34, {"openblas": BlasFacts()}, EXAMPLE_N)
-    return replace(machine, cores=cores or machine.cores)
+        machine, untimed = Machine(1, 2**34, {"openblas": BlasFacts()}, EXAMPLE_N), []
+    return Here(replace(machine, cores=cores or machine.cores), tuple(untimed))
 
 
 def list_spaces(console: Console, *, cores: int | None, as_json: bool) -> None:
     """The shipped spaces with their size on this machine."""
-    machine = this_machine(cores)
+    here = this_machine(cores)
     rows = []
     for name in shipped():
         try:
-            size, problem = len(load(name, machine)), None
+            size, problem = len(load(name, here.machine)), None
         except SpaceError as error:
             size, problem = 0, str(error)
         rows.append({"space": name, "points": size, "problem": problem, "description": describe(name)})
     if as_json:
         print(json.dumps(rows, indent=1))
         return
-    table = Table(caption=f"legal points with {machine.cores} cores and every BLAS found", caption_justify="left")
+    counted = f"legal points with {here.machine.cores} cores and every BLAS and kernel found, those too slow to win too"
+    table = Table(caption=f"{counted}. {here.caution(['kernel'])}", caption_justify="left")
     table.add_column("space")
     table.add_column("legal points", justify="right")
     table.add_column("what it is for")
@@ -70,13 +90,21 @@ def show_space(console: Console, name: str, overrides: Sequence[str], *, cores: 
     Raises:
         SpaceError: the space is not in order; the message names file and key.
     """
-    space = load(name, this_machine(cores), parse_overrides(overrides))
+    here, wished = this_machine(cores), parse_overrides(overrides)
+    space = load(name, here.machine, wished)
     distinct = space.distinct(DISTINCT_LIMIT)
     values = {name: list(parameter.values) for name, parameter in space.parameters.items()}
     if as_json:
         print(
             json.dumps(
-                {"space": space.name, "points": len(space), "distinct": distinct, "parameters": values}, indent=1
+                {
+                    "space": space.name,
+                    "points": len(space),
+                    "distinct": distinct,
+                    "parameters": values,
+                    "untimed": here.untimed,
+                },
+                indent=1,
             )
         )
         return
@@ -88,7 +116,9 @@ def show_space(console: Console, name: str, overrides: Sequence[str], *, cores: 
         table.add_row(parameter, ", ".join(map(str, listed)) + (f"  (by {by})" if by else ""))
     console.print(table)
     same = "" if distinct is None else f", {distinct:,} of which HPL can tell apart"
-    console.print(f"{len(space):,} legal points{same}.")
+    console.print(f"{len(space):,} legal points{same}. {here.caution(values)}".rstrip())
+    for sentence in passed_over(space, wished):
+        console.print(sentence)
 
 
 def explain_point(
@@ -102,7 +132,7 @@ def explain_point(
     Returns:
         0 for a legal point, 1 for an illegal one.
     """
-    space = load(name, this_machine(cores), parse_overrides(overrides))
+    space = load(name, this_machine(cores).machine, parse_overrides(overrides))
     given = _point(space, text)
     sentence = space.why_not({**space.point(0), **given})
     if as_json:

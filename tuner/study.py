@@ -101,6 +101,9 @@ def tune(
     space = load_space(options, workshop.site, _study_n(earlier) or SMALLEST_N, text)
     names, threads, mpis = _programs(space, workshop.site)
     require_network(space.parameters, workshop.site)
+    too_slow = None if _compares(options, text) else workshop.site.too_slow()
+    if too_slow and "blas" in space.parameters and "blas" not in (options.overrides or {}):
+        listener(Notice(too_slow))
     workshop.build(names, threads, listener, mpis)
     loop = Loop(
         objective=Objective.of(options.objective, store.study(name)),
@@ -188,8 +191,13 @@ def load_space(options: TuneOptions, site: Site, N: int, text: str) -> SearchSpa
     Args:
         text: the TOML as it was when the study began: a file may have changed since.
     """
-    machine = site.machine(all_blas=wants_all_blas(options.space, text) or bool(options.blas_only), N=N)
+    machine = site.machine(all_blas=_compares(options, text), N=N)
     return load(options.space, machine, options.overrides, text)
+
+
+def _compares(options: TuneOptions, text: str) -> bool:
+    """Whether slow libraries and kernels belong into the search."""
+    return wants_all_blas(options.space, text) or bool(options.blas_only)
 
 
 def _facts(options: TuneOptions, workshop: Workshop) -> MachineFacts:

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,20 @@ CHILD = Path(__file__).with_name("probe_child.py")
 TIMEOUT_S = 60.0
 TIMING_S = 0.25
 """Time for repeating one product of about 10 ms: enough for the clock to rise and for a best that repeats."""
-FORMAT = 3
+FORMAT = 4
 """Changed when cached answers of earlier versions cannot be used."""
+
+
+class Timing(Enum):
+    """Which kept timings count: other programs share caches and clock, so what was timed beside them is passing."""
+
+    QUIET = "those of a quiet machine, as it is now; the others are timed anew"
+    BUSY = "all; a new one is kept until the machine is quiet"
+    NEVER = "all; what was not timed is not timed now"
+
+
+class NotTimedError(BlasError):
+    """Nothing is kept of a kernel, and nothing was to be timed."""
 
 
 @dataclass(frozen=True)
@@ -41,36 +54,43 @@ class Probe:
     gflops: float
 
 
-def ask(path: Path, environment: Mapping[str, str], search: SearchPaths, seconds: float) -> dict[str, Any]:
+def ask(
+    path: Path, environment: Mapping[str, str], search: SearchPaths, seconds: float, timing: Timing = Timing.QUIET
+) -> dict[str, Any]:
     """The child's answer; kept in the cache as long as library, CPU and environment are the same.
 
     Failures are not kept: what a library was missing may be installed the next minute.
 
     Raises:
+        NotTimedError: it is not kept, and nothing shall be timed.
         BlasError: the library does not load, crashes, hangs, or is no BLAS HPL can use.
     """
     variables = {**environment, **_library_path(path, search)}
     cached = search.cache / "probes" / f"{_key(path, variables, seconds)}.json"
-    try:
-        return dict(json.loads(cached.read_text(encoding="utf-8")))
-    except (OSError, ValueError):
-        answer = _run_child(path, variables, seconds)
+    kept = _kept(cached)
+    if kept and not (kept["busy"] and timing is Timing.QUIET):
+        return kept
+    if timing is Timing.NEVER:
+        raise NotTimedError(f"BLAS library {path} has not been timed")
+    answer = _run_child(path, variables, seconds)
     if "error" in answer:
         raise BlasError(f"BLAS library {path} {answer['error']}")
-    _keep(cached, answer)
+    _keep(cached, {**answer, "busy": timing is Timing.BUSY})
     return answer
 
 
-def probe(library: BlasLibrary, kernel: str, environment: Mapping[str, str], search: SearchPaths) -> Probe:
+def probe(
+    library: BlasLibrary, kernel: str, environment: Mapping[str, str], search: SearchPaths, timing: Timing
+) -> Probe:
     """Time a kernel choice of a library.
 
     Args:
         environment: what makes the library take that kernel and one thread.
 
     Raises:
-        BlasError: as in `ask`.
+        NotTimedError, BlasError: as in `ask`.
     """
-    answer = ask(library.path, environment, search, TIMING_S)
+    answer = ask(library.path, environment, search, TIMING_S, timing)
     return Probe(library, kernel, str(answer["kernel"]), float(answer["gflops"]))
 
 
@@ -130,6 +150,13 @@ def _cpu() -> str:
         return ""
     names = ("model name", "model", "cpu family", "stepping", "CPU part", "flags")
     return "|".join(line for line in lines[:40] if line.startswith(names))
+
+
+def _kept(cached: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(cached.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
 
 
 def _keep(cached: Path, answer: Mapping[str, Any]) -> None:

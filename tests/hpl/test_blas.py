@@ -7,7 +7,7 @@ import pytest
 
 from hpl.blas.catalogue import Blas, BlasError, BlasLibrary, Threading
 from hpl.blas.family import inherited_choices
-from hpl.blas.probe import CHILD
+from hpl.blas.probe import CHILD, Timing
 from hpl.blas.registry import FAMILIES, discover, family, grouped
 from hpl.blas.survey import kernel_survey
 from hpl.rpeak import cpu_flags
@@ -125,7 +125,7 @@ def test_an_installed_library_tells_its_version_and_is_of_its_family(search: Sea
 
 
 def test_openblas_runs_the_kernel_it_is_asked_for(search: SearchPaths) -> None:
-    probes = kernel_survey(installed(search, "openblas"), cpu_flags(), search)
+    probes = kernel_survey(installed(search, "openblas"), cpu_flags(), search, Timing.QUIET)
     for probe in probes:
         assert probe.kernel in {"auto", probe.kernel_used}
         assert probe.gflops > 0
@@ -133,7 +133,7 @@ def test_openblas_runs_the_kernel_it_is_asked_for(search: SearchPaths) -> None:
 
 
 def test_blis_runs_the_kernel_it_is_asked_for(search: SearchPaths) -> None:
-    probes = kernel_survey(installed(search, "blis"), cpu_flags(), search)
+    probes = kernel_survey(installed(search, "blis"), cpu_flags(), search, Timing.QUIET)
     assert all(probe.kernel in {"auto", probe.kernel_used} for probe in probes)
     assert {"auto", "generic"} <= {probe.kernel for probe in probes}
 

@@ -1,3 +1,4 @@
+import json
 import os
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ from hpl.blas import probe as probing
 from hpl.blas.catalogue import BlasError
 from hpl.blas.family import inherited_choices
 from hpl.blas.places import TRIPLET
-from hpl.blas.probe import ask
+from hpl.blas.probe import NotTimedError, Timing, ask
 from hpl.blas.registry import discover
 from hpl.blas.survey import kernel_survey
 from hpl.search import SearchPaths
@@ -48,6 +49,9 @@ void NAME(char *ta, char *tb, INT *m, INT *n, INT *k, double *alpha, double *a, 
 #endif
 #ifdef HANG
     sleep(60);
+#endif
+#ifdef NAP
+    usleep(NAP);
 #endif
 #ifdef NEEDS
     needed();
@@ -189,7 +193,7 @@ def test_unpacked_packages_of_the_private_prefix_find_each_other(search: SearchP
 def test_a_kernel_the_library_silently_replaces_is_left_out(search: SearchPaths, build: Builder) -> None:
     mine = discover(search, {"mine": build('-DOPENBLAS=""', "-O3")})[0]
     flags = frozenset({"avx2", "fma", "avx512f", "avx512dq", "avx512bw", "avx512vl"})
-    probes = kernel_survey(mine, flags, search)
+    probes = kernel_survey(mine, flags, search, Timing.QUIET)
     assert {(probe.kernel, probe.kernel_used) for probe in probes} == {("auto", "Prescott"), ("Haswell", "Haswell")}
 
 
@@ -201,6 +205,45 @@ def test_an_answer_is_kept_until_the_library_changes(search: SearchPaths, build:
     assert ask(path, {}, search, seconds=0.0)["family"] == "openblas"
     assert list((search.cache / "probes").iterdir()) == kept
     assert ask(build(), {}, search, seconds=0.0)["family"] == "other"
+
+
+def kept_rate(search: SearchPaths, *, gflops: float) -> None:
+    """Write another rate into the only timing that is kept."""
+    (kept,) = [file for file in (search.cache / "probes").iterdir() if json.loads(file.read_text())["gflops"]]
+    kept.write_text(json.dumps({**json.loads(kept.read_text()), "gflops": gflops}))
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "again"),
+    [
+        (Timing.BUSY, Timing.QUIET, True),
+        (Timing.BUSY, Timing.BUSY, False),
+        (Timing.BUSY, Timing.NEVER, False),
+        (Timing.QUIET, Timing.BUSY, False),
+        (Timing.QUIET, Timing.QUIET, False),
+    ],
+)
+def test_what_was_timed_while_the_machine_was_busy_is_timed_again_once_it_is_not(
+    search: SearchPaths, build: Builder, first: Timing, then: Timing, *, again: bool
+) -> None:
+    mine = discover(search, {"mine": build("-O3")})[0]
+    kernel_survey(mine, frozenset(), search, first)
+    kept_rate(search, gflops=123456.0)
+    (probe,) = kernel_survey(mine, frozenset(), search, then)
+    assert (probe.gflops < 123456.0) is again
+
+
+def test_what_was_never_timed_is_not_timed_where_that_is_not_wanted(search: SearchPaths, build: Builder) -> None:
+    mine = discover(search, {"mine": build()})[0]
+    with pytest.raises(NotTimedError):
+        kernel_survey(mine, frozenset(), search, Timing.NEVER)
+
+
+def test_time_in_which_others_had_the_core_does_not_count(search: SearchPaths, build: Builder) -> None:
+    def rate(path: Path) -> float:
+        return kernel_survey(discover(search, {"mine": path})[0], frozenset(), search, Timing.QUIET)[0].gflops
+
+    assert rate(build("-O3", "-DNAP=900000")) > 0.4 * rate(build("-O3"))
 
 
 def test_a_variable_of_the_shell_is_part_of_what_an_answer_is_kept_for(

@@ -3,12 +3,14 @@
 import importlib.util
 import json
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 from as_user import Run
 from record_builders import a_study, begun, finished
+from rich.console import Console
 
 from hpl.errors import HplError
 from results.json_lines import from_json_lines
@@ -18,7 +20,7 @@ from search_spaces.machine import BlasFacts, Machine
 from tuner.cli import app
 from tuner.cli.net import net
 from tuner.errors import TunerError
-from tuner.spaces_report import this_machine
+from tuner.spaces_report import Here, list_spaces, show_space, this_machine
 
 COMMANDS = [
     f"{prefix}{command.callback.__name__}"
@@ -93,6 +95,7 @@ class Found:
     """What looking around finds."""
 
     facts: Machine
+    probes: Mapping[str, object] = field(default_factory=dict)
 
     def machine(self, **_wanted: object) -> Machine:
         return self.facts
@@ -102,7 +105,35 @@ class Found:
 def test_spaces_count_with_the_mpi_libraries_that_are_here(monkeypatch: pytest.MonkeyPatch) -> None:
     found = Found(Machine(2, 2**34, {"openblas": BlasFacts()}, N=10_000, mpis=("mpich", "openmpi")))
     monkeypatch.setattr("tuner.spaces_report.look_around", lambda *_place, **_how: found)
-    assert this_machine(8) == replace(found.facts, cores=8)
+    assert this_machine(8) == Here(replace(found.facts, cores=8))
+
+
+TWO = {"openblas": BlasFacts(("Zen", "Haswell"), known_kernels=("Zen", "Haswell")), "atlas": BlasFacts()}
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize(("probes", "untimed"), [({}, ["openblas"]), ({"openblas": ()}, [])])
+def test_spaces_say_whose_kernels_they_cannot_count(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], probes: dict[str, object], untimed: list[str]
+) -> None:
+    found = Found(Machine(2, 2**34, TWO, N=10_000), probes)
+    monkeypatch.setattr("tuner.spaces_report.look_around", lambda *_place, **_how: found)
+    Path("small.toml").write_text("[parameters]\nNB = 64\n")
+    sentence = "Kernels of openblas are not counted until `tune` or `doctor` has timed them."
+    console = Console(width=300)
+    list_spaces(console, cores=None, as_json=False)
+    assert (sentence in capsys.readouterr().out) is bool(untimed)
+    show_space(console, "blas", [], cores=None, as_json=False)
+    assert (sentence in capsys.readouterr().out) is bool(untimed)
+    show_space(console, "small.toml", [], cores=None, as_json=False)
+    assert "Kernels" not in capsys.readouterr().out, "that space does not search over kernels"
+    show_space(console, "blas", [], cores=None, as_json=True)
+    assert json.loads(capsys.readouterr().out)["untimed"] == untimed
+
+
+def test_spaces_names_what_was_set_and_is_in_no_legal_point(hpltune: Run) -> None:
+    done = hpltune("spaces", "quick", "--set", "NB=64,384", "--set", "N=384", "--set", "grid=1x2", "--cores", "2")
+    assert "--set NB: no legal point has 384" in done.stdout
 
 
 @pytest.mark.usefixtures("home")
@@ -112,7 +143,7 @@ def test_spaces_can_be_counted_where_hpl_cannot_run_yet(monkeypatch: pytest.Monk
         raise error
 
     monkeypatch.setattr("tuner.spaces_report.look_around", fail)
-    assert this_machine(8).cores == 8
+    assert this_machine(8).machine.cores == 8
 
 
 def test_show_failed_leaves_out_what_runs_and_what_ended_well(hpltune: Run, home: Path) -> None:
