@@ -76,6 +76,7 @@ class Loop:
     known: set[int] = field(default_factory=set)
     _shared: bool = field(default=False, init=False)
     _full_asked: bool = field(default=False, init=False)
+    _every_rate: bool = field(default=False, init=False)
     _expected: set[int] = field(default_factory=set, init=False)
     _writing: RLock = field(default_factory=RLock, init=False)
 
@@ -91,6 +92,7 @@ class Loop:
             The sentence why it ended.
         """
         self.listener(PhaseStarted("search", self.meter.budget.trials))
+        self._every_rate = engine.wants_every_rate or repeats > 1
         free = deque(Slot(self, evaluator) for evaluator in (self.evaluator, *self.others))
         running: dict[Future[list[list[TrialRecord]]], Started] = {}
         ended: str | None = None
@@ -107,7 +109,7 @@ class Loop:
                     free.append(slot)
                     for records in future.result():
                         self._tell(engine, batch, records)
-        return ended
+        return how_it_ended(ended, engine)
 
     def _next(
         self, engine: Engine, first: Sequence[Point], runs_to_follow: float, running: Collection[Started]
@@ -257,14 +259,18 @@ class Loop:
         """
         return Slot(self, self.evaluator).launch([params], kind, rung)[0]
 
-    def to_beat(self) -> float | None:
-        """The rate in GFLOPS that some configuration surely has; None before the first full run.
+    def to_beat(self, key: str) -> float | None:
+        """The rate in GFLOPS that some configuration surely has; None where a full run has to go to its end.
 
         That is the highest median less two standard errors, so that luck is no bar. What is usual of their noise counts
-        beside what repeats tell.
+        beside what repeats tell. To its end goes the first run, each one where every rate is wanted, and a repeat: if
+        only the slow ones were given up, the fast ones would speak for their configuration.
+
+        Args:
+            key: of the configuration that is to run.
         """
         ranking = self.ranking()
-        if not ranking:
+        if self._every_rate or not ranking or any(entry.key == key for entry in ranking):
             return None
         sd = relative_sd(ranking, USUAL_NOISE, USUAL_COUNT) or USUAL_NOISE
         return max(entry.median_gflops * (1 - STANDARD_ERRORS * sd / math.sqrt(entry.runs)) for entry in ranking)
@@ -312,6 +318,12 @@ def pass_on(engine: Engine, listener: Listener) -> None:
     for remark in engine.remarks:
         listener(Notice(remark))
     engine.remarks.clear()
+
+
+def how_it_ended(reason: str, engine: Engine) -> str:
+    """Why a search ended, with what an engine that means to ask a certain number of configurations did not come to."""
+    left = engine.unasked()
+    return f"{reason}; {left} of {left + len(engine.told)} configurations were not run" if left else reason
 
 
 def counts(record: TrialRecord) -> bool:

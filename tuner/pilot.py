@@ -27,11 +27,11 @@ class RunTime:
     limit_s: float
 
 
-def run_time(budget: Budget) -> RunTime:
-    """A thirtieth of the time budget per run, and at most a tenth; without a limit in time as for five minutes."""
+def run_time(budget: Budget, runs: int = RUNS_IN_BUDGET) -> RunTime:
+    """The time budget parted among so many runs, for each at most a tenth; without a limit in time as for 5 minutes."""
     times = [limit for limit in (budget.wall_s, budget.run_s) if limit is not None]
     whole_s = min(times) if times else DEFAULT_WALL_S
-    return RunTime(whole_s / RUNS_IN_BUDGET, whole_s * LARGEST_SHARE)
+    return RunTime(whole_s / runs, whole_s * LARGEST_SHARE)
 
 
 def pilot(

@@ -13,6 +13,8 @@ STEP = 64
 SMALLEST_N = 512
 RUNS_IN_BUDGET = 30
 """Runs a study should have room for: enough for a few points per dimension and the confirmation of three."""
+MOST_IN_BUDGET = 300
+"""Runs that a grid should have room for at most; N follows from it, and tiny runs tell little."""
 ROUGH_BELOW = 0.3
 """Predictions from runs below this part of N were 2 to 10 % off in the Dahu data."""
 LARGEST_SHARE = 0.1

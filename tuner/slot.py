@@ -159,7 +159,7 @@ class Slot:
             clock=self.loop.meter.clock,
             prospects=self.loop.prospects,
             expected_s=expected_s,
-            best_gflops=self.loop.to_beat() if may_end else None,
+            best_gflops=self.loop.to_beat(first.key) if may_end else None,
         )
         directory = self.loop.runs / self.loop.study / f"{first.number:05d}"
         try:

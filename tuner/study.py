@@ -24,7 +24,17 @@ from .options import TuneOptions
 from .pilot import pilot, run_time, samples_of
 from .ping_pong import tell_messages
 from .plan import parse_layout, require_network
-from .problem_size import SMALLEST_N, STEP, Extrapolation, Sample, affordable_n, extrapolate, launch_s
+from .problem_size import (
+    MOST_IN_BUDGET,
+    RUNS_IN_BUDGET,
+    SMALLEST_N,
+    STEP,
+    Extrapolation,
+    Sample,
+    affordable_n,
+    extrapolate,
+    launch_s,
+)
 from .site import Site
 from .stopping import StopRequest
 from .stored_study import Begun, MachineFacts, begin, elapsed_s, go_on
@@ -230,9 +240,17 @@ def _study_n(earlier: Sequence[TrialRecord]) -> int | None:
     return max(sizes, default=None)
 
 
+def _runs_wanted(options: TuneOptions, space: SearchSpace) -> int:
+    """Full runs that the budget should have room for: all of a small grid, with what repeats and confirms them."""
+    if options.engine != "grid":
+        return RUNS_IN_BUDGET
+    points = min(len(space), options.points or len(space))
+    return max(RUNS_IN_BUDGET, min(MOST_IN_BUDGET, points * options.repeats + FINALISTS * options.confirm))
+
+
 def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialRecord], text: str) -> None:
     """Run the pilots and give the loop its N, its time limit and what a run should take."""
-    times = run_time(options.budget)
+    times = run_time(options.budget, _runs_wanted(options, loop.space))
     loop.listener(PhaseStarted("pilot", None))
     pilots = [record for record in earlier if record.kind is Kind.PILOT]
     asked_n = loop.space.asked_n

@@ -97,10 +97,16 @@ def test_an_engine_whose_package_is_missing_says_which(
 # grid
 
 
-def test_a_whole_grid_comes_in_the_order_of_the_space() -> None:
-    space = space_of("parameters = { NB = [64, 128], DEPTH = [0, 1] }")
-    asked = drive(make_engine("grid", space, 0, {}), Landscape(space, 0), 9)
-    assert asked == list(space)
+def test_every_beginning_of_a_whole_grid_is_even() -> None:
+    space = space_of("parameters = { NB = [64, 128, 192], BCAST = ['1rg', '1rM', 'Lng', 'LnM'], DEPTH = [0, 1] }")
+    engine = make_engine("grid", space, 0, {})
+    asked = drive(engine, Landscape(space, 0), 12)
+    for name, parameter in space.varying.items():
+        assert {point[name] for point in asked[:6]} == set(parameter.values)
+        assert min(Counter(point[name] for point in asked).values()) >= 9 // len(parameter.values)
+    assert engine.unasked() == 12
+    assert len({space.key(point) for point in (*asked, *drive(engine, Landscape(space, 0), 24))}) == 24
+    assert engine.unasked() == 0
 
 
 def test_a_coarse_grid_has_the_stated_size() -> None:

@@ -56,6 +56,9 @@ class Engine(ABC):
         remarks: sentences for the user; who shows them empties the list.
     """
 
+    wants_every_rate = False
+    """Whether it is there to know the rate of all that it asks, so that no run is given up because it cannot win."""
+
     def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
         self.space = space
         self.seed = seed
@@ -86,6 +89,10 @@ class Engine(ABC):
         del ladder
         point = self.ask()
         return None if point is None else Question(point)
+
+    def unasked(self) -> int:
+        """Configurations that it still means to ask, where it means to ask a certain number of them; else 0."""
+        return 0
 
     def companions(self, question: Question, most: int) -> list[dict[str, Scalar]]:
         """Further points for the launch of the question that was chosen last, on its rung; most engines have none.

@@ -23,11 +23,13 @@ TRIES_PER_POINT = 50
 
 
 class Grid(Engine):
-    """Asks the points in the space's order; a subset in an order in which its every beginning is even as well.
+    """Asks every legal point, or an even subset, in an order of which every beginning is even: a budget may end it.
 
     Raises:
         TunerError: the space is too large to be measured whole and no size was given.
     """
+
+    wants_every_rate = True
 
     def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
         super().__init__(space, seed, options)
@@ -37,10 +39,16 @@ class Grid(Engine):
                 f"the space {space.name} has {len(space):,} legal points, too many for a whole grid: "
                 "give --points for a coarse one, narrow it with --set, or take --engine bayes"
             )
-        self._points = self._subset(size) if size is not None and size < len(space) else iter(space)
+        self._points = self._subset(len(space) if size is None else size)
 
     def _propose(self) -> dict[str, Scalar] | None:
         return self.first_unseen(self._points)
+
+    def unasked(self) -> int:
+        """As the contract."""
+        left = list(self._points)
+        self._points = iter(left)
+        return sum(not self.seen(point) for point in left)
 
     def _subset(self, size: int) -> Iterator[dict[str, Scalar]]:
         pool = self._pool(min(max(SMALLEST_POOL, 3 * size), max(LARGEST_POOL, size)))

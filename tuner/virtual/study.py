@@ -18,7 +18,7 @@ from ..engines.fidelity import FULL, Fidelity, Ladder, Question, Rung
 from ..events import Listener, PhaseStarted, TrialEnded, TrialProgress, TrialStarted
 from ..judge import Fault
 from ..ladder import outcome_of, rung_of, small_n
-from ..loop import FINALISTS, counts, pass_on, retell
+from ..loop import FINALISTS, counts, how_it_ended, pass_on, retell
 from ..objective import Objective
 from ..plan import PlanError, Scalar, label
 from ..slot import KINDS
@@ -87,7 +87,7 @@ class VirtualStudy:
                 begun, question = waiting.popleft()
                 record = self._end(begun)
                 engine.tell(question.params, self.objective.outcome(record.params, outcome_of(record)))
-        return reason
+        return how_it_ended(reason, engine)
 
     def _hopeless(self) -> str | None:
         """The sentence why nothing more is tried where only time is limited and none of it passes, or None."""
