@@ -53,14 +53,18 @@ class Anchors:
             self._since += 1
             return None
         self._since, self.soon = 0, False
-        if gflops is None:
-            return None
+        return None if gflops is None else self._changed(gflops)
+
+    def _changed(self, gflops: float) -> str | None:
+        """The sentence to tell where one more anchor shows that the machine has changed."""
         base = [math.log(rate) for rate in self._rates[:BASE]]
         self._rates.append(gflops)
-        change = math.log(gflops) - fmean(base)
-        if len(base) < FEWEST or abs(change - self._told) < max(DRIFT, reach(base, USUAL_SD, CERTAINTY)):
+        change, noticeable = math.log(gflops) - fmean(base), max(DRIFT, reach(base, USUAL_SD, CERTAINTY))
+        if len(base) < FEWEST or abs(change - self._told) < noticeable:
             return None
         self._told = change
+        if abs(change) < noticeable:
+            return f"The machine is as fast as at first again: the same small run gave {gflops:.4g} GFLOPS."
         faster = "faster" if change > 0 else "slower"
         return (
             f"The machine is {abs(math.expm1(change)):.0%} {faster} than before: the same small run gave "

@@ -60,7 +60,8 @@ def tell_earlier(loop: Loop, engine: Engine, earlier: Sequence[TrialRecord]) -> 
     searched = [record for record in earlier if record.kind in SEARCHED]
     if not searched:
         return
-    retell(engine, searched, loop.objective)
+    confirmed = [record for record in earlier if record.kind is Kind.CONFIRMATION]
+    retell(engine, [*searched, *confirmed], loop.objective)
     for record in searched:
         asked = FULL if record.kind is Kind.GIVEN_UP else rung_of(record)
         loop.anchors.note(Question(dict(record.params), asked), outcome_of(record).gflops)

@@ -181,6 +181,33 @@ class TestOnTheLadder:
                 engine.tell(question.params, Outcome(landscape.rate(question.params), rung=question.rung))
         assert given_up
 
+    def test_a_known_point_that_was_given_up_is_seen(self, space: SearchSpace) -> None:
+        engine, point = Learned(space, 3, {}), space.point(3)
+        engine.expect(Question(dict(point)))
+        engine.tell(point, Outcome(50.0, state=GIVEN_UP, rung=Rung(Fidelity.PREFIX, 0.3)))
+        assert engine.first_unseen([point]) is None
+
+    def test_a_run_under_way_in_a_slower_sitting_moves_nothing_that_is_believed(self, space: SearchSpace) -> None:
+        engine, landscape = Learned(space, 3, {}), Landscape(space, 3)
+        for number in range(0, 180, 10):
+            point, session = space.point(number), int(number >= 120)
+            engine.tell(point, Outcome(landscape.rate(point) * 0.9**session, session=session))
+        process, pool = engine.model()
+        full = pool.modelled(FULL)
+        after = process.supposing(pool.codes[[5]], pool.modelled_at([5], FULL), 0)
+        believed, _ = process.believed(pool.codes, full)
+        assert after.believed(pool.codes, full)[0] == pytest.approx(believed, abs=1e-9)
+
+    def test_look_ahead_of_one_panel_is_taken_to_be_more_like_that_of_two_than_like_none(self) -> None:
+        space = space_of("parameters = { NB = [64, 128, 192], DEPTH = [0, 1, 2] }")
+        rates = {0: 100.0, 2: 107.0}
+        engine = Learned(space, 0, {})
+        for NB in (64, 128, 192):
+            for DEPTH, rate in rates.items():
+                engine.tell({"NB": NB, "DEPTH": DEPTH}, Outcome(rate + NB / 1000))
+        engine.model()
+        assert engine.expected_gflops({"NB": 128, "DEPTH": 1}) > 101.0
+
     def test_the_choice_is_a_configuration_that_was_measured_in_full(self, space: SearchSpace) -> None:
         engine = Learned(space, 4, {})
         assert engine.choice() is None

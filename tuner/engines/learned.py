@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -181,9 +182,12 @@ class Learned(Engine):
             self._since_full.append(outcome)
         self._note(point, outcome)
         if given_up:
-            key = self.key(point)
+            key, lost = self.key(point), replace(outcome, gflops=None, rung=FULL)
             self._pending.discard(key)
             self._asked.settle(self._pool.place(key, point), FULL)
+            self.told.setdefault(key, []).append(lost)
+            if self._instead is not None:
+                self._instead.tell(point, lost)
 
     def _note(self, point: Point, outcome: Outcome) -> None:
         place = self._pool.place(self.key(point), point)

@@ -26,7 +26,13 @@ ABSENT = "-"
 
 
 class OptunaPlain(Engine):
-    """A sampler of Optuna's over the raw parameters, rebuilt from what was told before each proposal."""
+    """A sampler of Optuna's over the raw parameters, rebuilt from what was told before each proposal.
+
+    Attributes:
+        most_known: proposals in a row that may be known before a legal point near the last one is taken.
+    """
+
+    most_known = TRIES
 
     def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
         super().__init__(space, seed, options)
@@ -44,11 +50,15 @@ class OptunaPlain(Engine):
             study = optuna.create_study(direction="maximize", sampler=self.sampler(chance.randrange(2**31)))
             study.add_trials(self._history)
             wish: dict[str, Scalar] = {}
+            known = 0
             for _ in range(TRIES):
                 trial = study.ask(self._distributions())
                 wish = self.whole({name: value for name, value in trial.params.items() if value != ABSENT})
                 legal = self.space.why_not(wish) is None
                 rate = self.rate(wish) if legal else None
+                known += legal and self.seen(wish)
+                if known == self.most_known:
+                    break
                 if rate is not None:
                     study.tell(trial, rate)
                 elif not legal or self.seen(wish):
@@ -80,9 +90,13 @@ class OptunaPlain(Engine):
 class OptunaGp(OptunaPlain):
     """Optuna's Gaussian process; it needs torch, which hpltune does not install.
 
+    A proposal takes it half a second and more, so it is not asked as often as TPE when it insists on known points.
+
     Raises:
         TunerError: torch is not there.
     """
+
+    most_known = 5
 
     def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
         if importlib.util.find_spec("torch") is None:

@@ -97,7 +97,10 @@ class Axes:
 
 
 def position(name: str, value: Scalar) -> float:
-    """Where a value stands on its axis: logarithms to base 2 of sizes and of P / Q; not a number without order."""
+    """Where a value stands on its axis: logarithms to base 2 of sizes and of P / Q; not a number without order.
+
+    Below 1, where DEPTH and thresholds have their 0 and parts of the memory lie, it goes on evenly: 1 stands at 0.
+    """
     if name == "grid":
         P, Q = parse_grid(str(value))
         return math.log2(P / Q)
@@ -105,7 +108,7 @@ def position(name: str, value: Scalar) -> float:
         return math.log2(ranks_and_threads(value)[1])
     if isinstance(value, bool) or not isinstance(value, int | float):
         return math.nan
-    return math.log2(value) if value >= 1 else float(value)
+    return math.log2(value) if value >= 1 else value - 1.0
 
 
 def _width(name: str, values: Sequence[Scalar]) -> float:

@@ -135,11 +135,14 @@ class Process:
             FitError: the covariance of the runs is not positive.
         """
         runs, count = self.runs, len(codes)
+        expected = self.expected(codes, at_rung, rung) - at_rung.mean
+        if self._sessions > 1:
+            expected = expected + SESSION_SD**2 * (runs.session == runs.session[-1]) @ self._weights
         more = replace(
             runs,
             codes=np.concatenate([runs.codes, codes]),
             rung=np.append(runs.rung, np.full(count, rung)),
-            log_rate=np.append(runs.log_rate, self.expected(codes, at_rung, rung) - at_rung.mean),
+            log_rate=np.append(runs.log_rate, expected),
             slopes=np.concatenate([runs.slopes, at_rung.slopes]),
             session=np.append(runs.session, np.full(count, runs.session[-1])),
         )
@@ -241,18 +244,21 @@ class Process:
         return self._together(self._between, (len(self.runs), len(self.runs)))
 
     @cached_property
+    def _sessions(self) -> int:
+        return len(np.unique(self.runs.session))
+
+    @cached_property
     def _steady(self) -> Matrix:
         """The part of the covariance that no scale changes."""
         runs = self.runs
         same_rung = (runs.rung[:, None] == runs.rung[None, :]) & (runs.rung > 0)[:, None]
         same_session = runs.session[:, None] == runs.session[None, :]
-        several = len(np.unique(runs.session)) > 1
         elsewhere = same_rung & runs.elsewhere[runs.rung]
         return np.asarray(
             LEVEL_SD**2
             + runs.slopes @ runs.slopes.T * (1 + ELSEWHERE_SD**2 * elsewhere)
             + OFFSET_SD**2 * same_rung
-            + (SESSION_SD**2 * same_session if several else 0.0)
+            + (SESSION_SD**2 * same_session if self._sessions > 1 else 0.0)
             + 1e-10 * np.eye(len(runs))
         )
 
