@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -14,8 +14,6 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=10**6)]
 GIB = 2**30
 Model = TypeVar("Model", bound=BaseModel)
-_INNER = {"float", "int", "str", "RateTable", "[key]"}
-"""Steps of pydantic's that are no keys of the file."""
 
 
 class Part(BaseModel):
@@ -61,36 +59,66 @@ def validated(model: type[Model], place: str, table: Mapping[str, Any], text: st
     try:
         return model.model_validate(dict(table))
     except ValidationError as error:
-        raise ClusterFileError(_sentence(place, text, error)) from error
+        raise ClusterFileError(_sentence(place, table, text, error)) from error
 
 
-def _sentence(place: str, text: str, error: ValidationError) -> str:
+def _sentence(place: str, table: Mapping[str, Any], text: str, error: ValidationError) -> str:
     first = error.errors()[0]
-    steps = [step for step in first["loc"] if not (isinstance(step, str) and step in _INNER)]
-    key = ".".join(str(step) for step in steps) or "the file"
-    line = line_of(text, [str(step) for step in steps if isinstance(step, str)])
+    missing = first["type"] == "missing"
+    steps = [*_steps(table, first["loc"]), *(first["loc"][-1:] if missing else ())]
+    key = ".".join(map(str, steps)) or "the file"
+    line = _line_of(text, steps)
     where = f"{place}, line {line}" if line else place
     problem = first["msg"].removeprefix("Value error, ").lower()
-    if first["type"] == "missing":
+    if missing:
         return f"{where}: {key} is missing"
     if first["type"] == "extra_forbidden":
         return f"{where}: {key} is not known here"
+    if first["type"] == "tuple_type":
+        tables = f"; each table of a list begins with [[{key}]]" if isinstance(first["input"], dict) else ""
+        problem = f"should be a list{tables}"
     shown = "" if isinstance(first["input"], dict | list | tuple) else f" = {first['input']}"
     return f"{where}: {key}{shown}: {problem.removeprefix('input ')}"
 
 
-def line_of(text: str, keys: list[str]) -> int | None:
-    """The line of a key, or of the table it should be in; None where neither is found."""
-    table: list[str] = []
-    found = None
+def _steps(table: Any, location: Sequence[int | str]) -> list[int | str]:
+    """The keys and indices of a location that the table has; pydantic adds steps of its own."""
+    steps: list[int | str] = []
+    for step in location:
+        if step in (table if isinstance(table, dict) else range(len(table)) if isinstance(table, list) else ()):
+            table = table[step]
+            steps.append(step)
+    return steps
+
+
+def _line_of(text: str, steps: Sequence[int | str]) -> int | None:
+    """The first line of a key, or of what is nearest around it; None where nothing of it is found."""
+    table: list[int | str] = []
+    last: dict[str, int] = {}
+    found, depth = None, 0
     for number, line in enumerate(text.splitlines(), start=1):
-        header = re.match(r"\s*\[+\s*([^\]]+?)\s*\]+", line)
-        if header:
-            table = [part.strip().strip("\"'") for part in header[1].split(".")]
-            if table == keys[: len(table)] and len(table) >= len(keys) - 1:
-                found = number
-            continue
+        header = re.match(r"\s*(\[+)\s*([^\],]+?)\s*\]+\s*(?:#|$)", line)
         key = re.match(r"\s*([\w.\"'+-]+)\s*=", line)
-        if key and table + key[1].replace('"', "").split(".") == keys:
-            return number
+        if header:
+            if header[1] == "[[":
+                last[header[2]] = last.get(header[2], -1) + 1
+            path = table = _table_path(header[2], last)
+        elif key:
+            path = [*table, *key[1].replace('"', "").split(".")]
+        else:
+            continue
+        shared = min(len(path), len(steps))
+        if shared > depth and path[:shared] == list(steps[:shared]):
+            found, depth = number, shared
     return found
+
+
+def _table_path(header: str, last: Mapping[str, int]) -> list[int | str]:
+    """The steps to a table; `last` has the index that each list of tables has come to."""
+    path: list[int | str] = []
+    parts = header.split(".")
+    for end, part in enumerate(parts, start=1):
+        path.append(part.strip().strip("\"'"))
+        index = last.get(".".join(parts[:end]))
+        path += () if index is None else (index,)
+    return path

@@ -1,9 +1,9 @@
 """What a virtual cluster is made of. The files in `clusters/` say where each of their figures is from."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from ..toml_file import Count, Part, Positive
 
@@ -72,6 +72,10 @@ class RateTable(Part):
         return self
 
 
+def _form(rate: Any) -> str:
+    return "by shape" if isinstance(rate, Mapping | RateTable) else "one rate"
+
+
 class Blas(Part):
     """One BLAS on one core of nominal speed.
 
@@ -83,7 +87,9 @@ class Blas(Part):
         call_us: of any call.
     """
 
-    dgemm_gflops: Positive | RateTable
+    dgemm_gflops: Annotated[
+        Annotated[Positive, Tag("one rate")] | Annotated[RateTable, Tag("by shape")], Discriminator(_form)
+    ]
     dtrsm_fraction: Annotated[float, Field(gt=0, le=2)] = 0.7
     dtrsm_gflops: RateTable | None = None
     dtrsm_left_gflops: RateTable | None = None

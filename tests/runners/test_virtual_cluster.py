@@ -68,6 +68,80 @@ def test_the_line_is_that_of_the_key() -> None:
         parse_cluster("mine.toml", text)
 
 
+SECOND_KIND = """
+[[nodes]]
+count = 1
+cores = 4
+clock_ghz = 3.0
+flops_per_cycle = 16
+memory_gib = 30
+"""
+MEASURED = """
+[blas.measured.dgemm_gflops]
+n = [8, 64]
+k = [16]
+gflops = [
+    [1.0],
+    [2.0],
+]
+
+[blas.later]
+dgemm_gflops = 5
+call_us = 0.5
+"""
+INLINE = """
+[networks.fast]
+latency_us = 5
+gbit_s = 1
+switch = { price = 60 }
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "at", "sentence"),
+    [
+        (
+            "memory_gib = 30",
+            "memory_gib = -30",
+            "memory_gib = -30",
+            "nodes.1.memory_gib = -30: should be greater than 0",
+        ),
+        ("cores = 4\n", "", "[[nodes]]", "nodes.1.cores is missing"),
+        ("k = [16]", "k = [16, 32]", "[blas.measured", "dgemm_gflops: gflops must have 2 rows of 2 numbers"),
+        ("n = [8, 64]", "", "[blas.measured", "blas.measured.dgemm_gflops.n is missing"),
+        ("[2.0]", "[-2.0]", "gflops = [", "blas.measured.dgemm_gflops.gflops.1.0 = -2.0: should be greater than 0"),
+        (
+            "dgemm_gflops = 5",
+            'dgemm_gflops = "fast"',
+            "dgemm_gflops = ",
+            "dgemm_gflops = fast: should be a valid number",
+        ),
+        (
+            "call_us = 0.5",
+            "call_us = -1",
+            "call_us = -1",
+            "blas.later.call_us = -1: should be greater than or equal to 0",
+        ),
+        ("call_us = 0.5", INLINE, "switch = ", "networks.fast.switch.price is not known here"),
+        ("call_us = 0.5", "[network.fast]", "[network.fast]", "network is not known here"),
+    ],
+)
+def test_a_mistake_in_a_later_part_has_the_line_of_that_part(old: str, new: str, at: str, sentence: str) -> None:
+    added = (SECOND_KIND + MEASURED).replace(old, new, 1)
+    assert added != SECOND_KIND + MEASURED
+    rows = enumerate((KRONOS + added).splitlines(), start=1)
+    line = next(number for number, row in rows if number > len(KRONOS.splitlines()) and row.startswith(at))
+    with pytest.raises(ClusterFileError) as error:
+        parse_cluster("mine.toml", KRONOS + added)
+    assert str(error.value).startswith(f"mine.toml, line {line}: ")
+    assert sentence in str(error.value)
+
+
+def test_one_table_in_place_of_a_list_of_them_is_told_with_the_right_header() -> None:
+    with pytest.raises(ClusterFileError, match=r"line \d+: nodes: should be a list; .* \[\[nodes\]\]"):
+        parse_cluster("mine.toml", KRONOS.replace("[[nodes]]", "[nodes]", 1))
+
+
 def test_a_mistyped_cluster_is_suggested() -> None:
     with pytest.raises(ClusterFileError, match=r"did you mean kronos\?"):
         load_cluster("cronos")
