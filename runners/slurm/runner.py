@@ -15,7 +15,6 @@ from ..process_tree import MARK
 from ..status import JobState, JobStatus
 from . import client
 from .allocation import Allocation, Trial
-from .client import SlurmSilentError
 from .duration import in_words
 from .keeper import Keeper
 from .options import SlurmOptions
@@ -179,7 +178,7 @@ class SlurmRunner(Runner):
             return
         try:
             seen = client.look([allocation.number for allocation in due])
-        except SlurmSilentError as error:
+        except SubmitError as error:
             for allocation in due:
                 allocation.unheard(error)
         else:

@@ -31,7 +31,6 @@ _NEVER: tuple[tuple[str, str], ...] = (
     (r"PartitionTimeLimit", "the partition does not give that much time: lower time_limit_s"),
     (r"PartitionConfig|BadConstraints",
      "no nodes of the partition are what was asked for: `sinfo -N -l` lists them"),
-    (r"ReqNodeNotAvail.*Unavail\w*:?\s*([^,)\s][^)\s]*)", r"node \1 is needed but not available"),
     (r"Assoc(?:Grp|Max)\w*Minutes", "the account has used up its time"),
     (r"QOS(?:Grp|Max)\w*Minutes", "the quality of service has used up its time"),
     (r"AssocMax\w*PerJob\w*|AssocMax\w*PerNode|AssociationTimeLimit",

@@ -10,6 +10,7 @@ from .nodes import Partition
 from .options import CHOICES, SlurmOptions
 
 _SAYINGS: tuple[tuple[str, str], ...] = (
+    (r"Job violates accounting", "the limits of your account do not allow it: `sacctmgr show associations` lists them"),
     (r"[Ii]nvalid partition", "there is no partition {partition}: `sinfo -s` lists them"),
     (r"Invalid account|account/partition",
      "account {account} is not valid for partition {partition}: `sacctmgr show associations` lists yours"),
@@ -26,9 +27,9 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
     (r"unrecognized option '([^']+)'", "sbatch knows no option {0}"),
     (r"Invalid generic resource", "the generic resources (gres) do not exist here"),
     (r"reservation is invalid", "the reservation does not exist"),
-    (r"Job violates accounting", "the limits of your account do not allow it: `sacctmgr show associations` lists them"),
 )  # fmt: skip
 """What sbatch prints when it will always refuse the same job; the first that matches counts."""
+_PASSING = re.compile("temporarily|timed out|I/O error", re.IGNORECASE)
 
 
 def sbatch_command(options: SlurmOptions, time_s: float, log: Path, script: Sequence[str]) -> list[str]:
@@ -70,7 +71,8 @@ def refusal(options: SlurmOptions, time_s: float, stderr: str) -> RunnerError:
             )
             return InvalidJobError(f"Slurm refuses the job: {said}")
     last = [line.removeprefix("sbatch: error: ") for line in stderr.splitlines() if line.strip()]
-    return SubmitError(f"Slurm refuses the job: {last[-1] if last else 'sbatch does not say why'}", transient=False)
+    words = last[-1] if last else "sbatch does not say why"
+    return SubmitError(f"Slurm refuses the job: {words}", transient=bool(_PASSING.search(stderr)))
 
 
 def too_much(options: SlurmOptions, time_s: float, partitions: Sequence[Partition]) -> str | None:

@@ -232,6 +232,25 @@ def test_a_controller_that_is_gone_for_a_moment_is_no_failure(start: Start, lab:
     assert wait(runner, job).state is JobState.COMPLETED
 
 
+def test_a_squeue_that_cannot_be_started_for_a_moment_is_no_failure(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner = start(ONE)
+    job = runner.submit(program(tmp_path / "a", "until [ -e go ]; do sleep 0.1; done", ranks=1))
+    until(lambda: begun(runner, job))
+    path = os.environ["PATH"]
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/squeue").write_text("of another machine")
+    (tmp_path / "bin/squeue").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    end_s = time.monotonic() + 1.0
+    while time.monotonic() < end_s:
+        assert begun(runner, job)
+    monkeypatch.setenv("PATH", path)
+    (tmp_path / "a/go").touch()
+    assert wait(runner, job).state is JobState.COMPLETED
+
+
 class TestWhatSlurmRefusesAtOnce:
     @pytest.mark.parametrize(
         ("changed", "words"),

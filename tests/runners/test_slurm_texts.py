@@ -99,6 +99,8 @@ class TestSbatch:
             ("Batch job submission failed: Node count specification invalid", "2 nodes are not to be had"),
             ("Batch job submission failed: Invalid feature specification", "no node has the features"),
             ("Memory specification can not be satisfied", "no 2 nodes that are what was asked for"),
+            ("Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)",
+             "the limits of your account do not allow it"),
             ("User's group not permitted to use this partition", "you may not use partition cpu"),
         ],
     )  # fmt: skip
@@ -112,6 +114,20 @@ class TestSbatch:
         error = refusal(OPTIONS, 90.0, "sbatch: error: The moon is full\n")
         assert isinstance(error, SubmitError)
         assert str(error).endswith("The moon is full")
+        assert not error.transient
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "Socket timed out on send/recv operation",
+            "Resource temporarily unavailable",
+            "I/O error writing script/output to file",
+        ],
+    )
+    def test_what_passes_by_itself_may_be_asked_again(self, said: str) -> None:
+        error = refusal(OPTIONS, 90.0, f"sbatch: error: Batch job submission failed: {said}\n")
+        assert isinstance(error, SubmitError)
+        assert error.transient
 
 
 SINFO = "main*|up|infinite|2|1-infinite\nshort|up|1:00|2|1-infinite\nshut|down|2-00:00:00|2|1-1\n"
@@ -244,8 +260,6 @@ class TestStates:
         [
             ("PartitionNodeLimit", "change nodes"),
             ("PartitionTimeLimit", "lower time_limit_s"),
-            ("ReqNodeNotAvail, UnavailableNodes:n[2-3]", "node n[2-3] is needed but not available"),
-            ("ReqNodeNotAvail(Unavailable:n2)", "node n2 is needed but not available"),
             ("AssocGrpCPUMinutesLimit", "the account has used up its time"),
             ("AssocMaxNodePerJobLimit", "more than the account may ask for"),
             ("QOSMaxWallDurationPerJobLimit", "quality of service"),
@@ -268,6 +282,8 @@ class TestStates:
             ("AssocGrpNodeLimit", "a limit on all jobs"),
             ("QOSMaxJobsPerUserLimit", "a limit on all jobs"),
             ("ReqNodeNotAvail, May be reserved for other job", "reserved"),
+            ("ReqNodeNotAvail, UnavailableNodes:n[2-3]", "not available (ReqNodeNotAvail, UnavailableNodes:n[2-3])"),
+            ("ReqNodeNotAvail(Unavailable:n2)", "not available (ReqNodeNotAvail(Unavailable:n2))"),
             ("PartitionDown", "the partition is down"),
             ("JobHeldAdmin", "scontrol release"),
             ("SomethingNew", "SomethingNew"),
