@@ -11,24 +11,27 @@ from hpl.search import SearchPaths
 from hpl.source import HplSource
 from hpl.witness import Panel, parse_panels
 from results.record import Invalidity
-from runners.base import Runner
-from runners.errors import RefusedError, UnreachableError
+from runners.base import JobId, Runner
+from runners.errors import RefusedError, SubmitError, UnreachableError
 from runners.job import Job
 from runners.network.control import NetworkControl
 from runners.paths import RunPaths
-from runners.status import JobStatus
+from runners.status import JobState, JobStatus
 from runners.tail import Tail
 
+from .events import Listener, Notice
 from .judge import Fault, Verdict, judge
 from .plan import TrialPlan
 from .site import Site
 from .stopping import Stopping
-from .units import gibibytes
+from .units import duration, gibibytes
 
 STOP_AT = "HPLTUNE_STOP_AT"
 """Variable that tells `native/progress.c` to end a run early."""
 POLL_S = 0.05
 """Pause between two looks at a running job: short against any run worth measuring, and under 1 % of a core."""
+LONGEST_PAUSE_S = 60.0
+"""Between two attempts to submit a job."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,9 @@ class Evaluator:
 
     Attributes:
         network: sets the nodes' network before a run, as its plan asks; None where there is none to set.
+        listener: told when a run cannot be started now.
+        patience_s: for how long a run that cannot be started now is submitted again.
+        again_s: the first pause before that; each is half as long again, up to LONGEST_PAUSE_S.
     """
 
     site: Site
@@ -68,6 +74,9 @@ class Evaluator:
     source: HplSource | None
     runner: Runner
     network: NetworkControl | None = None
+    listener: Listener = lambda _: None
+    patience_s: float = 0.0
+    again_s: float = 5.0
 
     def evaluate(
         self,
@@ -204,7 +213,9 @@ class Evaluator:
         Raises:
             RunnerError: it cannot be started.
         """
-        job_id = self.runner.submit(job)
+        job_id = self._submit(job, stop)
+        if job_id is None:
+            return JobStatus(JobState.CANCELLED, message="the run was cancelled")
         tail = Tail(RunPaths(job.directory).stderr)
         while True:
             status = self.runner.poll([job_id])[job_id]
@@ -215,6 +226,25 @@ class Evaluator:
             if stop.at_once:
                 self.runner.cancel([job_id])
             time.sleep(POLL_S)
+
+    def _submit(self, job: Job, stop: Stopping) -> JobId | None:
+        """Start a job, again and again where a later attempt may succeed; None where the user ends that."""
+        give_up_s = time.monotonic() + self.patience_s
+        pause_s = self.again_s
+        while True:
+            try:
+                return self.runner.submit(job)
+            except SubmitError as error:
+                if not error.transient or time.monotonic() + pause_s > give_up_s:
+                    raise
+                if pause_s == self.again_s:
+                    self.listener(Notice(f"{error}: trying again for at most {duration(self.patience_s)}."))
+            next_s = time.monotonic() + pause_s
+            while time.monotonic() < next_s:
+                if stop.at_once:
+                    return None
+                time.sleep(POLL_S)
+            pause_s = min(LONGEST_PAUSE_S, 1.5 * pause_s)
 
     def _not_started(self, plan: TrialPlan, fault: Fault, started_at: datetime) -> Measured:
         verdict = Verdict(results=(), faults=tuple(fault for _ in plan.runs), observed=None, cancelled=False)

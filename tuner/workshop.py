@@ -12,6 +12,7 @@ from runners.base import Runner
 from runners.cluster import stored_cluster
 from runners.local import LocalRunner
 from runners.registry import Installed, launchers
+from runners.slurm.allocation import SILENCE_S
 from runners.ssh import SshRunner
 
 from .errors import TunerError
@@ -72,13 +73,17 @@ class Workshop:
         if options.rpeak_gflops is not None:
             whole = replace(whole, rpeak=whole.rpeak.overruled(options.rpeak_gflops))
 
+        queue_limit_s = options.budget.wall_s or math.inf
+
         def runner() -> Runner:
             if cluster.slurm and whole.nodes:
-                queue_limit_s = options.budget.wall_s or math.inf
                 return slurm_runner(cluster.slurm, whole, starters, queue_limit_s, places.data / "slurm")
             return SshRunner(starters, cluster.reach, cluster.check_s)
 
-        workshop = cls.on(whole, options.parallel, places, Evaluator(whole, search, source, runner()), runner)
+        evaluator = Evaluator(whole, search, source, runner(), listener=listener)
+        if cluster.slurm:
+            evaluator = replace(evaluator, patience_s=min(SILENCE_S, queue_limit_s))
+        workshop = cls.on(whole, options.parallel, places, evaluator, runner)
         if workshop.others:
             each = workshop.site.node_count
             nodes = "a node of its own" if each == 1 else f"{each} nodes of its own"

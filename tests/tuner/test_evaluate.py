@@ -1,0 +1,92 @@
+"""A run that cannot be started now: the runner refuses as often as a test wants, then starts a real program."""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from as_user import program
+
+from hpl.rpeak import Rpeak
+from hpl.search import SearchPaths
+from hpl.toolchain import Mpi
+from runners.base import JobId
+from runners.errors import SubmitError
+from runners.host_facts import host_facts
+from runners.job import Job
+from runners.launchers.openmpi import OpenMpi
+from runners.local import LocalRunner
+from runners.status import JobState
+from tuner.evaluate import Evaluator
+from tuner.events import Event, Notice
+from tuner.site import Site
+from tuner.stopping import StopRequest
+
+FAKE = Path(__file__).parents[1] / "fake_bin/mpirun"
+SILENT = "Slurm's controller does not answer: Socket timed out on send/recv operation"
+
+
+class Busy(LocalRunner):
+    """Refuses the first jobs."""
+
+    def __init__(self, refusals: int, *, transient: bool) -> None:
+        super().__init__(OpenMpi.installed(FAKE, "4.1.4"))
+        self.asked = 0
+        self._refusals = refusals
+        self._transient = transient
+
+    def submit(self, job: Job) -> JobId:
+        self.asked += 1
+        if self.asked <= self._refusals:
+            raise SubmitError(SILENT, transient=self._transient)
+        return super().submit(job)
+
+
+@dataclass
+class OnceAsked:
+    """A user who stops as soon as a runner was asked."""
+
+    runner: Busy
+
+    @property
+    def at_once(self) -> bool:
+        return self.runner.asked > 0
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    own = program(tmp_path / "own", "#!/bin/sh\nexit 0\n")
+    return Job(program=(str(own),), ranks=1, directory=tmp_path, walltime_s=60.0)
+
+
+def evaluator(runner: Busy, events: list[Event], *, patience_s: float = 60.0, again_s: float = 0.01) -> Evaluator:
+    peak = Rpeak(100.0, 2, 3.0, 16, "", ())
+    mpi = Mpi("openmpi", "4.1.4", Path("/usr/bin/mpicc"), FAKE, (), "PATH")
+    site = Site(host_facts(peak.cores), peak, (mpi,), (), {})
+    paths = SearchPaths(None, Path())
+    return Evaluator(site, paths, None, runner, None, events.append, patience_s=patience_s, again_s=again_s)
+
+
+def test_a_run_that_cannot_be_started_now_is_submitted_again_and_this_is_said_once(job: Job) -> None:
+    runner, events = Busy(3, transient=True), list[Event]()
+    with runner:
+        status = evaluator(runner, events).run_job(job, lambda _: None, StopRequest())
+    assert status.state is JobState.COMPLETED
+    assert runner.asked == 4
+    assert events == [Notice(f"{SILENT}: trying again for at most 1 min.")]
+
+
+@pytest.mark.parametrize(("transient", "patience_s"), [(True, 0.2), (False, 60.0), (True, 0.0)])
+def test_what_does_not_pass_is_an_error_in_the_end(job: Job, *, transient: bool, patience_s: float) -> None:
+    runner = Busy(10**6, transient=transient)
+    began_s = time.monotonic()
+    with runner, pytest.raises(SubmitError, match="Socket timed out"):
+        evaluator(runner, [], patience_s=patience_s).run_job(job, lambda _: None, StopRequest())
+    assert time.monotonic() - began_s < patience_s + 1.0 if transient else runner.asked == 1
+
+
+def test_the_user_need_not_wait_for_what_cannot_be_started(job: Job) -> None:
+    runner = Busy(10**6, transient=True)
+    with runner:
+        status = evaluator(runner, [], again_s=30.0).run_job(job, lambda _: None, OnceAsked(runner))
+    assert (status.state, status.message, runner.asked) == (JobState.CANCELLED, "the run was cancelled", 1)
