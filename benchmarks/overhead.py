@@ -33,7 +33,7 @@ from tuner.engines.base import Engine
 from tuner.engines.registry import ENGINES, make_engine
 from tuner.ladder import outcome_of
 from tuner.loop import retell
-from tuner.objective import Objective
+from tuner.objective import of_study
 from tuner.plan import TrialPlan, plan
 from tuner.site import Site
 from tuner.trials import started
@@ -177,7 +177,7 @@ def _fill(database: Path, session: Session, stored: int) -> None:
         if not store.studies():
             store.create_study(_study())
         records = store.records(STUDY)
-        retell(engine, records, Objective("gflops", 1, 1))
+        retell(engine, records, of_study(_study()))
         for _ in range(stored - len(records)):
             session.trial(engine, store)
         store.end_study(STUDY, "interrupted")
@@ -188,7 +188,7 @@ def _measure(database: Path, session: Session, name: str, stored: int, repeats: 
         store.take(STUDY)
         began = time.perf_counter()
         engine = make_engine(name, session.space, 0, {})
-        retell(engine, store.records(STUDY), Objective("gflops", 1, 1))
+        retell(engine, store.records(STUDY), of_study(_study()))
         rebuild_s = time.perf_counter() - began
         trials = [session.trial(engine, store) for _ in range(WARM_UP + repeats)][WARM_UP:]
     ask_ms, plan_ms, store_ms, tell_ms = (median(part) * 1e3 for part in zip(*trials, strict=True))

@@ -15,10 +15,10 @@ from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
 
+from .equipment import host_count
 from .errors import TunerError
 from .explanation import Explanation, explain
 from .loop import SEARCHED
-from .objective import host_count
 from .options import TuneOptions
 from .study_names import newest_search
 from .variance import Effect, Pair

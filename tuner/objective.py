@@ -1,10 +1,9 @@
 """What a study is to find the best of.
 
-With fixed hardware % of peak, $/GFLOPS and MFLOPS/W are best where GFLOPS are: the search is the same. They part where
-a layout leaves nodes of a cluster idle, because only the nodes in use are counted.
+With fixed hardware % of peak, $/GFLOPS and MFLOPS/W are best where GFLOPS are: the search is the same. They part on
+virtual clusters, where only the nodes that a layout uses are counted, and of several networks the one that is used.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,9 +11,10 @@ from results.confidence import Standing, standing
 from results.record import Study
 from results.statistics import Ranked, rank
 from results.store import Store
-from search_spaces.dimension import Scalar, ranks_and_threads
+from search_spaces.dimension import Scalar
 
 from .engines.base import Outcome
+from .equipment import Equipment
 from .errors import TunerError
 
 NEEDS: Mapping[str, str] = {
@@ -51,17 +51,10 @@ def check_inputs(name: str, **facts: float | None) -> None:
 
 @dataclass(frozen=True)
 class Objective:
-    """One objective on one machine.
-
-    Attributes:
-        nodes: of the whole machine where a layout may leave some idle, as those of virtual clusters do; 1 where ranks
-            are spread over all, as on real ones.
-        cores: of the whole machine.
-    """
+    """One objective on one machine."""
 
     name: str
-    nodes: int
-    cores: int
+    machine: Equipment
 
     @staticmethod
     def of(name: str, study: Study) -> "Objective":
@@ -70,21 +63,23 @@ class Objective:
         Raises:
             TunerError: it needs a price, a power or a peak that the study does not know.
         """
-        need = NEEDS[check_objective(name)]
-        if need and getattr(study, need) is None:
+        need, machine = NEEDS[check_objective(name)], Equipment.of(study)
+        if need and getattr(machine.whole, need) is None:
             where = "in the cluster's file" if study.simulated else f"with {OPTIONS[need]}"
             raise TunerError(f"--objective {name} needs {need} of the machine: give it {where}")
-        return _on(study, name)
+        return Objective(name, machine)
 
     def share(self, params: Mapping[str, Scalar]) -> float:
         """Part of the machine's nodes that a configuration uses, above 0 to 1."""
-        ranks, threads = ranks_and_threads(params["layout"])
-        used = math.ceil(ranks * threads / (self.cores / self.nodes))
-        return min(1.0, max(1, used) / self.nodes)
+        return self.machine.used(params).nodes / self.machine.whole.nodes
 
     def worth(self, params: Mapping[str, Scalar], gflops: float) -> float:
-        """What an engine maximises: GFLOPS, or GFLOPS for each node in use."""
-        return gflops if self.name == "gflops" else gflops / self.share(params)
+        """What an engine maximises: GFLOPS, or GFLOPS for the part in use of the machine's peak, price or power."""
+        need = NEEDS[self.name]
+        if not need:
+            return gflops
+        part: float = getattr(self.machine.used(params), need) / getattr(self.machine.whole, need)
+        return gflops / part
 
     def outcome(self, params: Mapping[str, Scalar], outcome: Outcome) -> Outcome:
         """An outcome in terms of this objective."""
@@ -125,21 +120,9 @@ def pareto(objective: Objective, ranking: Sequence[Ranked]) -> list[Ranked]:
 
 def of_study(study: Study) -> Objective:
     """The objective a stored study was asked for."""
-    return _on(study, str(study.options.get("objective", "gflops")))
+    return Objective(str(study.options.get("objective", "gflops")), Equipment.of(study))
 
 
 def ranking_of(store: Store, study: Study) -> Sequence[Ranked]:
     """The configurations of a stored study in the order of its objective, best first; empty where no run counts."""
     return of_study(study).ranked(rank(store.records(study.name)))
-
-
-def _on(study: Study, name: str) -> Objective:
-    return Objective(
-        name, host_count(study.host, "nodes") if study.simulated else 1, host_count(study.host, "physical_cores")
-    )
-
-
-def host_count(host: Mapping[str, object], name: str) -> int:
-    """A number that a study keeps of its machine, such as its "nodes"; 1 where it keeps none."""
-    value = host.get(name)
-    return value if isinstance(value, int) and value > 0 else 1

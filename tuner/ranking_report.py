@@ -8,22 +8,18 @@ from rich.table import Table
 
 from results.confidence import Standing, sentence
 from results.export import varying
-from results.metrics import merit
 from results.record import Study
 from results.statistics import Ranked, relative_sd
 from search_spaces.dimension import Scalar
 
+from .equipment import Equipment
 from .objective import of_study
 from .tables import print_fitting
 
 
 def figures(study: Study, gflops: float, params: Mapping[str, Scalar]) -> dict[str, float]:
     """The figures of merit that the study's facts allow, by name with their unit, of the nodes that are in use."""
-    share = of_study(study).share(params) if "layout" in params else 1.0
-    peak, price, power = (
-        None if fact is None else fact * share for fact in (study.rpeak_gflops, study.price_usd, study.power_w)
-    )
-    merits = merit(gflops, rpeak_gflops=peak, price_usd=price, power_w=power)
+    merits = Equipment.of(study).used(params).merit(gflops)
     return {name: value for name, value in asdict(merits).items() if value is not None}
 
 

@@ -24,7 +24,7 @@ from tuner.engines.registry import make_engine
 from tuner.events import Event, Notice, TrialEnded, TrialProgress, TrialStarted
 from tuner.ladder import outcomes_of, rung_of
 from tuner.loop import Loop, retell
-from tuner.objective import Objective
+from tuner.objective import of_study
 from tuner.options import TuneOptions
 from tuner.places import Places
 from tuner.plan import Scalar
@@ -86,7 +86,7 @@ def make_loop(home: Path) -> Iterator[MakeLoop]:
             stop=StopRequest(),
             runs=home / "runs",
             walltime_s=walltime_s,
-            objective=Objective("gflops", 1, 2),
+            objective=of_study(store.study("study")),
         )
 
     yield make

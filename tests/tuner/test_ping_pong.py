@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from as_user import program
+from record_builders import a_study
 
 from results.store import Store
 from runners.launchers.openmpi import OpenMpi
@@ -16,7 +17,7 @@ from tuner.budget import Budget, Meter
 from tuner.clock import RealClock
 from tuner.events import Event, Notice
 from tuner.loop import Loop
-from tuner.objective import Objective
+from tuner.objective import of_study
 from tuner.options import TuneOptions
 from tuner.ping_pong import tell_messages
 from tuner.places import Places
@@ -52,7 +53,7 @@ def told(home: Path) -> Iterator[Told]:
             stop=StopRequest(),
             runs=home / "runs",
             walltime_s=60.0,
-            objective=Objective("gflops", 1, cores),
+            objective=of_study(a_study()),
         )
         tell_messages(loop, site)
         return [event.text for event in events if isinstance(event, Notice)]

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
-from results.metrics import Merit, merit
+from results.metrics import Merit
 from results.plots import DesignPoint, plot_designs
 from results.statistics import Ranked
 
@@ -27,7 +27,7 @@ from ..tables import print_fitting
 from ..tune_command import INTERRUPTED, told
 from .designs import Design, read_designs
 from .session import Bench, say_n, sitting
-from .site import VirtualSite, cluster_dict
+from .site import VirtualSite, cluster_dict, equipment_of
 
 PARAMETERS = ("N", "NB", "grid", "blas")
 """Those that are shown of the best of each design."""
@@ -52,12 +52,22 @@ class PredictRequest:
 
 @dataclass(frozen=True)
 class Prediction:
-    """A design and the best configuration found for it; `merit` counts its own price and power."""
+    """A design and the best configuration found for it; `merit` counts the nodes that this uses."""
 
     design: Design
     study: str
     best: Ranked
     merit: Merit
+
+    @property
+    def nodes(self) -> int:
+        """Of the design."""
+        return len(self.design.cluster.node_list)
+
+    @property
+    def nodes_used(self) -> int:
+        """Of them, those that the best configuration uses."""
+        return equipment_of(self.design.cluster).used(self.best.params).nodes
 
     @property
     def price_usd(self) -> float | None:
@@ -91,6 +101,13 @@ def run_predict(request: PredictRequest) -> int:
     elif found:
         below = [f"{entry.design.name}: {_words(entry)}" for entry in found]
         print_fitting(console, table(found, PARAMETERS), table(found, ()), below)
+        for entry in found:
+            if entry.nodes_used < entry.nodes:
+                console.print(
+                    f"{entry.design.name}: {entry.nodes_used} of {entry.nodes} nodes are used; % of peak, $/GFLOPS and "
+                    f"MFLOPS/W are of those.",
+                    soft_wrap=True,
+                )
     if request.plot is not None and found:
         plot_designs([_point(entry) for entry in found], request.plot)
         console.print(f"Plot: {request.plot}")
@@ -128,15 +145,8 @@ def _tuned(request: PredictRequest, design: Design, site: VirtualSite, bench: Be
         reasons = [record.reason for record in bench.store.records(study.name) if record.reason]
         why = f"the last one: {reasons[-1]}" if reasons else "none was legal"
         raise TunerError(f"design {design.name}: no simulation gave a result; {why}")
-    network = network_of(design)
-    cluster = design.cluster
-    value = merit(
-        ranking[0].median_gflops,
-        rpeak_gflops=cluster.rpeak_gflops,
-        price_usd=cluster.price_with(network),
-        power_w=cluster.power_with(network),
-    )
-    return Prediction(design, study.name, ranking[0], value)
+    used = equipment_of(design.cluster).used(ranking[0].params)
+    return Prediction(design, study.name, ranking[0], used.merit(ranking[0].median_gflops))
 
 
 def _words(entry: Prediction) -> str:
@@ -152,7 +162,7 @@ def table(found: Sequence[Prediction], names: Sequence[str]) -> Table:
     best = max((entry.best.median_gflops for entry in found), default=0.0)
     for entry in found:
         params, value = entry.best.params, entry.merit
-        cells = [entry.design.name, str(len(entry.design.cluster.node_list)), _number(entry.price_usd, ".0f")]
+        cells = [entry.design.name, str(entry.nodes), _number(entry.price_usd, ".0f")]
         cells += [f"{entry.best.median_gflops:.4g}", _number(value.percent_of_peak, ".1f")]
         cells += [_number(value.usd_per_gflops, ".4g"), _number(value.mflops_per_watt, ".4g")]
         cells += [str(params[name]) for name in names]
@@ -164,7 +174,8 @@ def to_json(entry: Prediction) -> dict[str, Any]:
     """A design's figures for scripts."""
     return {
         "design": entry.design.name,
-        "nodes": len(entry.design.cluster.node_list),
+        "nodes": entry.nodes,
+        "nodes_used": entry.nodes_used,
         "price_usd": entry.price_usd,
         "power_w": entry.design.cluster.power_with(network_of(entry.design)),
         "rpeak_gflops": entry.design.cluster.rpeak_gflops,

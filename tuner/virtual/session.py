@@ -20,7 +20,7 @@ from ..options import TuneOptions
 from ..stopping import StopRequest
 from ..stored_study import Begun, MachineFacts, begin, closing_study, go_on
 from .simulator import Simulator
-from .site import VirtualSite
+from .site import VirtualSite, equipment_of
 from .study import VirtualStudy
 
 AFFORDABLE_S = 30.0
@@ -117,11 +117,16 @@ def cores_here() -> int:
 
 
 def _facts(options: TuneOptions, site: VirtualSite) -> MachineFacts:
-    cluster = site.cluster
+    """Where the user says price or power, it is that of the whole cluster, whichever of its networks is used."""
+    own = site.cluster
+    cluster = own.model_copy(
+        update={"price_usd": options.price_usd or own.price_usd, "power_w": options.power_w or own.power_w}
+    )
+    rpeak_gflops = options.rpeak_gflops or cluster.rpeak_gflops
     return MachineFacts(
-        host=site.facts(),
-        rpeak_gflops=options.rpeak_gflops or cluster.rpeak_gflops,
-        price_usd=options.price_usd or cluster.price_with(cluster.default_network),
-        power_w=options.power_w or cluster.power_with(cluster.default_network),
+        host={**site.facts(), **equipment_of(cluster, rpeak_gflops).facts()},
+        rpeak_gflops=rpeak_gflops,
+        price_usd=cluster.price_with(cluster.default_network),
+        power_w=cluster.power_with(cluster.default_network),
         versions=site.versions(),
     )

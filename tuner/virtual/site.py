@@ -14,11 +14,12 @@ from hpl.source import HplSource, obtain
 from hpl.virtual_build import build_virtual
 from results.record import SIMULATOR
 from runners.toml_file import GIB
-from runners.virtual.cluster import RateTable, VirtualCluster
+from runners.virtual.cluster import Nodes, RateTable, Switch, VirtualCluster
 from runners.virtual.load import checked_cluster
 from search_spaces.machine import BlasFacts, Machine
 
 from ..engines.surrogate.probes import Probes
+from ..equipment import Equipment, NodeKind
 from ..places import Places
 
 STEP = 64
@@ -105,6 +106,32 @@ class VirtualSite:
             SIMULATOR: self.simulator,
             "optuna": version("optuna"),
         }
+
+
+def equipment_of(cluster: VirtualCluster, rpeak_gflops: float | None = None) -> Equipment:
+    """What configurations may use of a cluster: each node has an equal part of the switches and of what is said of all.
+
+    Args:
+        rpeak_gflops: of all nodes, where it is another than their cores and clocks say.
+    """
+    count = len(cluster.node_list)
+    part = (rpeak_gflops or cluster.rpeak_gflops) / cluster.rpeak_gflops
+
+    def kind(group: Nodes, switch: Switch) -> NodeKind:
+        return NodeKind(
+            count=group.count,
+            cores=group.cores,
+            rpeak_gflops=part * group.cores * group.clock_ghz * group.flops_per_cycle,
+            price_usd=cluster.price_usd / count if cluster.price_usd else group.price_usd + switch.price_usd / count,
+            power_w=cluster.power_w / count if cluster.power_w else group.power_w + switch.power_w / count,
+        )
+
+    return Equipment(
+        {
+            name: tuple(kind(group, network.switch) for group in cluster.nodes)
+            for name, network in cluster.networks.items()
+        }
+    )
 
 
 def cluster_dict(cluster: VirtualCluster) -> dict[str, Any]:
