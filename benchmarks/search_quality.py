@@ -39,8 +39,8 @@ of real or simulated HPL runs, each game with another seed. An engine is charged
 asks for, launches included, as percent of the time that measuring every configuration once takes (the exhaustive
 grid). Its choice counts only where it was measured in full; "never" is not within 60 % of the grid's time or
 120 trials. `hpl` is offered the rungs that `tune` would offer it there, the others know only full runs. What
-starting takes is paid once by runs that share a launch (`--one-a-launch`: none do). The order of `grid` is that of
-the space, so its figures are luck.
+starting takes is paid once by runs that share a launch (`--one-a-launch`: none do). `grid` takes the points in one
+fixed even order, so how soon it comes to the best is luck.
 """
 
 _boards: dict[Path, Board] = {}
