@@ -96,12 +96,18 @@ def _ladder(options: TuneOptions, N: int) -> Ladder:
 
 
 def say_n(study: VirtualStudy, options: TuneOptions) -> None:
-    """Say where the N of a study is less than the memory would hold."""
-    searched_n = int(study.space.complete(study.space.point(0))["N"])
-    whole_n = study.site.largest_n(options.memory_fraction)
-    if searched_n < whole_n and "N" not in (options.overrides or {}) and "N" not in study.space.varying:
-        sentence = f"N={searched_n}, so that a simulation takes about half a minute."
+    """Say where the N that we chose for a study is less than the memory would hold."""
+    chosen_n, whole_n = study.space.largest_n, study.site.largest_n(options.memory_fraction)
+    if study.space.asked_n is None and chosen_n < whole_n:
+        sentence = f"N={chosen_n}, so that a simulation takes about half a minute."
         study.listener(Notice(f"{sentence} The whole memory would hold N={whole_n}: `--full` simulates there."))
+
+
+def why_nothing(store: Store, name: str) -> str:
+    """What is said of a study without any result."""
+    reasons = [record.reason for record in store.records(name) if record.reason]
+    why = f"the last one: {reasons[-1]}" if reasons else "none was legal"
+    return f"no simulation gave a result; {why}"
 
 
 def study_n(site: VirtualSite, options: TuneOptions) -> int:
