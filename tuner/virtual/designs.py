@@ -12,6 +12,8 @@ from runners.virtual.load import checked_cluster, cluster_text
 from ..errors import TunerError
 
 OWN_KEYS = ("name", "base", "network", "blas")
+OF_ALL_NODES = ("price_usd", "power_w")
+"""Figures that a cluster may have as a whole; they are not those of other nodes."""
 
 
 @dataclass(frozen=True)
@@ -20,12 +22,14 @@ class Design:
 
     Attributes:
         network, blas: the ones its search is held to; None leaves the BLAS to the search, and takes the first network.
+        dropped: figures of the whole base that are not this one's, because it has other nodes.
     """
 
     name: str
     cluster: VirtualCluster
     network: str | None
     blas: str | None
+    dropped: tuple[str, ...] = ()
 
 
 def read_designs(file: Path) -> tuple[Design, ...]:
@@ -58,19 +62,25 @@ def _design(file: Path, number: int, row: Mapping[str, Any], base: Any) -> Desig
     start = row.get("base", base)
     if not isinstance(start, str):
         raise TunerError(f'{place}: say what it is a variant of: base = "kronos", a shipped cluster or a file')
-    name = row.get("name", f"design {number}")
-    if not isinstance(name, str):
-        raise TunerError(f"{place}: name = {name}: expected a text")
+    own = {key: row[key] for key in OWN_KEYS if key in row}
+    if isinstance(own.get("blas"), dict):
+        del own["blas"]
+    odd = next((key for key, value in own.items() if not isinstance(value, str)), None)
+    if odd is not None:
+        raise TunerError(f"{place}: {odd} = {own[odd]}: expected a text")
+    name = own.get("name", f"design {number}")
     path = file.parent / start
     where, text = cluster_text(str(path) if path.suffix and path.is_file() else start)
-    changes = {key: value for key, value in row.items() if key not in OWN_KEYS}
-    merged = merge(parse_table(where, text), changes)
-    cluster = checked_cluster(f"{place} ({name})", merged)
+    table = parse_table(where, text)
+    merged = merge(table, {key: value for key, value in row.items() if key not in own})
+    other_nodes = merged.get("nodes") != table.get("nodes")
+    dropped = tuple(key for key in OF_ALL_NODES if other_nodes and key in table and key not in row)
+    cluster = checked_cluster(f"{place} ({name})", {key: merged[key] for key in merged if key not in dropped})
     for key, known in (("network", cluster.networks), ("blas", cluster.blas)):
-        chosen = row.get(key)
+        chosen = own.get(key)
         if chosen is not None and chosen not in known:
             raise TunerError(f"{place} ({name}): {key} = {chosen}: {cluster.name} has {', '.join(known)}")
-    return Design(name, cluster, row.get("network"), row.get("blas"))
+    return Design(name, cluster, own.get("network"), own.get("blas"), dropped)
 
 
 def merge(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,7 +90,7 @@ def merge(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any
         old = merged.get(key)
         if isinstance(old, dict) and isinstance(change, dict):
             merged[key] = merge(old, change)
-        elif isinstance(old, list) and isinstance(change, dict):
+        elif isinstance(change, dict) and isinstance(old, list) and all(isinstance(entry, dict) for entry in old):
             merged[key] = [merge(entry, change) for entry in old]
         else:
             merged[key] = change

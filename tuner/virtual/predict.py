@@ -2,11 +2,12 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 
 from results.metrics import Merit
@@ -26,11 +27,11 @@ from ..study_names import free_name
 from ..tables import print_fitting
 from ..tune_command import INTERRUPTED, told
 from .designs import Design, read_designs
-from .session import Bench, say_n, sitting
+from .session import Bench, say_n, sitting, why_nothing
 from .site import VirtualSite, cluster_dict, equipment_of
 
-PARAMETERS = ("N", "NB", "grid", "blas")
-"""Those that are shown of the best of each design."""
+NARROW = ("design", "Rmax GFLOPS", "% of peak", "$/GFLOPS", "MFLOPS/W")
+"""Columns where not all of them fit; the others' figures then stand below."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,16 @@ class Prediction:
         """Of the design with its network."""
         return self.design.cluster.price_with(network_of(self.design))
 
+    @property
+    def power_w(self) -> float | None:
+        """Of the design with its network."""
+        return self.design.cluster.power_with(network_of(self.design))
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Its price or power, where the base has one and this design's nodes are others."""
+        return tuple(name for name in self.design.dropped if getattr(self, name) is None)
+
 
 def run_predict(request: PredictRequest) -> int:
     """Tune every design in simulation and set them side by side.
@@ -99,15 +110,7 @@ def run_predict(request: PredictRequest) -> int:
     if request.as_json:
         print(json.dumps([to_json(entry) for entry in found], indent=1))
     elif found:
-        below = [f"{entry.design.name}: {_words(entry)}" for entry in found]
-        print_fitting(console, table(found, PARAMETERS), table(found, ()), below)
-        for entry in found:
-            if entry.nodes_used < entry.nodes:
-                console.print(
-                    f"{entry.design.name}: {entry.nodes_used} of {entry.nodes} nodes are used; % of peak, $/GFLOPS and "
-                    f"MFLOPS/W are of those.",
-                    soft_wrap=True,
-                )
+        show_designs(console, found)
     if request.plot is not None and found:
         plot_designs([_point(entry) for entry in found], request.plot)
         console.print(f"Plot: {request.plot}")
@@ -139,35 +142,58 @@ def _tuned(request: PredictRequest, design: Design, site: VirtualSite, bench: Be
         say_n(study, options)
         study.search(make_engine(request.engine, study.space, request.seed, {"probes": site.probes()}), 1)
     ranking = study.ranking()
+    if not ranking and bench.stop.requested:
+        return None
     if not ranking:
-        if bench.stop.requested:
-            return None
-        reasons = [record.reason for record in bench.store.records(study.name) if record.reason]
-        why = f"the last one: {reasons[-1]}" if reasons else "none was legal"
-        raise TunerError(f"design {design.name}: no simulation gave a result; {why}")
+        raise TunerError(f"design {design.name}: {why_nothing(bench.store, study.name)}")
     used = equipment_of(design.cluster).used(ranking[0].params)
     return Prediction(design, study.name, ranking[0], used.merit(ranking[0].median_gflops))
 
 
-def _words(entry: Prediction) -> str:
-    return "  ".join(f"{name}={entry.best.params[name]}" for name in PARAMETERS)
-
-
-def table(found: Sequence[Prediction], names: Sequence[str]) -> Table:
-    """The designs side by side, with some parameters of the best of each."""
-    shown = Table(title="Tuned in simulation", title_justify="left")
-    figures = ("design", "nodes", "price $", "Rmax GFLOPS", "% of peak", "$/GFLOPS", "MFLOPS/W")
-    for head in (*figures, *names):
-        shown.add_column(head, justify="left" if head in {"design", "grid", "blas"} else "right", no_wrap=True)
-    best = max((entry.best.median_gflops for entry in found), default=0.0)
+def show_designs(console: Console, found: Sequence[Prediction]) -> None:
+    """The designs side by side, with their best configurations, and the figures that they lack."""
+    rows = [_cells(entry) for entry in found]
+    best = max(entry.best.median_gflops for entry in found)
+    styles = ["bold" if entry.best.median_gflops == best else "" for entry in found]
+    rest = [name for name in rows[0] if name not in NARROW]
+    below = [f"{row['design']}: " + ", ".join(f"{name} {row[name]}" for name in rest if row[name]) for row in rows]
+    print_fitting(console, _table(rows, styles, rows[0]), _table(rows, styles, NARROW), below)
     for entry in found:
-        params, value = entry.best.params, entry.merit
-        cells = [entry.design.name, str(entry.nodes), _number(entry.price_usd, ".0f")]
-        cells += [f"{entry.best.median_gflops:.4g}", _number(value.percent_of_peak, ".1f")]
-        cells += [_number(value.usd_per_gflops, ".4g"), _number(value.mflops_per_watt, ".4g")]
-        cells += [str(params[name]) for name in names]
-        shown.add_row(*cells, style="bold" if entry.best.median_gflops == best else "")
+        if entry.nodes_used < entry.nodes:
+            console.print(
+                f"{entry.design.name}: {entry.nodes_used} of {entry.nodes} nodes are used; % of peak, $/GFLOPS and "
+                f"MFLOPS/W are of those.",
+                soft_wrap=True,
+            )
+        if entry.unknown:
+            lost = " and no ".join(entry.unknown)
+            sentence = (
+                f"{entry.design.name} has no {lost}: those of the base are of its own nodes. Give the design its own."
+            )
+            console.print(sentence, soft_wrap=True)
+
+
+def _table(rows: Sequence[Mapping[str, str]], styles: Sequence[str], names: Iterable[str]) -> Table:
+    shown = Table(title="Tuned in simulation", title_justify="left")
+    for name in names:
+        shown.add_column(name, justify="left" if name in {"design", "grid", "blas"} else "right", overflow="fold")
+    for row, style in zip(rows, styles, strict=True):
+        shown.add_row(*(row[name] for name in names), style=style)
     return shown
+
+
+def _cells(entry: Prediction) -> dict[str, str]:
+    params, value = entry.best.params, entry.merit
+    return {
+        "design": entry.design.name,
+        "nodes": str(entry.nodes),
+        "price $": _number(entry.price_usd, ".0f"),
+        "Rmax GFLOPS": f"{entry.best.median_gflops:.4g}",
+        "% of peak": _number(value.percent_of_peak, ".1f"),
+        "$/GFLOPS": _number(value.usd_per_gflops, ".4g"),
+        "MFLOPS/W": _number(value.mflops_per_watt, ".4g"),
+        **{name: str(params[name]) for name in ("N", "NB", "grid", "blas")},
+    }
 
 
 def to_json(entry: Prediction) -> dict[str, Any]:
@@ -177,7 +203,7 @@ def to_json(entry: Prediction) -> dict[str, Any]:
         "nodes": entry.nodes,
         "nodes_used": entry.nodes_used,
         "price_usd": entry.price_usd,
-        "power_w": entry.design.cluster.power_with(network_of(entry.design)),
+        "power_w": entry.power_w,
         "rpeak_gflops": entry.design.cluster.rpeak_gflops,
         "gflops": entry.best.median_gflops,
         "percent_of_peak": entry.merit.percent_of_peak,
