@@ -15,9 +15,6 @@ from .published import Published, PublishedTest
 from .site import VirtualSite
 from .study import VirtualStudy
 
-POLISH_ROUNDS = 4
-"""Times that every setting of the best is tried again, one at a time, before it is called the best."""
-
 
 @dataclass(frozen=True)
 class TestRow:
@@ -57,7 +54,7 @@ class Found:
     Attributes:
         winner: the best configuration.
         settings: what each of its settings is worth, most first.
-        advised: the best of those that the published advice leaves.
+        advised: the best of those that the published advice leaves; None where none of them gave a result.
     """
 
     winner: Ranked
@@ -74,9 +71,15 @@ def simulate_tests(
     return tuple(TestRow(test, row) for test, row in zip(published.tests, simulated, strict=False))
 
 
-def typical_error(rows: Sequence[TestRow], role: str = "predicted") -> tuple[float, float] | None:
-    """Median and largest size of the errors of the tests with that role that do not stand apart; None without any."""
-    sizes = [abs(row.error) for row in rows if row.test.role == role and not row.test.apart and row.error is not None]
+def judged(rows: Sequence[TestRow]) -> dict[int, float]:
+    """Sizes of the errors of the predicted tests that do not stand apart and gave a result, by number."""
+    predicted = [row for row in rows if row.test.role == "predicted" and not row.test.apart]
+    return {row.test.number: abs(row.error) for row in predicted if row.error is not None}
+
+
+def typical_error(rows: Sequence[TestRow]) -> tuple[float, float] | None:
+    """Median and largest size of the errors of the tests that are judged; None without any."""
+    sizes = judged(rows).values()
     return (median(sizes), max(sizes)) if sizes else None
 
 
@@ -91,32 +94,21 @@ def gain(rows: Sequence[TestRow], before: int, after: int) -> tuple[float, float
     return new.test.gflops / old.test.gflops - 1, new.simulated.gflops / old.simulated.gflops - 1
 
 
-def search(study: VirtualStudy, advised: VirtualStudy, engine: str, seed: int, published: Published) -> Found | None:
-    """Search freely, then as advised; polish both and weigh the settings. None where the user stopped it.
-
-    Args:
-        study, advised: sessions over the whole space and over what the advice leaves of it.
-    """
-    winners = []
-    for session in (study, advised):
-        session.search(make_engine(engine, session.space, seed, {"probes": session.site.probes()}), 1)
-        if session.stop.requested or not session.ranking():
-            return None
-        winners.append(polished(session))
-    rows = tuple(_settings(study, winners[0], published))
-    if study.stop.requested:
-        return None
-    return Found(winners[0], rows, winners[1])
+def search(study: VirtualStudy, engine: str, seed: int) -> Ranked | None:
+    """The best that a search found and polishing left; None where the user stopped it or nothing gave a result."""
+    study.search(make_engine(engine, study.space, seed, {"probes": study.site.probes()}), 1)
+    best = polished(study) if study.ranking() else None
+    return None if study.stop.requested else best
 
 
 def polished(study: VirtualStudy) -> Ranked:
     """The study's best after every setting of it was tried on its own, until that gains nothing."""
     best = study.ranking()[0]
-    for _ in range(POLISH_ROUNDS):
+    while not study.stop.requested:
         study.try_all([point for _, point in neighbours(study, best.params)], Kind.SEARCH)
         better = study.ranking()[0]
-        if better.key == best.key or study.stop.requested:
-            return better
+        if better.key == best.key:
+            break
         best = better
     return best
 
@@ -132,7 +124,8 @@ def neighbours(study: VirtualStudy, params: Mapping[str, Scalar]) -> list[tuple[
     return found
 
 
-def _settings(study: VirtualStudy, winner: Ranked, published: Published) -> list[SettingRow]:
+def weighed(study: VirtualStudy, winner: Ranked, published: Published) -> tuple[SettingRow, ...]:
+    """What each setting of a polished winner is worth, most first."""
     stated = published.params(published.test(int(published.best["test"])), study.site.cluster.cores)
     best = winner.median_gflops
     rates = {entry.key: entry.median_gflops for entry in study.ranking()}
@@ -147,4 +140,4 @@ def _settings(study: VirtualStudy, winner: Ranked, published: Published) -> list
         was = stated.get(name)
         loss = 0.0 if was == winner.params[name] else lost.get(was) if was is not None else None
         rows.append(SettingRow(name, winner.params[name], was, loss, worst, lost[worst]))
-    return sorted(rows, key=lambda row: -row.worst_loss)
+    return tuple(sorted(rows, key=lambda row: -row.worst_loss))

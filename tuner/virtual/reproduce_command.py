@@ -3,22 +3,24 @@
 import json
 from dataclasses import dataclass, replace
 
-from results.store import Store
 from runners.virtual.load import load_cluster
 
 from ..budget import Budget
-from ..database import open_store
-from ..events import BuildStep, Listener
+from ..database import db_option, open_store
+from ..errors import TunerError
+from ..events import BuildStep
+from ..objective import ranking_of
 from ..options import TuneOptions
 from ..places import Places
 from ..progress import display, output
-from ..stopping import StopRequest, listening
+from ..ranking_report import print_ranking
+from ..stopping import listening
 from ..study_names import free_name
 from ..tune_command import INTERRUPTED, told
 from . import reproduce_report as report
 from .published import Published, published
-from .reproduce import Found, search, simulate_tests
-from .session import Bench, cores_here, sitting
+from .reproduce import Found, search, simulate_tests, weighed
+from .session import Bench, cores_here, sitting, why_nothing
 from .site import VirtualSite, cluster_dict
 
 
@@ -53,31 +55,41 @@ def run_reproduce(request: ReproduceRequest) -> int:
             )
             rows = simulate_tests(site, found_in, slots=slots, limit_s=request.limit_s, stop=stop)
         if stop.requested:
+            console.print(f"Stopped before all published tests were simulated: {_anew(request)}")
             return INTERRUPTED
         if not request.as_json:
             report.show_tests(console, found_in, rows)
             report.show_summary(console, site, found_in, rows)
-        found, study = (None, "")
+        if all(row.simulated.gflops is None for row in rows):
+            raise TunerError(f"no simulation gave a result; the last one: {rows[-1].simulated.reason}")
+        found, name = None, free_name(store, f"reproduce-{request.name}")
+        db = db_option(request.db, store)
         if request.trials:
             with display(console) as listener:
-                found, study = _search(request, found_in, site, store, places, listener, stop)
+                bench = Bench(store, listener, stop, places.data / "runs")
+                found, last = _search(request, found_in, site, name, bench)
         if found is not None and not request.as_json:
-            report.show_found(console, found_in, rows, found, study)
+            report.show_found(console, found_in, rows, found, f"{name}{db}")
+        if stop.requested:
+            study = store.study(last)
+            ranking = ranking_of(store, study)
+            if ranking and not request.as_json:
+                print_ranking(console, study, ranking, count=1)
+            goes_on = f"`hpltune tune --resume --study {last}{db}` goes on with its search"
+            console.print(f"Study {last} was stopped: {goes_on}, {_anew(request)}", soft_wrap=True)
     if request.as_json:
         print(json.dumps(report.as_json(site, found_in, rows, found), indent=1))
     return INTERRUPTED if stop.requested else 0
 
 
+def _anew(request: ReproduceRequest) -> str:
+    return f"`hpltune reproduce {request.name}` begins anew."
+
+
 def _search(
-    request: ReproduceRequest,
-    found_in: Published,
-    site: VirtualSite,
-    store: Store,
-    places: Places,
-    listener: Listener,
-    stop: StopRequest,
+    request: ReproduceRequest, found_in: Published, site: VirtualSite, name: str, bench: Bench
 ) -> tuple[Found | None, str]:
-    bench = Bench(store, listener, stop, places.data / "runs")
+    """Search freely, then as advised; what was found, None where that was stopped, and the study it ended in."""
     options = TuneOptions(
         space=found_in.space,
         engine=request.engine,
@@ -87,11 +99,14 @@ def _search(
         limit_s=request.limit_s,
         cluster=cluster_dict(site.cluster),
     )
-    held = {name: [str(value) for value in values] for name, values in found_in.advice.values.items()}
-    name = free_name(store, f"reproduce-{request.name}")
-    with (
-        sitting(name, options, site, bench) as study,
-        sitting(f"{name}-advised", replace(options, overrides=held), site, bench) as advised,
-    ):
-        found = search(study, advised, request.engine, request.seed, found_in)
-    return found, name
+    with sitting(name, options, site, bench) as study:
+        winner = search(study, request.engine, request.seed)
+        settings = () if winner is None else weighed(study, winner, found_in)
+    if winner is None and not bench.stop.requested:
+        raise TunerError(why_nothing(bench.store, name))
+    if winner is None:
+        return None, name
+    held = {setting: [str(value) for value in values] for setting, values in found_in.advice.values.items()}
+    with sitting(f"{name}-advised", replace(options, overrides=held), site, bench) as study:
+        advised = search(study, request.engine, request.seed)
+    return Found(winner, settings, advised), study.name

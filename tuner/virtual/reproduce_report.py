@@ -1,6 +1,6 @@
 """What `hpltune reproduce` shows: for people, and as JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -9,37 +9,60 @@ from rich.table import Table
 
 from results.metrics import merit
 
+from ..tables import print_fitting
 from .published import Published
-from .reproduce import Found, TestRow, gain, typical_error
+from .reproduce import Found, TestRow, gain, judged, typical_error
 from .site import VirtualSite
+
+NARROW = ("test", "published", "simulated", "error")
+"""Columns of Table 1 where not all of them fit; what else is said of a test then stands below."""
 
 
 def show_tests(console: Console, published: Published, rows: Sequence[TestRow]) -> None:
     """Table 1, published beside simulated, and how far the predictions are off."""
-    table = Table(title=f"Published and simulated: {published.source}", title_justify="left")
-    for head in ("test", "what", "N", "NB", "grid", "published", "simulated", "error", ""):
-        table.add_column(head, justify="left" if head in {"what", "grid", ""} else "right", no_wrap=True)
-    for row in rows:
-        params, rate = row.test.params, row.simulated.gflops
-        shown = row.simulated.reason if rate is None else f"{rate:.4g}"
-        error = "" if row.error is None else f"{row.error:+.1%}"
-        cells = (str(row.test.number), row.test.what, str(params["N"]), str(params["NB"]), str(params["grid"]))
-        table.add_row(*cells, f"{row.test.gflops:g}", shown, error, row.test.role)
-    console.print(table)
+    cells = [_cells(row) for row in rows]
+    below = [
+        f"Test {row['test']}: {row['what']}, N={row['N']}, NB={row['NB']}, grid={row['grid']}, {row['']}"
+        for row in cells
+    ]
+    print_fitting(console, _table(published, cells, cells[0]), _table(published, cells, NARROW), below)
     for sentence in sentences(published, rows):
         console.print(sentence, soft_wrap=True)
 
 
+def _table(published: Published, cells: Sequence[Mapping[str, str]], names: Iterable[str]) -> Table:
+    table = Table(title=f"Published and simulated: {published.source}", title_justify="left")
+    for name in names:
+        table.add_column(name, justify="left" if name in {"what", "grid", ""} else "right", overflow="fold")
+    for row in cells:
+        table.add_row(*(row[name] for name in names))
+    return table
+
+
+def _cells(row: TestRow) -> dict[str, str]:
+    params, rate = row.test.params, row.simulated.gflops
+    return {
+        "test": str(row.test.number),
+        "what": row.test.what,
+        "N": str(params["N"]),
+        "NB": str(params["NB"]),
+        "grid": str(params["grid"]),
+        "published": f"{row.test.gflops:g}",
+        "simulated": "failed" if rate is None else f"{rate:.4g}",
+        "error": "" if row.error is None else f"{row.error:+.1%}",
+        "": row.test.role,
+    }
+
+
 def sentences(published: Published, rows: Sequence[TestRow]) -> list[str]:
-    """How far the predictions are off, and what single changes gained."""
-    found = []
+    """Which tests failed, how far the predictions are off, and what single changes gained."""
+    found = [f"Test {row.test.number} failed: {row.simulated.reason}." for row in rows if row.simulated.gflops is None]
     errors = typical_error(rows)
     fitted = ", ".join(str(row.test.number) for row in rows if row.test.role == "fitted")
     if errors:
-        numbers = ", ".join(str(row.test.number) for row in rows if row.test.role == "predicted" and not row.test.apart)
         found.append(
-            f"Constants were fitted to tests {fitted} only. Predicted tests {numbers}: {errors[0]:.1%} off in the "
-            f"median, {errors[1]:.1%} at most."
+            f"Constants were fitted to tests {fitted} only. Predicted tests {', '.join(map(str, judged(rows)))}: "
+            f"{errors[0]:.1%} off in the median, {errors[1]:.1%} at most."
         )
     for pair in published.gains:
         gains = gain(rows, pair.before, pair.after)
