@@ -1,6 +1,8 @@
 """What `--db` names: a file of SQLite or a URL of PostgreSQL; without it the user's own file."""
 
 import shlex
+from hashlib import sha256
+from pathlib import Path
 
 from results.store import Store
 
@@ -19,3 +21,11 @@ def open_store(db: str | None, places: Places, *, create: bool = True) -> Store:
 def db_option(db: str | None, store: Store) -> str:
     """What a printed command needs to find the same store again: " --db …" without a password, or ""."""
     return "" if db is None else f" --db {shlex.quote(store.place)}"
+
+
+def folder_of(kind: str, store: Store, places: Places) -> Path:
+    """Where the "runs" or the "best" files of a store's studies are: two stores may have studies of one name."""
+    place = store.place if "://" in store.place else str(Path(store.place).resolve())
+    if place == str(places.database.resolve()):
+        return places.data / kind
+    return places.data / kind / f"{Path(place).stem}-{sha256(place.encode()).hexdigest()[:8]}"

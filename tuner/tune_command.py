@@ -14,7 +14,7 @@ from results.store import Store
 from runners.host_facts import busy_sentence
 from search_spaces.load import space_text
 
-from .database import db_option, open_store
+from .database import db_option, folder_of, open_store
 from .engines.registry import check_engine
 from .errors import TunerError
 from .events import BuildStep, Listener, Notice
@@ -85,7 +85,7 @@ def run_tune(request: Request) -> int:
         if options.cluster is None:
             provision_if_needed(places, console, options.blas_files, program=options.xhpl is not None)
         with listening(told) as stop, display(console) as listener:
-            bench = Bench(store, listener, stop, places.data / "runs")
+            bench = Bench(store, listener, stop, folder_of("runs", store, places))
             run = _real if options.cluster is None else _virtual
             outcome = run(request, name, options, places, bench)
         if outcome.left_to_others:
@@ -172,7 +172,7 @@ def _finish(
         failed = [record for record in store.records(outcome.study) if record.reason]
         last = f"; the last one: {failed[-1].reason}" if failed else ""
         raise TunerError(f"no run was valid, so there is no best configuration{last}")
-    out = request.out or places.data / "best" / outcome.study
+    out = request.out or folder_of("best", store, places) / outcome.study
     written = write_winner(out, outcome, store, db)
     if request.as_json:
         sure = of_study(study).standing(outcome.ranking)

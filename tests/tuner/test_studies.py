@@ -1,8 +1,12 @@
 """A new study is a new one, whoever else uses the store."""
 
+import json
+import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
+from as_user import Run
 from record_builders import a_study
 
 from results.errors import StudyExistsError
@@ -36,3 +40,19 @@ def test_a_named_study_is_never_somebody_elses(place: str) -> None:
         with pytest.raises(StudyExistsError, match="study mine exists already"):
             begin(store, "mine", TuneOptions(), NOTHING_KNOWN)
         assert store.study("mine") == a_study("mine")
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("simgrid")
+@pytest.mark.parametrize("named", [("--study", "same"), ()])
+def test_studies_of_one_name_in_two_databases_keep_their_own_files(hpltune: Run, named: Sequence[str]) -> None:
+    small = ("--cluster", "kronos", "--space", "quick", "--set", "N=2000", "--trials", "1", "--confirm", "0", *named)
+    won = {}
+    for NB in (64, 128):
+        done = hpltune("tune", *small, "--set", f"NB={NB}", "--db", f"{NB}.db", "--json")
+        assert done.returncode == 0, done.stderr
+        won[NB] = json.loads(done.stdout)
+    for NB, best in won.items():
+        (trial,) = json.loads(hpltune("show", best["study"], "--json", "--db", f"{NB}.db").stdout)
+        for dat in (Path(best["hpl_dat"]), Path(trial["directory"]) / "HPL.dat"):
+            assert re.search(rf"^{NB} +NBs", dat.read_text(), re.MULTILINE), dat
