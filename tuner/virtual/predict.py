@@ -15,7 +15,7 @@ from results.plots import DesignPoint, plot_designs
 from results.statistics import Ranked
 
 from ..budget import Budget
-from ..database import open_store
+from ..database import folder_of, open_store
 from ..engines.registry import make_engine
 from ..errors import TunerError
 from ..events import BuildStep, Notice
@@ -104,7 +104,7 @@ def run_predict(request: PredictRequest) -> int:
                 break
             listener(Notice(f"Design {number} of {len(designs)}: {design.name}"))
             site = VirtualSite(design.cluster, first.simgrid, first.source, first.program, first.program_key)
-            prediction = _tuned(request, design, site, Bench(store, listener, stop, places.data / "runs"))
+            prediction = _tuned(request, design, site, Bench(store, listener, stop, folder_of("runs", store, places)))
             if prediction is not None:
                 found.append(prediction)
     if request.as_json:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from runners.virtual.load import load_cluster
 
 from ..budget import Budget
-from ..database import db_option, open_store
+from ..database import db_option, folder_of, open_store
 from ..errors import TunerError
 from ..events import BuildStep
 from ..objective import ranking_of
@@ -66,7 +66,7 @@ def run_reproduce(request: ReproduceRequest) -> int:
         db = db_option(request.db, store)
         if request.trials:
             with display(console) as listener:
-                bench = Bench(store, listener, stop, places.data / "runs")
+                bench = Bench(store, listener, stop, folder_of("runs", store, places))
                 found, last = _search(request, found_in, site, name, bench)
         if found is not None and not request.as_json:
             report.show_found(console, found_in, rows, found, f"{name}{db}")
