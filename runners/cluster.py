@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from .errors import InvalidJobError
 from .job import HOST_NAME, INTERFACE
-from .reach import Ssh
+from .reach import Ssh, anchored
 from .slurm.options import SlurmOptions
 from .toml_file import GIB, ClusterFileError, Count, Part, Positive, parse_table, read_text, validated
 
@@ -125,6 +125,10 @@ class Cluster(Part):
         """Nodes of it, or of one of Slurm's allocations."""
         return self.slurm.nodes if self.slurm else len(self.hosts)
 
+    def taken(self, parallel: int) -> int:
+        """Nodes that so many trials at a time take together: parts of its own, or as many allocations of Slurm's."""
+        return self.size * parallel if self.slurm else self.size
+
     @property
     def reach(self) -> Ssh:
         """How commands get to the nodes."""
@@ -136,14 +140,17 @@ class Cluster(Part):
 
 
 def find_real_cluster(file: Path) -> Cluster | None:
-    """The cluster of a file that names a backend; None for others, such as those of virtual clusters.
+    """The cluster of a file that names a backend, hosts or Slurm; None for others, such as those of virtual clusters.
 
     Raises:
         ClusterFileError: it cannot be read, or a key or a value in it is wrong.
     """
     text = read_text(file)
     table = parse_table(str(file), text)
-    return validated(Cluster, str(file), table, text) if "backend" in table else None
+    if not table.keys() & {"backend", "hosts", "slurm"}:
+        return None
+    cluster = validated(Cluster, str(file), table, text)
+    return cluster.model_copy(update={"ssh": anchored(cluster.ssh, file.parent)})
 
 
 def load_real_cluster(file: Path) -> Cluster:

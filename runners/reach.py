@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from .errors import InvalidJobError, ProcessError, UnreachableError
@@ -82,6 +83,17 @@ class Ssh:
         """The tokens before the host's name."""
         options = ("BatchMode=yes", f"ConnectTimeout={CONNECT_S}", "ServerAliveInterval=5", "ServerAliveCountMax=3")
         return [*self.program, "-x", "-T", *(token for option in options for token in ("-o", option))]
+
+
+def anchored(program: Sequence[str], folder: Path) -> tuple[str, ...]:
+    """A command for ssh with the files in a folder that it names as absolute paths: MPI starts it elsewhere."""
+    return (
+        *program[:1],
+        *(
+            str((folder / token).absolute()) if not token.startswith("-") and (folder / token).is_file() else token
+            for token in program[1:]
+        ),
+    )
 
 
 def checked(node: str) -> str:

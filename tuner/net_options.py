@@ -4,12 +4,13 @@ import platform
 import shlex
 from collections.abc import Mapping, Sequence
 from itertools import product
+from pathlib import Path
 
 from runners.errors import InvalidJobError, RunnerError
 from runners.network.registry import CHOICE, setting
 from runners.network.setting import interfaces_of
 from runners.network.survey import Node
-from runners.reach import Here, Reach, Ssh, checked
+from runners.reach import Here, Reach, Ssh, anchored, checked
 
 from .errors import TunerError
 from .plan import Scalar
@@ -37,7 +38,7 @@ def way(hosts: str | None, ssh: str | None) -> tuple[Reach, tuple[str, ...]]:
         raise TunerError(f"--ssh {ssh}: {error}") from error
     if not words:
         raise TunerError('--ssh: give the program and its options, as --ssh "ssh -F file"')
-    return Ssh(words), names
+    return Ssh(anchored(words, Path.cwd())), names
 
 
 def chosen_interfaces(interface: str | None, node: Node) -> tuple[str, ...]:

@@ -32,6 +32,6 @@ def prolonged(options: TuneOptions, more: MoreBudget) -> TuneOptions:
     """
     if more == MoreBudget():
         return options
-    nodes = stored_cluster(options.real_cluster).size if options.real_cluster else 1
+    nodes = stored_cluster(options.real_cluster).taken(options.parallel) if options.real_cluster else 1
     wall_s = budget_s(more.wall, options.cluster, nodes) if more.wall else None
     return replace(options, budget=Budget(trials=more.trials, wall_s=wall_s, run_s=more.run_s))

@@ -176,7 +176,8 @@ def tune(
             raise TunerError(f"{option} is for real machines and changes nothing on a virtual --cluster: leave it out")
     run_s = parse_duration_s(run_time, "--run-time") if run_time else None
     more = MoreBudget(budget, trials, run_s)
-    wall_s = budget_s(budget, simulation.cluster, real.size if real else 1) if budget and not resume else None
+    nodes = real.cluster.taken(parallel) if real else 1
+    wall_s = budget_s(budget, simulation.cluster, nodes) if budget and not resume else None
     if simulation.cluster is not None and wall_s is None and run_s is None:
         trials = trials or simulation.trials
     elif wall_s is None and run_s is None and trials is None:

@@ -1,0 +1,31 @@
+"""The file of a real cluster."""
+
+from pathlib import Path
+
+import pytest
+
+from runners.cluster import Cluster, SlurmTable, find_real_cluster, load_real_cluster
+from runners.toml_file import ClusterFileError
+
+HOSTS = 'name = "lab"\nhosts = ["n1", "n2"]\n'
+
+
+def test_files_that_sshs_options_name_lie_beside_the_cluster_file(tmp_path: Path) -> None:
+    (tmp_path / "my-config").touch()
+    file = tmp_path / "lab.toml"
+    file.write_text(f'{HOSTS}backend = "ssh"\nssh = ["ssh", "-F", "my-config", "-i", "/etc/key", "-l", "me"]\n')
+    ssh = ("ssh", "-F", str(tmp_path / "my-config"), "-i", "/etc/key", "-l", "me")
+    assert load_real_cluster(file).ssh == ssh
+
+
+@pytest.mark.parametrize("text", [HOSTS, 'name = "lab"\n[slurm]\nnodes = 2\n'])
+def test_a_file_with_hosts_or_slurm_lacks_a_backend_and_is_no_virtual_cluster(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "lab.toml"
+    file.write_text(text)
+    with pytest.raises(ClusterFileError, match="backend is missing"):
+        find_real_cluster(file)
+
+
+def test_trials_at_a_time_part_the_hosts_but_have_an_allocation_each() -> None:
+    assert Cluster(name="lab", backend="ssh", hosts=("n1", "n2")).taken(2) == 2
+    assert Cluster(name="lab", backend="slurm", slurm=SlurmTable(nodes=2)).taken(2) == 4
