@@ -171,14 +171,13 @@ class Evaluator:
             if witness is not None:
                 environment["LD_PRELOAD"] = str(witness)
         program = xhpl.path if xhpl else self.site.xhpl
-        longest_s = self.site.nodes.longest_s if self.site.nodes else None
         return Job(
             program=(str(program),),
             ranks=plan.ranks,
             threads_per_rank=plan.threads,
             environment=environment,
             directory=directory,
-            walltime_s=min(walltime_s, longest_s) if longest_s else walltime_s,
+            walltime_s=min(walltime_s, self.site.longest_s),
             binding=plan.launch.binding,
             mpi_parameters=plan.launch.parameters,
             launcher_environment=dict(mpi.environment),

@@ -1,5 +1,6 @@
 """The first runs of a study: how fast HPL is here, and so which N the budget can pay for."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,11 +28,15 @@ class RunTime:
     limit_s: float
 
 
-def run_time(budget: Budget, runs: int = RUNS_IN_BUDGET) -> RunTime:
-    """The time budget parted among so many runs, for each at most a tenth; without a limit in time as for 5 minutes."""
+def run_time(budget: Budget, runs: int = RUNS_IN_BUDGET, longest_s: float = math.inf) -> RunTime:
+    """The time budget parted among so many runs, for each at most a tenth; without a limit in time as for 5 minutes.
+
+    Args:
+        longest_s: the most a run may take whatever the budget; half of it leaves room for slow ones.
+    """
     times = [limit for limit in (budget.wall_s, budget.run_s) if limit is not None]
     whole_s = min(times) if times else DEFAULT_WALL_S
-    return RunTime(whole_s / runs, whole_s * LARGEST_SHARE)
+    return RunTime(min(whole_s / runs, longest_s / 2), min(whole_s * LARGEST_SHARE, longest_s))
 
 
 def pilot(

@@ -1,5 +1,6 @@
 """The machine a study runs on: what was found there, which is all that plans and spaces may know of it."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -35,7 +36,7 @@ class Nodes:
     Attributes:
         names: in the order ranks fill them; empty where Slurm chooses them.
         count: of them.
-        longest_s: the most a run may take; None without a limit.
+        longest_s: the most a run may take.
         cores: used on each.
         memory_bytes: free on the fullest of them.
     """
@@ -45,7 +46,7 @@ class Nodes:
     cores: int
     memory_bytes: int
     cluster: Cluster
-    longest_s: float | None = None
+    longest_s: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,11 @@ class Site:
     def node_count(self) -> int:
         """How many nodes a trial runs on."""
         return self.nodes.count if self.nodes else 1
+
+    @property
+    def longest_s(self) -> float:
+        """The most a run may take."""
+        return self.nodes.longest_s if self.nodes else math.inf
 
     def free_bytes(self) -> int:
         """Memory that a run may take now, on all nodes together."""

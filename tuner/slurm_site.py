@@ -35,7 +35,7 @@ def survey_slurm(cluster: Cluster, table: SlurmTable, site: Site) -> tuple[Site,
         raise TunerError(f"{table.nodes} nodes are asked, but {where} has {len(usable)} that can run jobs")
     cores = cluster.node.cores or min(node.cores for node in usable)
     memory_bytes = cluster.node.memory_bytes(node.memory_bytes for node in usable)
-    longest_s = table.time_limit_s - SPARE_S
+    longest_s = max(1.0, table.time_limit_s - SPARE_S)
     nodes = Nodes((), table.nodes, cores, memory_bytes, cluster, longest_s)
     gflops = cluster.node.rpeak_gflops or site.rpeak.gflops / site.rpeak.cores * cores
     origin = "from the cluster file" if cluster.node.rpeak_gflops else "taken to be like this host's: see [node]"

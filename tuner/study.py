@@ -251,7 +251,7 @@ def _runs_wanted(options: TuneOptions, space: SearchSpace) -> int:
 
 def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialRecord], text: str) -> None:
     """Run the pilots and give the loop its N, its time limit and what a run should take."""
-    times = run_time(options.budget, _runs_wanted(options, loop.space))
+    times = run_time(options.budget, _runs_wanted(options, loop.space), site.longest_s)
     loop.listener(PhaseStarted("pilot", None))
     pilots = [record for record in earlier if record.kind is Kind.PILOT]
     asked_n = loop.space.asked_n
@@ -275,6 +275,11 @@ def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialR
         return
     loop.walltime_s = PATIENCE * loop.expected_s + 60.0
     loop.listener(Notice(f"N={largest_asked}: a run should take about {duration(loop.expected_s)}."))
+    if loop.expected_s > site.longest_s and known_n is None:
+        raise TunerError(
+            f"a run of N={largest_asked} takes about {duration(loop.expected_s)}, an allocation gives "
+            f"{duration(site.longest_s)}: raise time_limit_s or choose a smaller N with --set N=…"
+        )
     refused = loop.meter.out_of_time(loop.expected_s)
     if refused and known_n is None:
         raise TunerError(f"{refused}: raise --budget or choose a smaller N with --set N=…")
