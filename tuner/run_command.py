@@ -96,6 +96,7 @@ def _where(request: RunRequest, store: Store) -> TuneOptions:
     """The options with the machine, BLAS files, program and source of the study whose trial the run shall be like.
 
     Of these what is given now counts; a BLAS given now also stands for the study's program, and the other way round.
+    A cluster given now comes with its own peak, price and power.
 
     Raises:
         TunerError: the study's program is gone.
@@ -104,16 +105,17 @@ def _where(request: RunRequest, store: Store) -> TuneOptions:
     if not request.like:
         return given
     stored = TuneOptions.from_json(store.study(request.like.partition("#")[0]).options)
+    on = given if given.real_cluster else stored
     own = bool(given.blas_only or given.xhpl)
     return replace(
         given,
-        real_cluster=given.real_cluster or stored.real_cluster,
+        real_cluster=on.real_cluster,
         blas_files=given.blas_files if own else stored.blas_files,
         xhpl=given.xhpl if own else user_program(stored.xhpl),
         hpl_source=given.hpl_source or stored.hpl_source,
-        rpeak_gflops=given.rpeak_gflops or stored.rpeak_gflops,
-        price_usd=given.price_usd or stored.price_usd,
-        power_w=given.power_w or stored.power_w,
+        rpeak_gflops=given.rpeak_gflops or on.rpeak_gflops,
+        price_usd=on.price_usd,
+        power_w=on.power_w,
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 from as_user import Run
 from slurm_lab import SlurmLab, slurm_lab
 
+from results.store import Store
 from runners.virtual.load import load_cluster
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
@@ -53,6 +54,42 @@ def test_the_nodes_that_slurm_gives_are_calibrated_and_given_back(
     assert done.returncode == 0, done.stdout + done.stderr
     assert [(nodes.count, nodes.cores) for nodes in load_cluster(str(home / "model.toml")).nodes] == [(2, 1)]
     assert lab.jobs() == []
+
+
+def test_node_hours_are_those_of_all_allocations(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = cluster(home, lab, monkeypatch, nodes=1)
+    limits = ("--budget", "0.05nh", "--trials", "1", "--confirm", "0")
+    done = hpltune("tune", "--cluster", file, *FAST, "--parallel", "2", *limits)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 min 30 s of wall time" in done.stdout + done.stderr
+
+
+def test_a_run_that_no_allocation_is_long_enough_for_is_refused_before_the_search(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = cluster(home, lab, monkeypatch, time_limit_s=70)
+    done = hpltune("tune", "--cluster", file, *FAST, "--set", "N=11000", "--trials", "2")
+    assert done.returncode == 1
+    assert "an allocation gives 10 s: raise time_limit_s" in done.stderr
+    assert {record["kind"] for record in json.loads(hpltune("show", "default-1", "--json").stdout)} == {"pilot"}
+    assert lab.jobs() == []
+
+
+def test_a_file_that_is_run_on_a_cluster_has_its_price_and_not_that_of_the_trial_it_is_like(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hpltune("dat", "HPL.dat", "--N", "800", "--NB", "64", "--ranks", "2")
+    for study, price in (("run-HPL-1", 100), ("run-HPL-2", 30)):
+        file = cluster(home, lab, monkeypatch)
+        text = Path(file).read_text().replace("[node]", f"[node]\nprice_usd = {price}")
+        Path(file).write_text(text)
+        like = () if study == "run-HPL-1" else ("--like", "run-HPL-1")
+        done = hpltune("run", "HPL.dat", "--cluster", file, "--blas", "openblas", *like)
+        assert done.returncode == 0, done.stdout + done.stderr
+        with Store.open(home / "data/hpltune.db") as store:
+            assert store.study(study).price_usd == 2 * price
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,7 @@ def run(
 
     from ..errors import TunerError
     from ..options import TuneOptions, parse_blas, user_program, user_source
+    from ..real_cluster import RealCluster
     from ..run_command import RunRequest, run_file
     from ..units import parse_duration_s
 
@@ -72,14 +73,16 @@ def run(
             f"run measures one BLAS at a time, not {', '.join(names)}: "
             "start it once for each, or compare them with `hpltune tune --space blas`"
         )
-    real = load_real_cluster(cluster).table() if cluster else None
+    real = RealCluster(load_real_cluster(cluster)) if cluster else None
     options = TuneOptions(
         blas_only=names,
         blas_files=files,
         xhpl=user_program(xhpl),
         hpl_source=user_source(hpl_source),
         rpeak_gflops=rpeak,
-        real_cluster=real,
+        price_usd=real.price_usd if real else None,
+        power_w=real.power_w if real else None,
+        real_cluster=real.cluster.table() if real else None,
     )
     walltime_s = parse_duration_s(walltime, "--walltime") if walltime else 86400.0
     request = RunRequest(
