@@ -92,6 +92,9 @@ class Slot:
             NodesLostError: one does not.
         """
         nodes = self.evaluator.site.nodes
+        if not self.evaluator.site.node_names:
+            self.loop.listener(Notice(f"Node {', '.join(self._lost)} failed: the run is repeated on what Slurm gives."))
+            return
         return_s = nodes.cluster.return_s if nodes else 0.0
         self.loop.listener(Notice(f"Node {', '.join(self._lost)} does not answer: waiting {return_s:.0f} s for it."))
         give_up_s = self.loop.meter.clock.now_s() + return_s
