@@ -3,28 +3,26 @@
 Everything is read off the model of the engine `hpl`, told all trials of the study; `variance.py` takes it apart.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
-from math import prod
+from itertools import chain, islice
 
 import numpy as np
-from numpy.typing import NDArray
 
 from results.record import TrialRecord
-from search_spaces.dimension import Scalar
+from search_spaces.dimension import Point, Scalar
 from search_spaces.space import SearchSpace
 
-from .engines.base import Outcome
+from .engines.base import Engine, Outcome
 from .engines.fidelity import FULL
 from .engines.learned import Learned
 from .engines.one_at_a_time import OneAtATime
 from .engines.surrogate.pool import Pool
 from .engines.surrogate.probes import Probes
-from .engines.surrogate.process import FitError
+from .engines.surrogate.process import FitError, Process
 from .errors import TunerError
 from .ladder import outcome_of
-from .variance import Effect, Landscape, Pair, effects, pairs
+from .variance import Effect, Landscape, Pair, deciders, effects, pairs
 
 DRAWS = 60
 FEWEST = 5
@@ -33,6 +31,8 @@ MOST_POINTS = 1_200
 """Configurations of a space that are crossed with each other."""
 BASES = 20
 """Of these, those beside which each further parameter is changed."""
+SAMPLE = 1_000
+"""Configurations drawn from a large space that tell how much rates differ in all of it."""
 STEPS = 400
 """Configurations one-at-a-time tuning may look at."""
 
@@ -88,23 +88,20 @@ def explain(space: SearchSpace, records: Sequence[TrialRecord], nodes: int = 1) 
 
 
 def _explained(space: SearchSpace, records: Sequence[TrialRecord], engine: Learned, runs: int) -> Explanation:
-    process, pool = engine.model()
-    mean, sd = process.believed(pool.codes, pool.modelled(FULL))
-    best = int(np.argmax(mean))
+    process, pool, place = _climbed(engine)
     order = [pool.names[number] for number in np.argsort(-process.scales.amplitude)]
-    chosen = looked_at(space, pool, order, pool.points[best])
+    points = looked_at(engine, pool, order, pool.points[place])
+    chance = np.random.default_rng(0)
+    small = len(points) == len(space)
+    anywhere = points if small else [space.point(int(number)) for number in chance.integers(len(space), size=SAMPLE)]
+    pool.add([*points, *anywhere])
     alone = _one_at_a_time(space, engine)
-    alone_gflops = engine.expected_gflops(alone)
-    process, _ = engine.model()
+    process, pool, best = _climbed(engine)
     mean, sd = process.believed(pool.codes, pool.modelled(FULL))
-    codes = pool.codes[chosen]
-    landscape = Landscape(
-        names=pool.names,
-        labels=pool.labels(),
-        codes=codes,
-        draws=process.draws(codes, pool.modelled(FULL).of(chosen), DRAWS, np.random.default_rng(0)),
-        active=pool.active()[chosen],
-    )
+    places, back = np.unique([pool.places[engine.key(point)] for point in (*points, *anywhere)], return_inverse=True)
+    draws = process.draws(pool.codes[places], pool.modelled(FULL).of(places), DRAWS, chance)[:, back]
+    whole = draws[:, len(points) :].var(axis=1)
+    landscape = Landscape.over(space, pool, points, draws[:, : len(points)], whole)
     found = effects(landscape, space, records)
     return Explanation(
         effects=found,
@@ -113,46 +110,65 @@ def _explained(space: SearchSpace, records: Sequence[TrialRecord], engine: Learn
         best_gflops=float(np.exp(mean[best])),
         best_sd_percent=100 * float(sd[best]),
         alone=alone,
-        alone_percent=100 * (1 - alone_gflops / float(np.exp(mean[best]))),
+        alone_percent=100 * (1 - float(np.exp(mean[pool.place(engine.key(alone), alone)] - mean[best]))),
         noise_percent=100 * float(process.scales.noise[0]),
         untested=_untested(space, records),
         runs=runs,
     )
 
 
-def looked_at(space: SearchSpace, pool: Pool, order: Sequence[str], best: Mapping[str, Scalar]) -> NDArray[np.intp]:
-    """The configurations to explain: all of a small space.
+def _climbed(engine: Learned) -> tuple[Process, Pool, int]:
+    """The model, and the place of a configuration that it thinks faster than all it holds and all next to it."""
+    while True:
+        process, pool = engine.model()
+        best = int(np.argmax(process.expected(pool.codes, pool.modelled(FULL), 0)))
+        known = len(pool)
+        pool.add(engine.neighbours(pool.points[best]))
+        if len(pool) == known:
+            return process, pool, best
 
-    Of a large one those that differ from the best in the parameters that matter most, in all combinations of these, and
-    beside some of them those that differ in one of the others.
+
+def looked_at(engine: Engine, pool: Pool, order: Sequence[str], best: Point) -> list[Point]:
+    """The points to explain: all of a small space.
+
+    Of a large one those that differ from the best in the parameters that matter most, in all legal combinations of
+    these, and beside some of them those that differ in one of the others.
 
     Args:
         order: the parameters, those that matter most first.
     """
+    space = engine.space
     if pool.whole and len(pool) <= MOST_POINTS:
-        return np.arange(len(pool))
-    crossed: list[str] = []
+        return list(space)
+    chosen, left = [best], list[str]()
     for name in _with_dependants(space, order):
-        if prod(len(space.varying[one].values) for one in (*crossed, name)) <= MOST_POINTS:
-            crossed.append(name)
-    values = [space.varying[name].values for name in crossed]
-    chosen = _legal(space, ({**best, **dict(zip(crossed, words, strict=True))} for words in product(*values)))
-    for name in space.varying:
-        if name not in crossed:
-            bases = chosen[:: max(1, len(chosen) // BASES)][:BASES]
-            chosen += _legal(space, ({**base, name: value} for base in bases for value in space.varying[name].values))
-    pool.add(chosen)
-    return np.array(sorted({pool.places[space.key(point)] for point in chosen}), dtype=np.intp)
+        crossed = list(islice(_varied(engine, chosen, name), MOST_POINTS + 1))
+        if len(crossed) <= MOST_POINTS:
+            chosen = crossed
+        else:
+            left.append(name)
+    bases = chosen[:: max(1, len(chosen) // BASES)][:BASES]
+    found = chain(chosen, *(_varied(engine, bases, name) for name in left))
+    return list({frozenset(point.items()): point for point in found}.values())
+
+
+def _varied(engine: Engine, points: Iterable[Point], name: str) -> Iterator[Point]:
+    """Points with each value of one parameter, and with what must change with it; each once."""
+    values = engine.space.varying[name].values
+    seen = set()
+    for point in points:
+        for value in values:
+            moved = point if point.get(name) == value else engine.moved(point, name, value)
+            if moved is not None and (items := frozenset(moved.items())) not in seen:
+                seen.add(items)
+                yield moved
 
 
 def _with_dependants(space: SearchSpace, order: Sequence[str]) -> list[str]:
     """The same order, with each parameter that depends on another right behind that."""
-    free = [name for name in order if space.varying[name].by not in space.varying]
-    return [one for name in free for one in (name, *(other for other in order if space.varying[other].by == name))]
-
-
-def _legal(space: SearchSpace, points: Iterable[Mapping[str, Scalar]]) -> list[Mapping[str, Scalar]]:
-    return [point for point in points if space.why_not(point) is None]
+    behind = deciders(space)
+    free = [name for name in order if name not in behind]
+    return [one for name in free for one in (name, *(other for other in order if behind.get(other) == name))]
 
 
 def _one_at_a_time(space: SearchSpace, engine: Learned) -> dict[str, Scalar]:

@@ -1,10 +1,11 @@
 """Shares of variance: what each parameter does alone, and what two do only together.
 
-Shares are those of a functional analysis of variance over configurations that HPL can tell apart (I. Sobol', 1993;
-F. Hutter, H. Hoos, K. Leyton-Brown, "An efficient approach for assessing hyperparameter importance", 2014), for joint
-draws of the model, so that each has an uncertainty. Each configuration is compared with those that differ in the
-parameters in question only. H is the statistic of J. Friedman and B. Popescu (2008): the part of the joint effect of
-two parameters that is not the sum of their own.
+Shares are those of a functional analysis of variance (I. Sobol', 1993; F. Hutter, H. Hoos, K. Leyton-Brown, "An
+efficient approach for assessing hyperparameter importance", 2014) over the points of a space, with those that HPL
+cannot tell apart at one rate, for joint draws of the model, so that each share has an uncertainty. Points are compared
+with those that differ in the parameters in question only, and a sum of effects is taken out by least squares, because
+not every value is beside every other. H is the statistic of J. Friedman and B. Popescu (2008): the part of the joint
+effect of two parameters that is not the sum of their own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,14 +15,19 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from hpl.canonical import governed
 from results.record import TrialRecord
-from search_spaces.dimension import Scalar
+from search_spaces.dimension import Point, Scalar
 from search_spaces.space import SearchSpace
 
 from .engines.surrogate.pool import Pool
 
 Matrix = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+ROUNDS = 100
+"""Times at most that two effects are taken out in turn."""
+STILL = 1e-10
+"""Change in the logarithm of a rate below which they are."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,7 @@ class Pair:
     """How two parameters go together.
 
     Attributes:
-        share, sd: part of the variance that only both together explain, no more than the total of either.
+        share, sd: part of the variance that only both together explain.
         h: part of their joint effect that is not the sum of their own, 0 to 1.
         best: for each value of `other` the best one of `one`.
     """
@@ -74,89 +80,135 @@ class Pair:
     best: Mapping[Scalar, Scalar]
 
 
-def _grouped(codes: NDArray[np.intp], draws: Matrix) -> Matrix:
-    """Mean of each draw over the points of each group, laid out per point: shape (draws, points)."""
-    _, group = np.unique(codes, axis=0, return_inverse=True)
-    group = group.ravel()
-    sums = np.stack([np.bincount(group, weights=draw) for draw in draws])
-    return np.asarray((sums / np.bincount(group))[:, group])
+def deciders(space: SearchSpace) -> dict[str, str]:
+    """The parameters whose legal values depend on another one that varies, with that one."""
+    found = {name: parameter.by for name, parameter in space.varying.items() if parameter.by in space.varying}
+    known = {name: by for name, by in found.items() if by is not None}
+    return known | ({"grid": "layout"} if {"grid", "layout"} <= space.varying.keys() else {})
 
 
 @dataclass(frozen=True)
 class Landscape:
-    """The configurations that are looked at, with draws of their rates.
+    """The points that are looked at, with draws of their rates.
 
     Attributes:
-        labels: what the value numbers of each parameter mean; `codes` are those numbers, shape (points, parameters).
+        asked: the number of each parameter's value in its point, shape (points, parameters).
+        codes: the same of the value that HPL then has, whose meaning `labels` gives for each parameter.
         draws: logarithms of rates, shape (draws, points).
+        variance: of each draw over the whole space.
         active: whether HPL looks at a parameter, shape (points, parameters).
+        deciders: of parameters whose legal values depend on another one, that one.
     """
 
     names: Sequence[str]
     labels: Sequence[Sequence[str]]
-    codes: NDArray[np.intp]
+    asked: Numbers
+    codes: Numbers
     draws: Matrix
+    variance: Matrix
     active: NDArray[np.bool_]
+    deciders: Mapping[str, str]
 
-    @property
-    def variance(self) -> Matrix:
-        """Of each draw over all configurations."""
-        return np.asarray(self.draws.var(axis=1))
+    @classmethod
+    def over(
+        cls, space: SearchSpace, pool: Pool, points: Sequence[Point], draws: Matrix, variance: Matrix
+    ) -> "Landscape":
+        """Of legal points, each once; the pool holds them, or such as HPL cannot tell from them."""
+        varying = space.varying.items()
+        places = [pool.places[space.key(point)] for point in points]
+        asked = [[one.values.index(point[name]) if name in point else -1 for name, one in varying] for point in points]
+        return cls(
+            names=pool.names,
+            labels=pool.labels(),
+            asked=np.array(asked, dtype=np.intp),
+            codes=pool.codes[places],
+            draws=draws,
+            variance=variance,
+            active=pool.active()[places],
+            deciders=deciders(space),
+        )
 
-    def apart(self, columns: Sequence[int], among: NDArray[np.bool_]) -> Matrix:
-        """Each draw against its mean over the configurations that differ in some parameters only.
+    def family(self, column: int) -> list[int]:
+        """A parameter and those that must change with it."""
+        behind = [at for at, name in enumerate(self.names) if self.deciders.get(name) == self.names[column]]
+        return [column, *(one for at in behind for one in self.family(at))]
 
-        What other parameters do is so taken out, though not every value is beside every other.
+    def held(self, *columns: int) -> list[int]:
+        """The parameters that are asked alike while some change: all that need not change with these."""
+        moving = {one for column in columns for one in self.family(column)}
+        return [at for at in range(len(self.names)) if at not in moving]
 
-        Returns:
-            Shape (draws, configurations among which it is taken).
-        """
-        others = self._held(columns)
-        draws = self.draws[:, among]
-        if not others:
-            return np.asarray(draws - draws.mean(axis=1, keepdims=True))
-        return np.asarray(draws - _grouped(self.codes[among][:, others], draws))
+    def groups(self, among: NDArray[np.bool_], held: Sequence[int], had: Sequence[int]) -> Numbers:
+        """Numbers of the groups of points in which some parameters are asked alike, and HPL has others alike."""
+        alike = np.hstack([self.asked[among][:, held], self.codes[among][:, had]])
+        if not alike.size:
+            return np.zeros(len(alike), dtype=np.intp)
+        return np.asarray(np.unique(alike, axis=0, return_inverse=True)[1]).ravel()
 
-    def comparable(self, columns: Sequence[int]) -> NDArray[np.bool_]:
-        """Configurations in which HPL looks at some parameters, and beside which there is one that differs in them."""
-        among = np.asarray(self.active[:, list(columns)].all(axis=1))
-        others = self._held(columns)
-        if not others or not among.any():
-            return among
-        _, group, count = np.unique(self.codes[:, others][among], axis=0, return_inverse=True, return_counts=True)
-        found = among.copy()
-        found[among] = count[group.ravel()] > 1
+    def comparable(self, column: int) -> NDArray[np.bool_]:
+        """Points in which HPL looks at a parameter, and beside which there is one that differs in it."""
+        found = np.asarray(self.active[:, column]).copy()
+        held = self.held(column)
+        found[found] = _counted(self.groups(found, held, []), self.groups(found, held, [column])) > 1
         return found
 
-    def _held(self, columns: Sequence[int]) -> list[int]:
-        moving = frozenset[str]().union(*(_moving(self.names[column]) for column in columns))
-        return [at for at, name in enumerate(self.names) if at not in columns and name not in moving]
+    def crossed(self, i: int, j: int) -> NDArray[np.bool_]:
+        """Points in which HPL looks at two parameters, beside enough others to tell more than a sum of effects."""
+        found = np.asarray(self.active[:, [i, j]].all(axis=1))
+        held, one, other = self.held(i, j), self.family(i), self.family(j)
+        beside = self.groups(found, held, [])
+        rows, columns, cells = (_counted(beside, self.groups(found, held, had)) for had in (one, other, [*one, *other]))
+        found[found] = cells > rows + columns - 1
+        return found
 
 
-def _moving(name: str) -> frozenset[str]:
-    """Parameters that are looked at, or have other values, depending on one: they cannot be held while that changes."""
-    if name == "layout":
-        return governed("grid") | {"grid"}
-    return frozenset({"kernel"}) if name == "blas" else governed(name)
+def _counted(groups: Numbers, parts: Numbers) -> Numbers:
+    """How many parts the group of each point has, where each part lies in one group."""
+    _, firsts = np.unique(parts, return_index=True)
+    return np.asarray(np.bincount(groups[firsts])[groups])
+
+
+def _mean(draws: Matrix, groups: Numbers) -> Matrix:
+    """Mean of each draw over the points of each group, laid out per point: shape (draws, points)."""
+    sums = np.stack([np.bincount(groups, weights=draw) for draw in draws])
+    return np.asarray((sums / np.bincount(groups))[:, groups])
+
+
+def _taken_out(draws: Matrix, first: Numbers, second: Numbers) -> tuple[Matrix, Matrix]:
+    """The sum of an effect of each of two groupings that is nearest to the draws.
+
+    Returns:
+        The second's effect, and what the sum leaves.
+    """
+    effect, rest = np.zeros_like(draws), draws
+    for _ in range(ROUNDS):
+        step = _mean(rest - _mean(rest, first), second)
+        effect, rest = effect + step, draws - effect - step
+        if np.abs(step).max() < STILL:
+            break
+    return effect, rest - _mean(rest, first)
 
 
 def effects(landscape: Landscape, space: SearchSpace, records: Sequence[TrialRecord]) -> tuple[Effect, ...]:
-    """Effects of one parameter each, taken over the configurations in which HPL looks at it."""
+    """Effects of one parameter each, taken over the points in which HPL looks at it."""
     whole = landscape.variance
     found = []
     for number, name in enumerate(landscape.names):
-        among = landscape.comparable([number])
+        among = landscape.comparable(number)
         if not among.any():
             continue
+        held, value_groups = landscape.held(number), landscape.groups(among, [], [number])
+        family = landscape.groups(among, [], landscape.family(number))
+        each, rest = _taken_out(landscape.draws[:, among], landscape.groups(among, held, []), family)
+        own = _mean(each, value_groups)
+        with_others = _mean(rest, landscape.groups(among, held, [number]))
         seen = landscape.active[:, number].mean()
-        apart = landscape.apart([number], among)
-        values = landscape.codes[among, number]
-        own = _grouped(values[:, None], apart)
         share = seen * own.var(axis=1) / whole
-        total = float(np.mean(seen * apart.var(axis=1) / whole))
+        total = float(np.mean(share + seen * with_others.var(axis=1) / whole))
         told = []
         for value in space.varying[name].values:
-            at = np.isin(values, [code for code, label in enumerate(landscape.labels[number]) if _is(label, value)])
+            codes = [code for code, label in enumerate(landscape.labels[number]) if _is(label, value)]
+            at = np.isin(landscape.codes[among, number], codes)
             if at.any():
                 percent = 100 * np.expm1(own[:, at].mean(axis=1))
                 runs = sum(record.params.get(name) == value for record in records)
@@ -172,7 +224,7 @@ def _is(label: str, value: Scalar) -> bool:
 
 
 def pairs(landscape: Landscape, pool: Pool, mean: Matrix, alone: Sequence[Effect]) -> tuple[Pair, ...]:
-    """What only two parameters together explain, for each pair that is looked at together; the largest share first.
+    """What only two parameters together explain, for each pair whose values are combined; the largest share first.
 
     Args:
         mean: of the model for each configuration of the pool.
@@ -182,24 +234,19 @@ def pairs(landscape: Landscape, pool: Pool, mean: Matrix, alone: Sequence[Effect
     totals = {effect.name: effect.total for effect in alone}
     found = []
     for i, j in combinations([at for at, name in enumerate(landscape.names) if name in totals], 2):
-        among = landscape.comparable([i, j])
+        among = landscape.crossed(i, j)
         if not among.any():
             continue
-        codes = landscape.codes[among][:, [i, j]]
-        joint = _grouped(codes, landscape.apart([i, j], among))
-        extra = joint - _sum_of_both(codes, joint)
+        draws, held, cells = landscape.draws[:, among], landscape.held(i, j), landscape.groups(among, [], [i, j])
+        joint = _mean(draws - _mean(draws, landscape.groups(among, held, [])), cells)
+        _, rest = _taken_out(draws, *(landscape.groups(among, held, landscape.family(one)) for one in (i, j)))
+        extra = _mean(rest, cells)
         share = landscape.active[:, [i, j]].all(axis=1).mean() * extra.var(axis=1) / whole
         h = float(np.mean(np.sqrt(np.clip(extra.var(axis=1) / np.maximum(joint.var(axis=1), 1e-15), 0.0, 1.0))))
         one, other = _which_depends(pool, i, j)
         bounded = min(float(share.mean()), totals[one], totals[other])
         found.append(Pair(one, other, bounded, float(share.std()), h, _best_by(pool, mean, one, other)))
     return tuple(sorted(found, key=lambda pair: -pair.share))
-
-
-def _sum_of_both(codes: NDArray[np.intp], joint: Matrix) -> Matrix:
-    """The sum of two parameters' own effects that is nearest to their joint one, though not all values are combined."""
-    sides = np.hstack([np.equal.outer(side, np.unique(side)) for side in codes.T]).astype(float)
-    return np.asarray((sides @ np.linalg.lstsq(sides, joint.T, rcond=None)[0]).T)
 
 
 def _which_depends(pool: Pool, i: int, j: int) -> tuple[str, str]:

@@ -3,10 +3,12 @@
 import json
 import math
 import random
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from engine_contract import CONDITIONAL, SMALL, space_of
 from landscape import Landscape
@@ -19,15 +21,43 @@ from results.store import Store
 from search_spaces.dimension import Point
 from search_spaces.load import space_text
 from search_spaces.space import SearchSpace
+from tuner.engines.learned import Learned
 from tuner.engines.surrogate import process as process_module
+from tuner.engines.surrogate.pool import Pool
+from tuner.engines.surrogate.probes import Probes
 from tuner.errors import TunerError
 from tuner.explain_report import depends, run_explain, sentences, stored_space
-from tuner.explanation import explain
+from tuner.explanation import explain, looked_at
+from tuner.ladder import outcome_of
 from tuner.options import TuneOptions
-from tuner.variance import Pair
+from tuner.variance import Landscape as Variances
+from tuner.variance import Pair, effects, pairs
 
 SWAPPING = SMALL + 'SWAP = ["bin", "long"]\n'
 LAYOUTS = SMALL + 'layout = "auto"\n'
+CROSSED = """
+[parameters]
+layout = "16x1"
+blas = "openblas"
+kernel = "Zen"
+NB = [64, 128, 192, 256]
+grid = ["2x8", "4x4"]
+BCAST = ["1rM", "2rM", "LnM", "Lng"]
+DEPTH = [0, 1]
+"""
+MANY = """
+[parameters]
+layout = "auto"
+blas = "openblas"
+kernel = ["Haswell", "Zen"]
+NB = [96, 128, 160, 192, 224, 256, 320, 384]
+grid = "auto"
+BCAST = ["1rM", "2rM", "LnM"]
+DEPTH = [0, 1]
+SWAP = ["bin", "long", "mix"]
+RFACT = ["left", "crout", "right"]
+NBMIN = [4, 8, 16]
+"""
 RECURSION = """
 [parameters]
 grid = "auto"
@@ -81,15 +111,89 @@ def test_no_two_parameters_explain_more_together_than_either_takes_part_in(text:
         assert pair.share <= min(totals[pair.one], totals[pair.other])
 
 
-@pytest.mark.parametrize(
-    ("text", "pair", "alone"), [(LAYOUTS, {"layout", "grid"}, "layout"), (RECURSION, {"NB", "NBMIN"}, "NB")]
-)
-def test_values_that_are_never_combined_are_no_joint_effect(text: str, pair: set[str], alone: str) -> None:
-    space = space_of(text)
-    values = space.parameters[alone].values
-    found = explain(space, records(space, lambda point: 100 * 1.1 ** values.index(point[alone]), 60))
-    [together] = [one for one in found.pairs if {one.one, one.other} == pair]
+def test_values_that_are_never_combined_are_no_joint_effect() -> None:
+    space = space_of(RECURSION)
+    values = space.parameters["NB"].values
+    found = explain(space, records(space, lambda point: 100 * 1.1 ** values.index(point["NB"]), 60))
+    [together] = [one for one in found.pairs if {one.one, one.other} == {"NB", "NBMIN"}]
     assert together.share < 0.01
+
+
+@pytest.mark.parametrize(("text", "pair"), [(LAYOUTS, {"layout", "grid"}), (CONDITIONAL, {"blas", "kernel"})])
+def test_a_parameter_whose_values_belong_to_one_of_another_each_is_no_pair_with_it(text: str, pair: set[str]) -> None:
+    space = space_of(text)
+    values = space.parameters[next(name for name in ("layout", "blas") if name in pair)].values
+    found = explain(space, records(space, Landscape(space, 2).rate, 60))
+    assert len(values) > 1
+    assert pair not in [{one.one, one.other} for one in found.pairs]
+
+
+def sums(space: SearchSpace, weights: Mapping[str, float]) -> Callable[[Point], float]:
+    """A rate to which each named parameter adds something of its own, and nothing else does anything."""
+
+    def gain(name: str, value: object) -> float:
+        values = space.parameters[name].values
+        return weights[name] * values.index(value) / len(values)
+
+    def rate(point: Point) -> float:
+        seen = space.representative(point)
+        return 100 * math.exp(sum(gain(name, seen[name]) for name in weights))
+
+    return rate
+
+
+@pytest.mark.parametrize("weights", [{"NB": 0.2, "BCAST": 0.2}, {"NB": 0.2, "grid": 0.2, "DEPTH": 0.05}])
+def test_what_adds_up_is_each_parameters_alone(weights: dict[str, float]) -> None:
+    space = space_of(CROSSED, cores=16)
+    found = explain(space, records(space, sums(space, weights), 64, noise=1e-4))
+    assert {effect.name for effect in found.effects if effect.total > 0.01} == weights.keys()
+    assert sum(effect.share for effect in found.effects) == pytest.approx(1, abs=0.01)
+    assert all(effect.total == pytest.approx(effect.share, abs=0.01) for effect in found.effects)
+    assert all(pair.share < 0.002 for pair in found.pairs)
+
+
+def test_of_a_large_space_the_shares_are_of_all_of_it() -> None:
+    space = space_of(MANY, cores=16)
+    rate = sums(space, {"layout": 0.1, "NB": 0.2, "NBMIN": 0.2, "RFACT": 0.2, "kernel": 0.15})
+    found = explain(space, records(space, rate, 120, noise=1e-3))
+    assert sum(effect.share for effect in found.effects) == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    "first", [("NB", "NBMIN", "RFACT", "layout"), ("layout", "NB", "DEPTH"), ("NB", "BCAST", "SWAP", "RFACT", "NBMIN")]
+)
+def test_of_a_large_space_every_layout_is_looked_at_and_what_adds_up_is_no_joint_effect(first: tuple[str, ...]) -> None:
+    space = space_of(MANY, cores=16)
+    engine, pool = Learned(space, 0, {}), Pool(space, 0, Probes())
+    order = [*first, *(name for name in space.varying if name not in first)]
+    points = looked_at(engine, pool, order, space.point(0))
+    pool.add(points)
+    rate = sums(space, dict.fromkeys(("layout", "NB", "NBMIN", "RFACT", "grid", "kernel"), 0.1))
+    draws = np.log([[rate(point) for point in points]])
+    found = effects(landscape := Variances.over(space, pool, points, draws, draws.var(axis=1)), space, [])
+    named = {effect.name: effect for effect in found}
+    assert {entry.value for entry in named["layout"].values} == set(space.parameters["layout"].values)
+    assert all(effect.total == pytest.approx(effect.share) for effect in found)
+    together = pairs(landscape, pool, np.zeros(len(pool)), found)
+    assert together
+    assert all(pair.share < 1e-9 for pair in together)
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_no_single_change_is_better_than_the_best(seed: int) -> None:
+    space = space_of(MANY, cores=16)
+    chance = random.Random(seed)  # noqa: S311 - not for secrets
+    rate = sums(space, {name: chance.uniform(0, 0.2) for name in space.varying if name != "swap_threshold"})
+    found_by = records(space, rate, 60)
+    found = explain(space, found_by)
+    engine = Learned(space, 0, {"probes": Probes()})
+    for record in found_by:
+        engine.tell(record.params, outcome_of(record))
+    engine.model()
+    best = engine.expected_gflops(found.best)
+    assert max(map(engine.expected_gflops, engine.neighbours(found.best))) <= best * (1 + 1e-6)
+    assert engine.expected_gflops(found.alone) <= best * (1 + 1e-6)
+    assert found.alone_percent >= 0
 
 
 def test_the_best_configuration_and_what_one_at_a_time_would_have_missed() -> None:
