@@ -1,13 +1,16 @@
 """`hpltune spaces`: what there is, how large it is on this machine, and why a point is illegal."""
 
+import difflib
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rich.console import Console
 from rich.table import Table
 
+from hpl.blas.registry import CATALOGUE
 from hpl.errors import HplError
+from hpl.toolchain import NAMES as MPI_NAMES
 from search_spaces.dimension import Scalar
 from search_spaces.errors import SpaceError
 from search_spaces.load import describe, load, passed_over, shipped
@@ -80,7 +83,8 @@ def list_spaces(console: Console, *, cores: int | None, as_json: bool) -> None:
     table.add_column("what it is for")
     for row in rows:
         points = f"{row['points']:,}" if row["points"] else "none"
-        table.add_row(str(row["space"]), points, str(row["problem"] or row["description"]))
+        problem = f". Not here: {row['problem']}" if row["problem"] else ""
+        table.add_row(str(row["space"]), points, f"{row['description']}{problem}")
     console.print(table)
 
 
@@ -117,8 +121,21 @@ def show_space(console: Console, name: str, overrides: Sequence[str], *, cores: 
     console.print(table)
     same = "" if distinct is None else f", {distinct:,} of which HPL can tell apart"
     console.print(f"{len(space):,} legal points{same}. {here.caution(values)}".rstrip())
-    for sentence in passed_over(space, wished):
+    for sentence in (*passed_over(space, wished), *_unknown_names(space)):
         console.print(sentence)
+
+
+def _unknown_names(space: SearchSpace) -> Iterator[str]:
+    """A sentence for each BLAS and MPI library that `tune` would find on no machine."""
+    for name, known, unless in (
+        ("blas", {*CATALOGUE, *space.machine.blas}, ", unless a virtual cluster has it or --blas {}=FILE gives it"),
+        ("mpi", MPI_NAMES, ""),
+    ):
+        for value in map(str, space.parameters[name].values if name in space.parameters else ()):
+            if value not in known:
+                near = difflib.get_close_matches(value, known, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(known))}."
+                yield f"{name} = {value}: `tune` knows none of that name{unless.format(value)}: {hint}"
 
 
 def explain_point(
@@ -127,14 +144,14 @@ def explain_point(
     """Say why a point is illegal, or that it is legal.
 
     Args:
-        text: NAME=VALUE pairs separated by commas; what is left out takes the space's first value.
+        text: NAME=VALUE pairs separated by commas; what is left out takes what makes the point legal, if anything does.
 
     Returns:
         0 for a legal point, 1 for an illegal one.
     """
     space = load(name, this_machine(cores).machine, parse_overrides(overrides))
     given = _point(space, text)
-    sentence = space.why_not({**space.point(0), **given})
+    sentence = space.why_not({**space.nearest(given), **given})
     if as_json:
         print(json.dumps({"legal": sentence is None, "why": sentence}))
     else:

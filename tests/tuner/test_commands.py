@@ -79,6 +79,44 @@ def test_spaces_explains_an_illegal_point_and_says_so_to_scripts(hpltune: Run) -
     assert "NB: 63 is not among 64, 128, 192, 256" in illegal.stdout
 
 
+@pytest.mark.parametrize("given", ["layout=1x2", "grid=1x1", "grid=2x1", "layout=1x2,grid=1x1"])
+def test_spaces_fills_in_what_makes_a_point_legal(hpltune: Run, given: str) -> None:
+    done = hpltune("spaces", "default", "--cores", "2", "--explain", given)
+    assert (done.returncode, done.stdout) == (0, "legal\n")
+
+
+def test_spaces_tells_the_reason_where_nothing_makes_a_point_legal(hpltune: Run) -> None:
+    done = hpltune("spaces", "default", "--cores", "2", "--explain", "layout=1x2,grid=1x2")
+    assert "the grid 1x2 needs 2 ranks, but the layout 1x2 starts 1" in " ".join(done.stdout.split())
+
+
+def test_spaces_keeps_what_a_space_is_for_beside_what_it_lacks_here(
+    hpltune: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    listed = hpltune("spaces", "--cores", "2").stdout
+    for told in ("all that could be turned on Kronos", "the layout 8x1 needs 8 cores", "--cluster kronos"):
+        assert told in listed
+
+
+@pytest.mark.parametrize(
+    ("parameter", "sentence"),
+    [
+        (
+            'blas = ["openblass"]',
+            "unless a virtual cluster has it or --blas openblass=FILE gives it: did you mean openblas?",
+        ),
+        ('mpi = ["lam"]', "mpi = lam: `tune` knows none of that name: known are intelmpi, mpich, openmpi."),
+        ('mpi = ["mpich"]', ""),
+    ],
+)
+def test_spaces_names_a_library_that_tune_would_not_find(hpltune: Run, parameter: str, sentence: str) -> None:
+    Path("mine.toml").write_text(f"[parameters]\nNB = 128\n{parameter}\n")
+    told = " ".join(hpltune("spaces", "mine.toml").stdout.split())
+    assert sentence in told
+    assert ("knows none" in told) is bool(sentence)
+
+
 @pytest.mark.parametrize("number", ["16", "16.0"])
 def test_spaces_reads_a_number_as_set_does(hpltune: Run, number: str) -> None:
     done = hpltune("spaces", "quick", "--explain", f"threshold={number}")
