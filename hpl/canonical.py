@@ -17,34 +17,28 @@ class Rule:
     """Parameters that HPL does not look at in some configurations.
 
     Attributes:
-        by: what decides, by its name in spaces: `grid` for P and Q.
         holds: whether it is so in a configuration.
         unseen: the parameters, with the values that represent all others.
     """
 
-    by: tuple[str, ...]
     holds: Callable[[HplParams], bool]
     unseen: Mapping[str, Any]
 
 
 RULES = (
     # No rows are swapped (`HPL_pdupdate*.c`).
-    Rule(
-        ("grid",),
-        lambda run: run.P == 1,
-        {"SWAP": Swap.LONG, "swap_threshold": 0, "EQUIL": True, "U": Form.TRANSPOSED},
-    ),
+    Rule(lambda run: run.P == 1, {"SWAP": Swap.LONG, "swap_threshold": 0, "EQUIL": True, "U": Form.TRANSPOSED}),
     # No look-ahead and nobody to broadcast to (`HPL_pdgesv.c`, `HPL_bcast.c`).
-    Rule(("grid",), lambda run: run.Q == 1, {"DEPTH": 0, "BCAST": Bcast.ONE_RING_M}),
+    Rule(lambda run: run.Q == 1, {"DEPTH": 0, "BCAST": Bcast.ONE_RING_M}),
     # Row- and column-major order place the ranks alike (`HPL_grid_init.c`).
-    Rule(("grid",), lambda run: 1 in {run.P, run.Q}, {"PMAP": Pmap.ROW}),
+    Rule(lambda run: 1 in {run.P, run.Q}, {"PMAP": Pmap.ROW}),
     # The recursion is never entered (`HPL_pdrpan*.c`).
-    Rule(("NB", "NBMIN"), lambda run: run.NBMIN >= run.NB, {"RFACT": Fact.CROUT}),
+    Rule(lambda run: run.NBMIN >= run.NB, {"RFACT": Fact.CROUT}),
     # Two sub-panels are all there can be (`HPL_pdrpan*.c`: jb).
-    Rule(("NB", "NBMIN"), lambda run: 2 * run.NBMIN >= run.NB, {"NDIV": 2}),
+    Rule(lambda run: 2 * run.NBMIN >= run.NB, {"NDIV": 2}),
     # Only mix looks at the threshold, and binary exchange does not look at EQUIL (`HPL_pdupdate*.c`).
-    Rule(("SWAP",), lambda run: run.SWAP is not Swap.MIX, {"swap_threshold": 0}),
-    Rule(("SWAP",), lambda run: run.SWAP is Swap.BINARY_EXCHANGE, {"EQUIL": True}),
+    Rule(lambda run: run.SWAP is not Swap.MIX, {"swap_threshold": 0}),
+    Rule(lambda run: run.SWAP is Swap.BINARY_EXCHANGE, {"EQUIL": True}),
 )
 
 
@@ -57,11 +51,6 @@ def canonical(params: HplParams) -> HplParams:
 def inert(params: HplParams) -> frozenset[str]:
     """The parameters HPL does not look at in this configuration: no value of theirs makes another representative."""
     return frozenset(name for rule in _held(params) for name in rule.unseen)
-
-
-def governed(name: str) -> frozenset[str]:
-    """The parameters that HPL looks at or not depending on one, which has its name in spaces."""
-    return frozenset(unseen for rule in RULES if name in rule.by for unseen in rule.unseen)
 
 
 def _held(params: HplParams) -> list[Rule]:

@@ -5,7 +5,7 @@ from hpl_strategies import PARAMS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpl.canonical import canonical, governed, inert
+from hpl.canonical import canonical, inert
 from hpl.params import Bcast, Fact, Form, HplParams, Pmap, Swap
 
 WIDE = HplParams(10_000, 128, 2, 4)
@@ -46,21 +46,6 @@ def test_a_parameter_that_no_value_of_makes_another_representative_is_inert(para
     assert {*DISTINCT} == {field.name for field in fields(HplParams)} - {"N", "NB", "P", "Q"}
     for name, values in DISTINCT.items():
         assert (name in inert(params)) == all(same(params, **{name: value}) for value in values), name
-
-
-@given(EDGES, EDGES)
-def test_what_hpl_looks_at_depends_on_the_parameters_that_govern_it(params: HplParams, other: HplParams) -> None:
-    for field in fields(HplParams):
-        changed = replace(params, **{field.name: getattr(other, field.name)})
-        name = "grid" if field.name in {"P", "Q"} else field.name
-        assert inert(params) ^ inert(changed) <= governed(name), name
-
-
-def test_what_a_parameter_governs_is_told_by_its_name_in_spaces() -> None:
-    assert governed("grid") == {"SWAP", "swap_threshold", "EQUIL", "U", "DEPTH", "BCAST", "PMAP"}
-    assert governed("SWAP") == {"swap_threshold", "EQUIL"}
-    assert governed("NB") == governed("NBMIN") == {"RFACT", "NDIV"}
-    assert governed("BCAST") == frozenset()
 
 
 def same(one: HplParams, **changed: object) -> bool:
