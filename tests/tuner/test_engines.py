@@ -98,14 +98,14 @@ def test_an_engine_whose_package_is_missing_says_which(
 
 
 def test_every_beginning_of_a_whole_grid_is_even() -> None:
-    space = space_of("parameters = { NB = [64, 128, 192], BCAST = ['1rg', '1rM', 'Lng', 'LnM'], DEPTH = [0, 1] }")
+    space = space_of("parameters = { NB = [64, 128, 192], BCAST = ['1rM', 'Lng', 'LnM'], DEPTH = [0, 1] }")
     engine = make_engine("grid", space, 0, {})
-    asked = drive(engine, Landscape(space, 0), 12)
+    asked = drive(engine, Landscape(space, 0), 9)
     for name, parameter in space.varying.items():
-        assert {point[name] for point in asked[:6]} == set(parameter.values)
-        assert min(Counter(point[name] for point in asked).values()) >= 9 // len(parameter.values)
-    assert engine.unasked() == 12
-    assert len({space.key(point) for point in (*asked, *drive(engine, Landscape(space, 0), 24))}) == 24
+        assert {point[name] for point in asked[:4]} == set(parameter.values)
+        assert min(Counter(point[name] for point in asked).values()) >= 2
+    assert engine.unasked() == 9
+    assert len({space.key(point) for point in (*asked, *drive(engine, Landscape(space, 0), 20))}) == 18
     assert engine.unasked() == 0
 
 
