@@ -269,8 +269,8 @@ class Loop:
         Args:
             key: of the configuration that is to run.
         """
-        ranking = self.ranking()
-        if self._every_rate or not ranking or any(entry.key == key for entry in ranking):
+        ranking = [] if self._every_rate else self.ranking()
+        if not ranking or any(entry.key == key for entry in ranking):
             return None
         sd = relative_sd(ranking, USUAL_NOISE, USUAL_COUNT) or USUAL_NOISE
         return max(entry.median_gflops * (1 - STANDARD_ERRORS * sd / math.sqrt(entry.runs)) for entry in ranking)

@@ -55,16 +55,16 @@ class OptunaPlain(Engine):
                 trial = study.ask(self._distributions())
                 wish = self.whole({name: value for name, value in trial.params.items() if value != ABSENT})
                 legal = self.space.why_not(wish) is None
-                rate = self.rate(wish) if legal else None
-                known += legal and self.seen(wish)
+                if legal and not self.seen(wish):
+                    return wish
+                known += legal
                 if known == self.most_known:
                     break
-                if rate is not None:
-                    study.tell(trial, rate)
-                elif not legal or self.seen(wish):
+                rate = self.rate(wish) if legal else None
+                if rate is None:
                     study.tell(trial, state=TrialState.FAIL)
                 else:
-                    return wish
+                    study.tell(trial, rate)
         near = self.space.nearest(wish)
         size = len(self.space)
         drawn = (self.space.point(chance.randrange(size)) for _ in range(1_000))

@@ -2,13 +2,12 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from results.metrics import Merit
 from results.plots import DesignPoint, plot_designs
@@ -24,7 +23,7 @@ from ..places import Places
 from ..progress import display, output
 from ..stopping import listening
 from ..study_names import free_name
-from ..tables import print_fitting
+from ..tables import of_cells, print_fitting
 from ..tune_command import INTERRUPTED, told
 from .designs import Design, read_designs
 from .session import Bench, say_n, sitting, why_nothing
@@ -32,6 +31,7 @@ from .site import VirtualSite, cluster_dict, equipment_of
 
 NARROW = ("design", "Rmax GFLOPS", "% of peak", "$/GFLOPS", "MFLOPS/W")
 """Columns where not all of them fit; the others' figures then stand below."""
+LEFT = frozenset({"design", "grid", "blas"})
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,8 @@ def show_designs(console: Console, found: Sequence[Prediction]) -> None:
     styles = ["bold" if entry.best.median_gflops == best else "" for entry in found]
     rest = [name for name in rows[0] if name not in NARROW]
     below = [f"{row['design']}: " + ", ".join(f"{name} {row[name]}" for name in rest if row[name]) for row in rows]
-    print_fitting(console, _table(rows, styles, rows[0]), _table(rows, styles, NARROW), below)
+    whole, narrow = (of_cells("Tuned in simulation", rows, names, LEFT, styles) for names in (rows[0], NARROW))
+    print_fitting(console, whole, narrow, below)
     for entry in found:
         if entry.nodes_used < entry.nodes:
             console.print(
@@ -171,15 +172,6 @@ def show_designs(console: Console, found: Sequence[Prediction]) -> None:
                 f"{entry.design.name} has no {lost}: those of the base are of its own nodes. Give the design its own."
             )
             console.print(sentence, soft_wrap=True)
-
-
-def _table(rows: Sequence[Mapping[str, str]], styles: Sequence[str], names: Iterable[str]) -> Table:
-    shown = Table(title="Tuned in simulation", title_justify="left")
-    for name in names:
-        shown.add_column(name, justify="left" if name in {"design", "grid", "blas"} else "right", overflow="fold")
-    for row, style in zip(rows, styles, strict=True):
-        shown.add_row(*(row[name] for name in names), style=style)
-    return shown
 
 
 def _cells(entry: Prediction) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """What `hpltune reproduce` shows: for people, and as JSON."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -9,13 +9,14 @@ from rich.table import Table
 
 from results.metrics import merit
 
-from ..tables import print_fitting
+from ..tables import of_cells, print_fitting
 from .published import Published
 from .reproduce import Found, TestRow, gain, judged, typical_error
 from .site import VirtualSite
 
 NARROW = ("test", "published", "simulated", "error")
 """Columns of Table 1 where not all of them fit; what else is said of a test then stands below."""
+LEFT = frozenset({"what", "grid", ""})
 
 
 def show_tests(console: Console, published: Published, rows: Sequence[TestRow]) -> None:
@@ -25,18 +26,11 @@ def show_tests(console: Console, published: Published, rows: Sequence[TestRow]) 
         f"Test {row['test']}: {row['what']}, N={row['N']}, NB={row['NB']}, grid={row['grid']}, {row['']}"
         for row in cells
     ]
-    print_fitting(console, _table(published, cells, cells[0]), _table(published, cells, NARROW), below)
+    title = f"Published and simulated: {published.source}"
+    whole, narrow = (of_cells(title, cells, names, LEFT) for names in (cells[0], NARROW))
+    print_fitting(console, whole, narrow, below)
     for sentence in sentences(published, rows):
         console.print(sentence, soft_wrap=True)
-
-
-def _table(published: Published, cells: Sequence[Mapping[str, str]], names: Iterable[str]) -> Table:
-    table = Table(title=f"Published and simulated: {published.source}", title_justify="left")
-    for name in names:
-        table.add_column(name, justify="left" if name in {"what", "grid", ""} else "right", overflow="fold")
-    for row in cells:
-        table.add_row(*(row[name] for name in names))
-    return table
 
 
 def _cells(row: TestRow) -> dict[str, str]:
