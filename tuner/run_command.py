@@ -20,6 +20,7 @@ from results.store import Store
 from runners.errors import RunnerError
 from runners.network.setting import PREFIX
 
+from .at_work import at_work
 from .database import folder_of, open_store
 from .errors import TunerError
 from .evaluate import Measured
@@ -69,7 +70,12 @@ def run_file(request: RunRequest) -> int:
     console = output(stderr=request.as_json)
     dat, text = read_dat(request.file)
     places = Places.of_user()
-    with open_store(request.db, places) as store, listening(told) as stop, display(console) as listener:
+    with (
+        at_work(places),
+        open_store(request.db, places) as store,
+        listening(told) as stop,
+        display(console) as listener,
+    ):
         for caution in dat.cautions:
             listener(Notice(f"Caution: {request.file}: {caution}."))
         if dat.device != DEVICE_STDOUT:

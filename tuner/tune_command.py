@@ -14,6 +14,7 @@ from results.store import Store
 from runners.host_facts import busy_sentence
 from search_spaces.load import space_text
 
+from .at_work import at_work
 from .database import db_option, folder_of, open_store
 from .engines.registry import check_engine
 from .errors import TunerError
@@ -72,7 +73,7 @@ def run_tune(request: Request) -> int:
     console = output(stderr=request.as_json)
     check_engine(request.options.engine)
     places = Places.of_user()
-    with open_store(request.db, places) as store:
+    with at_work(places), open_store(request.db, places) as store:
         name, options = _which(request, store)
         if not (request.resume or request.join):
             space_text(options.space)

@@ -304,6 +304,27 @@ def test_a_hanging_program_is_ended_and_recorded_as_a_timeout(hpltune: Run, home
     assert not leftovers()
 
 
+def test_what_a_run_needs_is_not_cleaned_away(hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hpltune("dat", "HPL.dat", "--N", "1000")
+    monkeypatch.setenv("HPLTUNE_CACHE", str(home / "cache"))
+    hanging = program(home / "xhpl", "#!/bin/sh\nsleep 300\n")
+    process = subprocess.Popen([str(HPLTUNE), "run", "HPL.dat", "--xhpl", str(hanging)], stdout=subprocess.DEVNULL)
+    try:
+        output = home / "data/runs/run-HPL-1/00001/stdout"
+        deadline = time.monotonic() + 60
+        while not output.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        done = hpltune("clean", "--yes", "--runs")
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert "hpltune is at work" in done.stderr
+        assert output.exists()
+    finally:
+        process.terminate()
+        process.wait()
+    assert hpltune("clean", "--yes", "--runs").returncode == 0
+    assert not output.exists()
+
+
 def test_a_user_library_is_used_under_its_name(hpltune: Run) -> None:
     libraries = [
         Path(f"/usr/lib/{os.uname().machine}-linux-gnu/{name}")

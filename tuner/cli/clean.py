@@ -16,7 +16,7 @@ def clean(
 ) -> None:
     """Remove what setup and builds left: programs, HPL's source, probes and the private prefix.
 
-    The database, the winners' files and system packages stay.
+    The database, the winners' files and system packages stay. Nothing is removed while hpltune runs anything.
 
     Examples:
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from ..at_work import at_work
 from ..errors import TunerError
 from ..places import Places
 from .consent import agreed
@@ -20,7 +21,7 @@ def run_clean(places: Places, console: Console, *, assume_yes: bool, runs: bool,
     """Remove our folders from the cache, and with `runs` the folders of runs; the database and system packages stay.
 
     Raises:
-        TunerError: something cannot be removed.
+        TunerError: something cannot be removed, or hpltune is at work with it.
     """
     targets = [places.cache / name for name in OURS if (places.cache / name).exists()]
     if runs and (places.data / "runs").exists():
@@ -32,8 +33,9 @@ def run_clean(places: Places, console: Console, *, assume_yes: bool, runs: bool,
     elif dry_run:
         console.print("Nothing was removed.")
     elif assume_yes or agreed("Remove these?"):
-        for target in targets:
-            _remove(target)
+        with at_work(places, alone=True):
+            for target in targets:
+                _remove(target)
         console.print("Removed.")
     else:
         console.print("Nothing was removed.")

@@ -16,6 +16,7 @@ from rich.table import Table
 from hpl.simgrid import find_simgrid
 from runners.virtual.cluster import VirtualCluster
 
+from ..at_work import at_work
 from ..errors import TunerError
 from ..events import Notice
 from ..files import write_text
@@ -61,7 +62,7 @@ def run_calibrate(request: CalibrateRequest) -> int:
     if request.checks:
         find_simgrid()
     provision_if_needed(places, console, request.options.blas_files, program=False)
-    with listening(told) as stop, display(console) as listener:
+    with at_work(places), listening(told) as stop, display(console) as listener:
         workshop = Workshop.open(request.options, places, listener)
         site = workshop.site
         names = request.options.blas_only or (site.ranked_blas()[0].name,)

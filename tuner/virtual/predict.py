@@ -13,6 +13,7 @@ from results.metrics import Merit
 from results.plots import DesignPoint, plot_designs
 from results.statistics import Ranked
 
+from ..at_work import at_work
 from ..budget import Budget
 from ..database import folder_of, open_store
 from ..engines.registry import make_engine
@@ -97,7 +98,12 @@ def run_predict(request: PredictRequest) -> int:
         raise TunerError(f"--plot {request.plot}: expected a name that ends in .png, .svg or .pdf")
     console, places = output(stderr=request.as_json), Places.of_user()
     found: list[Prediction] = []
-    with open_store(request.db, places) as store, listening(told) as stop, display(console) as listener:
+    with (
+        at_work(places),
+        open_store(request.db, places) as store,
+        listening(told) as stop,
+        display(console) as listener,
+    ):
         first = VirtualSite.open(designs[0].cluster, places, None, lambda *step: listener(BuildStep(*step)))
         for number, design in enumerate(designs, start=1):
             if stop.requested:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from runners.virtual.load import load_cluster
 
+from ..at_work import at_work
 from ..budget import Budget
 from ..database import db_option, folder_of, open_store
 from ..errors import TunerError
@@ -48,7 +49,7 @@ def run_reproduce(request: ReproduceRequest) -> int:
     console = output(stderr=request.as_json)
     places = Places.of_user()
     slots = request.jobs or cores_here()
-    with open_store(request.db, places) as store, listening(told) as stop:
+    with at_work(places), open_store(request.db, places) as store, listening(told) as stop:
         with display(console) as listener:
             site = VirtualSite.open(
                 load_cluster(found_in.cluster), places, None, lambda *step: listener(BuildStep(*step))
