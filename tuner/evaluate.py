@@ -32,6 +32,12 @@ POLL_S = 0.05
 """Pause between two looks at a running job: short against any run worth measuring, and under 1 % of a core."""
 LONGEST_PAUSE_S = 60.0
 """Between two attempts to submit a job."""
+SHORT_WAIT_S = 2.0
+"""In a queue, of which nothing is said."""
+WORDS_PAUSE_S = 60.0
+"""Between two sentences about a wait, at least."""
+WORDS_SHARE = 0.1
+"""Of a wait, what passes before the next sentence about it: after ten hours one an hour is enough."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +98,7 @@ class Evaluator:
             directory: made here; holds HPL.dat, the command line and both outputs afterwards.
             walltime_s: seconds after which the whole process tree is ended.
             on_panel: told about each panel rank 0 has begun.
-            stop: looked at all the time; `at_once` ends the run.
+            stop: looked at all the time; `at_once` ends the run, `requested` one that has not begun.
 
         Raises:
             OSError: the directory cannot be written.
@@ -209,6 +215,8 @@ class Evaluator:
     def run_job(self, job: Job, on_panel: Callable[[Panel], None], stop: Stopping) -> JobStatus:
         """Start a job and wait for its end, telling of panels and looking whether it shall be ended at once.
 
+        A job that waits in a queue says so now and then, and is ended as soon as no further trial may start.
+
         Raises:
             RunnerError: it cannot be started.
         """
@@ -216,14 +224,22 @@ class Evaluator:
         if job_id is None:
             return JobStatus(JobState.CANCELLED, message="the run was cancelled")
         tail = Tail(RunPaths(job.directory).stderr)
+        began_s, silent_s = time.monotonic(), SHORT_WAIT_S
         while True:
             status = self.runner.poll([job_id])[job_id]
+            waits, waited_s = status.state is JobState.QUEUED, time.monotonic() - began_s
             for panel in parse_panels("\n".join(tail.lines())):
                 on_panel(panel)
             if status.state.final:
                 return status
             if stop.at_once:
                 self.runner.cancel([job_id])
+            elif waits and stop.requested:
+                self.listener(Notice("The run only waits for its nodes: it is cancelled."))
+                self.runner.cancel([job_id])
+            elif waits and status.message and waited_s >= silent_s:
+                self.listener(Notice(f"{status.message}, for {duration(waited_s)} so far."))
+                silent_s = waited_s + max(WORDS_PAUSE_S, WORDS_SHARE * waited_s)
             time.sleep(POLL_S)
 
     def _submit(self, job: Job, stop: Stopping) -> JobId | None:
@@ -240,7 +256,7 @@ class Evaluator:
                     self.listener(Notice(f"{error}: trying again for at most {duration(self.patience_s)}."))
             next_s = time.monotonic() + pause_s
             while time.monotonic() < next_s:
-                if stop.at_once:
+                if stop.requested:
                     return None
                 time.sleep(POLL_S)
             pause_s = min(LONGEST_PAUSE_S, 1.5 * pause_s)

@@ -101,6 +101,11 @@ class Watched:
         self.come_to(0)
 
     @property
+    def requested(self) -> bool:
+        """Whether the launch must not begin any more."""
+        return self.stop.requested
+
+    @property
     def at_once(self) -> bool:
         """Whether the launch must be ended now."""
         return self.stop.at_once or self.hopeless is not None or self._over

@@ -1,7 +1,8 @@
-"""A run that cannot be started now: the runner refuses as often as a test wants, then starts a real program."""
+"""A run that cannot be started now: the runner refuses or queues it as a test wants, then starts a real program."""
 
 import time
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -10,19 +11,20 @@ from as_user import program
 from hpl.rpeak import Rpeak
 from hpl.search import SearchPaths
 from hpl.toolchain import Mpi
-from runners.base import JobId
+from runners.base import JobId, Runner
 from runners.errors import SubmitError
 from runners.host_facts import host_facts
 from runners.job import Job
 from runners.launchers.openmpi import OpenMpi
 from runners.local import LocalRunner
-from runners.status import JobState
+from runners.status import JobState, JobStatus
 from tuner.evaluate import Evaluator
 from tuner.events import Event, Notice
 from tuner.site import Site
 from tuner.stopping import StopRequest
 
 FAKE = Path(__file__).parents[1] / "fake_bin/mpirun"
+WAITS = "Slurm job 7 waits: others come first (Priority)"
 SILENT = "Slurm's controller does not answer: Socket timed out on send/recv operation"
 
 
@@ -42,14 +44,39 @@ class Busy(LocalRunner):
         return super().submit(job)
 
 
+class Queue(LocalRunner):
+    """Lets jobs wait for so long before it says that they run."""
+
+    def __init__(self, waits_s: float) -> None:
+        super().__init__(OpenMpi.installed(FAKE, "4.1.4"))
+        self.asked = 0
+        self._waits_s = waits_s
+        self._until_s = 0.0
+
+    def submit(self, job: Job) -> JobId:
+        self._until_s = time.monotonic() + self._waits_s
+        return super().submit(job)
+
+    def poll(self, ids: Collection[JobId]) -> Mapping[JobId, JobStatus]:
+        self.asked += 1
+        if time.monotonic() < self._until_s:
+            return dict.fromkeys(ids, JobStatus(JobState.QUEUED, message=WAITS))
+        return super().poll(ids)
+
+    def cancel(self, ids: Collection[JobId]) -> None:
+        self._until_s = 0.0
+        super().cancel(ids)
+
+
 @dataclass
 class OnceAsked:
-    """A user who stops as soon as a runner was asked."""
+    """A user who presses Ctrl-C once, as soon as a runner was asked."""
 
-    runner: Busy
+    runner: Busy | Queue
+    at_once = False
 
     @property
-    def at_once(self) -> bool:
+    def requested(self) -> bool:
         return self.runner.asked > 0
 
 
@@ -59,7 +86,7 @@ def job(tmp_path: Path) -> Job:
     return Job(program=(str(own),), ranks=1, directory=tmp_path, walltime_s=60.0)
 
 
-def evaluator(runner: Busy, events: list[Event], *, patience_s: float = 60.0, again_s: float = 0.01) -> Evaluator:
+def evaluator(runner: Runner, events: list[Event], *, patience_s: float = 60.0, again_s: float = 0.01) -> Evaluator:
     peak = Rpeak(100.0, 2, 3.0, 16, "", ())
     mpi = Mpi("openmpi", "4.1.4", Path("/usr/bin/mpicc"), FAKE, (), "PATH")
     site = Site(host_facts(peak.cores), peak, (mpi,), (), {})
@@ -90,3 +117,31 @@ def test_the_user_need_not_wait_for_what_cannot_be_started(job: Job) -> None:
     with runner:
         status = evaluator(runner, [], again_s=30.0).run_job(job, lambda _: None, OnceAsked(runner))
     assert (status.state, status.message, runner.asked) == (JobState.CANCELLED, "the run was cancelled", 1)
+
+
+def test_a_run_that_waits_in_a_queue_says_why_and_for_how_long_and_not_at_each_look(job: Job) -> None:
+    events = list[Event]()
+    with Queue(3.0) as runner:
+        status = evaluator(runner, events).run_job(job, lambda _: None, StopRequest())
+    assert status.state is JobState.COMPLETED
+    (said,) = events
+    assert isinstance(said, Notice)
+    assert said.text.startswith(f"{WAITS}, for 2.")
+    assert said.text.endswith(" s so far.")
+
+
+def test_one_ctrl_c_ends_a_run_that_still_waits_in_a_queue(job: Job) -> None:
+    events = list[Event]()
+    began_s = time.monotonic()
+    with Queue(60.0) as runner:
+        long = replace(job, program=("/bin/sleep", "60"))
+        status = evaluator(runner, events).run_job(long, lambda _: None, OnceAsked(runner))
+    assert status.state is JobState.CANCELLED
+    assert time.monotonic() - began_s < 10.0
+    assert events == [Notice("The run only waits for its nodes: it is cancelled.")]
+
+
+def test_one_ctrl_c_lets_a_run_that_has_begun_end(job: Job) -> None:
+    with Queue(0.0) as runner:
+        status = evaluator(runner, []).run_job(job, lambda _: None, OnceAsked(runner))
+    assert status.state is JobState.COMPLETED

@@ -1,12 +1,13 @@
 """`hpltune` on a cluster behind Slurm: real slurmctld, two real slurmd, real HPL."""
 
 import json
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from as_user import Run
+from as_user import HPLTUNE, Run
 from slurm_lab import SlurmLab, slurm_lab
 
 from results.store import Store
@@ -124,3 +125,25 @@ def test_nodes_that_do_not_come_within_the_budget_end_the_study_with_a_sentence(
         subprocess.run(("scancel", blocker), env=lab.environment, check=True)
     assert done.returncode == 1
     assert "it was given up after 4 s in the queue" in done.stderr
+
+
+def test_waiting_for_nodes_is_told_and_one_ctrl_c_ends_it(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = cluster(home, lab, monkeypatch, exclusive=True)
+    blocker = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 120")
+    tune = (str(HPLTUNE), "tune", "--cluster", file, *FAST, "--budget", "5m", "--trials", "1")
+    try:
+        process = subprocess.Popen(tune, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        waits = next(line for line in process.stdout if " waits: " in line)
+        process.send_signal(signal.SIGINT)
+        said, errors = process.communicate(timeout=30)
+        assert [line.split()[0] for line in lab.jobs()] == [blocker]
+    finally:
+        lab.ask("scancel", blocker)
+    assert process.returncode == 130, said + errors
+    assert "its nodes are busy or down (Resources), for " in waits
+    assert "The run only waits for its nodes: it is cancelled." in said
+    (record,) = json.loads(hpltune("show", "default-1", "--json").stdout)
+    assert record["state"] == "cancelled"

@@ -119,8 +119,9 @@ def tune(
     Without options: the default space, about five minutes. N is chosen so that a run takes a small part of the budget;
     a second HPL.dat sized for the whole memory is written beside the measured one.
 
-    Ctrl-C stops after the running trial, twice at once; `--resume` goes on. With --budget, --trials or --run-time in
-    place of its old limits, of which it has spent a part already, also a complete study goes on.
+    Ctrl-C stops after the running trial, twice at once; one is enough while it waits for nodes. `--resume` goes on.
+    With --budget, --trials or --run-time in place of its old limits, of which it has spent a part already, also a
+    complete study goes on.
 
     Examples:
 
