@@ -24,11 +24,12 @@ for file in /sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list; do
 done
 say memory_kib "$(sed -n 's/^MemAvailable:[[:space:]]*\([0-9]*\) kB/\1/p' /proc/meminfo)"
 for interface in /sys/class/net/*; do say interface "${interface##*/}"; done
-[ -n "$1" ] && [ -r "$1" ] && say token "$(cat "$1")"
-[ -n "$2" ] && [ -x "$2" ] && say mpi "$("$2" --version 2>/dev/null | head -n 2 | tr '\n' ' ')"
+[ -n "$1" ] && [ -x "$1" ] && say mpi "$("$1" --version 2>/dev/null | head -n 2 | tr '\n' ' ')"
+shift
+for file in "$@"; do [ -r "$file" ] && say file "$(cksum <"$file" | tr ' ' -) $file"; done
 exit 0
 """
-"""$1: a file that a shared file system shows, $2: an MPI launcher."""
+"""$1: an MPI launcher; the others: files."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,8 @@ class NodeSays:
     Attributes:
         cores: physical cores behind the CPUs that a process may run on there; quotas of control groups are not asked.
         memory_bytes: free without swapping.
-        token: what the shared file holds there; "" where it is not seen.
         mpi: what the MPI launcher says of its version; "" where it is not there.
+        files: checksums of the files that were asked for and are there, by path.
     """
 
     node: str
@@ -49,23 +50,23 @@ class NodeSays:
     cores: int
     memory_bytes: int
     interfaces: tuple[str, ...]
-    token: str
     mpi: str
+    files: Mapping[str, str]
 
 
 def ask_nodes(
-    reach: Reach, nodes: Sequence[str], shared: Path | None = None, mpirun: Path | None = None
+    reach: Reach, nodes: Sequence[str], files: Sequence[Path] = (), mpirun: Path | None = None
 ) -> Mapping[str, NodeSays | UnreachableError | ProcessError]:
     """Ask all nodes at the same time.
 
     Args:
-        shared: a file on the file system that all nodes should see.
+        files: that all nodes should have.
         mpirun: an MPI launcher that all nodes should have.
 
     Returns:
         What each node says, or why it says nothing.
     """
-    command = ("sh", "-c", SCRIPT, "sh", str(shared or ""), str(mpirun or ""))
+    command = ("sh", "-c", SCRIPT, "sh", str(mpirun or ""), *map(str, files))
     return {node: _heard(node, said) for node, said in say_all(reach, nodes, command).items()}
 
 
@@ -92,8 +93,8 @@ def parse_says(node: str, text: str) -> NodeSays:
         cores=max(1, len(cores)),
         memory_bytes=int(memory) * 1024 if memory.isdecimal() else 0,
         interfaces=tuple(name for name in said.get("interface", []) if name not in {"lo", "*"}),
-        token=one("token"),
         mpi=" ".join(one("mpi").partition("Report bugs")[0].split()),
+        files={path: checksum for checksum, _, path in (line.partition(" ") for line in said.get("file", []))},
     )
 
 

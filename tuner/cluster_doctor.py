@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from tomlkit.items import Table as TomlTable
 
+from hpl.blas.registry import discover
 from hpl.errors import HplError
 from hpl.rpeak import detect
 from hpl.search import SearchPaths
@@ -21,7 +22,7 @@ from runners.toml_file import GIB
 
 from .errors import TunerError
 from .files import write_text
-from .nodes import asked, faults
+from .nodes import asked, cautions_of, common_blas, faults, foreign_cpu, library_files
 from .places import Places
 from .slurm_site import candidates_of
 from .units import gibibytes
@@ -41,13 +42,20 @@ def examine_cluster(file: Path, places: Places, console: Console, *, as_json: bo
     if cluster.slurm:
         return _examine_slurm(file, cluster, cluster.slurm, console, as_json=as_json)
     mpi = _mpi(places)
-    says, silent = asked(cluster, places.data / "runs", mpi.mpirun if mpi else None)
-    missing = [*silent, *faults(cluster, says, mpi, places.data / "runs")]
-    filled = _fill(file, cluster, _facts(cluster, says)) if says else {}
+    blas = discover(SearchPaths(places.prefix, places.cache), {})
+    says, silent = asked(cluster, places.shared, mpi.mpirun if mpi else None, library_files(blas))
+    missing, advice = [*silent, *faults(cluster, says, mpi, places.shared)], []
+    filled: Mapping[str, Fact] = {}
+    if says:
+        common, lacking = common_blas(blas, says)
+        foreign = foreign_cpu(cluster, says, host_facts(detect().cores).cpu_model)
+        missing += [*([] if common else ["no BLAS library is on all nodes"]), *([foreign] if foreign else [])]
+        advice = [*(f"{sentence}; a study leaves it out" for sentence in lacking), *cautions_of(cluster, says)]
+        filled = _fill(file, cluster, _facts(cluster, says))
     if as_json:
-        return _print_json(cluster, [asdict(node) for node in says], filled, missing)
+        return _print_json(cluster, [asdict(node) for node in says], filled, missing, advice)
     console.print(_table(cluster, says))
-    return _conclude(file, console, filled, missing)
+    return _conclude(file, console, filled, missing, advice)
 
 
 def _examine_slurm(file: Path, cluster: Cluster, table: SlurmTable, console: Console, *, as_json: bool) -> int:
@@ -69,15 +77,24 @@ def _examine_slurm(file: Path, cluster: Cluster, table: SlurmTable, console: Con
 
 
 def _print_json(
-    cluster: Cluster, nodes: Sequence[Mapping[str, object]], filled: Mapping[str, Fact], missing: Sequence[str]
+    cluster: Cluster,
+    nodes: Sequence[Mapping[str, object]],
+    filled: Mapping[str, Fact],
+    missing: Sequence[str],
+    advice: Sequence[str] = (),
 ) -> int:
-    print(json.dumps({"cluster": cluster.name, "nodes": nodes, "filled": filled, "missing": missing}, indent=1))
+    said = {"cluster": cluster.name, "nodes": nodes, "filled": filled, "missing": missing, "advice": advice}
+    print(json.dumps(said, indent=1))
     return 1 if missing else 0
 
 
-def _conclude(file: Path, console: Console, filled: Mapping[str, Fact], missing: Sequence[str]) -> int:
+def _conclude(
+    file: Path, console: Console, filled: Mapping[str, Fact], missing: Sequence[str], advice: Sequence[str] = ()
+) -> int:
     for name, value in filled.items():
         console.print(f"Filled in: {name} = {value} under [node] of {file}")
+    for sentence in advice:
+        console.print(f"Advice: {sentence}.")
     for sentence in missing:
         console.print(f"Missing: {sentence}", style="red")
     if not missing:

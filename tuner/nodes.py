@@ -1,11 +1,13 @@
 """The nodes of a real cluster: asked before anything is started, so that a study begins on nodes that fit together."""
 
+import math
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from hpl.blas.catalogue import Blas
 from hpl.rpeak import Rpeak
 from hpl.toolchain import Mpi
 from runners.cluster import Cluster
@@ -31,12 +33,14 @@ class NodesLostError(TunerError):
         self.nodes = nodes
 
 
-def survey_nodes(cluster: Cluster, site: Site, shared: Path, *, leave_out: bool = False) -> tuple[Site, list[str]]:
-    """The site of a cluster: this machine's libraries, all nodes' cores and memory.
+def survey_nodes(
+    cluster: Cluster, site: Site, shared: Sequence[Path], *, leave_out: bool = False
+) -> tuple[Site, list[str]]:
+    """The site of a cluster: this machine's libraries as far as all nodes have them, all nodes' cores and memory.
 
     Args:
         site: this machine, from which ranks are started.
-        shared: folder for runs, which every node must see at the same path.
+        shared: folders for runs and builds, which every node must see at the same path.
         leave_out: go on without nodes that do not answer.
 
     Returns:
@@ -45,16 +49,22 @@ def survey_nodes(cluster: Cluster, site: Site, shared: Path, *, leave_out: bool 
     Raises:
         TunerError: a node does not answer, or does not fit to the others; the sentence names it.
     """
-    says, silent = asked(cluster, shared, site.mpi.mpirun)
+    program = [site.xhpl] if site.xhpl else []
+    says, silent = asked(cluster, shared, site.mpi.mpirun, [*program, *library_files(site.blas)])
     if silent and not (leave_out and says):
         raise TunerError("; ".join(silent))
-    for sentence in faults(cluster, says, site.mpi, shared):
+    for sentence in (*faults(cluster, says, site.mpi, shared), *_lacking(says, program)):
         raise TunerError(sentence)
+    blas, lacking = common_blas(site.blas, says)
+    if lacking and not blas:
+        raise TunerError(f"{'; '.join(lacking)}: no BLAS library is on all nodes")
     cores = cluster.node.cores or min(node.cores for node in says)
-    memory_bytes = cluster.node.memory_bytes(node.memory_bytes for node in says)
-    nodes = Nodes(tuple(node.node for node in says), len(says), cores, memory_bytes, cluster)
-    notices = [f"Left out: {sentence}." for sentence in silent]
-    return on_nodes(site, nodes, _rpeak(cluster, says, site, cores)), [*notices, *_notices(says, cores)]
+    memory_bytes, scarcest = _memory(cluster, says)
+    nodes = Nodes(tuple(node.node for node in says), len(says), cores, memory_bytes, cluster, scarcest=scarcest)
+    notices = [f"Left out: {sentence}." for sentence in (*silent, *lacking)]
+    cautions = [f"Caution: {sentence}." for sentence in cautions_of(cluster, says)]
+    site = on_nodes(replace(site, blas=blas), nodes, _rpeak(cluster, says, site, cores))
+    return site, [*notices, _size(says, cores), *cautions]
 
 
 def on_nodes(site: Site, nodes: Nodes, rpeak: Rpeak) -> Site:
@@ -100,10 +110,18 @@ def without(site: Site, lost: Sequence[str]) -> Site:
     return only(site, left)
 
 
-def asked(cluster: Cluster, shared: Path | None, mpirun: Path | None) -> tuple[list[NodeSays], list[str]]:
-    """What the nodes say of themselves, and the sentences about those that say nothing."""
-    with _token(shared) as token:
-        heard = ask_nodes(cluster.reach, cluster.hosts, token, mpirun)
+def asked(
+    cluster: Cluster, shared: Sequence[Path], mpirun: Path | None, files: Sequence[Path]
+) -> tuple[list[NodeSays], list[str]]:
+    """What the nodes say of themselves, and the sentences about those that say nothing.
+
+    Args:
+        shared: folders that all nodes should see.
+        files: that all nodes should have at the same path.
+    """
+    with ExitStack() as stack:
+        tokens = [stack.enter_context(_token(folder)) for folder in shared]
+        heard = ask_nodes(cluster.reach, cluster.hosts, [*tokens, *files], mpirun)
     silent = [str(said) for said in heard.values() if not isinstance(said, NodeSays)]
     return [said for said in heard.values() if isinstance(said, NodeSays)], silent
 
@@ -116,26 +134,23 @@ def silent_nodes(site: Site) -> tuple[str, ...]:
 
 
 @contextmanager
-def _token(shared: Path | None) -> Iterator[Path | None]:
-    """A file with a word that nobody can guess, in the folder that all nodes should see."""
-    if shared is None:
-        yield None
-        return
+def _token(shared: Path) -> Iterator[Path]:
+    """A file whose name nobody can guess, in a folder that all nodes should see."""
     shared.mkdir(parents=True, exist_ok=True)
     token = shared / f"{SEEN}-{secrets.token_hex(4)}"
-    token.write_text(token.name, encoding="utf-8")
+    token.touch()
     try:
         yield token
     finally:
         token.unlink(missing_ok=True)
 
 
-def faults(cluster: Cluster, says: Sequence[NodeSays], mpi: Mpi | None, shared: Path) -> Iterator[str]:
+def faults(cluster: Cluster, says: Sequence[NodeSays], mpi: Mpi | None, shared: Sequence[Path]) -> Iterator[str]:
     """Why nodes cannot run together, a sentence each.
 
     Args:
         mpi: the library that starts ranks; None where this host has none.
-        shared: what all nodes must see.
+        shared: folders that all nodes must see.
     """
     for node in says:
         twins = [other.node for other in says if other.hostname == node.hostname]
@@ -145,11 +160,12 @@ def faults(cluster: Cluster, says: Sequence[NodeSays], mpi: Mpi | None, shared: 
         if node.architecture != says[0].architecture:
             other = f"{says[0].node} is {says[0].architecture}"
             yield f"{where} is {node.architecture}, but {other}: no xhpl runs on both"
-        if not node.token.startswith(SEEN):
-            yield (
-                f"{where} does not see {shared}: put it on a file system that all nodes share (HPLTUNE_DATA, and "
-                "HPLTUNE_CACHE for the builds)"
-            )
+        for folder in shared:
+            if not any(file.startswith(str(folder / SEEN)) for file in node.files):
+                yield (
+                    f"{where} does not see {folder}: put it on a file system that all nodes share (HPLTUNE_DATA, and "
+                    "HPLTUNE_CACHE for the builds)"
+                )
         if mpi is not None:
             yield from _mpi_faults(where, node, mpi)
         for interface in cluster.interfaces:
@@ -166,28 +182,85 @@ def _mpi_faults(where: str, node: NodeSays, mpi: Mpi) -> Iterator[str]:
         yield f"{where} has another MPI ({node.mpi}) than this host ({mpi.name} {mpi.version})"
 
 
+def library_files(blas: Sequence[Blas]) -> list[Path]:
+    """The files of BLAS libraries."""
+    return [library.path for entry in blas for library in entry.libraries]
+
+
+def common_blas(blas: Sequence[Blas], says: Sequence[NodeSays]) -> tuple[tuple[Blas, ...], list[str]]:
+    """The BLAS libraries that all nodes have, and a sentence about each file that some lack."""
+    everywhere = {path for path in library_files(blas) if all(str(path) in node.files for node in says)}
+    kept = [
+        replace(entry, libraries=tuple(library for library in entry.libraries if library.path in everywhere))
+        for entry in blas
+    ]
+    return tuple(entry for entry in kept if entry.libraries), list(_lacking(says, library_files(blas)))
+
+
+def _lacking(says: Sequence[NodeSays], files: Sequence[Path]) -> Iterator[str]:
+    for file in files:
+        without_it = [node.node for node in says if str(file) not in node.files]
+        if without_it:
+            yield f"node {', '.join(without_it)} has no {file}: install it there, at the same path"
+
+
+def cautions_of(cluster: Cluster, says: Sequence[NodeSays]) -> Iterator[str]:
+    """How nodes differ that can run together, a sentence each."""
+    first, cores = says[0], cluster.node.cores or min(node.cores for node in says)
+    for node in says:
+        if node.model != first.model:
+            yield (
+                f"node {node.node} has another CPU ({node.model}) than {first.node} ({first.model}): the slower sets "
+                "the pace, and not every kernel need run on both"
+            )
+        for file, checksum in node.files.items():
+            if first.files.get(file, checksum) != checksum:
+                yield f"node {node.node} has another {file} than {first.node}: install the same version on all nodes"
+    uneven = [node.node for node in says if node.cores != cores]
+    if uneven:
+        yield f"{', '.join(uneven)} have another number of cores: {cores} a node are used"
+    free_bytes, scarcest = _memory(cluster, says)
+    if scarcest and cluster.node.memory_gib:
+        yield (
+            f"node {scarcest} has only {gibibytes(free_bytes)} free, less than memory_gib = "
+            f"{cluster.node.memory_gib:g} of the cluster file: N is chosen for what is free"
+        )
+
+
+def _memory(cluster: Cluster, says: Sequence[NodeSays]) -> tuple[int, str]:
+    """Bytes that a run may take of each node, and the node that sets them; "" where the cluster's file does."""
+    scarcest = min(says, key=lambda node: node.memory_bytes or math.inf)
+    allowed = cluster.node.memory_bytes([scarcest.memory_bytes])
+    if not 0 < scarcest.memory_bytes <= allowed:
+        return allowed, ""
+    return scarcest.memory_bytes, scarcest.node
+
+
+def foreign_cpu(cluster: Cluster, says: Sequence[NodeSays], cpu_model: str) -> str | None:
+    """The sentence why the peak of the nodes cannot be told from this host's CPU, or None."""
+    others = [node for node in says if node.model != cpu_model]
+    if not others or cluster.node.rpeak_gflops:
+        return None
+    return (
+        f"node {others[0].node} has another CPU ({others[0].model or 'unknown'}) than this host ({cpu_model}): "
+        "say what a node can do with rpeak_gflops under [node] in the cluster file"
+    )
+
+
 def _rpeak(cluster: Cluster, says: Sequence[NodeSays], site: Site, cores: int) -> Rpeak:
     count = len(says)
     if cluster.node.rpeak_gflops:
         each, gflops = cluster.node.rpeak_gflops, count * cluster.node.rpeak_gflops
         sentence = f"Rpeak = {count} nodes x {each:g} = {gflops:.4g} GFLOPS, from the cluster file."
         return replace(site.rpeak, gflops=gflops, cores=count * cores, reasoning=(sentence,))
-    others = [node for node in says if node.model != site.host.cpu_model]
-    if others:
-        raise TunerError(
-            f"node {others[0].node} has another CPU ({others[0].model or 'unknown'}) than this host "
-            f"({site.host.cpu_model}): say what a node can do with rpeak_gflops under [node] in the cluster file"
-        )
+    foreign = foreign_cpu(cluster, says, site.host.cpu_model)
+    if foreign:
+        raise TunerError(foreign)
     gflops = site.rpeak.gflops / site.rpeak.cores * count * cores
     sentence = f"Rpeak = {count} nodes x {cores} of this host's cores = {gflops:.4g} GFLOPS; --rpeak overrules it."
     return replace(site.rpeak, gflops=gflops, cores=count * cores, reasoning=(sentence,))
 
 
-def _notices(says: Sequence[NodeSays], cores: int) -> list[str]:
-    memories = [node.memory_bytes for node in says]
+def _size(says: Sequence[NodeSays], cores: int) -> str:
     each = "1 core" if cores == 1 else f"{cores} cores"
-    notices = [f"{len(says)} nodes with {each} and at least {gibibytes(min(memories))} free each."]
-    uneven = [node.node for node in says if node.cores != cores]
-    if uneven:
-        notices.append(f"Caution: {', '.join(uneven)} have another number of cores: {cores} a node are used.")
-    return notices
+    return f"{len(says)} nodes with {each} and at least {gibibytes(min(node.memory_bytes for node in says))} free each."

@@ -33,6 +33,11 @@ class Places:
         return cls(cache, data)
 
     @property
+    def shared(self) -> tuple[Path, ...]:
+        """What all nodes of a cluster must see: the folders of runs and of builds."""
+        return self.data / "runs", self.cache / "builds"
+
+    @property
     def prefix(self) -> Path | None:
         """The private prefix, where `hpltune setup` made one."""
         prefix = self.private_prefix

@@ -64,12 +64,12 @@ def affordable_n(samples: Sequence[Sample], cost_s: float, largest_n: int) -> in
     Returns:
         A multiple of 64 between 512 and `largest_n`.
     """
-    low, high = SMALLEST_N, max(SMALLEST_N, largest_n)
-    while high - low >= STEP:
+    low, high = SMALLEST_N // STEP, max(SMALLEST_N, largest_n) // STEP + 1
+    while high - low > 1:
         middle = (low + high) // 2
-        allowed_s = max(cost_s - _rest_s(samples, middle), cost_s / 2)
-        low, high = (middle, high) if _solve_s(samples, middle) <= allowed_s else (low, middle)
-    return max(SMALLEST_N, low // STEP * STEP)
+        allowed_s = max(cost_s - _rest_s(samples, middle * STEP), cost_s / 2)
+        low, high = (middle, high) if _solve_s(samples, middle * STEP) <= allowed_s else (low, middle)
+    return low * STEP
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ class Nodes:
         longest_s: the most a run may take.
         cores: used on each.
         memory_bytes: free on the fullest of them.
+        scarcest: the node whose free memory that is; "" where something else sets it.
     """
 
     names: tuple[str, ...]
@@ -47,6 +48,7 @@ class Nodes:
     memory_bytes: int
     cluster: Cluster
     longest_s: float = math.inf
+    scarcest: str = ""
 
 
 @dataclass(frozen=True)

@@ -264,6 +264,8 @@ def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialR
     N = known_n or chosen
     if loop.shrunk or site.facts().get("nodes") != loop.store.study(loop.study).host.get("nodes"):
         N = min(N, largest_n)
+    if site.nodes and site.nodes.scarcest and asked_n is None and N >= largest_n:
+        loop.listener(Notice(f"Node {site.nodes.scarcest} has the least free memory: it allows no larger N."))
     loop.space = load_space(options, site, N, text)
     for sentence in passed_over(loop.space, options.overrides or {}):
         loop.listener(Notice(sentence))

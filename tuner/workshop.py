@@ -67,7 +67,7 @@ class Workshop:
         if cluster.slurm:
             whole, notices = survey_slurm(cluster, cluster.slurm, site)
         else:
-            whole, notices = survey_nodes(cluster, site, places.data / "runs", leave_out=leave_out)
+            whole, notices = survey_nodes(cluster, site, places.shared, leave_out=leave_out)
         for sentence in notices:
             listener(Notice(sentence))
         if options.rpeak_gflops is not None:

@@ -145,20 +145,30 @@ def test_what_an_mpi_daemon_is_told_arrives_as_it_was_written(tmp_path: Path) ->
 def test_nodes_say_what_they_are(lab: HostsLab, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("seen")
-    said = ask_nodes(Ssh((*lab.enter("h1"), *lab.ssh)), ("h1", "h2", "h9"), token, Path(OPEN_MPI))
+    said = ask_nodes(Ssh((*lab.enter("h1"), *lab.ssh)), ("h1", "h2", "h9"), [token, tmp_path / "none"], Path(OPEN_MPI))
     h2 = said["h2"]
     assert isinstance(h2, NodeSays)
-    assert (h2.hostname, h2.cores, h2.interfaces, h2.token) == ("h2", 1, ("eth0",), "seen")
+    assert (h2.hostname, h2.cores, h2.interfaces, list(h2.files)) == ("h2", 1, ("eth0",), [str(token)])
     assert h2.memory_bytes > 2**28
     assert "Open" in h2.mpi
     assert isinstance(said["h9"], UnreachableError)
 
 
-def test_this_machine_says_as_many_cores_as_it_has_and_no_token_where_the_file_is_not_there(tmp_path: Path) -> None:
-    said = ask_nodes(Here(), ("here",), tmp_path / "none")["here"]
+def test_this_machine_says_as_many_cores_as_it_has_and_nothing_of_files_that_are_not_there(tmp_path: Path) -> None:
+    said = ask_nodes(Here(), ("here",), [tmp_path / "none"])["here"]
     assert isinstance(said, NodeSays)
     assert said.cores >= 1
-    assert (said.token, said.mpi) == ("", "")
+    assert (said.files, said.mpi) == ({}, "")
+
+
+def test_files_of_another_content_are_told_apart(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("one file", "its copy", "another")]
+    for file, text in zip(files, ("same", "same", "else"), strict=True):
+        file.write_text(text)
+    said = ask_nodes(Here(), ("here",), files)["here"]
+    assert isinstance(said, NodeSays)
+    one, copy, another = (said.files[str(file)] for file in files)
+    assert one == copy != another
 
 
 @pytest.mark.parametrize(

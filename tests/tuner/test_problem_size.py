@@ -22,6 +22,11 @@ def test_n_never_grows_beyond_what_the_memory_holds() -> None:
     assert affordable_n([sample(3000)], 1e6, 8000) <= 8000
 
 
+@pytest.mark.parametrize(("largest_n", "N"), [(8000, 8000), (8010, 8000), (576, 576), (100, 512)])
+def test_a_budget_without_end_takes_all_that_fits_the_memory(largest_n: int, N: int) -> None:
+    assert affordable_n([sample(3000)], 1e6, largest_n) == N
+
+
 def test_a_budget_too_small_for_anything_still_gives_the_smallest_n() -> None:
     assert affordable_n([sample(3000)], 0.0001, 8000) == 512
 
