@@ -114,6 +114,23 @@ def busy_sentence(cores: int) -> str | None:
     return f"the machine is busy (load {load:.1f} on {cores} cores): other programs will cost GFLOPS and repeatability"
 
 
+def confined() -> bool:
+    """Whether taskset or the like keeps this process from CPUs of its control group, to which MPI would bind ranks."""
+    mine = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, range(os.sysconf("SC_NPROCESSORS_CONF")))
+    try:
+        return os.sched_getaffinity(0) != mine
+    finally:
+        os.sched_setaffinity(0, mine)
+
+
+def unbound_sentence() -> str | None:
+    """The warning that ranks on this machine are not bound, or None."""
+    if not confined():
+        return None
+    return "this process may use only some of the CPUs: ranks are not bound, since MPI would bind them to others too"
+
+
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace")

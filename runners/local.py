@@ -13,6 +13,7 @@ from pathlib import Path
 from .base import JobId, Runner
 from .batch_job import outside
 from .errors import InvalidJobError, SubmitError
+from .host_facts import confined
 from .job import Job
 from .launchers.base import Launcher
 from .paths import RunPaths
@@ -43,7 +44,9 @@ class LocalRunner(Runner):
         self._closed = False
 
     def submit(self, job: Job) -> JobId:
-        """Start a job."""
+        """Start a job; unbound where MPI would bind its ranks to cores that this process may not use."""
+        if confined() and not job.nodes:
+            job = replace(job, binding="none")
         argv = self._launcher.command(job)
         self._check(job, argv)
         job_id = JobId(uuid.uuid4().hex)

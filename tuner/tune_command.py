@@ -11,7 +11,7 @@ from rich.console import Console
 
 from hpl.rpeak import Rpeak
 from results.store import Store
-from runners.host_facts import busy_sentence
+from runners.host_facts import busy_sentence, unbound_sentence
 from search_spaces.load import space_text
 
 from .at_work import at_work
@@ -146,9 +146,9 @@ def _joining(request: Request, name: str, store: Store) -> TuneOptions:
 def _introduce(name: str, options: TuneOptions, rpeak: Rpeak, listener: Listener, cores: int) -> None:
     listener(Notice(f"Study {name}: space {options.space}, engine {options.engine}, {options.budget}"))
     listener(Notice(f"{rpeak.reasoning[-1]} `hpltune doctor` tells why."))
-    busy = busy_sentence(cores)
-    if busy:
-        listener(Notice(f"Caution: {busy}."))
+    for caution in (busy_sentence(cores), None if options.real_cluster else unbound_sentence()):
+        if caution:
+            listener(Notice(f"Caution: {caution}."))
 
 
 def told(stop: StopRequest) -> None:

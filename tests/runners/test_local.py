@@ -85,8 +85,23 @@ class TestWithAFakeLauncher(RunnerContract):
         assert not running(program)
 
 
+class RealLauncher(RunnerContract):
+    @pytest.mark.parametrize("binding", ["core", "socket"])
+    def test_ranks_stay_on_the_cores_that_taskset_left_us(self, runner: Runner, tmp_path: Path, binding: str) -> None:
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {max(before)})
+        try:
+            look = self.job(tmp_path, "grep Cpus_allowed_list /proc/self/status", binding=binding)
+            status = wait(runner, runner.submit(look))
+            assert os.sched_getaffinity(0) == {max(before)}
+        finally:
+            os.sched_setaffinity(0, before)
+        assert status.state is JobState.COMPLETED, status.message
+        assert RunPaths(tmp_path).read_stdout().split()[1] == str(max(before))
+
+
 @pytest.mark.real
-class TestWithOpenMpi(RunnerContract):
+class TestWithOpenMpi(RealLauncher):
     @pytest.fixture
     def runner(self) -> Runner:
         mpirun = shutil.which("mpirun")
@@ -118,7 +133,7 @@ class TestWithOpenMpi(RunnerContract):
 
 
 @pytest.mark.real
-class TestWithMpich(RunnerContract):
+class TestWithMpich(RealLauncher):
     @pytest.fixture
     def runner(self) -> Runner:
         mpiexec = shutil.which("mpiexec.hydra")
