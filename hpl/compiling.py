@@ -2,12 +2,12 @@
 
 import hashlib
 import os
-import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
+from .child import run_child
 from .errors import HplError
 
 OnStep = Callable[[str, int, int], None]
@@ -26,9 +26,7 @@ def run_compiler(argv: Sequence[str], environment: Mapping[str, str], log: Path)
         BuildError: it failed, or is not there.
     """
     try:
-        done = subprocess.run(
-            argv, env=dict(environment), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-        )
+        done = run_child(argv, environment)
     except OSError as error:
         raise BuildError(f"cannot run {argv[0]}: {error.strerror}") from error
     with log.open("a", encoding="utf-8") as file:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from .child import run_child
 from .errors import HplError
 from .search import SearchPaths
 
@@ -175,9 +176,7 @@ def _check_headers(mpi: Mpi) -> None:
 
 def _ran(argv: list[str], environment: Mapping[str, str], given: str = "") -> subprocess.CompletedProcess[str]:
     try:
-        return subprocess.run(
-            argv, env=dict(environment), input=given, capture_output=True, text=True, timeout=30, check=False
-        )
+        return run_child(argv, environment, given=given, timeout_s=30)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolchainError(f"{argv[0]} does not run: {error}") from error
 

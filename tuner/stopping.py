@@ -11,6 +11,10 @@ class Stopping(Protocol):
     """Who may end a run."""
 
     @property
+    def requested(self) -> bool:
+        """No further trial may start, nor one that still waits."""
+
+    @property
     def at_once(self) -> bool:
         """The running trial must be ended."""
 
@@ -36,6 +40,14 @@ class StopRequest:
         return self._asked > 1
 
 
+class Stopped(SystemExit):
+    """A signal ends the program; whatever is under way is left in order."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.sentence = f"stopped by {'Ctrl-C' if number == signal.SIGINT else signal.Signals(number).name}"
+
+
 @contextmanager
 def listening(on_request: Callable[[StopRequest], None]) -> Iterator[StopRequest]:
     """Turn SIGINT, SIGTERM and SIGHUP into requests while the block runs.
@@ -51,26 +63,30 @@ def listening(on_request: Callable[[StopRequest], None]) -> Iterator[StopRequest
         stop.ask(at_once=number != signal.SIGINT)
         on_request(stop)
 
-    handled = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, handle) for number in handled}
-    try:
+    with _handled_by(handle):
         yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextmanager
-def stopping_is_an_error() -> Iterator[None]:
-    """Raise KeyboardInterrupt on SIGTERM and SIGHUP too, as SIGINT does, so that blocks are left in order."""
+def stopped_at_once() -> Iterator[None]:
+    """Leave the block with Stopped on SIGINT, SIGTERM and SIGHUP; inside a block that listens, for what is no trial."""
 
-    def handle(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
+    def handle(number: int, _frame: FrameType | None) -> None:
+        raise Stopped(number)
 
-    handled = (signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, handle) for number in handled}
+    with _handled_by(handle):
+        yield
+
+
+@contextmanager
+def _handled_by(handle: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Handle the signals that end a program, but for those it was told to ignore when it began, as nohup does."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    heard = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}
+    for number in heard:
+        signal.signal(number, handle)
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in heard.items():
             signal.signal(number, handler)

@@ -23,6 +23,7 @@ from .options import TuneOptions
 from .places import Places
 from .site import Site, survey
 from .slurm_site import slurm_runner, survey_slurm
+from .stopping import stopped_at_once
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Workshop:
     runner: Callable[[], Runner] | None = None
 
     @classmethod
+    @stopped_at_once()
     def open(
         cls, options: TuneOptions, places: Places, listener: Listener, *, probing: bool = True, leave_out: bool = False
     ) -> "Workshop":
@@ -116,6 +118,7 @@ class Workshop:
         self.close()
         return self.on(without(self.whole, lost), 1 + len(self.others), self.places, self.evaluator, self.runner)
 
+    @stopped_at_once()
     def build(
         self, names: Sequence[str], threads: Sequence[int], listener: Listener, mpis: Sequence[str] = ("",)
     ) -> None:

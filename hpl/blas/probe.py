@@ -13,6 +13,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
+from ..child import run_child
 from ..search import SearchPaths
 from .catalogue import BlasError, BlasLibrary
 from .family import inherited_choices
@@ -97,15 +98,8 @@ def probe(
 def _run_child(path: Path, variables: Mapping[str, str], seconds: float) -> dict[str, Any]:
     argument = json.dumps({"path": str(path), "seconds": seconds})
     try:
-        done = subprocess.run(
-            [sys.executable, "-I", "-S", str(CHILD), argument],
-            env={**os.environ, **variables},
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=TIMEOUT_S,
-            check=False,
-        )
+        line = [sys.executable, "-I", "-S", str(CHILD), argument]
+        done = run_child(line, {**os.environ, **variables}, timeout_s=TIMEOUT_S)
     except subprocess.TimeoutExpired:
         return {"error": f"did not answer within {TIMEOUT_S:.0f} s"}
     try:

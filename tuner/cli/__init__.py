@@ -6,6 +6,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from ..stopping import Stopped, stopped_at_once
 from .best import best
 from .build import build
 from .calibrate import calibrate
@@ -84,14 +85,16 @@ def _fail(sentence: str) -> NoReturn:
 def main() -> None:
     """Entry point.
 
-    Exit codes: 0 done, 1 a sentence on stderr says why not, 2 wrong usage, 130 Ctrl-C, 141 nobody reads the output.
+    Exit codes: 0 done, 1 a sentence on stderr says why not, 2 wrong usage, 130 Ctrl-C, 141 nobody reads the output,
+    128 and its number where another signal ended it.
     """
     try:
-        _forget_inherited_choices()
-        app()
-    except KeyboardInterrupt:
-        print("hpltune: stopped by Ctrl-C", file=sys.stderr)
-        sys.exit(130)
+        with stopped_at_once():
+            _forget_inherited_choices()
+            app()
+    except Stopped as stopped:
+        print(f"hpltune: {stopped.sentence}", file=sys.stderr)
+        raise
     except SystemExit:
         if type(sys.stdout).__name__ == NOBODY_READS:
             from ..progress import UNREAD

@@ -89,12 +89,11 @@ def probe(
     from ..net_probe import ProbeRequest, run_probe
     from ..network import recover_at_start
     from ..progress import display
-    from ..stopping import stopping_is_an_error
     from .common import errors
 
     out = errors() if as_json else console()
     request = ProbeRequest(hosts, interface, tuple(with_ or ()), through, largest, study, plot, ssh, as_json)
-    with open_store(db, create=True) as store, stopping_is_an_error():
+    with open_store(db, create=True) as store:
         with display(out) as listener:
             recover_at_start(store, listener)
         raise typer.Exit(run_probe(request, store, out))

@@ -126,11 +126,7 @@ def _wait(argv: Sequence[str], environment: Mapping[str, str], output: int) -> i
         stdout=output,
         stderr=subprocess.STDOUT,
     ) as child:
-        try:
-            return child.wait()
-        except KeyboardInterrupt:
-            child.wait()
-            raise
+        return child.wait()
 
 
 def _complain(what: str, said: str, log: Path) -> None:

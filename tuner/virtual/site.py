@@ -21,6 +21,7 @@ from search_spaces.machine import BlasFacts, Machine
 from ..engines.surrogate.probes import Probes
 from ..equipment import Equipment, NodeKind
 from ..places import Places
+from ..stopping import stopped_at_once
 
 STEP = 64
 
@@ -36,6 +37,7 @@ class VirtualSite:
     program_key: str
 
     @classmethod
+    @stopped_at_once()
     def open(
         cls, cluster: VirtualCluster, places: Places, hpl_source: Path | None, on_step: OnStep | None
     ) -> "VirtualSite":
