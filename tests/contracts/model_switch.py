@@ -45,7 +45,7 @@ def model_switch(lab: HostsLab, mbit_s: int = 1000, latency_us: int = 15) -> Ite
     if compiler is None or not Path("/dev/net/tun").exists():
         pytest.skip("the model switch needs a C compiler and /dev/net/tun")
     binary, control = lab.folder / "vswitch", lab.folder / "control"
-    subprocess.run((compiler, "-O2", "-w", "-o", str(binary), str(SOURCE)), check=True)
+    subprocess.run((compiler, "-O2", "-Wall", "-o", str(binary), str(SOURCE)), check=True)
     control.touch()
     ports = [f"{lab.namespace(host)}:{NIC}" for host in lab.names]
     options = ("-r", str(mbit_s), "-l", str(latency_us), "-o", "-C", str(control))
