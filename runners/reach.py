@@ -1,8 +1,9 @@
 """How a command gets to a node: by ssh, or directly where the node is this machine.
 
-A remote shell takes one text; it is always `shlex.join` of tokens, and host names are checked (HOST_NAME).
+A remote shell takes one text; it is always `for_any_shell` of tokens, and host names are checked (HOST_NAME).
 """
 
+import os
 import re
 import shlex
 import subprocess
@@ -21,6 +22,12 @@ SSH_FAILED = 255
 """What ssh returns for its own errors; the code of the remote command otherwise."""
 AT_ONCE = 32
 """Nodes that are spoken to at the same time."""
+
+ANSWER = "hpltune-answer"
+"""Stands before what a command prints: a login shell's files may print too."""
+_MARKED = ("sh", "-c", f'echo {ANSWER}; exec "$@"', "sh")
+_PLAIN = re.compile(rb"[\w@%+=:,./ -]")
+"""Bytes that mean themselves to every shell."""
 
 _SAYINGS: tuple[tuple[str, str], ...] = (
     (r"Could not resolve hostname|Name or service not known", "its name is not known: check the host list"),
@@ -77,12 +84,19 @@ class Ssh:
         Raises:
             InvalidJobError: that is no host name.
         """
-        return [*self.start(), checked(node), "--", shlex.join(command)]
+        return [*self.start(), checked(node), "--", for_any_shell(command)]
 
     def start(self) -> list[str]:
         """The tokens before the host's name."""
         options = ("BatchMode=yes", f"ConnectTimeout={CONNECT_S}", "ServerAliveInterval=5", "ServerAliveCountMax=3")
         return [*self.program, "-x", "-T", *(token for option in options for token in ("-o", option))]
+
+
+def for_any_shell(command: Sequence[str]) -> str:
+    """A line that runs a command whatever the login shell is: csh and fish read quotes in ways of their own."""
+    text = os.fsencode(shlex.join(command))
+    coded = "".join(chr(byte) if _PLAIN.match(bytes([byte])) else f"\\0{byte:03o}" for byte in b"exec " + text)
+    return f"""exec sh -c 'eval "$(printf %b "{coded}")"'"""
 
 
 def anchored(program: Sequence[str], folder: Path) -> tuple[str, ...]:
@@ -117,7 +131,8 @@ def say(reach: Reach, node: str, command: Sequence[str], *, timeout_s: float = 6
         UnreachableError: the node does not answer or does not let us in; the sentence says why.
         InvalidJobError: that is no host name.
     """
-    argv = reach.argv(node, command)
+    remote = isinstance(reach, Ssh)
+    argv = reach.argv(node, (*_MARKED, *command) if remote else command)
     try:
         done = subprocess.run(
             argv,
@@ -133,9 +148,17 @@ def say(reach: Reach, node: str, command: Sequence[str], *, timeout_s: float = 6
         raise UnreachableError(f"node {node}: no answer within {timeout_s:.0f} s", node) from error
     except OSError as error:
         raise UnreachableError(f"node {node}: cannot start {argv[0]}: {error.strerror}", node) from error
-    if done.returncode == SSH_FAILED and isinstance(reach, Ssh):
+    if not remote:
+        return Said(done.returncode, done.stdout, done.stderr)
+    if done.returncode == SSH_FAILED:
         raise UnreachableError(f"node {node}: {_why(node, done.stderr)}", node)
-    return Said(done.returncode, done.stdout, done.stderr)
+    before, mark, printed = done.stdout.partition(f"{ANSWER}\n")
+    if not mark:
+        last = (before + done.stderr).strip().splitlines()[-1:]
+        raise UnreachableError(
+            f"node {node}: its login shell runs no commands: {' '.join(last) or 'it just ends'}", node
+        )
+    return Said(done.returncode, printed, done.stderr)
 
 
 def ask(reach: Reach, node: str, command: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> str:

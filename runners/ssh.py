@@ -8,12 +8,11 @@ from concurrent.futures import Future
 from dataclasses import replace
 
 from .base import JobId
-from .errors import SubmitError
 from .job import Job
 from .launchers.base import Launcher
 from .local import LocalRunner, Running
 from .process_tree import MARK
-from .reach import Ssh, silent
+from .reach import Ssh, for_any_shell, silent
 from .status import JobState, JobStatus
 
 GRACE_S = 30
@@ -37,11 +36,12 @@ done
 """
 """Waits on a node until nothing of job $1 is left there, or kills it after $2 seconds, whatever has become of us."""
 START = f"""
+command=$(cat)
 setsid sh -c {shlex.quote(LEASE)} hpltune-lease "$1" "$2" </dev/null >/dev/null 2>&1 &
 export {MARK}="$1"
-exec sh -c "$3"
+exec sh -c "$command" </dev/null
 """
-"""Starts $3 on a node, marked as of job $1, with a lease of $2 seconds."""
+"""Starts what it reads on a node, marked as of job $1, with a lease of $2 seconds."""
 SWEEP = f"""
 tries=0
 while [ -n "$({FIND})" ] && [ "$tries" -lt 20 ]; do
@@ -77,11 +77,8 @@ class SshRunner(LocalRunner):
     def _prepare(self, job: Job, job_id: JobId) -> None:
         if job.agent is None:
             return
-        try:
-            job.agent.write_text(agent_text(self._reach, job_id, job.walltime_s), encoding="utf-8")
-            job.agent.chmod(0o755)
-        except OSError as error:
-            raise SubmitError(f"cannot write {job.agent}: {error.strerror}", transient=False) from error
+        job.agent.write_text(agent_text(self._reach, job_id, job.walltime_s), encoding="utf-8")
+        job.agent.chmod(0o755)
 
     def _look(self, job_id: JobId) -> JobStatus:
         status = super()._look(job_id)
@@ -153,13 +150,14 @@ def _in_background(work: Callable[[], bool]) -> Future[bool]:
 def agent_text(reach: Ssh, job_id: str, walltime_s: float) -> str:
     """The script that an MPI launcher calls as `agent [options] node command…` to start its daemon on a node."""
     lease_s = int(walltime_s) + GRACE_S
-    remote = shlex.join(["sh", "-c", START, "hpltune-start", job_id, str(lease_s)])
+    remote = for_any_shell(("sh", "-c", START, "hpltune-start", job_id, str(lease_s)))
     return (
         "#!/bin/sh\n"
         "# The MPI launcher calls this to start its daemon on a node: agent [options] node command…\n"
         'while [ "${1#-}" != "$1" ]; do shift; done\n'
         "node=$1\n"
         "shift\n"
-        "command=$(printf %s \"$*\" | sed \"s/'/'\\\\\\\\''/g\")\n"
-        f'exec {shlex.join(reach.start())} "$node" -- {shlex.quote(remote)}" \'$command\'" </dev/null\n'
+        f'exec {shlex.join(reach.start())} "$node" -- {shlex.quote(remote)} <<END\n'
+        "$*\n"
+        "END\n"
     )

@@ -1,17 +1,23 @@
 """Speaking to nodes: real sshd on hosts of their own."""
 
+import platform
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from net_lab import HostsLab, hosts_lab
+from runner_contract import executable
 
 from runners.errors import InvalidJobError, UnreachableError
+from runners.node_facts import NodeSays, ask_nodes
 from runners.reach import Here, Ssh, ask, say, say_all
+
+SHELLS = [name for name in ("sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "fish") if shutil.which(name)]
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +42,42 @@ def test_a_shell_reads_the_tokens_that_were_given(tokens: list[str]) -> None:
     sent = Ssh().argv("h1", (sys.executable, "-c", "import sys; print(ascii(sys.argv[1:]))", *tokens))[-1]
     done = subprocess.run(["/bin/sh", "-c", sent], capture_output=True, text=True, check=True)
     assert done.stdout == f"{tokens!a}\n"
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@given(text=st.text(st.characters(codec="utf-8", blacklist_characters="\0")))
+@example(text="two lines: 'a'\n\\'b\\\\' $HOME !! `x` \"y\" ~ {a,b} *")
+def test_every_login_shell_hands_on_the_same(shell: str, text: str) -> None:
+    sent = Ssh().argv("h1", ("printf", "%s", text))[-1]
+    assert not set(sent) & set("\n!"), "csh takes them for more than they are, quoted or not"
+    done = subprocess.run([shell, "-c", sent], capture_output=True, check=True)
+    assert done.stdout.decode() == text
+
+
+def login(folder: Path, text: str) -> Ssh:
+    """Ssh to a node whose login shell does this, with its command in $command."""
+    return Ssh((str(executable(folder / "ssh", f"for command; do :; done\n{text}")),))
+
+
+@pytest.mark.parametrize("greeting", ["echo Welcome", "printf 'no end of line'", "echo hello >&2"])
+def test_what_a_login_shell_prints_by_itself_is_no_answer(tmp_path: Path, greeting: str) -> None:
+    reach = login(tmp_path, f'{greeting}; exec sh -c "$command"')
+    assert ask(reach, "h1", ("sh", "-c", "cat; echo end"), stdin="sent\n") == "sent\nend\n"
+    says = ask_nodes(reach, ("h1",))["h1"]
+    assert isinstance(says, NodeSays)
+    assert says.hostname == platform.node()
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("echo This account is not available; exit 1", "This account is not available"),
+        ("exit 0", "it just ends"),
+    ],
+)
+def test_a_login_shell_that_runs_nothing_is_said(tmp_path: Path, text: str, why: str) -> None:
+    with pytest.raises(UnreachableError, match=f"node h1: its login shell runs no commands: {why}"):
+        say(login(tmp_path, text), "h1", ("true",))
 
 
 def test_this_machine_is_spoken_to_directly() -> None:
