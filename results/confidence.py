@@ -1,14 +1,11 @@
-"""How sure it is that the first of a ranking is the fastest."""
+"""The order of configurations, and how sure it is that the first is the fastest: both of what `belief` says."""
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import numpy as np
+from .belief import believed
+from .statistics import Ranked
 
-from .statistics import Ranked, relative_sd
-
-DRAWS = 20_000
 TOLD_APART = 0.95
 """Probability from which one configuration counts as faster than another."""
 
@@ -29,25 +26,24 @@ class Standing:
     equals: tuple[int, ...]
 
 
+def settled(entries: Sequence[Ranked]) -> list[Ranked]:
+    """Configurations with the rate that is believed of each, best first; by their medians where nothing ran twice."""
+    belief = believed([entry.gflops for entry in entries])
+    rates = {} if belief is None else belief.medians()
+    found = [replace(entry, believed_gflops=rates.get(place)) for place, entry in enumerate(entries)]
+    return sorted(found, key=lambda entry: -entry.expected_gflops)
+
+
 def standing(ranking: Sequence[Ranked]) -> Standing | None:
     """Judge a ranking, or None where there is nothing to compare, or nothing was repeated and the noise is not known.
 
-    The logarithms of the rates of all configurations are taken to scatter alike, with the pooled variance of repeated
-    runs, which is itself uncertain (scaled inverse chi-squared); means are drawn from what the runs leave possible.
+    The probabilities are of what is believed of each; no other place has a higher one than the first of `settled`.
     """
-    freedom = sum(entry.runs - 1 for entry in ranking)
-    sd = relative_sd(ranking)
-    if len(ranking) < 2 or freedom < 1 or sd is None:
+    belief = believed([entry.gflops for entry in ranking])
+    if len(ranking) < 2 or belief is None:
         return None
-    chance = np.random.default_rng(0)
-    means = np.array([np.mean([math.log(rate) for rate in entry.gflops]) for entry in ranking])
-    runs = np.array([entry.runs for entry in ranking])
-    spread = max(sd, 1e-9) * np.sqrt(freedom / chance.chisquare(freedom, DRAWS))
-    drawn = means + spread[:, None] / np.sqrt(runs) * chance.standard_normal((DRAWS, len(ranking)))
-    first = drawn[:, 0]
-    ahead = (first[:, None] >= drawn).mean(axis=0)
-    equals = tuple(place for place, share in enumerate(ahead, start=1) if place == 1 or share < TOLD_APART)
-    return Standing(float((drawn.argmax(axis=1) == 0).mean()), equals)
+    unsure = [place for place, share in belief.ahead(0).items() if place and share < TOLD_APART]
+    return Standing(belief.fastest(0), (1, *(place + 1 for place in unsure)))
 
 
 def sentence(found: Standing | None, best: str = "the fastest") -> str:

@@ -54,11 +54,11 @@ def to_markdown(ranking: Sequence[Ranked], merits: Sequence[Mapping[str, float]]
     names = varying(ranking)
     known = [name for name in _HEADS if merits and name in merits[0]]
     failures = ["failed"] if any(entry.failed_runs for entry in ranking) else []
-    head = ["rank", "GFLOPS (median)", "spread %", "runs", *failures, *(_HEADS[name] for name in known), *names]
+    head = ["rank", "GFLOPS", "spread %", "runs", *failures, *(_HEADS[name] for name in known), *names]
     lines = [_line(head), "|" + "---|" * len(head)]
     for place, entry in enumerate(ranking, start=1):
         spread = "" if entry.spread_percent is None else f"{entry.spread_percent:.1f}"
-        cells = [str(place), f"{entry.median_gflops:.2f}", spread, str(entry.runs)]
+        cells = [str(place), f"{entry.expected_gflops:.2f}", spread, str(entry.runs)]
         cells += [str(entry.failed_runs) for _ in failures]
         cells += [f"{merits[place - 1][name]:.2f}" for name in known]
         lines.append(_line([*cells, *(str(entry.params.get(name, "")) for name in names)]))

@@ -3,7 +3,7 @@
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hpl.params import Scalar
 
@@ -23,6 +23,7 @@ class Ranked:
         gflops: every valid run, at least one, in the order they were made.
         best_record_number: the run nearest to the median: the one whose files represent the configuration.
         failed_runs: its runs that did not count: crashed, timed out, or with a residual that FAILED.
+        believed_gflops: its rate by the runs of all configurations; None where the noise of runs is not known.
     """
 
     key: str
@@ -30,6 +31,7 @@ class Ranked:
     gflops: tuple[float, ...]
     best_record_number: int
     failed_runs: int = 0
+    believed_gflops: float | None = field(default=None, compare=False)
 
     @property
     def runs(self) -> int:
@@ -40,6 +42,11 @@ class Ranked:
     def median_gflops(self) -> float:
         """Median rate in GFLOPS."""
         return statistics.median(self.gflops)
+
+    @property
+    def expected_gflops(self) -> float:
+        """What one more run is expected to give: what is told of it and what ranks it."""
+        return self.median_gflops if self.believed_gflops is None else self.believed_gflops
 
     @property
     def range_gflops(self) -> tuple[float, float]:
@@ -58,9 +65,9 @@ class Ranked:
 def rank(records: Iterable[TrialRecord]) -> Sequence[Ranked]:
     """Configurations by the median of their valid runs, best first.
 
-    A configuration seen once may owe its place to a lucky run, so as soon as any was run more than once, all that were
-    stand before all that were not. A run that is not `ranked` never counts, nor do pilots and extrapolations; a
-    configuration without a run that counts does not appear.
+    A configuration seen once may owe its place to a lucky run: `results.confidence.settled` looks at that. A run that
+    is not `ranked` never counts, nor do pilots and extrapolations; a configuration without a run that counts does not
+    appear.
     """
     groups: dict[str, list[TrialRecord]] = defaultdict(list)
     failures: dict[str, int] = defaultdict(int)
@@ -71,7 +78,7 @@ def rank(records: Iterable[TrialRecord]) -> Sequence[Ranked]:
             groups[record.key].append(record)
         failures[record.key] += record.state is TrialState.FAILED
     ranked = [_summary(key, group, failures[key]) for key, group in groups.items()]
-    return sorted(ranked, key=lambda entry: (entry.runs < 2, -entry.median_gflops))
+    return sorted(ranked, key=lambda entry: -entry.median_gflops)
 
 
 def _summary(key: str, group: Sequence[TrialRecord], failed_runs: int) -> Ranked:

@@ -7,7 +7,7 @@ virtual clusters, where only the nodes that a layout uses are counted, and of se
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from results.confidence import Standing, standing
+from results.confidence import Standing, settled, standing
 from results.record import Study
 from results.statistics import Ranked, rank
 from results.store import Store
@@ -102,16 +102,20 @@ class Objective:
         return sorted(ranking, key=lambda entry: -self.worth(entry.params, entry.median_gflops))[:count]
 
     def ranked(self, ranking: Sequence[Ranked]) -> Sequence[Ranked]:
-        """A ranking by GFLOPS in the order of this objective."""
-        return sorted(ranking, key=lambda entry: (entry.runs < 2, -self.worth(entry.params, entry.median_gflops)))
+        """Configurations with what is expected of them, best by this objective first."""
+        known = {entry.key: entry for entry in ranking}
+        return [
+            replace(known[entry.key], believed_gflops=entry.expected_gflops / self.worth(entry.params, 1.0))
+            for entry in settled([self._in_worth(entry) for entry in ranking])
+        ]
 
 
 def pareto(objective: Objective, ranking: Sequence[Ranked]) -> list[Ranked]:
     """The configurations that none beats both in GFLOPS and in GFLOPS for each node in use, fastest first."""
     front: list[Ranked] = []
     most = 0.0
-    for entry in sorted(ranking, key=lambda one: -one.median_gflops):
-        each = entry.median_gflops / objective.share(entry.params)
+    for entry in sorted(ranking, key=lambda one: -one.expected_gflops):
+        each = entry.expected_gflops / objective.share(entry.params)
         if each > most:
             front.append(entry)
             most = each

@@ -44,6 +44,9 @@ def print_ranking(console: Console, study: Study, ranking: Sequence[Ranked], cou
     noise = relative_sd(ranking)
     if noise is not None:
         console.print(f"repeated runs differ by {noise:.1%} (pooled standard deviation)")
+        console.print(
+            f"GFLOPS are what one more run is expected to give; the first's fastest run had {max(shown[0].gflops):.2f}."
+        )
     failed = shown[0].failed_runs
     if failed:
         console.print(f"The first failed in {failed} of its {failed + shown[0].runs} runs.")
@@ -68,7 +71,7 @@ def _table(study: Study, shown: Sequence[Ranked], names: Sequence[str]) -> Table
     """Figures and parameters of configurations, as wide as they are."""
     where = " (simulated)" if study.simulated else ""
     table = Table(title=f"Best of study {study.name}{where}", title_justify="left")
-    merits = figures(study, shown[0].median_gflops, shown[0].params)
+    merits = figures(study, shown[0].expected_gflops, shown[0].params)
     failures = ["failed"] if any(entry.failed_runs for entry in shown) else []
     for head in ("", "GFLOPS", "±%", "runs", *failures, *(HEADS[name][0] for name in merits)):
         table.add_column(head, justify="right", no_wrap=True)
@@ -77,8 +80,8 @@ def _table(study: Study, shown: Sequence[Ranked], names: Sequence[str]) -> Table
         table.add_column(name, justify="right" if figure else "left", no_wrap=True)
     for place, entry in enumerate(shown, start=1):
         spread = "" if entry.spread_percent is None else f"{entry.spread_percent:.1f}"
-        own = figures(study, entry.median_gflops, entry.params)
-        cells = [str(place), f"{entry.median_gflops:.2f}", spread, str(entry.runs)]
+        own = figures(study, entry.expected_gflops, entry.params)
+        cells = [str(place), f"{entry.expected_gflops:.2f}", spread, str(entry.runs)]
         cells += [str(entry.failed_runs) for _ in failures]
         cells += [HEADS[name][1].format(own[name]) for name in merits]
         words = [str(entry.params.get(name, "")) for name in names]
@@ -97,11 +100,13 @@ def ranking_json(
     """
     entries = [
         {
+            "expected_gflops": entry.expected_gflops,
             "median_gflops": entry.median_gflops,
+            "fastest_gflops": max(entry.gflops),
             "gflops": list(entry.gflops),
             "spread_percent": entry.spread_percent,
             "failed_runs": entry.failed_runs,
-            **figures(study, entry.median_gflops, entry.params),
+            **figures(study, entry.expected_gflops, entry.params),
             "trial": entry.best_record_number,
             "params": dict(entry.params),
         }

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from hpl.dat import DEVICE_STDOUT, HplDat, render
 from hpl.dat_parse import parse
+from results.confidence import settled
 from results.metrics import percent_of_peak
 from results.plain import finite
 from results.record import Invalidity, Kind, Study, TrialRecord
@@ -284,11 +285,11 @@ def _report(
         ]
         print(json.dumps({"study": study, "rpeak_gflops": peak, "runs": rows}, indent=1))
         return
-    for entry in rank(records)[:3]:
+    for entry in settled(rank(records))[:3]:
         spread = "" if entry.spread_percent is None else f" ± {entry.spread_percent:.1f} %"
-        percent = percent_of_peak(entry.median_gflops, peak)
+        percent = percent_of_peak(entry.expected_gflops, peak)
         console.print(
-            f"{entry.median_gflops:.2f} GFLOPS{spread} ({percent:.1f} % of Rpeak), {entry.runs} runs: "
+            f"{entry.expected_gflops:.2f} GFLOPS{spread} ({percent:.1f} % of Rpeak), {entry.runs} runs: "
             f"N={entry.params['N']} NB={entry.params['NB']} {entry.params['grid']} with {entry.params['blas']}",
         )
     for record in records:

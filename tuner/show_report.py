@@ -13,6 +13,7 @@ from results.store import Store
 from search_spaces.dimension import Scalar
 
 from .net_probe import sentence
+from .objective import of_study
 from .progress import outcome
 from .ranking_report import figures
 from .units import duration
@@ -34,16 +35,16 @@ def show_studies(console: Console, store: Store, *, as_json: bool) -> None:
         justify: JustifyMethod = "right" if head in {"trials", "failed", "best GFLOPS"} else "left"
         table.add_column(head, justify=justify, no_wrap=head in {"state", "engine", "trials"}, overflow="fold")
     for study, records in rows:
-        ranking = rank(records)
+        ranking = of_study(study).ranked(rank(records))
         failed = sum(record.state is TrialState.FAILED for record in records)
-        best = f"{ranking[0].median_gflops:.2f}" if ranking else ""
+        best = f"{ranking[0].expected_gflops:.2f}" if ranking else ""
         when = study.created_at.astimezone().strftime("%Y-%m-%d %H:%M")
         table.add_row(study.name, when, study.state, study.engine, str(len(records)), str(failed), best)
     console.print(table)
 
 
 def _study_json(study: Study, records: Sequence[TrialRecord]) -> dict[str, object]:
-    ranking = rank(records)
+    ranking = of_study(study).ranked(rank(records))
     return {
         "study": study.name,
         "created_at": study.created_at.isoformat(),
@@ -52,7 +53,7 @@ def _study_json(study: Study, records: Sequence[TrialRecord]) -> dict[str, objec
         "engine": study.engine,
         "trials": len(records),
         "failed": sum(record.state is TrialState.FAILED for record in records),
-        "best_gflops": ranking[0].median_gflops if ranking else None,
+        "best_gflops": ranking[0].expected_gflops if ranking else None,
     }
 
 

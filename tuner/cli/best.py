@@ -16,7 +16,7 @@ def best(
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    """Show the best configurations by the median of their runs, with spread, % of peak, $/GFLOPS and MFLOPS/W.
+    """Show the best configurations by what one more run should give, with spread, % of peak, $/GFLOPS and MFLOPS/W.
 
     Examples:
 

@@ -153,14 +153,14 @@ def _tuned(request: PredictRequest, design: Design, site: VirtualSite, bench: Be
     if not ranking:
         raise TunerError(f"design {design.name}: {why_nothing(bench.store, study.name)}")
     used = equipment_of(design.cluster).used(ranking[0].params)
-    return Prediction(design, study.name, ranking[0], used.merit(ranking[0].median_gflops))
+    return Prediction(design, study.name, ranking[0], used.merit(ranking[0].expected_gflops))
 
 
 def show_designs(console: Console, found: Sequence[Prediction]) -> None:
     """The designs side by side, with their best configurations, and the figures that they lack."""
     rows = [_cells(entry) for entry in found]
-    best = max(entry.best.median_gflops for entry in found)
-    styles = ["bold" if entry.best.median_gflops == best else "" for entry in found]
+    best = max(entry.best.expected_gflops for entry in found)
+    styles = ["bold" if entry.best.expected_gflops == best else "" for entry in found]
     rest = [name for name in rows[0] if name not in NARROW]
     below = [f"{row['design']}: " + ", ".join(f"{name} {row[name]}" for name in rest if row[name]) for row in rows]
     whole, narrow = (of_cells("Tuned in simulation", rows, names, LEFT, styles) for names in (rows[0], NARROW))
@@ -186,7 +186,7 @@ def _cells(entry: Prediction) -> dict[str, str]:
         "design": entry.design.name,
         "nodes": str(entry.nodes),
         "price $": _number(entry.price_usd, ".0f"),
-        "Rmax GFLOPS": f"{entry.best.median_gflops:.4g}",
+        "Rmax GFLOPS": f"{entry.best.expected_gflops:.4g}",
         "% of peak": _number(value.percent_of_peak, ".1f"),
         "$/GFLOPS": _number(value.usd_per_gflops, ".4g"),
         "MFLOPS/W": _number(value.mflops_per_watt, ".4g"),
@@ -203,7 +203,7 @@ def to_json(entry: Prediction) -> dict[str, Any]:
         "price_usd": entry.price_usd,
         "power_w": entry.power_w,
         "rpeak_gflops": entry.design.cluster.rpeak_gflops,
-        "gflops": entry.best.median_gflops,
+        "gflops": entry.best.expected_gflops,
         "percent_of_peak": entry.merit.percent_of_peak,
         "usd_per_gflops": entry.merit.usd_per_gflops,
         "mflops_per_watt": entry.merit.mflops_per_watt,
@@ -213,7 +213,9 @@ def to_json(entry: Prediction) -> dict[str, Any]:
 
 
 def _point(entry: Prediction) -> DesignPoint:
-    return DesignPoint(entry.design.name, entry.best.median_gflops, entry.design.cluster.rpeak_gflops, entry.price_usd)
+    return DesignPoint(
+        entry.design.name, entry.best.expected_gflops, entry.design.cluster.rpeak_gflops, entry.price_usd
+    )
 
 
 def _number(value: float | None, form: str) -> str:

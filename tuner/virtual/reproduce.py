@@ -127,8 +127,8 @@ def neighbours(study: VirtualStudy, params: Mapping[str, Scalar]) -> list[tuple[
 def weighed(study: VirtualStudy, winner: Ranked, published: Published) -> tuple[SettingRow, ...]:
     """What each setting of a polished winner is worth, most first."""
     stated = published.params(published.test(int(published.best["test"])), study.site.cluster.cores)
-    best = winner.median_gflops
-    rates = {entry.key: entry.median_gflops for entry in study.ranking()}
+    best = winner.expected_gflops
+    rates = {entry.key: entry.expected_gflops for entry in study.ranking()}
     losses: dict[str, dict[Scalar, float]] = {}
     for name, point in neighbours(study, winner.params):
         rate = rates.get(study.space.key(point))

@@ -95,7 +95,7 @@ def summary(site: VirtualSite, published: Published, rows: Sequence[TestRow]) ->
 
 def show_found(console: Console, published: Published, rows: Sequence[TestRow], found: Found, study: str) -> None:
     """What the same hardware could have done."""
-    best = found.winner.median_gflops
+    best = found.winner.expected_gflops
     tested = next((row.simulated.gflops for row in rows if row.test.number == published.best["test"]), None)
     beside = f", {best / tested - 1:.1%} above test {published.best['test']:.0f} as simulated" if tested else ""
     console.print(
@@ -112,7 +112,7 @@ def show_found(console: Console, published: Published, rows: Sequence[TestRow], 
         table.add_row(row.name, str(row.best), was, loss, str(row.worst), f"{row.worst_loss:.1%}")
     console.print(table)
     if found.advised is not None:
-        advised = found.advised.median_gflops
+        advised = found.advised.expected_gflops
         held = ", ".join(str(found.advised.params[name]) for name in published.advice.values)
         console.print(
             f'The advice "{published.advice.what}" costs {1 - advised / best:.1%}: with {held} the best '
@@ -146,10 +146,10 @@ def as_json(site: VirtualSite, published: Published, rows: Sequence[TestRow], fo
         "search": None
         if found is None
         else {
-            "gflops": found.winner.median_gflops,
+            "gflops": found.winner.expected_gflops,
             "params": dict(found.winner.params),
             "settings": [asdict(row) for row in found.settings],
-            "advised_gflops": found.advised.median_gflops if found.advised else None,
+            "advised_gflops": found.advised.expected_gflops if found.advised else None,
             "advised_params": dict(found.advised.params) if found.advised else None,
         },
     }
