@@ -4,6 +4,7 @@ import re
 
 from .errors import TunerError
 
+LONGEST_S = 100 * 365 * 86400.0
 _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(?:\d+(?:\.\d+)?[smhd]\s*)+")
 
@@ -16,7 +17,7 @@ def parse_duration_s(text: str, option: str) -> float:
         option: the option it was given to, for the message.
 
     Raises:
-        TunerError: when it is not a duration above zero.
+        TunerError: it is not a duration, or not a sensible one.
     """
     cleaned = text.strip().lower()
     if re.fullmatch(r"\d+(\.\d+)?", cleaned):
@@ -25,8 +26,17 @@ def parse_duration_s(text: str, option: str) -> float:
         seconds = sum(float(n) * _UNITS_S[u] for n, u in re.findall(r"(\d+(?:\.\d+)?)([smhd])", cleaned))
     else:
         raise TunerError(f"{option} {text}: not a duration; write for example 90s, 5m or 1h30m")
-    if seconds <= 0:
-        raise TunerError(f"{option} {text}: a duration must be above zero")
+    return sensible_s(seconds, f"{option} {text}")
+
+
+def sensible_s(seconds: float, what: str) -> float:
+    """A duration that somebody can mean.
+
+    Raises:
+        TunerError: it is none, or more than a life.
+    """
+    if not 0 < seconds <= LONGEST_S:
+        raise TunerError(f"{what}: a duration must be above zero and at most a hundred years")
     return seconds
 
 

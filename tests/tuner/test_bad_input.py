@@ -15,6 +15,8 @@ from as_user import Run
         (("tune", "--space", "missing.toml"), "missing.toml cannot be read"),
         (("tune", "--engine", "baies"), "did you mean bayes?"),
         (("tune", "--budget", "soon"), "--budget soon: not a duration"),
+        (("tune", "--budget", "9" * 400), "at most a hundred years"),
+        (("tune", "--cluster", "kronos", "--budget", f"{10**30}usd"), "at most a hundred years"),
         (("tune", "--set", "NB"), "--set NB: write NAME=VALUE"),
         (("tune", "--blas", "mine=/there/is/none.so"), "there is no file /there/is/none.so"),
         (("tune", "--xhpl", "/there/is/none"), "there is no such file"),
@@ -53,6 +55,27 @@ def test_a_mistake_is_one_sentence(hpltune: Run, arguments: tuple[str, ...], wor
 
 def test_an_unknown_option_is_a_usage_error(hpltune: Run) -> None:
     assert hpltune("tune", "--quickly").returncode == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("tune", "--price", "inf"),
+        ("tune", "--power", "nan"),
+        ("tune", "--rpeak", "1e400"),
+        ("tune", "--seed", str(2**32)),
+        ("dat", "--ranks", "9" * 20),
+        ("dat", "--N", "9" * 20),
+        ("show", "default-1", "9" * 20),
+        ("export", "dat", "--trial", "9" * 20),
+        ("spaces", "default", "--cores", "9" * 20),
+    ],
+)
+def test_a_number_that_nobody_can_mean_is_a_usage_error(hpltune: Run, arguments: tuple[str, ...]) -> None:
+    done = hpltune(*arguments)
+    assert done.returncode == 2
+    assert "Invalid value" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_every_problem_of_an_input_file_is_named_with_its_line(hpltune: Run, home: Path) -> None:

@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from ..places import Places
 
 
+MOST = 1e12
+"""Of GFLOPS, dollars and watts; what is more, infinite or no number is a slip."""
+LARGEST_INT = 2**31 - 1
+"""Of HPL's own numbers, and of what databases count with."""
+LARGEST_SEED = 2**32 - 1
+"""That the engines' libraries take."""
+
+
 def complete_study(incomplete: str) -> list[str]:
     """Names of stored studies, for tab completion; silent where there is no database."""
     try:
@@ -97,13 +105,13 @@ Source = Annotated[
 ]
 Rpeak = Annotated[
     float | None,
-    typer.Option("--rpeak", metavar="GFLOPS", min=0.001, help="Theoretical peak, instead of the detected."),
+    typer.Option("--rpeak", metavar="GFLOPS", min=0.001, max=MOST, help="Theoretical peak, instead of the detected."),
 ]
 Price = Annotated[
-    float | None, typer.Option("--price", metavar="USD", min=0.01, help="Price of the machine, for $/GFLOPS.")
+    float | None, typer.Option("--price", metavar="USD", min=0.01, max=MOST, help="Price of the machine, for $/GFLOPS.")
 ]
 Power = Annotated[
-    float | None, typer.Option("--power", metavar="WATT", min=0.1, help="Power under load, for MFLOPS/W.")
+    float | None, typer.Option("--power", metavar="WATT", min=0.1, max=MOST, help="Power under load, for MFLOPS/W.")
 ]
 
 

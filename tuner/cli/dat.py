@@ -5,17 +5,20 @@ from typing import Annotated
 
 import typer
 
-from .common import BlasFiles
+from .common import LARGEST_INT, BlasFiles
 
 
 def dat(
     out: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Where to; by default the terminal.")] = None,
     memory_fraction: Annotated[float, typer.Option(min=0.01, max=0.95, help="Part of the free memory to fill.")] = 0.8,
-    n: Annotated[int | None, typer.Option("--N", "--n", min=1, help="N, instead of one sized for the memory.")] = None,
-    nb: Annotated[
-        int | None, typer.Option("--NB", "--nb", min=1, help="NB, instead of the one natural for the BLAS.")
+    n: Annotated[
+        int | None, typer.Option("--N", "--n", min=1, max=LARGEST_INT, help="N, instead of one sized for the memory.")
     ] = None,
-    ranks: Annotated[int | None, typer.Option(min=1, help="Ranks, instead of one per core.")] = None,
+    nb: Annotated[
+        int | None,
+        typer.Option("--NB", "--nb", min=1, max=LARGEST_INT, help="NB, instead of the one natural for the BLAS."),
+    ] = None,
+    ranks: Annotated[int | None, typer.Option(min=1, max=LARGEST_INT, help="Ranks, instead of one per core.")] = None,
     blas: BlasFiles = None,
 ) -> None:
     """Write a sensible HPL.dat for this machine without searching, and say why each value was taken.

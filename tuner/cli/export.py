@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Db, StudyName, open_store
+from .common import LARGEST_INT, Db, StudyName, open_store
 
 
 class Format(StrEnum):
@@ -21,7 +21,9 @@ class Format(StrEnum):
 def export(
     format_: Annotated[Format, typer.Argument(metavar="FORMAT", help="csv, jsonl, md (Markdown) or dat (HPL.dat).")],
     study: StudyName = None,
-    trial: Annotated[int | None, typer.Option(min=1, help="With dat: which trial; by default the best.")] = None,
+    trial: Annotated[
+        int | None, typer.Option(min=1, max=LARGEST_INT, help="With dat: which trial; by default the best.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="A file instead of the terminal.")
     ] = None,

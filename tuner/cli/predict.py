@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Db, EngineName, Jobs, Json, Limit, complete_space
+from .common import LARGEST_SEED, Db, EngineName, Jobs, Json, Limit, complete_space
 
 
 def predict(
@@ -15,7 +15,7 @@ def predict(
     ] = "default",
     engine: EngineName = "hpl",
     trials: Annotated[int, typer.Option(min=1, help="Simulations for each design.")] = 24,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the engine.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of the engine.")] = 0,
     full: Annotated[bool, typer.Option("--full", help="Simulate the whole memory, however long it takes.")] = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the designs: a .png, .svg or .pdf file.")

@@ -4,14 +4,16 @@ from typing import Annotated
 
 import typer
 
-from .common import Db, Json, complete_study, console, open_store
+from .common import LARGEST_INT, Db, Json, complete_study, console, open_store
 
 
 def show(
     study: Annotated[
         str | None, typer.Argument(metavar="[STUDY]", autocompletion=complete_study, help="A study; none lists all.")
     ] = None,
-    trial: Annotated[int | None, typer.Argument(metavar="[TRIAL]", min=1, help="One trial of it, in full.")] = None,
+    trial: Annotated[
+        int | None, typer.Argument(metavar="[TRIAL]", min=1, max=LARGEST_INT, help="One trial of it, in full.")
+    ] = None,
     failed: Annotated[
         bool, typer.Option("--failed", help="Only trials that failed or were cancelled, with the reason.")
     ] = False,

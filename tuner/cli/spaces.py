@@ -23,7 +23,9 @@ def spaces(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=V[,V]", help="Overrule a parameter's values. Repeatable.")
     ] = None,
-    cores: Annotated[int | None, typer.Option(min=1, help="Count for a machine with this many cores.")] = None,
+    cores: Annotated[
+        int | None, typer.Option(min=1, max=10_000, help="Count for a machine with this many cores.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """List the search spaces, check one, or explain why a point is illegal.

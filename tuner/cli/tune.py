@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from .common import (
+    LARGEST_SEED,
     BlasFiles,
     Cluster,
     Db,
@@ -69,7 +70,7 @@ def tune(
     points: Annotated[int | None, typer.Option(min=1, help="Size of a coarse grid (engine grid).")] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Runs of each configuration during the search.")] = 1,
     confirm: Annotated[int, typer.Option(min=0, help="Further runs of each of the three best.")] = 2,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the engine.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of the engine.")] = 0,
     blas: BlasFiles = None,
     xhpl: Xhpl = None,
     hpl_source: Source = None,

@@ -9,7 +9,7 @@ from runners.virtual.load import load_cluster
 
 from ..errors import TunerError
 from ..options import DEFAULT_SIMULATED_TRIALS, DEFAULT_SIMULATION_S
-from ..units import parse_duration_s
+from ..units import parse_duration_s, sensible_s
 from .costs import Costs
 from .site import cluster_dict, cluster_from
 
@@ -49,8 +49,9 @@ def budget_s(text: str, cluster: Mapping[str, Any] | None, nodes: int) -> float:
         TunerError: it is neither, or what the cluster costs is not known.
     """
     hours = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*nh\s*", text, re.IGNORECASE)
-    if hours and float(hours[1]) > 0:
-        return float(hours[1]) * 3600.0 / (len(cluster_from(cluster).node_list) if cluster else nodes)
+    if hours:
+        nodes = len(cluster_from(cluster).node_list) if cluster else nodes
+        return sensible_s(float(hours[1]) * 3600.0 / nodes, f"--budget {text}")
     money = re.fullmatch(r"\s*\$?\s*(\d+(?:\.\d+)?)\s*(?:usd|\$)?\s*", text, re.IGNORECASE)
     if money is None or not re.search(r"usd|\$", text, re.IGNORECASE):
         return parse_duration_s(text, "--budget")
@@ -60,6 +61,4 @@ def budget_s(text: str, cluster: Mapping[str, Any] | None, nodes: int) -> float:
     usd_per_hour = Costs().usd_per_hour(found)
     if not usd_per_hour:
         raise TunerError(f"--budget {text}: {found.name} says neither price_usd nor power_w")
-    if float(money[1]) <= 0:
-        raise TunerError(f"--budget {text}: expected more than nothing")
-    return float(money[1]) / usd_per_hour * 3600.0
+    return sensible_s(float(money[1]) / usd_per_hour * 3600.0, f"--budget {text}")
