@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from .errors import InvalidJobError
 from .job import HOST_NAME, INTERFACE
@@ -13,7 +13,14 @@ from .reach import Ssh, anchored
 from .slurm.options import SlurmOptions
 from .toml_file import GIB, ClusterFileError, Count, Part, Positive, parse_table, read_text, validated
 
-Host = Annotated[str, Field(pattern=rf"^{HOST_NAME.pattern}$")]
+
+def _without_user(host: object) -> object:
+    if isinstance(host, str) and "@" in host:
+        raise ValueError('hosts are named without their user: say ssh = ["ssh", "-l", "user"], or it in ~/.ssh/config')
+    return host
+
+
+Host = Annotated[str, BeforeValidator(_without_user), Field(pattern=rf"^{HOST_NAME.pattern}$")]
 Interface = Annotated[str, Field(pattern=rf"^{INTERFACE.pattern}$")]
 
 

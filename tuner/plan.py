@@ -186,14 +186,15 @@ def require_network(names: Iterable[str], site: Site) -> None:
     """Make sure that there is a network where parameters ask for one.
 
     Raises:
-        PlanError: all ranks run on this machine, or it is not said which interface is meant.
+        PlanError: all ranks run on one machine, or it is not said which interface is meant.
     """
     asked = [name for name in names if name.startswith(PREFIX)]
     if not asked:
         return
-    if site.nodes is None:
+    if site.nodes is None or len(site.node_names) == 1:
+        where = "".join(site.node_names) or "this machine"
         raise PlanError(
-            f"{', '.join(asked)}: all ranks run on this machine and speak through its memory, so settings of its "
+            f"{', '.join(asked)}: all ranks run on {where} and speak through its memory, so settings of its "
             "network would change nothing"
         )
     if not site.nodes.names:

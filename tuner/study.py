@@ -173,6 +173,7 @@ def _go_on_without(lost: NodesLostError, loop: Loop, workshop: Workshop) -> Work
     workshop = workshop.without(lost.nodes)
     left = len(workshop.site.node_names)
     loop.listener(Notice(f"Node {', '.join(lost.nodes)} is taken out; the study goes on with the {left} left."))
+    require_network(loop.space.parameters, workshop.site)
     loop.go_on_with(workshop.evaluator, workshop.others)
     return workshop
 

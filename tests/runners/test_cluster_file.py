@@ -18,6 +18,13 @@ def test_files_that_sshs_options_name_lie_beside_the_cluster_file(tmp_path: Path
     assert load_real_cluster(file).ssh == ssh
 
 
+def test_a_host_with_its_user_is_told_where_users_stand(tmp_path: Path) -> None:
+    file = tmp_path / "lab.toml"
+    file.write_text('name = "lab"\nbackend = "ssh"\nhosts = ["n1", "root@n2"]\n')
+    with pytest.raises(ClusterFileError, match=r'line 3: hosts.1 = root@n2: .* say ssh = \["ssh", "-l", "user"\], or'):
+        find_real_cluster(file)
+
+
 @pytest.mark.parametrize("text", [HOSTS, 'name = "lab"\n[slurm]\nnodes = 2\n'])
 def test_a_file_with_hosts_or_slurm_lacks_a_backend_and_is_no_virtual_cluster(tmp_path: Path, text: str) -> None:
     file = tmp_path / "lab.toml"

@@ -20,6 +20,7 @@ from tuner.cluster_doctor import examine_cluster
 from tuner.errors import TunerError
 from tuner.nodes import SEEN, faults, on_nodes, part, survey_nodes, without
 from tuner.places import Places
+from tuner.plan import require_network
 from tuner.real_cluster import RealCluster, check_parallel
 from tuner.site import Nodes, Site, survey
 
@@ -194,6 +195,12 @@ def test_what_is_left_of_a_cluster_is_smaller_in_all_respects() -> None:
     assert (left.host.physical_cores, left.rpeak.gflops) == (6, 75.0)
     with pytest.raises(TunerError, match="go on with `hpltune tune --resume`"):
         without(site(), CLUSTER.hosts)
+
+
+def test_one_node_has_no_network_between_its_ranks() -> None:
+    with pytest.raises(TunerError, match=r"net.mtu: all ranks run on n3 and speak through its memory, so .* nothing"):
+        require_network(["NB", "net.mtu"], part(site(), 2, 4))
+    require_network(["NB"], part(site(), 2, 4))
 
 
 def test_trials_at_a_time_need_nodes_of_their_own() -> None:
