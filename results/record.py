@@ -41,7 +41,7 @@ class Kind(StrEnum):
     SEARCH: an engine asked for it. SMALL: an engine asked for it at a smaller N. PREFIX: an engine asked for its first
     columns only. GIVEN_UP: an engine asked for it, and it was stopped because it could not win. PILOT: a small run that
     tells how long runs take. CONFIRMATION: a finalist once more. EXTRAPOLATION: the winner at a smaller N. RUN: the
-    user's own HPL.dat. BASELINE: what to compare it with.
+    user's own HPL.dat.
     """
 
     SEARCH = "search"
@@ -52,7 +52,6 @@ class Kind(StrEnum):
     CONFIRMATION = "confirmation"
     EXTRAPOLATION = "extrapolation"
     RUN = "run"
-    BASELINE = "baseline"
 
 
 @dataclass(frozen=True)

@@ -147,8 +147,8 @@ class StoreContract:
         assert ready.get("study", number) == record
 
     def test_a_begun_trial_is_stored_as_running_with_its_params(self, ready: Store) -> None:
-        number = ready.begin(begun(kind=Kind.BASELINE))
-        assert ready.get("study", number) == begun(kind=Kind.BASELINE, number=number)
+        number = ready.begin(begun(kind=Kind.RUN))
+        assert ready.get("study", number) == begun(kind=Kind.RUN, number=number)
 
     def test_a_finished_trial_is_read_as_it_was_recorded(self, ready: Store) -> None:
         record = self.run(ready, finished(0))
