@@ -37,6 +37,31 @@ DEPTH = [0, 1]
 SWAP = ["bin", "mix"]
 swap_threshold = { by = "SWAP", mix = [32, 64, 128] }
 """
+LARGE = """
+[parameters]
+layout = "4x1"
+blas = "auto"
+kernel = "auto"
+NB = [64, 80, 96, 112, 128, 144, 160, 180, 192, 208, 224, 240]
+grid = ["1x4", "2x2", "4x1"]
+BCAST = ["1rg", "1rM", "2rg", "2rM", "Lng", "LnM"]
+DEPTH = [0, 1]
+SWAP = ["bin", "long", "mix"]
+PFACT = ["left", "crout", "right"]
+RFACT = ["left", "crout", "right"]
+NBMIN = [2, 4, 8, 16]
+"""
+MANY_VALUES = """
+[parameters]
+layout = "4x1"
+blas = "openblas"
+kernel = "Haswell"
+NB = { low = 32, high = 1024, step = 2 }
+grid = ["1x4", "2x2", "4x1"]
+BCAST = ["1rg", "1rM", "2rg"]
+DEPTH = [0, 1]
+SWAP = ["bin", "long"]
+"""
 
 
 def space_of(text: str, cores: int = 4) -> SearchSpace:

@@ -7,18 +7,15 @@ from itertools import product
 
 import pytest
 from engine_contract import CONDITIONAL, FAILED, ONE_POINT, EngineContract, MakeEngine, space_of
-from engine_contract import SMALL as SMALL_SPACE
 from landscape import Landscape
 
-from hpl.flops import flop_count
 from search_spaces.dimension import Point, ranks_and_threads
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
 from tuner.engines.base import GIVEN_UP, Engine, Outcome
-from tuner.engines.companions import shared_seconds
 from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
-from tuner.engines.learned import FIRST, Learned
+from tuner.engines.learned import Learned
 from tuner.engines.registry import make_engine as made
 from tuner.engines.surrogate import process as process_module
 from tuner.engines.surrogate.probes import Probes
@@ -26,20 +23,6 @@ from tuner.engines.surrogate.probes import Probes
 SMALL = Rung(Fidelity.SMALL, 0.35)
 PREFIX = Rung(Fidelity.PREFIX, 0.1)
 LADDER = (SMALL, PREFIX, FULL)
-LARGE = """
-[parameters]
-layout = "4x1"
-blas = "auto"
-kernel = "auto"
-NB = [64, 80, 96, 112, 128, 144, 160, 180, 192, 208, 224, 240]
-grid = ["1x4", "2x2", "4x1"]
-BCAST = ["1rg", "1rM", "2rg", "2rM", "Lng", "LnM"]
-DEPTH = [0, 1]
-SWAP = ["bin", "long", "mix"]
-PFACT = ["left", "crout", "right"]
-RFACT = ["left", "crout", "right"]
-NBMIN = [2, 4, 8, 16]
-"""
 LAYOUTS = """
 [parameters]
 layout = ["32x1", "16x1", "8x1", "4x1"]
@@ -47,17 +30,6 @@ blas = "openblas"
 NB = [64, 128, 192]
 grid = "auto"
 BCAST = ["1rg", "1rM", "LnM"]
-"""
-MANY_VALUES = """
-[parameters]
-layout = "4x1"
-blas = "openblas"
-kernel = "Haswell"
-NB = { low = 32, high = 1024, step = 2 }
-grid = ["1x4", "2x2", "4x1"]
-BCAST = ["1rg", "1rM", "2rg"]
-DEPTH = [0, 1]
-SWAP = ["bin", "long"]
 """
 
 
@@ -287,61 +259,6 @@ class TestOnTheLadder:
         assert reached[0] > 0.98 * reached[1]
 
 
-class TestSharingALaunch:
-    @pytest.fixture
-    def space(self) -> SearchSpace:
-        return space_of(SMALL_SPACE)
-
-    def launches(self, space: SearchSpace, start_s: float, most: int = 7) -> list[tuple[Rung, int]]:
-        """The rung and the size of each launch of a study where starting takes so long and a full run half a second."""
-        engine, landscape = Learned(space, 0, {}), Landscape(space, 0)
-        found = []
-        for _ in range(20):
-            question = engine.choose((SMALL, FULL))
-            if question is None:
-                break
-            batch = [question.params, *engine.companions(question, most)]
-            found.append((question.rung, len(batch)))
-            for point in batch:
-                rate = landscape.rate(point)
-                time_s = question.rung.operations * flop_count(space.machine.N or 0) / rate / 1e9
-                cost_s = time_s + start_s / len(batch)
-                engine.tell(point, Outcome(rate, time_s, rung=question.rung, cost_s=cost_s, sharing=len(batch)))
-        return found
-
-    def test_small_runs_share_it_where_starting_takes_longer_than_running(self, space: SearchSpace) -> None:
-        found = self.launches(space, start_s=0.1)
-        assert max(size for rung, size in found if rung == SMALL) > 1
-        assert {size for rung, size in found if rung == FULL} == {1}
-
-    def test_they_share_it_with_what_the_sample_of_a_large_space_does_not_hold(self) -> None:
-        small = [size for rung, size in self.launches(space_of(LARGE), start_s=0.2) if rung == SMALL][FIRST:]
-        assert sum(small) / len(small) > 4
-
-    def test_a_value_that_the_sample_has_not_met_does_not_disturb(self) -> None:
-        assert max(size for rung, size in self.launches(space_of(MANY_VALUES), start_s=0.2) if rung == SMALL) > 4
-
-    def test_nothing_shares_it_where_starting_takes_no_time(self, space: SearchSpace) -> None:
-        assert {size for _, size in self.launches(space, start_s=0.0)} == {1}
-
-    @pytest.mark.parametrize("most", [0, 1, 2])
-    def test_no_more_than_there_is_room_for(self, space: SearchSpace, most: int) -> None:
-        assert max(size for _, size in self.launches(space, start_s=1.0, most=most)) == 1 + most
-
-
-def test_a_space_too_large_to_hold_is_climbed_from_what_looks_best() -> None:
-    space = space_of(LARGE)
-    landscape = Landscape(space, 3)
-    engine = Learned(space, 3, {})
-    rates = []
-    for _ in range(40):
-        question = engine.choose((FULL,))
-        assert question is not None
-        rates.append(landscape.rate(question.params))
-        engine.tell(question.params, Outcome(rates[-1]))
-    assert max(rates) > 0.95 * summit(engine, landscape)
-
-
 def test_nodes_that_stay_idle_count_for_nothing_where_the_objective_says_so() -> None:
     machine = Machine(cores=32, memory_bytes=2**40, blas={"openblas": BlasFacts(threaded=False)}, N=8000)
     space = load("layouts", machine, text=LAYOUTS)
@@ -363,17 +280,6 @@ def test_nodes_that_stay_idle_count_for_nothing_where_the_objective_says_so() ->
     assert max(found) == 320.0
 
 
-def test_a_parameter_may_have_values_that_the_sample_of_a_large_space_has_not() -> None:
-    space = space_of(MANY_VALUES)
-    engine, landscape = Learned(space, 0, {}), Landscape(space, 0)
-    for _ in range(8):
-        question = engine.choose((FULL,))
-        assert question is not None
-        engine.tell(question.params, Outcome(landscape.rate(question.params)))
-    unknown = next(point for point in space if space.key(point) not in engine.model()[1].places)
-    assert engine.expected_gflops(unknown) > 0
-
-
 def test_one_configuration_may_fail_on_one_rung_and_run_on_another() -> None:
     space = space_of('[parameters]\nlayout = "4x1"\nblas = "openblas"\nNB = 128\ngrid = "2x2"\nDEPTH = 0\n')
     engine = Learned(space, 0, {})
@@ -384,17 +290,6 @@ def test_one_configuration_may_fail_on_one_rung_and_run_on_another() -> None:
     assert question.rung == FULL
 
 
-def summit(engine: Engine, landscape: Landscape) -> float:
-    """The highest rate that steps of one parameter lead to, from some points of the space."""
-    found = []
-    for start in range(0, len(engine.space), len(engine.space) // 10):
-        path = [engine.space.point(start)]
-        while len(path) == len({engine.space.key(point) for point in path}):
-            path.append(max([path[-1], *engine.neighbours(path[-1])], key=landscape.rate))
-        found.append(landscape.rate(path[-1]))
-    return max(found)
-
-
 def test_what_is_under_way_is_not_asked_for_again_in_another_form() -> None:
     space = space_of(CONDITIONAL)
     engine, landscape = Learned(space, 0, {}), Landscape(space, 0)
@@ -402,13 +297,6 @@ def test_what_is_under_way_is_not_asked_for_again_in_another_form() -> None:
     asked = [question for question in (engine.choose(LADDER) for _ in range(8)) if question is not None]
     assert sum(question.rung == FULL for question in asked) < len(asked)
     assert len({(space.key(question.params), question.rung) for question in asked}) == len(asked)
-
-
-def test_starting_and_running_are_told_apart_by_launches_that_differ() -> None:
-    rests = [(1, 0.35, 0.6 + 0.4 * 0.35**2), (4, 0.35, 0.15 + 0.4 * 0.35**2), (1, 1.0, 1.0)]
-    assert shared_seconds(rests, 1.0) == pytest.approx((0.6, 0.4))
-    assert shared_seconds(rests[:1], 0.35) == pytest.approx((rests[0][2] / 2, rests[0][2] / 2))
-    assert shared_seconds([], 1.0) == (0.0, 0.0)
 
 
 def test_a_model_that_cannot_be_fitted_gives_way_to_tpe_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

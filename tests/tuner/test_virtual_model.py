@@ -1,0 +1,183 @@
+"""What simulated HPL makes of a virtual cluster, and how long it may take."""
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import psutil
+import pytest
+
+from runners.virtual.cluster import VirtualCluster
+from runners.virtual.load import load_cluster
+from search_spaces.dimension import Scalar
+from tuner.places import Places
+from tuner.stopping import StopRequest
+from tuner.virtual.batch import Simulated, Wish, simulate
+from tuner.virtual.plan import virtual_plan
+from tuner.virtual.published import published
+from tuner.virtual.reproduce import gain, simulate_tests, typical_error
+from tuner.virtual.simulator import Simulator
+from tuner.virtual.site import VirtualSite
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("simgrid")]
+
+
+@pytest.fixture
+def site(home: Path) -> VirtualSite:
+    assert home
+    return VirtualSite.open(load_cluster("kronos"), Places.of_user(), None, None)
+
+
+def run(
+    site: VirtualSite,
+    cluster: VirtualCluster | None = None,
+    params: Mapping[str, Scalar] | None = None,
+    *,
+    every: bool | None = None,
+) -> Simulated:
+    ranks = (cluster or site.cluster).cores
+    usual: dict[str, Scalar] = {"N": 2000, "NB": 64, "grid": f"1x{ranks}", "layout": f"{ranks}x1", "blas": "atlas"}
+    wishes = [Wish({**usual, **(params or {})}, cluster)]
+    return simulate(site, wishes, slots=1, limit_s=120, stop=StopRequest(), every_message=every)[0]
+
+
+def rate(simulated: Simulated) -> float:
+    assert simulated.gflops is not None, simulated.reason
+    return simulated.gflops
+
+
+def grown(cluster: VirtualCluster, count: int) -> VirtualCluster:
+    return cluster.model_copy(update={"nodes": (cluster.nodes[0].model_copy(update={"count": count}),)})
+
+
+def test_the_kronos_tests_are_predicted_as_well_as_promised(site: VirtualSite) -> None:
+    figures = published("kronos")
+    rows = simulate_tests(site, figures, slots=2, limit_s=120, stop=StopRequest())
+    errors = {row.test.number: abs(row.error or 9.0) for row in rows}
+    assert sum(row.test.role == "fitted" for row in rows) <= 3
+    typical = typical_error(rows)
+    assert typical is not None
+    assert typical[0] <= 0.03
+    assert typical[1] <= 0.06
+    assert errors[1] <= 0.20
+    by_published = sorted(rows, key=lambda row: row.test.gflops)
+    by_simulated = sorted(rows, key=lambda row: row.simulated.gflops or 0.0)
+    assert by_published == by_simulated
+    throttling = gain(rows, 4, 5)
+    assert throttling is not None
+    assert abs(throttling[1] - throttling[0]) <= 0.015
+
+
+def test_the_same_seed_gives_the_same_number_and_another_seed_another(site: VirtualSite) -> None:
+    noise = {"nodes": 0.02, "runs": 0.02, "jitter": 0.02}
+
+    def noisy(seed: int) -> VirtualCluster:
+        return VirtualCluster.model_validate({**site.cluster.model_dump(), "noise": {**noise, "seed": seed}})
+
+    assert rate(run(site)) == rate(run(site))
+    assert rate(run(site, noisy(1))) == rate(run(site, noisy(1)))
+    assert rate(run(site, noisy(1))) != rate(run(site, noisy(2)))
+
+
+def test_a_slow_node_slows_the_whole_cluster(site: VirtualSite) -> None:
+    usual = site.cluster.nodes[0]
+    mixed = (usual.model_copy(update={"count": 7}), usual.model_copy(update={"count": 1, "speed": 0.5}))
+    slow = site.cluster.model_copy(update={"nodes": mixed})
+    large: dict[str, Scalar] = {"N": 8000}
+    assert rate(run(site, slow, large)) < 0.8 * rate(run(site, params=large))
+
+
+def rates(n: Sequence[int], gflops: Sequence[float]) -> dict[str, object]:
+    """One depth, and a rate for each width."""
+    return {"n": tuple(n), "k": (64,), "gflops": tuple((one,) for one in gflops)}
+
+
+def with_blas(site: VirtualSite, **measured: object) -> VirtualCluster:
+    return VirtualCluster.model_validate({**site.cluster.model_dump(), "blas": {"atlas": measured}})
+
+
+def test_between_measured_widths_a_call_takes_time_in_proportion(site: VirtualSite) -> None:
+    first, last = 64 / 2.0, 256 / 2.6
+    between = 128 / (first + (last - first) * (128 - 64) / (256 - 64))
+    two = with_blas(site, dgemm_gflops=rates((64, 256), (2.0, 2.6)))
+    three = with_blas(site, dgemm_gflops=rates((64, 128, 256), (2.0, between, 2.6)))
+    assert rate(run(site, two)) == pytest.approx(rate(run(site, three)), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("params", "slower"),
+    [
+        ({"grid": "1x8"}, True),
+        ({"grid": "2x4"}, False),
+        ({"grid": "2x4", "U": "notransposed"}, False),
+        ({"grid": "2x4", "L1": "notransposed"}, False),
+    ],
+)
+def test_solving_in_the_matrix_itself_is_what_1_x_q_grids_do(
+    site: VirtualSite, params: dict[str, Scalar], *, slower: bool
+) -> None:
+    usual = {"dgemm_gflops": rates((64,), (2.0,)), "dtrsm_gflops": rates((64,), (1.0,))}
+    alike = rate(run(site, with_blas(site, **usual), params))
+    slow = rate(run(site, with_blas(site, **usual, dtrsm_left_gflops=rates((64,), (0.1,))), params))
+    assert (slow < 0.9 * alike) is slower
+
+
+def test_every_line_of_hpl_dat_can_be_simulated(site: VirtualSite) -> None:
+    several: tuple[dict[str, Scalar], ...] = (
+        {"grid": "8x1", "SWAP": "bin"}, {"grid": "4x2", "SWAP": "long", "EQUIL": "no"}, {"grid": "2x4", "DEPTH": 2},
+        {"grid": "2x4", "L1": "notransposed", "U": "notransposed"}, {"PFACT": "left", "RFACT": "left", "NBMIN": 1},
+        {"PFACT": "crout", "NDIV": 3}, {"BCAST": "Lng", "DEPTH": 1}, {"BCAST": "2rM"},
+        {"PMAP": "column", "grid": "2x4"}, {"NB": 1500, "grid": "4x2", "N": 6000},
+    )  # fmt: skip
+    for params in several:
+        assert 0 < rate(run(site, params=params)) < 28.1, params
+
+
+def test_sampling_changes_little(site: VirtualSite) -> None:
+    cluster = grown(site.cluster, 36)
+    large: dict[str, Scalar] = {"grid": "6x6", "N": 6000, "NB": 128}
+    whole = rate(run(site, cluster, large, every=True))
+    sampled = rate(run(site, cluster, large, every=False))
+    assert sampled == pytest.approx(whole, rel=0.015)
+
+
+@pytest.mark.parametrize(
+    ("params", "sentence"),
+    [
+        ({"layout": "9x1", "grid": "3x3"}, "9 ranks need 9 cores: Kronos has 8"),
+        ({"N": 20000}, "N=20000 needs .* on node n0, which has 0.2 GiB"),
+        ({"blas": "mkl"}, "blas = mkl: Kronos has atlas, acml"),
+        ({"net.mtu": 9500}, "MTU of 9500: this network takes"),
+        ({"net.network": "myrinet"}, "Kronos has gige, faste"),
+        ({"net.color": 1}, "net.color: without meaning"),
+        ({"mpi.btl": "tcp"}, "mpi.btl: without meaning"),
+        ({"layout": "4x2", "grid": "2x2"}, "one thread a rank"),
+        ({"layout": "4x1", "grid": "2x4"}, "needs 8 ranks, the layout starts 4"),
+        ({"NB": 0}, "NB"),
+    ],
+)
+def test_what_the_cluster_cannot_do_is_a_sentence(site: VirtualSite, params: dict[str, Scalar], sentence: str) -> None:
+    found = run(site, params=params)
+    assert found.gflops is None
+    assert re.search(sentence, found.reason), found.reason
+
+
+def test_a_simulation_that_takes_too_long_is_ended(site: VirtualSite) -> None:
+    point: dict[str, Scalar] = {"N": 60000, "NB": 32, "grid": "12x12", "layout": "144x1", "blas": "atlas", "DEPTH": 1}
+    cluster = grown(site.cluster, 144)
+    cluster = cluster.model_copy(update={"nodes": (cluster.nodes[0].model_copy(update={"memory_gib": 99}),)})
+    began = time.monotonic()
+    found = simulate(site, [Wish(point, cluster)], slots=1, limit_s=1.0, stop=StopRequest())
+    assert "stopped at its time limit of 1 s" in found[0].reason
+    assert time.monotonic() - began < 30
+    assert not [process for process in psutil.Process().children(recursive=True) if process.name() == "smpimain"]
+
+
+def test_a_simulation_that_outgrows_its_memory_is_ended(site: VirtualSite, tmp_path: Path) -> None:
+    simulator = Simulator(site, slots=1, limit_s=60, memory_bytes=2**20)
+    point: dict[str, Scalar] = {"N": 12000, "NB": 64, "grid": "2x4", "layout": "8x1", "blas": "atlas", "DEPTH": 1}
+    measured = simulator.run(virtual_plan(point, site.cluster), tmp_path / "run", StopRequest())
+    fault = measured.verdict.faults[0]
+    assert fault is not None
+    assert "of memory, more than its share of 0.0 GiB: use fewer --jobs" in fault.reason
