@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, func, make_url, select, text
 from sqlalchemy.exc import ArgumentError
@@ -26,7 +26,7 @@ SHAPE = "postgresql://user@host:port/name"
 SECRETS = ("password", "sslpassword")
 """Parameters of a URL that are never shown; libpq takes them there too."""
 AWAY_S = 60.0
-"""Seconds a server that was there before may be away, as when it is restarted."""
+"""Seconds a server that was there before may be away, as when it is restarted; waited for once."""
 MIGRATING = 0x68706C74756E65
 """The lock of who changes the schema: "hpltune" in ASCII; locks of this kind are numbers, each database has its own."""
 CONNECTING = {
@@ -144,14 +144,20 @@ class PostgresqlDatabase(Database):
     def _connect(
         self, dialect: Dialect, _record: object, arguments: list[object], options: dict[str, object]
     ) -> DBAPIConnection:
+        from .silence import ImpatientConnection  # noqa: PLC0415 - psycopg may be missing
+
+        connect: Callable[..., Any] = ImpatientConnection.connect
         give_up_at = time.monotonic() + self._away_s
         while True:
             try:
-                return dialect.connect(*arguments, **options)
+                connection: DBAPIConnection = connect(*arguments, **options)
             except dialect.loaded_dbapi.OperationalError:
                 if time.monotonic() >= give_up_at:
+                    self._away_s = 0.0
                     raise
                 time.sleep(0.5)
+            else:
+                return connection
 
     def _prepare(self, connection: DBAPIConnection, _record: object) -> None:
         cursor = connection.cursor()

@@ -1,10 +1,15 @@
 """Ctrl-C: the first asks to stop after the running trial, the second stops it at once."""
 
+import math
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Protocol
+
+HUNG_S = 5.0
+"""Seconds that ending at once takes at most, unless something hangs."""
 
 
 class Stopping(Protocol):
@@ -24,10 +29,13 @@ class StopRequest:
 
     def __init__(self) -> None:
         self._asked = 0
+        self._hung_at = math.inf
 
     def ask(self, *, at_once: bool = False) -> None:
         """Count one request; `at_once` makes it the last warning."""
         self._asked = 2 if at_once else self._asked + 1
+        if self.at_once:
+            self._hung_at = min(self._hung_at, time.monotonic() + HUNG_S)
 
     @property
     def requested(self) -> bool:
@@ -38,6 +46,11 @@ class StopRequest:
     def at_once(self) -> bool:
         """The running trial must be ended too."""
         return self._asked > 1
+
+    @property
+    def hangs(self) -> bool:
+        """The running trial should have ended by now."""
+        return time.monotonic() > self._hung_at
 
 
 class Stopped(SystemExit):
@@ -52,7 +65,8 @@ class Stopped(SystemExit):
 def listening(on_request: Callable[[StopRequest], None]) -> Iterator[StopRequest]:
     """Turn SIGINT, SIGTERM and SIGHUP into requests while the block runs.
 
-    SIGTERM and SIGHUP stop at once: whoever sends them will not wait for a long run.
+    SIGTERM and SIGHUP stop at once: whoever sends them will not wait for a long run. Where that hangs, as with a file
+    server or a database that does not answer, one more Ctrl-C leaves the block with Stopped.
 
     Args:
         on_request: called in the main thread after each request, to tell the user.
@@ -60,6 +74,8 @@ def listening(on_request: Callable[[StopRequest], None]) -> Iterator[StopRequest
     stop = StopRequest()
 
     def handle(number: int, _frame: FrameType | None) -> None:
+        if stop.hangs and number == signal.SIGINT:
+            raise Stopped(number)
         stop.ask(at_once=number != signal.SIGINT)
         on_request(stop)
 

@@ -85,6 +85,21 @@ class Server:
             self._process.send_signal(signal.SIGQUIT)
             self._process.wait()
 
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """All its processes stand still for as long as the block lasts: connections stay, and nothing is answered."""
+        assert self._process is not None
+        top = self._process.pid
+        children = Path(f"/proc/{top}/task/{top}/children").read_text().split()
+        pids = [top, *map(int, children)]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)
+
     def administer(self, *statements: LiteralString, database: str = "postgres") -> Sequence[tuple[object, ...]]:
         """Run statements as the superuser; the rows of the last one."""
         kept = "-c synchronous_commit=on"

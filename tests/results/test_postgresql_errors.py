@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import psycopg
@@ -16,7 +16,7 @@ import pytest
 from postgresql_server import PASSWORD, Server
 from record_builders import a_study, begun, finished
 
-from results import postgresql
+from results import postgresql, silence
 from results.errors import ResultsError
 from results.record import TrialState
 from results.store import Store
@@ -234,6 +234,41 @@ def test_a_server_that_does_not_come_back(server: Server, url: str, monkeypatch:
             server.start()
         store.finish(finished(number))
         assert len(store.records("study", states=[TrialState.COMPLETE])) == 4
+
+
+def test_a_server_that_is_frozen_is_noticed_and_is_waited_for_once(
+    server: Server, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(silence, "SILENT_S", 0.3)
+    monkeypatch.setattr(postgresql, "AWAY_S", 0.3)
+    with Store.open(f"{url}&connect_timeout=2") as store:
+        number = store.begin(begun())
+        began = time.monotonic()
+        with server.frozen():
+            for _ in range(2):
+                with pytest.raises(ResultsError, match="no server answers there"):
+                    store.finish(finished(number))
+        assert time.monotonic() - began < 2 * 2.5 + 2
+        store.finish(finished(number))
+
+
+def test_a_server_that_freezes_in_the_middle_of_a_write(
+    server: Server, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(silence, "SILENT_S", 2)
+    with (
+        closing(psycopg.connect(server.superuser(name_of(url)))) as holder,
+        Store.open(url) as store,
+        ExitStack() as stack,
+    ):
+        holder.execute(LOCKS_TRIALS)
+        freezing = as_soon_as_it_waits(server, lambda: stack.enter_context(server.frozen()))
+        with pytest.raises(ResultsError, match="the connection was lost: everything finished before is kept"):
+            store.begin(begun())
+        freezing.join()
+        stack.close()
+        holder.rollback()
+        assert store.begin(begun()) == 4
 
 
 def test_a_database_that_can_only_be_read(server: Server, url: str) -> None:

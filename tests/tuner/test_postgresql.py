@@ -1,11 +1,17 @@
 """`--db postgresql://…`: every command works on a server as it does on a file, and no password is printed."""
 
 import json
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
-from as_user import Run
+from as_user import HPLTUNE, Run, program
 from postgresql_server import PASSWORD, Server
 from record_builders import a_study, begun, finished
+from waiting import until
 
 from results.store import Store
 
@@ -60,3 +66,25 @@ def test_a_study_is_tuned_on_a_server_and_its_commands_find_it_again(hpltune: Ru
     assert json.loads(done.stdout)["confirm"].endswith(f" --db postgresql://tuner@{url.rpartition('@')[2]}")
     studies = json.loads(hpltune("show", "--json", "--db", url).stdout)
     assert [study["study"] for study in studies] == ["stored", "quick-1"]
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
+def test_who_keeps_pressing_ctrl_c_does_not_wait_for_a_frozen_server(
+    hpltune: Run, home: Path, server: Server, url: str
+) -> None:
+    waiting = program(home / "xhpl", f"#!/bin/sh\ntouch {home}/started\nuntil [ -e {home}/go ]; do sleep 0.1; done\n")
+    hpltune("dat", "HPL.dat", "--N", "1000")
+    line = [str(HPLTUNE), "run", "HPL.dat", "--xhpl", str(waiting), "--db", url]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until((home / "started").exists, 60)
+    with server.frozen():
+        (home / "go").touch()
+        began = time.monotonic()
+        while process.poll() is None and time.monotonic() < began + 20:
+            process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=1)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode in {130, -signal.SIGINT}, said  # the last press may come when Python has nearly ended
+    assert "hpltune: stopped by Ctrl-C\n" in said
