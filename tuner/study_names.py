@@ -1,4 +1,4 @@
-"""Studies that nobody named."""
+"""What studies may be called, and studies that nobody named."""
 
 from dataclasses import replace
 
@@ -7,6 +7,28 @@ from results.record import Study
 from results.store import Store
 
 from .errors import TunerError
+
+LONGEST = 200
+"""Bytes of a name: folders are called so, which may have 255, and a number may follow."""
+
+
+def check_name(name: str) -> None:
+    """Refuse what cannot name a folder, or could not be told from an option or a trial (STUDY#TRIAL).
+
+    Raises:
+        TunerError: it is such a name.
+    """
+    if name != _legal(name) or not name.strip():
+        raise TunerError(
+            f"--study needs a name of printable characters without / and #, at most {LONGEST} bytes long, that begins "
+            f"with neither - nor ., not {name[:40]!r}; leave it out and the study is named after its space"
+        )
+
+
+def _legal(name: str) -> str:
+    """A name that is like this one, and may be used."""
+    kept = "".join(letter if letter.isprintable() and letter not in "/#" else "_" for letter in name)
+    return kept.lstrip("-.").encode()[:LONGEST].decode(errors="ignore")
 
 
 def newest_search(store: Store, purpose: str) -> Study:
@@ -25,7 +47,8 @@ def newest_search(store: Store, purpose: str) -> Study:
 
 
 def free_name(store: Store, base: str) -> str:
-    """The first of base-1, base-2 … that the store does not hold."""
+    """The first of base-1, base-2 … that the store does not hold, made a legal name where it is none."""
+    base = _legal(base)
     taken = {study.name for study in store.studies()}
     return next(f"{base}-{number}" for number in range(1, len(taken) + 2) if f"{base}-{number}" not in taken)
 

@@ -31,7 +31,7 @@ from .simulated_starts import simulated_ranking
 from .stopping import StopRequest, listening
 from .stored_study import closing_study
 from .study import Outcome, enter, tune
-from .study_names import newest_search
+from .study_names import check_name, newest_search
 from .units import duration
 from .virtual.session import Bench
 from .virtual.site import VirtualSite, cluster_from
@@ -122,8 +122,8 @@ def _which(request: Request, store: Store) -> tuple[str | None, TuneOptions]:
         if not study.space_text:
             raise TunerError(f"study {study.name} only measured a file: there is nothing to go on with")
         return study.name, prolonged(TuneOptions.from_json(study.options), request.more)
-    if request.study is not None and not request.study.strip():
-        raise TunerError("--study needs a name; leave it out and the study is named after its space")
+    if request.study is not None:
+        check_name(request.study)
     if request.study in {study.name for study in store.studies()}:
         raise TunerError(f"study {request.study} exists already: add --resume to go on, or choose another --study")
     return request.study, request.options

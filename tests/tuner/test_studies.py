@@ -14,6 +14,7 @@ from results.record import Study
 from results.store import Store
 from tuner.options import TuneOptions
 from tuner.stored_study import MachineFacts, begin
+from tuner.study_names import create_unnamed
 
 NOTHING_KNOWN = MachineFacts({}, None, None, None, {})
 
@@ -32,6 +33,12 @@ def test_a_study_that_nobody_named_takes_the_next_name_where_somebody_was_faster
     with Crowded.open(place) as store:
         assert begin(store, None, TuneOptions(), NOTHING_KNOWN).name == "default-2"
         assert [study.name for study in store.studies()] == ["default-1", "default-2"]
+
+
+def test_a_study_that_nobody_named_has_a_name_that_can_be_typed(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "hpltune.db") as store:
+        assert create_unnamed(store, a_study("run-HPL#2\n/..")) == "run-HPL_2__..-1"
+        assert create_unnamed(store, a_study("." + "x" * 300)) == "x" * 200 + "-1"
 
 
 def test_a_named_study_is_never_somebody_elses(place: str) -> None:
