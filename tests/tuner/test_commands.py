@@ -44,6 +44,13 @@ def test_the_help_says_repeatable_only_where_more_than_one_blas_can_be_given(hpl
     assert "Repeatable" not in hpltune("run", "--help").stdout
 
 
+def test_the_help_of_doctor_does_not_say_that_it_leaves_libraries_out_or_runs_anything(hpltune: Run) -> None:
+    said = " ".join(hpltune("doctor", "--help").stdout.split())
+    assert "Look at this library too" in said
+    assert "Use only" not in said
+    assert "to run on" not in said
+
+
 def test_the_documentation_is_what_the_commands_say_of_themselves() -> None:
     specification = importlib.util.spec_from_file_location("make_commands", PAGE.with_name("make_commands.py"))
     assert specification is not None

@@ -1,11 +1,26 @@
 """`hpltune doctor`: what was found on this machine and what is missing."""
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
-from .common import BlasFiles, Json, RealClusterFile, Rpeak, console, places
+from .common import Json, Rpeak, console, places
 
 
-def doctor(cluster: RealClusterFile = None, blas: BlasFiles = None, rpeak: Rpeak = None, as_json: Json = False) -> None:
+def doctor(
+    cluster: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The TOML file of a real cluster to look at.")
+    ] = None,
+    blas: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=FILE", help="Look at this library too: --blas mine=/opt/lib/libblas.so. Repeatable."
+        ),
+    ] = None,
+    rpeak: Rpeak = None,
+    as_json: Json = False,
+) -> None:
     """Show what was found and what is missing, Rpeak with its reasoning, and which kernel each BLAS picks by itself.
 
     With --cluster its nodes are asked instead, and what they are is filled into the file under [node].
