@@ -13,7 +13,7 @@ from .plain import unicode_text
 from .record import TrialRecord
 from .statistics import Ranked
 
-__all__ = ["flat", "to_csv", "to_hpl_dat", "to_json_lines", "to_markdown", "varying"]
+__all__ = ["first_columns", "flat", "to_csv", "to_hpl_dat", "to_json_lines", "to_markdown", "varying"]
 
 _HEADS = {"percent_of_peak": "% of peak", "usd_per_gflops": "USD/GFLOPS", "mflops_per_watt": "MFLOPS/W"}
 _FIRST = ("blas", "kernel", "layout", "grid")
@@ -53,16 +53,26 @@ def to_markdown(ranking: Sequence[Ranked], merits: Sequence[Mapping[str, float]]
     """
     names = varying(ranking)
     known = [name for name in _HEADS if merits and name in merits[0]]
-    failures = ["failed"] if any(entry.failed_runs for entry in ranking) else []
-    head = ["rank", "GFLOPS", "spread %", "runs", *failures, *(_HEADS[name] for name in known), *names]
-    lines = [_line(head), "|" + "---|" * len(head)]
-    for place, entry in enumerate(ranking, start=1):
-        spread = "" if entry.spread_percent is None else f"{entry.spread_percent:.1f}"
-        cells = [str(place), f"{entry.expected_gflops:.2f}", spread, str(entry.runs)]
-        cells += [str(entry.failed_runs) for _ in failures]
-        cells += [f"{merits[place - 1][name]:.2f}" for name in known]
-        lines.append(_line([*cells, *(str(entry.params.get(name, "")) for name in names)]))
+    columns = first_columns(ranking)
+    columns |= {_HEADS[name]: [f"{merit[name]:.2f}" for merit in merits] for name in known}
+    columns |= {name: [str(entry.params.get(name, "")) for entry in ranking] for name in names}
+    lines = [_line(columns), "|" + "---|" * len(columns), *map(_line, zip(*columns.values(), strict=True))]
     return "\n".join(lines) + "\n"
+
+
+def first_columns(ranking: Sequence[Ranked]) -> dict[str, list[str]]:
+    """What tables of a ranking begin with, cells by head; how many runs failed only where any did."""
+    spreads = [entry.spread_percent for entry in ranking]
+    columns = {
+        "rank": [str(place) for place in range(1, len(ranking) + 1)],
+        "GFLOPS": [f"{entry.expected_gflops:.2f}" for entry in ranking],
+        "spread %": ["" if spread is None else f"{spread:.1f}" for spread in spreads],
+        "runs": [str(entry.runs) for entry in ranking],
+        "failed": [str(entry.failed_runs) for entry in ranking],
+    }
+    if not any(entry.failed_runs for entry in ranking):
+        del columns["failed"]
+    return columns
 
 
 def varying(ranking: Sequence[Ranked]) -> list[str]:
