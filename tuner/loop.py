@@ -1,7 +1,7 @@
 """Ask, plan, evaluate, store, tell: a study from its first trial to its confirmed winner."""
 
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -77,6 +77,7 @@ class Loop:
     _shared: bool = field(default=False, init=False)
     _full_asked: bool = field(default=False, init=False)
     _every_rate: bool = field(default=False, init=False)
+    _rounds: int = field(default=1, init=False)
     _expected: set[int] = field(default_factory=set, init=False)
     _writing: RLock = field(default_factory=RLock, init=False)
 
@@ -84,7 +85,8 @@ class Loop:
         """Ask the engine for configurations and measure each until the budget, the engine or the user ends it.
 
         Args:
-            repeats: how often each configuration is run in full in this phase.
+            repeats: how often each configuration is run in full in this phase: at once, because the engine learns from
+                it, or in rounds where the engine's choice does not depend on it, so that drift hits all alike.
             reserved_runs: runs that must still fit into the budget afterwards.
             first: points to try before the engine is asked, as far as it does not know them.
 
@@ -93,6 +95,7 @@ class Loop:
         """
         self.listener(PhaseStarted("search", self.meter.budget.trials))
         self._every_rate = engine.wants_every_rate or repeats > 1
+        self._rounds, repeats = (repeats, 1) if engine.wants_every_rate else (1, repeats)
         free = deque(Slot(self, evaluator) for evaluator in (self.evaluator, *self.others))
         running: dict[Future[list[list[TrialRecord]]], Started] = {}
         ended: str | None = None
@@ -124,7 +127,7 @@ class Loop:
             batch = [Question(start)]
             engine.expect(batch[0])
         else:
-            batch = self._asked(engine, runs_to_follow, under_way)
+            batch = self._asked(engine, runs_to_follow, under_way) or self._next_round(running)
         self._full_asked |= any(question.rung == FULL for question in batch)
         pass_on(engine, self.listener)
         if batch or running:
@@ -215,6 +218,23 @@ class Loop:
             return []
         most = self.meter.room(full_s, runs_to_follow, running) if full_s and question.rung != FULL else 0
         return [question, *(Question(params, question.rung) for params in engine.companions(question, most))]
+
+    def _next_round(self, running: Collection[Started]) -> list[Question]:
+        """The configuration that is to run once more, of those that ran least the one that ran first; or nothing."""
+        if self._rounds < 2:
+            return []
+        runs = Counter(self.space.key(question.params) for batch, _ in running for question in batch)
+        params: dict[str, Mapping[str, Scalar]] = {}
+        failed = set()
+        for record in self.store.records(self.study, kinds=(Kind.SEARCH,)):
+            if record.ranked:
+                params.setdefault(record.key, record.params)
+            if record.ranked or (record.state is TrialState.RUNNING and record.number not in self.known):
+                runs[record.key] += 1
+            elif record.state is TrialState.FAILED:
+                failed.add(record.key)
+        again = [key for key in params if key not in failed and runs[key] < self._rounds]
+        return [Question(dict(params[min(again, key=lambda key: runs[key])]))] if again else []
 
     def confirm(self, repeats: int) -> Sequence[Ranked]:
         """Measure the best configurations again, interleaved so that drift hits all alike, and rank by the median.
