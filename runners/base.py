@@ -24,6 +24,7 @@ class Runner(ABC):
         Raises:
             InvalidJobError: this runner will never take such a job.
             SubmitError: it could not be started now.
+            OSError: its folder cannot be written, or this system starts no further program.
         """
 
     @abstractmethod

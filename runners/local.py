@@ -52,20 +52,17 @@ class LocalRunner(Runner):
         job_id = JobId(uuid.uuid4().hex)
         self._prepare(job, job_id)
         paths = RunPaths(job.directory)
-        try:
-            paths.write_command(argv)
-            with paths.stdout.open("wb") as stdout, paths.stderr.open("wb") as stderr:
-                process = subprocess.Popen(
-                    [*_die_with_me(), *argv],
-                    stdin=subprocess.DEVNULL,
-                    stdout=stdout,
-                    stderr=stderr,
-                    cwd=job.directory,
-                    env={**outside(), **job.launcher_environment, MARK: job_id},
-                    start_new_session=True,
-                )
-        except OSError as error:
-            raise SubmitError(f"cannot start {argv[0]} in {job.directory}: {error.strerror}", transient=True) from error
+        paths.write_command(argv)
+        with paths.stdout.open("wb") as stdout, paths.stderr.open("wb") as stderr:
+            process = subprocess.Popen(
+                [*_die_with_me(), *argv],
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                cwd=job.directory,
+                env={**outside(), **job.launcher_environment, MARK: job_id},
+                start_new_session=True,
+            )
         status = JobStatus(JobState.RUNNING, started_at=datetime.now(UTC))
         self._jobs[job_id] = Running(job, process, time.monotonic() + job.walltime_s, status)
         return job_id

@@ -1,7 +1,8 @@
 """One trial: build, write, check the memory, run, judge."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +20,7 @@ from runners.paths import RunPaths
 from runners.status import JobState, JobStatus
 from runners.tail import Tail
 
+from .errors import TunerError
 from .events import Listener, Notice
 from .judge import Fault, Verdict, judge
 from .plan import TrialPlan
@@ -101,7 +103,7 @@ class Evaluator:
             stop: looked at all the time; `at_once` ends the run, `requested` one that has not begun.
 
         Raises:
-            OSError: the directory cannot be written.
+            TunerError: as `run_folder`.
             RunnerError: the launcher does not start, or a node does not answer.
         """
         started_at = datetime.now(UTC)
@@ -119,9 +121,6 @@ class Evaluator:
         except UnreachableError as error:
             failed = self._not_started(plan, Fault(Invalidity.RUNTIME, str(error)), started_at)
             return replace(failed, lost_nodes=(error.node,))
-        paths = RunPaths(directory)
-        directory.mkdir(parents=True, exist_ok=True)
-        paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
         began = time.monotonic()
         begun_s: list[float] = []
 
@@ -130,7 +129,9 @@ class Evaluator:
                 begun_s.append(time.monotonic() - began)
             on_panel(panel)
 
-        status = self.run_job(self._job(plan, xhpl, directory, walltime_s), heard, stop)
+        with run_folder(directory) as paths:
+            paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
+            status = self.run_job(self._job(plan, xhpl, directory, walltime_s), heard, stop)
         cost_s = time.monotonic() - began
         if status.started_at and status.ended_at:
             cost_s = min(cost_s, (status.ended_at - status.started_at).total_seconds())
@@ -265,6 +266,20 @@ class Evaluator:
         verdict = Verdict(results=(), faults=tuple(fault for _ in plan.runs), observed=None, cancelled=False)
         now = datetime.now(UTC)
         return Measured(verdict, "", "", "", started_at, now, (now - started_at).total_seconds(), "")
+
+
+@contextmanager
+def run_folder(directory: Path) -> Iterator[RunPaths]:
+    """Make the folder of a run and start the run there; what fails here is never the configuration's fault.
+
+    Raises:
+        TunerError: the folder cannot be written, or this system starts no further program.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        yield RunPaths(directory)
+    except OSError as error:
+        raise TunerError(f"no run can be started in {directory}: {error.strerror}") from error
 
 
 def memory_shortage(plan: TrialPlan, site: Site) -> str | None:

@@ -2,9 +2,9 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
@@ -168,15 +168,48 @@ class LiveDisplay:
             )
 
 
+class Droppable:
+    """A stream whose text is dropped where it cannot be written; whether somebody reads a pipe still counts."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Write what can be written."""
+        self._drop(lambda: self._stream.write(text))
+        return len(text)
+
+    def flush(self) -> None:
+        """Hand on what was written."""
+        self._drop(self._stream.flush)
+
+    @staticmethod
+    def _drop(write: Callable[[], object]) -> None:
+        try:
+            write()
+        except BrokenPipeError:
+            raise
+        except OSError:
+            pass
+
+
 @contextmanager
 def display(console: Console) -> Iterator[Listener]:
-    """A listener that suits where the output goes."""
-    if not console.is_terminal:
-        yield PlainLines(console)
-        return
-    live = LiveDisplay(console)
-    live.start()
+    """A listener that suits where the output goes; what it cannot write is dropped, so that no study ends for it."""
+    stream = console.file
+    console.file = cast("IO[str]", Droppable(stream))
     try:
-        yield live
+        if not console.is_terminal:
+            yield PlainLines(console)
+            return
+        live = LiveDisplay(console)
+        live.start()
+        try:
+            yield live
+        finally:
+            live.stop()
     finally:
-        live.stop()
+        console.file = stream

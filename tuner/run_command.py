@@ -35,6 +35,7 @@ from .plan import Launch, TrialPlan, label, network_of, parse_layout, placed
 from .progress import display, outcome, output
 from .site import FOREIGN
 from .stopping import StopRequest, listening
+from .stored_study import closing_study
 from .study_names import create_unnamed
 from .textbook import first_choice
 from .trials import finished, rejected, started
@@ -88,7 +89,7 @@ def run_file(request: RunRequest) -> int:
             plan = plan_of(request, dat, text, workshop, store)
             study = _new_study(request, workshop, store)
             records: list[TrialRecord] = []
-            with networked(workshop, store, study, listener) as ready:
+            with closing_study(study, store), networked(workshop, store, study, listener) as ready:
                 for _ in range(request.repeats):
                     if not stop.requested:
                         records += _measure(request, study, plan, ready, store, listener, stop)
@@ -246,7 +247,7 @@ def _measure(
             lambda panel: listener(TrialProgress(begun.number, panel.fraction, elapsed_s())),
             stop,
         )
-    except (RunnerError, OSError) as error:
+    except RunnerError as error:
         failed = rejected(begun, Fault(Invalidity.RUNTIME, str(error)))
         store.finish(failed)
         listener(TrialEnded(failed, None, elapsed_s(), None))

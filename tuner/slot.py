@@ -52,7 +52,7 @@ class Slot:
         """Run what an engine asks, full runs several times; what fails or is given up is not repeated.
 
         Raises:
-            NodesLostError, results.errors.ResultsError: as `launch`.
+            TunerError, results.errors.ResultsError: as `launch`.
         """
         rung = batch[0].rung
         kind = KINDS[rung.fidelity]
@@ -75,6 +75,7 @@ class Slot:
 
         Raises:
             NodesLostError: a node that died with a run does not come back.
+            TunerError: no run can be started here; the trials stay RUNNING.
             results.errors.ResultsError: the store cannot be written; then the run's directory still tells the result.
         """
         records = self._launch(points, kind, rung)
@@ -167,7 +168,7 @@ class Slot:
         directory = self.loop.runs / self.loop.study / f"{first.number:05d}"
         try:
             measured = self.evaluator.evaluate(shared, directory, self.loop.walltime_s, run.on_panel, run)
-        except (RunnerError, OSError) as error:
+        except RunnerError as error:
             return [rejected(first, Fault(Invalidity.RUNTIME, str(error)))]
         self._lost = measured.lost_nodes
         records = [

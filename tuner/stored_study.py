@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from results.errors import StudyBusyError
+from results.errors import ResultsError
 from results.record import Study, TrialRecord
 from results.store import Store
 from search_spaces.load import space_text
 
 from .options import TuneOptions
 from .study_names import create_unnamed
+from .trials import not_reached
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,9 @@ def elapsed_s(records: Sequence[TrialRecord]) -> float:
 
 @contextmanager
 def closing_study(name: str, store: Store) -> Iterator[None]:
-    """Leave no study behind that looks as if it were running: an error before its first trial removes it.
+    """Leave nothing behind that looks as if it were running: an error cancels what this process runs of a study.
+
+    One before its first trial removes the study.
 
     Args:
         name: a study that this process works on already.
@@ -100,7 +103,9 @@ def closing_study(name: str, store: Store) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with suppress(StudyBusyError):
+        with suppress(ResultsError):
+            for number in store.left_behind(name, frozenset()):
+                store.finish(not_reached(store.get(name, number)))
             if store.records(name) or store.others(name):
                 store.end_study(name, "interrupted")
             else:

@@ -3,7 +3,7 @@
 import json
 import shlex
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -158,7 +158,8 @@ def told(stop: StopRequest) -> None:
         if stop.at_once
         else "Stopping after the running trial; press Ctrl-C again to stop it at once."
     )
-    print(f"\n{sentence}", file=sys.stderr, flush=True)
+    with suppress(OSError):
+        print(f"\n{sentence}", file=sys.stderr, flush=True)
 
 
 def _finish(

@@ -55,12 +55,9 @@ class SlurmRunner(Runner):
         job_id = JobId(uuid.uuid4().hex)
         argv = self._launcher.command(job)
         paths = RunPaths(job.directory)
-        try:
-            paths.write_command(argv)
-            paths.stdout.write_bytes(b"")
-            paths.stderr.write_bytes(b"")
-        except OSError as error:
-            raise SubmitError(f"{job.directory} cannot be written: {error.strerror}", transient=True) from error
+        paths.write_command(argv)
+        paths.stdout.write_bytes(b"")
+        paths.stderr.write_bytes(b"")
         trial = Trial(job, job_id, [*self._surroundings(job, job_id), *argv])
         allocation = self._allocation(job)
         allocation.add(trial)

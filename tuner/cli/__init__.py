@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from typing import Annotated, NoReturn
 
 import typer
@@ -78,7 +79,8 @@ def _root(
 
 def _fail(sentence: str) -> NoReturn:
     red, plain = ("\033[31m", "\033[0m") if sys.stderr.isatty() and "NO_COLOR" not in os.environ else ("", "")
-    print(f"{red}hpltune: {sentence}{plain}", file=sys.stderr)
+    with suppress(OSError):
+        print(f"{red}hpltune: {sentence}{plain}", file=sys.stderr)
     sys.exit(1)
 
 
@@ -88,25 +90,45 @@ def main() -> None:
     Exit codes: 0 done, 1 a sentence on stderr says why not, 2 wrong usage, 130 Ctrl-C, 141 nobody reads the output,
     128 and its number where another signal ended it.
     """
+    _open_closed_streams()
     try:
         with stopped_at_once():
             _forget_inherited_choices()
-            app()
+            _run()
     except Stopped as stopped:
         print(f"hpltune: {stopped.sentence}", file=sys.stderr)
         raise
-    except SystemExit:
-        if type(sys.stdout).__name__ == NOBODY_READS:
-            from ..progress import UNREAD
+    except BrokenPipeError:
+        from ..progress import UNREAD
 
-            sys.exit(UNREAD)
-        raise
+        sys.exit(UNREAD)
     except OSError as error:
         _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
     except Exception as error:
         if not _is_ours(error):
             raise
         _fail(str(error))
+
+
+def _run() -> None:
+    """Run the command, and write what is held back of the standard output while it can be said that this fails."""
+    try:
+        app()
+    finally:
+        try:
+            sys.stdout.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise
+        if type(sys.stdout).__name__ == NOBODY_READS:
+            raise BrokenPipeError
+
+
+def _open_closed_streams() -> None:
+    """Lead standard streams that were closed nowhere, before a database takes their numbers."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 def _forget_inherited_choices() -> None:

@@ -21,7 +21,7 @@ from runners.tail import Tail
 from runners.virtual.cost_model import cost_model, kernel_sends
 from runners.virtual.platform import Setup, host_file, platform_xml
 
-from ..evaluate import Measured
+from ..evaluate import Measured, run_folder
 from ..stopping import StopRequest
 from ..units import gibibytes
 from .judge import judge_simulated
@@ -78,15 +78,10 @@ class Simulator:
             on_fraction: told the part of HPL's operations that is done, and the real seconds since the start.
 
         Raises:
-            RunnerError, OSError: it cannot be started.
+            RunnerError, TunerError: it cannot be started.
         """
-        directory.mkdir(parents=True, exist_ok=True)
         setup, ranks = plan.setup, plan.trial.ranks
-        RunPaths(directory).hpl_dat.write_text(plan.simulated_dat, encoding="utf-8")
-        (directory / PLATFORM).write_text(platform_xml(setup), encoding="utf-8")
-        (directory / HOSTS).write_text(host_file(setup.cluster, ranks), encoding="utf-8")
         model = cost_model(setup, ranks, every_message=self.every_message)
-        (directory / MODEL).write_text(model, encoding="utf-8")
         runner = LocalRunner(launcher(self.site, setup, ranks))
         environment = {"HPLTUNE_MODEL": MODEL}
         job = Job(
@@ -96,8 +91,13 @@ class Simulator:
             walltime_s=self.limit_s,
             launcher_environment=environment,
         )
-        started = runner.submit(job)
-        tail = Tail(RunPaths(directory).stderr)
+        with run_folder(directory) as paths:
+            paths.hpl_dat.write_text(plan.simulated_dat, encoding="utf-8")
+            (directory / PLATFORM).write_text(platform_xml(setup), encoding="utf-8")
+            (directory / HOSTS).write_text(host_file(setup.cluster, ranks), encoding="utf-8")
+            (directory / MODEL).write_text(model, encoding="utf-8")
+            started = runner.submit(job)
+        tail = Tail(paths.stderr)
         self._pending.append(Pending(plan, directory, runner, started, datetime.now(UTC), tail, on_fraction))
 
     def next_result(self, stop: StopRequest) -> tuple[VirtualPlan, Measured]:

@@ -182,7 +182,7 @@ class VirtualStudy:
             self.simulator.start(plan, self._folder(begun), on_fraction)
         except PlanError as error:
             return self._commit(rejected(begun, Fault(Invalidity.CONSTRAINTS, str(error))))
-        except (RunnerError, OSError) as error:
+        except RunnerError as error:
             return self._commit(rejected(begun, Fault(Invalidity.RUNTIME, str(error))))
         return begun
 
