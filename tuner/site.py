@@ -1,7 +1,7 @@
 """The machine a study runs on: what was found there, which is all that plans and spaces may know of it."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -231,6 +231,7 @@ def survey(
     *,
     extra_blas: Mapping[str, Path],
     only: tuple[str, ...],
+    asked: Collection[str] = (),
     xhpl: Path | None,
     rpeak_gflops: float | None,
     on_probe: Callable[[str], None] | None,
@@ -240,12 +241,13 @@ def survey(
     Args:
         extra_blas: libraries the user named, by the name given.
         only: BLAS names to keep; empty keeps all.
+        asked: names that a search will want of those.
         rpeak_gflops: overrules the detected peak.
         on_probe: told the name of each BLAS before its kernels are timed; None takes only what was timed before.
 
     Raises:
         hpl.errors.HplError: MPI or a named library is missing or does not load.
-        TunerError: a name in `only` is not on this machine, or no BLAS is.
+        TunerError: a name in `only` or `asked` is not on this machine, or no BLAS is.
     """
     rpeak = detect()
     if rpeak_gflops is not None:
@@ -256,6 +258,8 @@ def survey(
     site = replace(site, blas=discover(search, extra_blas))
     if only:
         site = replace(site, blas=tuple(site.named(name) for name in only))
+    for name in asked:
+        site.named(name)
     if not site.blas:
         raise TunerError("no BLAS library was found: run `hpltune setup`, or name one with --blas NAME=/path/lib.so")
     timing = Timing.BUSY if busy_sentence(rpeak.cores) else Timing.QUIET

@@ -14,6 +14,7 @@ from runners.local import LocalRunner
 from runners.registry import Installed, launchers
 from runners.slurm.allocation import SILENCE_S
 from runners.ssh import SshRunner
+from search_spaces.automatic import AUTO
 
 from .errors import TunerError
 from .evaluate import Evaluator
@@ -157,6 +158,7 @@ def look_around(options: TuneOptions, places: Places, listener: Listener, *, pro
         SearchPaths(prefix=places.prefix, cache=places.cache),
         extra_blas=options.blas_files or {},
         only=options.blas_only,
+        asked=[name for name in (options.overrides or {}).get("blas", ()) if name != AUTO],
         xhpl=options.xhpl,
         rpeak_gflops=options.rpeak_gflops,
         on_probe=on_probe if probing else None,

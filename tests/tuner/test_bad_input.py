@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 from as_user import Run
 
+from tuner.options import TuneOptions
+from tuner.places import Places
+from tuner.workshop import look_around
+
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
@@ -59,6 +63,24 @@ def test_a_mistake_is_one_sentence(hpltune: Run, arguments: tuple[str, ...], wor
     assert words in done.stderr
     assert done.stderr.count("\n") == 1
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.parametrize("option", ["--blas=opneblas", "--set=blas=opneblas"])
+def test_a_mistyped_blas_is_told_before_any_is_timed(
+    hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    monkeypatch.setenv("HPLTUNE_CACHE", str(home / "cache"))
+    done = hpltune("tune", option)
+    assert done.returncode == 1
+    assert "opneblas" in done.stderr
+    assert "Timing" not in done.stdout
+
+
+@pytest.mark.usefixtures("real_hpl")
+def test_auto_is_no_mistyped_blas(home: Path) -> None:
+    options = TuneOptions(overrides={"blas": ["auto"]})
+    assert look_around(options, Places(home, home), lambda _: None, probing=False).blas
 
 
 def test_an_unknown_option_is_a_usage_error(hpltune: Run) -> None:
