@@ -1,6 +1,7 @@
 """Engines: the contract for each, and what is special about one."""
 
 import importlib.util
+import time
 from collections import Counter
 from itertools import islice
 from statistics import median
@@ -96,6 +97,19 @@ def test_an_engine_whose_package_is_missing_says_which(
 
 # grid
 
+LARGE_GRID = """
+[parameters]
+layout = "4x1"
+blas = "openblas"
+kernel = "Haswell"
+grid = ["1x4", "2x2", "4x1"]
+BCAST = ["1rg", "1rM", "2rg", "2rM", "Lng", "LnM"]
+DEPTH = [0, 1]
+SWAP = ["bin", "long", "mix"]
+PFACT = ["left", "crout", "right"]
+NBMIN = [2, 4, 8, 16]
+"""
+
 
 def test_every_beginning_of_a_whole_grid_is_even() -> None:
     space = space_of("parameters = { NB = [64, 128, 192], BCAST = ['1rM', 'Lng', 'LnM'], DEPTH = [0, 1] }")
@@ -106,6 +120,29 @@ def test_every_beginning_of_a_whole_grid_is_even() -> None:
         assert min(Counter(point[name] for point in asked).values()) >= 2
     assert engine.unasked() == 9
     assert len({space.key(point) for point in (*asked, *drive(engine, Landscape(space, 0), 20))}) == 18
+    assert engine.unasked() == 0
+
+
+def test_the_first_point_of_the_largest_grid_is_told_soon() -> None:
+    space = space_of(f"{LARGE_GRID}\nNB = {list(range(32, 800, 32))}\nRFACT = ['left', 'crout', 'right']")
+    assert 90_000 < len(space) <= 100_000
+    engine = make_engine("grid", space, 0, {})
+    began_s = time.process_time()
+    asked = drive(engine, Landscape(space, 0), 12)
+    assert time.process_time() - began_s < 3.0, "of this process: others may keep the cores busy"
+    for name in ("grid", "BCAST", "SWAP", "PFACT"):
+        assert {point[name] for point in asked} == set(space.varying[name].values)
+
+
+def test_a_whole_grid_longer_than_its_beginning_asks_each_point_once_and_knows_what_is_left() -> None:
+    space = space_of(f"{LARGE_GRID}\nNB = [64, 128, 192]")
+    points = {space.key(point) for point in space}
+    engine = make_engine("grid", space, 0, {})
+    before = drive(engine, Landscape(space, 0), 20)
+    assert engine.unasked() == len(points) - 20
+    after = drive(engine, Landscape(space, 0), len(space))
+    assert len(points) == len(before) + len(after)
+    assert {space.key(point) for point in (*before, *after)} == points
     assert engine.unasked() == 0
 
 

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from .base import Engine, points_option
 
 LARGEST = 100_000
 """A grid beyond this is a mistake: even at a second a run it takes more than a day."""
+BEGINNING = 1_000
+"""The first points of a whole grid are an even subset: to tell all points of a large one apart takes ten seconds."""
 SMALLEST_POOL = 1_000
 LARGEST_POOL = 20_000
 """A subset is chosen from so many points: three for each that is wanted, within these bounds."""
@@ -39,13 +42,16 @@ class Grid(Engine):
                 f"the space {space.name} has {len(space):,} legal points, too many for a whole grid: "
                 "give --points for a coarse one, narrow it with --set, or take --engine bayes"
             )
-        self._points = self._subset(len(space) if size is None else size)
+        self._whole = size is None
+        self._points = self._subset(size) if size else chain(self._subset(BEGINNING), self._subset(len(space)))
 
     def _propose(self) -> dict[str, Scalar] | None:
         return self.first_unseen(self._points)
 
     def unasked(self) -> int:
         """As the contract."""
+        if self._whole:
+            return sum(not self.seen(point) for point in self._pool(len(self.space)))
         left = list(self._points)
         self._points = iter(left)
         return sum(not self.seen(point) for point in left)
