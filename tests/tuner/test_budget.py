@@ -4,9 +4,12 @@ import pytest
 from record_builders import START, begun, finished
 
 from results.record import TrialRecord
+from runners.virtual.load import load_cluster
 from tuner.budget import Budget, Meter
 from tuner.clock import ToldClock
 from tuner.stored_study import elapsed_s
+from tuner.virtual.options import budget_s
+from tuner.virtual.site import cluster_dict
 
 
 def meter(budget: Budget, spent_wall_s: float = 0.0) -> tuple[Meter, ToldClock]:
@@ -75,6 +78,15 @@ def test_confirmation_runs_do_not_look_at_the_number_of_trials() -> None:
     spent, _ = meter(Budget(trials=1, wall_s=100))
     spent.charge(1.0, trial=True)
     assert spent.out_of_time(1.0) is None
+
+
+def test_money_pays_for_the_dearest_network_of_a_cluster() -> None:
+    plain = {**cluster_dict(load_cluster("kronos")), "price_usd": None, "power_w": None}
+    cheap = {**load_cluster("kronos").networks["gige"].model_dump(), "switch": {"price_usd": 100.0}}
+    dear = {**cheap, "switch": {"price_usd": 50_000.0}}
+    assert budget_s("20usd", {**plain, "networks": {"cheap": cheap, "dear": dear}}, 1) == budget_s(
+        "20usd", {**plain, "networks": {"dear": dear}}, 1
+    )
 
 
 def test_a_budget_says_itself_in_words() -> None:

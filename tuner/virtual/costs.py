@@ -18,8 +18,9 @@ class Costs:
     usd_per_kwh: float = 0.25
 
     def usd_per_hour(self, cluster: VirtualCluster) -> float | None:
-        """Of a cluster with its default network; None where neither price nor power is known."""
-        price_usd, power_w = (told(cluster.default_network) for told in (cluster.price_with, cluster.power_with))
-        if price_usd is None and power_w is None:
-            return None
-        return (price_usd or 0.0) / (self.years * 8766.0) + (power_w or 0.0) / 1000.0 * self.usd_per_kwh
+        """Of a cluster with the dearest of its networks; None where neither price nor power is known."""
+        return max(self._with(cluster, network) for network in cluster.networks) or None
+
+    def _with(self, cluster: VirtualCluster, network: str) -> float:
+        price_usd, power_w = cluster.price_with(network) or 0.0, cluster.power_with(network) or 0.0
+        return price_usd / (self.years * 8766.0) + power_w / 1000.0 * self.usd_per_kwh
