@@ -25,7 +25,7 @@ def show_studies(console: Console, store: Store, *, as_json: bool) -> None:
     """All studies, oldest first, with their best."""
     rows = [(study, store.records(study.name)) for study in store.studies()]
     if as_json:
-        print(json.dumps([_study_json(study, records) for study, records in rows], indent=1))
+        print(json.dumps([_study_json(study, records, state(study, store)) for study, records in rows], indent=1))
         return
     if not rows:
         console.print(f"{store.place} holds no study yet: `hpltune tune` makes one.")
@@ -39,16 +39,21 @@ def show_studies(console: Console, store: Store, *, as_json: bool) -> None:
         failed = sum(record.state is TrialState.FAILED for record in records)
         best = f"{ranking[0].expected_gflops:.2f}" if ranking else ""
         when = study.created_at.astimezone().strftime("%Y-%m-%d %H:%M")
-        table.add_row(study.name, when, study.state, study.engine, str(len(records)), str(failed), best)
+        table.add_row(study.name, when, state(study, store), study.engine, str(len(records)), str(failed), best)
     console.print(table)
 
 
-def _study_json(study: Study, records: Sequence[TrialRecord]) -> dict[str, object]:
+def state(study: Study, store: Store) -> str:
+    """How a study stands; one that still says it runs, though nobody works on it, was killed."""
+    return "killed" if study.state == "running" and not store.others(study.name) else study.state
+
+
+def _study_json(study: Study, records: Sequence[TrialRecord], how: str) -> dict[str, object]:
     ranking = of_study(study).ranked(rank(records))
     return {
         "study": study.name,
         "created_at": study.created_at.isoformat(),
-        "state": study.state,
+        "state": how,
         "space": study.space_name,
         "engine": study.engine,
         "trials": len(records),
@@ -64,14 +69,16 @@ def show_trials(console: Console, store: Store, name: str, *, failed: bool, as_j
     if as_json:
         print(json.dumps([{**flat(record), "params": dict(record.params)} for record in records], indent=1))
         return
-    title = f"Study {study.name} ({study.state}), space {study.space_name}, engine {study.engine}"
+    title = f"Study {study.name} ({state(study, store)}), space {study.space_name}, engine {study.engine}"
     table = Table(title=title, title_justify="left")
     for head in ("#", "kind", "result", "time", "configuration"):
         figure = head in {"#", "time"}
         table.add_column(head, justify="right" if figure else "left", no_wrap=figure, overflow="fold")
+    killed = store.left_behind(name, frozenset())
     for record in records:
+        result = "killed" if record.number in killed else outcome(record).strip()
         time = "" if record.time_s is None else duration(record.time_s)
-        table.add_row(str(record.number), str(record.kind), outcome(record).strip(), time, configuration(record))
+        table.add_row(str(record.number), str(record.kind), result, time, configuration(record))
     console.print(table)
     for probe in store.network.probes(name):
         console.print(sentence(probe))

@@ -2,7 +2,10 @@
 
 import importlib.util
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -204,6 +207,25 @@ def test_show_failed_leaves_out_what_runs_and_what_ended_well(hpltune: Run, home
         store.begin(begun())
     done = hpltune("show", "study", "--failed", "--json", "--db", "study.db")
     assert [trial["state"] for trial in json.loads(done.stdout)] == ["failed", "cancelled"]
+
+
+def test_show_tells_a_study_whose_hpltune_was_killed_from_one_that_runs(hpltune: Run, home: Path) -> None:
+    file = home / "data/hpltune.db"
+    file.parent.mkdir()
+    with Store.open(file) as store:
+        store.create_study(a_study("lives"))
+    text = (
+        "import sys; from results.store import Store; from record_builders import a_study, begun\n"
+        f"with Store.open({str(file)!r}) as store: store.create_study(a_study('dead')); store.begin(begun('dead'))"
+    )
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", text], check=True, env=paths)
+    stored = json.loads(hpltune("show", "--json").stdout)
+    assert {study["study"]: study["state"] for study in stored} == {"lives": "running", "dead": "killed"}
+    assert "killed" in hpltune("show").stdout
+    trials = hpltune("show", "dead").stdout
+    assert "Study dead (killed)" in trials
+    assert "running" not in trials
 
 
 def test_dat_writes_a_file_to_standard_output_and_its_reasons_beside(hpltune: Run) -> None:
