@@ -91,8 +91,9 @@ def run_file(request: RunRequest) -> int:
             records: list[TrialRecord] = []
             with closing_study(study, store), networked(workshop, store, study, listener) as ready:
                 for _ in range(request.repeats):
-                    if not stop.requested:
-                        records += _measure(request, study, plan, ready, store, listener, stop)
+                    if stop.requested:
+                        break
+                    records += _measure(request, study, plan, ready, store, listener, stop)
             store.end_study(study, "interrupted" if stop.requested else "complete")
     _report(console, request, study, workshop, records)
     if stop.requested:
