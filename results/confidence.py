@@ -20,10 +20,12 @@ class Standing:
     Attributes:
         confidence: probability that it is the fastest of all, 0 to 1.
         equals: places in the ranking, from 1, of those that cannot be told from it, its own among them.
+        ahead: for each place the probability that the first is faster than it; of the first itself nothing is said.
     """
 
     confidence: float
     equals: tuple[int, ...]
+    ahead: tuple[float, ...] = ()
 
 
 def settled(entries: Sequence[Ranked]) -> list[Ranked]:
@@ -42,8 +44,10 @@ def standing(ranking: Sequence[Ranked]) -> Standing | None:
     belief = believed([entry.gflops for entry in ranking])
     if len(ranking) < 2 or belief is None:
         return None
-    unsure = [place for place, share in belief.ahead(0).items() if place and share < TOLD_APART]
-    return Standing(belief.fastest(0), (1, *(place + 1 for place in unsure)))
+    ahead = belief.ahead(0)
+    unsure = [place for place, share in ahead.items() if place and share < TOLD_APART]
+    shares = tuple(ahead.get(place, 1.0) for place in range(len(ranking)))
+    return Standing(belief.fastest(0), (1, *(place + 1 for place in unsure)), shares)
 
 
 def sentence(found: Standing | None, best: str = "the fastest") -> str:

@@ -1,13 +1,16 @@
 """`hpltune best`."""
 
 import json
+from collections.abc import Sequence
+from typing import Any
 
 from rich.console import Console
 
 from results.errors import ResultsError
+from results.statistics import Ranked
 from results.store import Store
 
-from .objective import of_study, pareto, ranking_of
+from .objective import Objective, of_study, pareto, ranking_of
 from .ranking_report import print_ranking, print_standing, ranking_json
 
 
@@ -29,8 +32,36 @@ def show_best(console: Console, store: Store, name: str | None, count: int, *, f
         count = len(ranking)
     if as_json:
         sure = None if front else objective.standing(ranking)
-        print(json.dumps(ranking_json(study, ranking[:count], sure), indent=1))
+        libraries = {} if front else {"by_blas": by_blas(objective, ranking)}
+        print(json.dumps(ranking_json(study, ranking[:count], sure, libraries), indent=1))
         return
     print_ranking(console, study, ranking, count)
     if not front:
         print_standing(console, study, ranking)
+        for line in by_blas(objective, ranking)[1:]:
+            certainty = "" if line["first_is_faster"] is None else f", which is sure to {line['first_is_faster']:.0%}"
+            console.print(
+                f"The best with {line['blas']} is place {line['place']} with {line['expected_gflops']:.2f} GFLOPS, "
+                f"{line['behind_percent']:.1f} % behind{certainty}.",
+            )
+
+
+def by_blas(objective: Objective, ranking: Sequence[Ranked]) -> list[dict[str, Any]]:
+    """The best configuration of each BLAS, best first; nothing where all have the same.
+
+    `behind_percent` is by the objective; `first_is_faster` the probability that it is not by chance, or None.
+    """
+    found = objective.standing(ranking)
+    lines: dict[str, dict[str, Any]] = {}
+    worths = [objective.worth(entry.params, entry.expected_gflops) for entry in ranking]
+    for place, (entry, worth) in enumerate(zip(ranking, worths, strict=True), start=1):
+        name = str(entry.params.get("blas", ""))
+        line = {
+            "blas": name,
+            "place": place,
+            "expected_gflops": entry.expected_gflops,
+            "behind_percent": 100 * (1 - worth / worths[0]),
+            "first_is_faster": None if found is None or place == 1 else found.ahead[place - 1],
+        }
+        lines.setdefault(name, line)
+    return list(lines.values()) if len(lines) > 1 else []

@@ -84,6 +84,23 @@ def test_the_best_are_shown_with_how_sure_the_first_is(store: Store) -> None:
     assert "The first is the fastest with 100%.\n" in best(store)
 
 
+def test_the_best_of_each_blas_is_told_with_how_sure_the_difference_is(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for key, rates in {"openblas": (95.2, 95.3, 95.1), "mkl": (95.0, 95.4, 95.1), "blis": (90.0, 90.1)}.items():
+        assert key != "mkl" or "The best with" not in best(store)
+        for rate in rates:
+            add(store, rate, key=key, params={"blas": key, "NB": 128})
+    shown = best(store)
+    assert re.search(
+        r"The best with blis is place 3 with 90\.\d+ GFLOPS, 5\.\d % behind, which is sure to 100%\.\n", shown
+    )
+    show_best(Console(), store, None, 1, front=False, as_json=True)
+    lines = json.loads(capsys.readouterr().out)["by_blas"]
+    assert [line["place"] for line in lines] == [1, 2, 3]
+    assert lines[1]["first_is_faster"] < 0.9 < lines[2]["first_is_faster"]
+
+
 def test_nothing_is_said_of_how_sure_the_first_of_simulations_or_of_a_front_is(store: Store, tmp_path: Path) -> None:
     add(store)
     front = printed(200, lambda console: show_best(console, store, None, 5, front=True, as_json=False))
