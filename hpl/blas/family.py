@@ -7,7 +7,7 @@ from ..search import SearchPaths
 from .catalogue import BlasLibrary
 from .places import Found
 
-PREFIXES = ("OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "OMP_", "GOMP_", "KMP_")
+PREFIXES = ("OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "OMP_", "GOMP_", "KMP_", "HPLTUNE_STOP_AT")
 
 
 class BlasFamily(Protocol):
@@ -60,7 +60,7 @@ def thread_variables(threads: int) -> dict[str, str]:
 
 
 def inherited_choices(environment: Mapping[str, str]) -> dict[str, str]:
-    """Variables of an environment that choose kernel, blocking, threads or binding behind hpltune's back.
+    """Variables of an environment that choose kernel, blocking, threads, binding or a run's end behind hpltune's back.
 
     With OPENBLAS_CORETYPE=Haswell left over in a shell, the kernel "auto" is Haswell and not OpenBLAS' own choice.
     """
