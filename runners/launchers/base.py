@@ -23,8 +23,11 @@ def on_interfaces(job: Job) -> dict[str, str]:
 def last_words(program: str, exit_code: int, said: str) -> str:
     """How a launcher ended, with the last line that it or a rank printed; our own reports are passed over."""
     last = [line.strip() for line in said.splitlines() if line.strip(" -=") and not line.startswith("hpltune-")]
-    ended = f"{program} ended by signal {-exit_code}" if exit_code < 0 else f"{program} ended with code {exit_code}"
-    return f"{ended}: {last[-1]}" if last else ended
+    if exit_code >= 0:
+        return f"{program} ended with code {exit_code}{f': {last[-1]}' if last else ''}"
+    why = ": often by the kernel for want of memory" if -exit_code == signal.SIGKILL else ""
+    ended = f"{program} was ended by signal {-exit_code} ({signal.strsignal(-exit_code)}){why}"
+    return f"{ended}; its last words: {last[-1]}" if last else ended
 
 
 class Launcher(Protocol):

@@ -58,7 +58,9 @@ def test_oversubscribed_ranks_are_not_bound() -> None:
         (1, "MPI_ABORT was invoked on rank 3 in communicator", "rank 3 aborted"),
         (1, ">>> Need at least 4 processes for these tests <<<", "HPL.dat needs 4 ranks"),
         (1, "something nobody has seen\n", "mpirun ended with code 1: something nobody has seen"),
-        (-15, "", "mpirun ended by signal 15"),
+        (-15, "", "mpirun was ended by signal 15 (Terminated)"),
+        (-9, "hpltune-rank {}\n", "mpirun was ended by signal 9 (Killed): often by the kernel for want of memory"),
+        (-9, "a rank said this\n", "for want of memory; its last words: a rank said this"),
     ],
 )
 def test_what_open_mpi_says_is_explained(code: int, stderr: str, words: str) -> None:
@@ -141,6 +143,7 @@ def test_only_ends_are_final() -> None:
 CAPTURED = {
     "abort": "aborted the run",
     "badelf": "not one this machine can execute",
+    "dstore": "session folder is full",
     "exit": "ended with",
     "ill": "an instruction this CPU lacks",
     "kill": "a rank was killed",
@@ -150,6 +153,7 @@ CAPTURED = {
     "over": "cannot give each rank cores",
     "root": "refuses to run as root",
     "segv": "signal 11",
+    "session": "session folder /proc/ompi.node.0 (No such file or directory): set TMPDIR",
     "slots": "fewer cores than ranks",
 }
 
