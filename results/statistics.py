@@ -23,6 +23,7 @@ class Ranked:
         gflops: every valid run, at least one, in the order they were made.
         best_record_number: the run nearest to the median: the one whose files represent the configuration.
         failed_runs: its runs that did not count: crashed, timed out, or with a residual that FAILED.
+        hosts: on how many it ran; 0 where that is not known.
         believed_gflops: its rate by the runs of all configurations; None where the noise of runs is not known.
     """
 
@@ -31,6 +32,7 @@ class Ranked:
     gflops: tuple[float, ...]
     best_record_number: int
     failed_runs: int = 0
+    hosts: int = 0
     believed_gflops: float | None = field(default=None, compare=False)
 
     @property
@@ -81,11 +83,23 @@ def rank(records: Iterable[TrialRecord]) -> Sequence[Ranked]:
     return sorted(ranked, key=lambda entry: -entry.median_gflops)
 
 
+def on_the_hosts_left(records: Sequence[TrialRecord]) -> Sequence[TrialRecord]:
+    """Without the results of more or fewer hosts than the last result: since then a cluster lost some, or got some."""
+    counts = {record.number: hosts_of(record) for record in records if record.ranked and hosts_of(record)}
+    last = counts[max(counts)] if counts else 0
+    return [record for record in records if counts.get(record.number, last) == last]
+
+
+def hosts_of(record: TrialRecord) -> int:
+    """On how many hosts a trial ran; 0 where that is not known."""
+    return len(record.observed.hosts) if record.observed else 0
+
+
 def _summary(key: str, group: Sequence[TrialRecord], failed_runs: int) -> Ranked:
     rates = tuple(record.gflops for record in group if record.gflops is not None)
     median = statistics.median(rates)
     nearest = min(group, key=lambda record: abs((record.gflops or 0.0) - median))
-    return Ranked(key, nearest.params, rates, nearest.number, failed_runs)
+    return Ranked(key, nearest.params, rates, nearest.number, failed_runs, hosts_of(nearest))
 
 
 def relative_sd(entries: Iterable[Ranked], usual_sd: float = 0.0, usual_freedom: int = 0) -> float | None:

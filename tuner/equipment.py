@@ -47,9 +47,11 @@ class Equipment:
 
     Attributes:
         kinds: of its nodes with each network, in the order in which ranks fill them; the default network comes first.
+        hosts: of a real cluster when the study began; what is left of them when some are lost counts.
     """
 
     kinds: Mapping[str, Sequence[NodeKind]]
+    hosts: int = 1
 
     @classmethod
     def of(cls, study: Study) -> "Equipment":
@@ -63,7 +65,9 @@ class Equipment:
             return cls({network: tuple(NodeKind(**kind) for kind in kinds) for network, kinds in stored.items()})
         nodes = host_count(study.host, "nodes") if study.simulated else 1
         peak, price, power = ((fact or 0.0) / nodes for fact in (study.rpeak_gflops, study.price_usd, study.power_w))
-        return cls({"": (NodeKind(nodes, host_count(study.host, "physical_cores") / nodes, peak, price, power),)})
+        hosts = 1 if study.simulated else host_count(study.host, "nodes")
+        kind = NodeKind(nodes, host_count(study.host, "physical_cores") / nodes, peak, price, power)
+        return cls({"": (kind,)}, hosts)
 
     def facts(self) -> dict[str, Any]:
         """What a study keeps of it among the facts of its machine."""
@@ -73,6 +77,14 @@ class Equipment:
     def whole(self) -> Used:
         """All of it, with the default network."""
         return self._together([(kind, kind.count) for kind in self._with(None)])
+
+    def used_on(self, hosts: int, params: Mapping[str, Scalar]) -> Used:
+        """The part that a run on so many hosts used, 0 where that is not known."""
+        used, part = self.used(params), min(1.0, (hosts or self.hosts) / self.hosts)
+        peak, price, power = (
+            None if fact is None else part * fact for fact in (used.rpeak_gflops, used.price_usd, used.power_w)
+        )
+        return Used(used.nodes, peak, price, power)
 
     def used(self, params: Mapping[str, Scalar]) -> Used:
         """The part that a configuration uses: the nodes that its ranks fill one after the other, with its network."""

@@ -27,5 +27,6 @@ def export_text(store: Store, name: str | None, kind: str, trial: int | None) ->
     if not ranking and trial is None:
         raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name} --failed` says why")
     if kind == "md":
-        return to_markdown(ranking, [figures(study, entry.expected_gflops, entry.params) for entry in ranking])
+        told = [figures(study, entry.expected_gflops, entry.params, entry.hosts) for entry in ranking]
+        return to_markdown(ranking, told)
     return to_hpl_dat(store.get(study.name, trial or ranking[0].best_record_number))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from results.confidence import Standing, settled, standing
 from results.record import Study
-from results.statistics import Ranked, rank
+from results.statistics import Ranked, on_the_hosts_left, rank
 from results.store import Store
 from search_spaces.dimension import Scalar
 
@@ -128,5 +128,8 @@ def of_study(study: Study) -> Objective:
 
 
 def ranking_of(store: Store, study: Study) -> Sequence[Ranked]:
-    """The configurations of a stored study in the order of its objective, best first; empty where no run counts."""
-    return of_study(study).ranked(rank(store.records(study.name)))
+    """The configurations of a stored study in the order of its objective, best first; empty where no run counts.
+
+    Of a cluster that lost nodes only what ran on those that are left.
+    """
+    return of_study(study).ranked(rank(on_the_hosts_left(store.records(study.name))))

@@ -17,9 +17,13 @@ from .objective import of_study
 from .tables import print_fitting
 
 
-def figures(study: Study, gflops: float, params: Mapping[str, Scalar]) -> dict[str, float]:
-    """The figures of merit that the study's facts allow, by name with their unit, of the nodes that are in use."""
-    merits = Equipment.of(study).used(params).merit(gflops)
+def figures(study: Study, gflops: float, params: Mapping[str, Scalar], hosts: int = 0) -> dict[str, float]:
+    """The figures of merit that the study's facts allow, by name with their unit, of the nodes that are in use.
+
+    Args:
+        hosts: on how many it ran; 0 where that is not known.
+    """
+    merits = Equipment.of(study).used_on(hosts, params).merit(gflops)
     return {name: value for name, value in asdict(merits).items() if value is not None}
 
 
@@ -71,7 +75,7 @@ def _table(study: Study, shown: Sequence[Ranked], names: Sequence[str]) -> Table
     """Figures and parameters of configurations, as wide as they are."""
     where = " (simulated)" if study.simulated else ""
     table = Table(title=f"Best of study {study.name}{where}", title_justify="left")
-    merits = figures(study, shown[0].expected_gflops, shown[0].params)
+    merits = figures(study, shown[0].expected_gflops, shown[0].params, shown[0].hosts)
     failures = ["failed"] if any(entry.failed_runs for entry in shown) else []
     for head in ("", "GFLOPS", "±%", "runs", *failures, *(HEADS[name][0] for name in merits)):
         table.add_column(head, justify="right", no_wrap=True)
@@ -80,7 +84,7 @@ def _table(study: Study, shown: Sequence[Ranked], names: Sequence[str]) -> Table
         table.add_column(name, justify="right" if figure else "left", no_wrap=True)
     for place, entry in enumerate(shown, start=1):
         spread = "" if entry.spread_percent is None else f"{entry.spread_percent:.1f}"
-        own = figures(study, entry.expected_gflops, entry.params)
+        own = figures(study, entry.expected_gflops, entry.params, entry.hosts)
         cells = [str(place), f"{entry.expected_gflops:.2f}", spread, str(entry.runs)]
         cells += [str(entry.failed_runs) for _ in failures]
         cells += [HEADS[name][1].format(own[name]) for name in merits]
@@ -106,7 +110,7 @@ def ranking_json(
             "gflops": list(entry.gflops),
             "spread_percent": entry.spread_percent,
             "failed_runs": entry.failed_runs,
-            **figures(study, entry.expected_gflops, entry.params),
+            **figures(study, entry.expected_gflops, entry.params, entry.hosts),
             "trial": entry.best_record_number,
             "params": dict(entry.params),
         }

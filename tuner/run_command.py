@@ -16,7 +16,7 @@ from results.confidence import settled
 from results.metrics import percent_of_peak
 from results.plain import finite
 from results.record import Invalidity, Kind, Study, TrialRecord
-from results.statistics import rank
+from results.statistics import hosts_of, rank
 from results.store import Store
 from runners.errors import RunnerError
 from runners.network.setting import PREFIX
@@ -83,10 +83,14 @@ def run_file(request: RunRequest) -> int:
         if dat.device != DEVICE_STDOUT:
             listener(Notice(f"{request.file} prints to {dat.output_file}; it is run with standard output instead."))
         recover_at_start(store, listener)
+        stored_nodes = bool(request.like) and not request.options.real_cluster
         request = replace(request, options=_where(request, store))
-        workshop = Workshop.open(request.options, places, listener)
+        workshop = Workshop.open(request.options, places, listener, leave_out=stored_nodes)
+        if stored_nodes:
+            workshop = _on_as_many_nodes(request, workshop, store)
         with closing(workshop):
             plan = plan_of(request, dat, text, workshop, store)
+            workshop.build([plan.blas], [plan.threads], listener, [plan.launch.mpi])
             study = _new_study(request, workshop, store)
             records: list[TrialRecord] = []
             with closing_study(study, store), networked(workshop, store, study, listener) as ready:
@@ -126,6 +130,13 @@ def _where(request: RunRequest, store: Store) -> TuneOptions:
         price_usd=on.price_usd,
         power_w=on.power_w,
     )
+
+
+def _on_as_many_nodes(request: RunRequest, workshop: Workshop, store: Store) -> Workshop:
+    """The workshop on as many nodes as the trial had that the run shall be like: all, a part, or what was left."""
+    names = workshop.site.node_names
+    count = hosts_of(_like(request.like or "", store))
+    return workshop.without(names[count:]) if 0 < count < len(names) else workshop
 
 
 def read_dat(file: Path) -> tuple[HplDat, str]:
@@ -207,8 +218,8 @@ def _new_study(request: RunRequest, workshop: Workshop, store: Store) -> str:
             options=request.options.to_json(),
             host=workshop.site.facts(),
             rpeak_gflops=workshop.site.rpeak.gflops,
-            price_usd=request.options.price_usd,
-            power_w=request.options.power_w,
+            price_usd=request.options.price_usd and request.options.price_usd * workshop.site.share,
+            power_w=request.options.power_w and request.options.power_w * workshop.site.share,
             versions=versions(workshop.site, workshop.evaluator.source),
         ),
     )

@@ -8,7 +8,7 @@ from rich.table import Column, Table
 
 from results.export import flat
 from results.record import Study, TrialRecord, TrialState
-from results.statistics import rank
+from results.statistics import hosts_of, on_the_hosts_left, rank
 from results.store import Store
 from search_spaces.dimension import Scalar
 
@@ -35,7 +35,7 @@ def show_studies(console: Console, store: Store, *, as_json: bool) -> None:
         justify: JustifyMethod = "right" if head in {"trials", "failed", "best GFLOPS"} else "left"
         table.add_column(head, justify=justify, no_wrap=head in {"state", "engine", "trials"}, overflow="fold")
     for study, records in rows:
-        ranking = of_study(study).ranked(rank(records))
+        ranking = of_study(study).ranked(rank(on_the_hosts_left(records)))
         failed = sum(record.state is TrialState.FAILED for record in records)
         best = f"{ranking[0].expected_gflops:.2f}" if ranking else ""
         when = study.created_at.astimezone().strftime("%Y-%m-%d %H:%M")
@@ -49,7 +49,7 @@ def state(study: Study, store: Store) -> str:
 
 
 def _study_json(study: Study, records: Sequence[TrialRecord], how: str) -> dict[str, object]:
-    ranking = of_study(study).ranked(rank(records))
+    ranking = of_study(study).ranked(rank(on_the_hosts_left(records)))
     return {
         "study": study.name,
         "created_at": study.created_at.isoformat(),
@@ -129,7 +129,7 @@ def _facts(study: Study, record: TrialRecord, others: Sequence[int]) -> dict[str
     if record.reason:
         facts["reason"] = record.reason
     if record.gflops is not None:
-        merits = figures(study, record.gflops, record.params) if record.ranked else {}
+        merits = figures(study, record.gflops, record.params, hosts_of(record)) if record.ranked else {}
         facts["GFLOPS"] = " ".join([f"{record.gflops:.2f}", *(f"{name}={value:.2f}" for name, value in merits.items())])
         checked = f"{record.residual} ({'PASSED' if record.passed else 'not passed'})"
         facts["residual"] = "none, because nothing was computed: simulated" if record.simulated else checked

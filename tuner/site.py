@@ -81,6 +81,11 @@ class Site:
         return self.nodes.count if self.nodes else 1
 
     @property
+    def share(self) -> float:
+        """Part of its cluster that it is; behind Slurm an allocation is the whole."""
+        return self.node_count / self.nodes.cluster.size if self.nodes else 1.0
+
+    @property
     def longest_s(self) -> float:
         """The most a run may take."""
         return self.nodes.longest_s if self.nodes else math.inf

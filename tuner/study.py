@@ -215,12 +215,11 @@ def _compares(options: TuneOptions, text: str) -> bool:
 def _facts(options: TuneOptions, workshop: Workshop) -> MachineFacts:
     """What the study keeps of its machine; where several trials run at a time, of the nodes that one of them has."""
     site = workshop.site
-    part = site.node_count / site.nodes.cluster.size if site.nodes else 1.0
     return MachineFacts(
         host=site.facts(),
         rpeak_gflops=site.rpeak.gflops,
-        price_usd=options.price_usd and options.price_usd * part,
-        power_w=options.power_w and options.power_w * part,
+        price_usd=options.price_usd and options.price_usd * site.share,
+        power_w=options.power_w and options.power_w * site.share,
         versions=versions(site, workshop.evaluator.source),
     )
 
@@ -265,7 +264,7 @@ def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialR
     N = known_n or chosen
     if loop.shrunk or site.facts().get("nodes") != loop.store.study(loop.study).host.get("nodes"):
         N = min(N, largest_n)
-    if site.nodes and site.nodes.scarcest and asked_n is None and N >= largest_n:
+    if site.nodes and site.nodes.scarcest and asked_n is None and largest_n <= N:
         loop.listener(Notice(f"Node {site.nodes.scarcest} has the least free memory: it allows no larger N."))
     loop.space = load_space(options, site, N, text)
     for sentence in passed_over(loop.space, options.overrides or {}):

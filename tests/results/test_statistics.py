@@ -4,8 +4,8 @@ import pytest
 from record_builders import begun, finished
 
 from results.confidence import settled
-from results.record import Invalidity, Kind, TrialRecord, TrialState
-from results.statistics import Ranked, rank, relative_sd
+from results.record import Invalidity, Kind, Observed, TrialRecord, TrialState
+from results.statistics import Ranked, on_the_hosts_left, rank, relative_sd
 
 
 def runs(key: str, *gflops: float, first: int = 1) -> list[TrialRecord]:
@@ -99,3 +99,16 @@ def test_relative_sd_may_begin_with_what_is_usual() -> None:
 
 def test_relative_sd_needs_a_repeat() -> None:
     assert relative_sd([Ranked("a", {}, (5.0,), 1)]) is None
+
+
+def test_what_ran_on_a_node_that_was_lost_is_not_ranked_among_what_ran_on_those_left() -> None:
+    def on(*hosts: str) -> Observed:
+        return Observed("/lib/libopenblas.so.0", "0.3.21", "SkylakeX", 1, hosts)
+
+    whole = finished(1, 90.0, key="whole", observed=on("h1", "h2", "h3"))
+    same = finished(2, 80.0, key="left", observed=on("h1", "h2", "h3"))
+    died = finished(3, None, key="left", state=TrialState.FAILED, observed=None)
+    left = finished(4, 60.0, key="left", observed=on("h1", "h2"))
+    (entry,) = rank(on_the_hosts_left([whole, same, died, left]))
+    assert (entry.key, entry.gflops, entry.failed_runs, entry.hosts) == ("left", (60.0,), 1, 2)
+    assert len(rank(on_the_hosts_left([whole, same]))) == 2

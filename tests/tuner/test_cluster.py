@@ -147,6 +147,10 @@ def test_a_cluster_is_calibrated_simulated_and_tuned_from_what_the_simulation_fo
     assert "Warm start from the simulation sim: all configurations are in this space." in tuned.stdout
 
 
+def hpl_dat_of(home: Path, trial: int) -> Path:
+    return home / f"data/runs/lost/{trial:05d}/HPL.dat"
+
+
 def test_a_node_that_is_lost_is_taken_out_and_the_study_goes_on(hpltune: OnHead, lab: HostsLab, home: Path) -> None:
     three = write_cluster(
         lab, home / "three.toml", "[node]\nmemory_gib = 1\n", hosts=["h1", "h2", "h3"], check_s=1, return_s=2
@@ -160,6 +164,13 @@ def test_a_node_that_is_lost_is_taken_out_and_the_study_goes_on(hpltune: OnHead,
     assert ranked[-1]["hosts"] == "h1,h2"
     died = [record for record in records(hpltune, "lost") if "h3" in str(record["reason"])]
     assert {record["state"] for record in died} == {"cancelled"}, "it says nothing about the configuration"
+    best = json.loads(hpltune("best", "--study", "lost", "--count", "20", "--json").stdout)
+    first, *_ = best["ranking"]
+    trials = {entry["trial"] for entry in best["ranking"]}
+    assert {record["hosts"] for record in ranked if record["number"] in trials} == {"h1,h2"}
+    assert first["percent_of_peak"] == pytest.approx(100 * first["expected_gflops"] / (best["rpeak_gflops"] * 2 / 3))
+    again = hpltune("run", str(hpl_dat_of(home, first["trial"])), "--like", "lost")
+    assert again.returncode == 0, again.stdout + again.stderr
 
 
 def test_two_coordinators_on_nodes_of_their_own_work_on_one_study(hpltune: OnHead, lab: HostsLab, home: Path) -> None:

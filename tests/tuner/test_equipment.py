@@ -148,6 +148,13 @@ def test_an_older_study_counts_nodes_as_if_they_were_alike() -> None:
     assert merits(study, 50.0, "8x1", "fast") == about(100 * 50 / 134.4, 2490 / 50, 50_000 / 900)
 
 
+def test_a_cluster_that_lost_a_node_has_the_peak_the_price_and_the_power_of_those_that_are_left() -> None:
+    study = a_study(host={"nodes": 4, "physical_cores": 16})
+    assert figures(study, 50.0, {"layout": "8x1"}, 4) == figures(study, 50.0, {"layout": "8x1"})
+    left = figures(study, 50.0, {"layout": "8x1"}, 3)
+    assert [left[name] for name in FIGURES] == about(100 * 50 / 100.8, 1867.5 / 50, 50_000 / 675)
+
+
 TWO = ("--space", "quick", "--engine", "grid", "--set", "N=1000", "--set", "NB=64", "--set", "DEPTH=1")
 
 
