@@ -16,7 +16,7 @@ from .toml_file import GIB, ClusterFileError, Count, Part, Positive, parse_table
 
 def _without_user(host: object) -> object:
     if isinstance(host, str) and "@" in host:
-        raise ValueError('hosts are named without their user: say ssh = ["ssh", "-l", "user"], or it in ~/.ssh/config')
+        raise ValueError('hosts are named without users: say ssh = ["ssh", "-l", "user"], or set it in ~/.ssh/config')
     return host
 
 
