@@ -1,5 +1,6 @@
 """A program that is told to end while it prepares: it says so, its exit code tells the signal, and nothing is left."""
 
+import json
 import os
 import pty
 import shutil
@@ -73,7 +74,7 @@ def runs(home: Path, word: str) -> Callable[[], bool]:
 
 
 PREPARING = [
-    pytest.param(("build", "--blas", "openblas"), "/cc1 ", id="compiling"),
+    pytest.param(("build", "--blas", "openblas"), "/HPL_", id="compiling"),
     pytest.param(("doctor",), "probe_child", id="timing dgemm"),
     pytest.param(("tune", "--space", "quick", "--blas", "openblas"), "probe_child", id="timing for a study"),
 ]
@@ -108,15 +109,18 @@ def test_a_signal_ends_what_prepares(
 
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
-def test_a_study_that_compiles_is_ended_at_once_and_leaves_no_study(fresh: Path, hpltune: Run) -> None:
-    hpltune("doctor")
-    terminal = Terminal("tune", "--space", "quick", "--set", "N=1000", "--trials", "1", "--blas", "openblas")
-    until(runs(fresh, "/cc1 "), 60)
+@pytest.mark.parametrize("arguments", [("tune", "--space", "quick", "--set", "N=1000"), ("run", "HPL.dat")])
+def test_a_study_that_compiles_is_ended_at_once_and_leaves_no_study(
+    fresh: Path, hpltune: Run, arguments: tuple[str, ...]
+) -> None:
+    hpltune("dat", "HPL.dat", "--N", "1000", "--blas", "openblas")
+    terminal = Terminal(*arguments, "--blas", "openblas")
+    until(runs(fresh, "/HPL_"), 60)
     terminal.press_ctrl_c()
     said = terminal.rest()
     assert terminal.process.returncode == 130, said
     assert said.endswith("hpltune: stopped by Ctrl-C\r\n")
-    assert hpltune("show").stdout.count("quick-1") == 0
+    assert json.loads(hpltune("show", "--json").stdout) == []
 
 
 @pytest.mark.real
