@@ -4,6 +4,7 @@ from results.errors import ResultsError
 from results.export import to_csv, to_hpl_dat, to_json_lines, to_markdown
 from results.store import Store
 
+from .equipment import Equipment
 from .objective import ranking_of
 from .ranking_report import figures
 
@@ -27,6 +28,7 @@ def export_text(store: Store, name: str | None, kind: str, trial: int | None) ->
     if not ranking and trial is None:
         raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name} --failed` says why")
     if kind == "md":
-        told = [figures(study, entry.expected_gflops, entry.params, entry.hosts) for entry in ranking]
+        machine = Equipment.of(study)
+        told = [figures(machine, entry.expected_gflops, entry.params, entry.hosts) for entry in ranking]
         return to_markdown(ranking, told)
     return to_hpl_dat(store.get(study.name, trial or ranking[0].best_record_number))

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from results.confidence import Standing, sentence
-from results.export import varying
+from results.export import first_columns, varying
 from results.record import Study
 from results.statistics import Ranked, relative_sd
 from search_spaces.dimension import Scalar
@@ -17,16 +17,17 @@ from .objective import of_study
 from .tables import print_fitting
 
 
-def figures(study: Study, gflops: float, params: Mapping[str, Scalar], hosts: int = 0) -> dict[str, float]:
-    """The figures of merit that the study's facts allow, by name with their unit, of the nodes that are in use.
+def figures(machine: Equipment, gflops: float, params: Mapping[str, Scalar], hosts: int = 0) -> dict[str, float]:
+    """The figures of merit that are known of a machine, by name with their unit, of the nodes that are in use.
 
     Args:
         hosts: on how many it ran; 0 where that is not known.
     """
-    merits = Equipment.of(study).used_on(hosts, params).merit(gflops)
+    merits = machine.used_on(hosts, params).merit(gflops)
     return {name: value for name, value in asdict(merits).items() if value is not None}
 
 
+SHORT = {"rank": "", "spread %": "±%"}
 HEADS = {
     "percent_of_peak": ("% of peak", "{:.1f}"),
     "usd_per_gflops": ("$/GFLOPS", "{:.2f}"),
@@ -75,21 +76,18 @@ def _table(study: Study, shown: Sequence[Ranked], names: Sequence[str]) -> Table
     """Figures and parameters of configurations, as wide as they are."""
     where = " (simulated)" if study.simulated else ""
     table = Table(title=f"Best of study {study.name}{where}", title_justify="left")
-    merits = figures(study, shown[0].expected_gflops, shown[0].params, shown[0].hosts)
-    failures = ["failed"] if any(entry.failed_runs for entry in shown) else []
-    for head in ("", "GFLOPS", "±%", "runs", *failures, *(HEADS[name][0] for name in merits)):
-        table.add_column(head, justify="right", no_wrap=True)
+    machine = Equipment.of(study)
+    merits = [figures(machine, entry.expected_gflops, entry.params, entry.hosts) for entry in shown]
+    columns = first_columns(shown)
+    columns |= {HEADS[name][0]: [HEADS[name][1].format(one[name]) for one in merits] for name in merits[0]}
+    for head in columns:
+        table.add_column(SHORT.get(head, head), justify="right", no_wrap=True)
     for name in names:
         figure = name in {"N", "NB", "NBMIN", "DEPTH"}
         table.add_column(name, justify="right" if figure else "left", no_wrap=True)
-    for place, entry in enumerate(shown, start=1):
-        spread = "" if entry.spread_percent is None else f"{entry.spread_percent:.1f}"
-        own = figures(study, entry.expected_gflops, entry.params, entry.hosts)
-        cells = [str(place), f"{entry.expected_gflops:.2f}", spread, str(entry.runs)]
-        cells += [str(entry.failed_runs) for _ in failures]
-        cells += [HEADS[name][1].format(own[name]) for name in merits]
+    for place, (entry, cells) in enumerate(zip(shown, zip(*columns.values(), strict=True), strict=True)):
         words = [str(entry.params.get(name, "")) for name in names]
-        table.add_row(*cells, *words, style="bold" if place == 1 else "")
+        table.add_row(*cells, *words, style="" if place else "bold")
     return table
 
 
@@ -102,6 +100,7 @@ def ranking_json(
         sure: how the first stands against the whole ranking; None where that cannot be told.
         written: what else to say.
     """
+    machine = Equipment.of(study)
     entries = [
         {
             "expected_gflops": entry.expected_gflops,
@@ -110,7 +109,7 @@ def ranking_json(
             "gflops": list(entry.gflops),
             "spread_percent": entry.spread_percent,
             "failed_runs": entry.failed_runs,
-            **figures(study, entry.expected_gflops, entry.params, entry.hosts),
+            **figures(machine, entry.expected_gflops, entry.params, entry.hosts),
             "trial": entry.best_record_number,
             "params": dict(entry.params),
         }

@@ -12,6 +12,7 @@ from results.statistics import hosts_of, on_the_hosts_left, rank
 from results.store import Store
 from search_spaces.dimension import Scalar
 
+from .equipment import Equipment
 from .net_probe import sentence
 from .objective import of_study
 from .progress import outcome
@@ -129,7 +130,8 @@ def _facts(study: Study, record: TrialRecord, others: Sequence[int]) -> dict[str
     if record.reason:
         facts["reason"] = record.reason
     if record.gflops is not None:
-        merits = figures(study, record.gflops, record.params, hosts_of(record)) if record.ranked else {}
+        machine = Equipment.of(study)
+        merits = figures(machine, record.gflops, record.params, hosts_of(record)) if record.ranked else {}
         facts["GFLOPS"] = " ".join([f"{record.gflops:.2f}", *(f"{name}={value:.2f}" for name, value in merits.items())])
         checked = f"{record.residual} ({'PASSED' if record.passed else 'not passed'})"
         facts["residual"] = "none, because nothing was computed: simulated" if record.simulated else checked

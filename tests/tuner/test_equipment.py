@@ -91,7 +91,7 @@ def stored(equipment: Equipment) -> Study:
 
 def merits(study: Study, gflops: float, layout: str, network: str = "gige") -> list[float | None]:
     """% of peak, $/GFLOPS and MFLOPS/W, None where one is not told."""
-    told = figures(study, gflops, {"layout": layout, "net.network": network})
+    told = figures(Equipment.of(study), gflops, {"layout": layout, "net.network": network})
     return [told.get(name) for name in FIGURES]
 
 
@@ -150,8 +150,9 @@ def test_an_older_study_counts_nodes_as_if_they_were_alike() -> None:
 
 def test_a_cluster_that_lost_a_node_has_the_peak_the_price_and_the_power_of_those_that_are_left() -> None:
     study = a_study(host={"nodes": 4, "physical_cores": 16})
-    assert figures(study, 50.0, {"layout": "8x1"}, 4) == figures(study, 50.0, {"layout": "8x1"})
-    left = figures(study, 50.0, {"layout": "8x1"}, 3)
+    whole = Equipment.of(study)
+    assert figures(whole, 50.0, {"layout": "8x1"}, 4) == figures(whole, 50.0, {"layout": "8x1"})
+    left = figures(whole, 50.0, {"layout": "8x1"}, 3)
     assert [left[name] for name in FIGURES] == about(100 * 50 / 100.8, 1867.5 / 50, 50_000 / 675)
 
 
