@@ -93,9 +93,12 @@ def load(
 
 
 def passed_over(space: SearchSpace, overrides: Mapping[str, Sequence[str]]) -> list[str]:
-    """A sentence for each value of `--set` that no legal point of the space has."""
+    """A sentence for each value of `--set` that no legal point of the space has, and each block without effect."""
     given = [name for name, texts in overrides.items() if name in space.parameters and list(texts) != [AUTO]]
-    return [f"--set {name}: {sentence}." for name in given for sentence in space.never(name)]
+    return [
+        *(f"--set {name}: {sentence}." for name in given for sentence in space.never(name)),
+        *(f"Space {space.name}: {sentence}." for sentence in space.idle(overrides)),
+    ]
 
 
 def _package() -> Any:

@@ -22,11 +22,13 @@ class Restriction:
     Attributes:
         needs: the parameters it looks at, and those that decide them where a point leaves them out.
         check: the sentence why a complete point breaks it, or None.
+        own: whether it is of one space alone, a `[[forbid]]` table.
     """
 
     name: str
     needs: tuple[str, ...]
     check: Check
+    own: bool = False
 
 
 def grid_uses_all_ranks(point: Point, _machine: Machine) -> str | None:
@@ -157,4 +159,4 @@ def forbidden(number: int, when: Mapping[str, tuple[Scalar, ...]], because: str)
         return because if all(point.get(name) in values for name, values in when.items()) else None
 
     needs = dict.fromkeys(other for name in when for other in (name, *DERIVED_FROM.get(name, ())))
-    return Restriction(f"forbid {number}", tuple(needs), check)
+    return Restriction(f"forbid {number}", tuple(needs), check, own=True)

@@ -4,7 +4,7 @@ Parameters that share a restriction or depend on one another form a block. Only 
 their product, so millions of points cost no more than the largest block, and any of them is found by its number.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
 
@@ -61,6 +61,7 @@ class SearchSpace:
                     f"add {parameter.by} to [parameters]"
                 )
         blocks = components(self.parameters, self.restrictions)
+        self._dropping: set[str] = set()
         self._blocks = [legal_parts(block, self.parameters, self.restrictions, self._judged) for block in blocks]
         self._starts = tuple(starts)
 
@@ -144,12 +145,21 @@ class SearchSpace:
     @cached_property
     def starts(self) -> tuple[dict[str, Scalar], ...]:
         """The legal start points, with the first legal value for what they leave out."""
-        found = []
-        for start in self._starts:
-            point = self.nearest(start)
-            if all(point.get(name) == value for name, value in start.items()):
-                found.append(point)
-        return tuple(found)
+        return tuple(self.nearest(start) for start in self._starts if self._refused(start) is None)
+
+    def idle(self, touched: Collection[str]) -> Iterator[str]:
+        """The sentence why for each start point that is not tried and each rule of the space's own that drops nothing.
+
+        Args:
+            touched: parameters that have other values than the space says; what looks at them is left out.
+        """
+        for number, start in enumerate(self._starts, start=1):
+            refused = None if start.keys() & set(touched) else self._refused(start)
+            if refused:
+                yield f"start {number} is not tried: {refused}"
+        for rule in self.restrictions:
+            if rule.own and rule.name not in self._dropping and not set(rule.needs) & set(touched):
+                yield f"{rule.name} has no effect here: nothing that is legal without it matches it"
 
     def nearest(self, wish: Point, keep: str | None = None) -> dict[str, Scalar]:
         """The legal point that keeps most of a wished one's values, in each block the first of the best.
@@ -196,7 +206,16 @@ class SearchSpace:
                 full["N"] = self._n(full)
         except SpaceError as error:
             return str(error)
-        return rule.check(full, self.machine)
+        sentence = rule.check(full, self.machine)
+        if sentence:
+            self._dropping.add(rule.name)
+        return sentence
+
+    def _refused(self, start: Point) -> str | None:
+        """Why a start point is illegal, or None."""
+        point = self.nearest(start)
+        met = all(point.get(name) == value for name, value in start.items())
+        return None if met else self.why_not({**point, **start})
 
     def _broken(self, params: Point, rules: Sequence[Restriction]) -> str | None:
         if not rules:

@@ -57,6 +57,23 @@ def test_what_auto_leaves_out_was_not_given(tmp_path: Path) -> None:
     assert sentence == "--set grid: no legal point has 1x4: slow."
 
 
+def test_blocks_without_effect_are_told_unless_the_command_line_may_be_why(tmp_path: Path) -> None:
+    forbid = '{when = {NB = 128, DEPTH = 5}, because = "a"}, {when = {NB = 128, SWAP = "mix"}, because = "b"}'
+    blocks = f'name = "mine"\nforbid = [{forbid}]\nstart = [{{NB = 96}}, {{NB = 64, DEPTH = 1}}]\n'
+    name = write(tmp_path, f"{blocks}[parameters]\nNB = [64, 128]")
+    assert passed_over(load(name, machine()), {}) == [
+        "Space mine: start 1 is not tried: NB: 96 is not among 64, 128.",
+        "Space mine: forbid 1 has no effect here: nothing that is legal without it matches it.",
+    ]
+    assert [start["NB"] for start in load(name, machine()).starts] == [64]
+    assert passed_over(load(name, machine(), {"NB": ["32"]}), {"NB": ["32"]}) == []
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_of_what_ships_nothing_is_without_effect(name: str) -> None:
+    assert passed_over(load(name, machine(8)), {}) == []
+
+
 def test_the_kronos_spaces_need_their_eight_ranks() -> None:
     with pytest.raises(SpaceError, match="8x1 needs 8 cores, but there are 2"):
         load("kronos", machine(2))
