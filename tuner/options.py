@@ -1,5 +1,6 @@
 """What the user asked of a study, checked once; nothing re-reads the command line afterwards."""
 
+import csv
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -104,15 +105,19 @@ def parse_blas(values: Sequence[str]) -> tuple[tuple[str, ...], dict[str, Path]]
 
 
 def parse_overrides(values: Sequence[str]) -> dict[str, list[str]]:
-    """Split `--set NAME=V[,V]` values.
+    """Split `--set NAME=V[,V]` values; one that has a comma itself stands in double quotes.
 
     Raises:
-        TunerError: no "=" or no value.
+        TunerError: no "=", no value, or a quote without its end.
     """
     overrides: dict[str, list[str]] = {}
     for value in values:
         name, equals, given = value.partition("=")
-        choices = [choice.strip() for choice in given.split(",") if choice.strip()]
+        try:
+            listed = next(csv.reader([given], skipinitialspace=True, strict=True))
+        except csv.Error:
+            listed = []
+        choices = [choice.strip() for choice in listed if choice.strip()]
         if not name.strip() or not equals or not choices:
             raise TunerError(f"--set {value}: write NAME=VALUE[,VALUE], for example --set NB=128,192")
         overrides.setdefault(name.strip(), []).extend(choices)

@@ -55,7 +55,12 @@ def test_values_given_twice_are_added_up() -> None:
     assert parse_overrides(["NB=64,128", "NB=256", "DEPTH=0"]) == {"NB": ["64", "128", "256"], "DEPTH": ["0"]}
 
 
-@pytest.mark.parametrize("value", ["NB", "NB=", "=3", "NB=,"])
+def test_a_value_that_has_a_comma_itself_stands_in_quotes() -> None:
+    given = ['mpi.btl="tcp,self",self', 'net.interface= "eth0,eth1", eth0']
+    assert parse_overrides(given) == {"mpi.btl": ["tcp,self", "self"], "net.interface": ["eth0,eth1", "eth0"]}
+
+
+@pytest.mark.parametrize("value", ["NB", "NB=", "=3", "NB=,", 'NB="64', 'NB="64"8', "NB=64\n8"])
 def test_a_setting_without_name_or_value_is_named(value: str) -> None:
     with pytest.raises(TunerError, match="--set"):
         parse_overrides([value])
