@@ -156,7 +156,7 @@ NETWORK: Mapping[str, Dimension] = {
 """Network settings of real nodes; 68 bytes is the least an IPv4 link must carry (RFC 791)."""
 
 FREE = Dimension(
-    "a text or a number", lambda value: str(value) != "" and "\n" not in str(value), lambda _point, _machine: None
+    "a printable text or a number", lambda value: str(value) != "" and str(value).isprintable(), lambda _p, _m: None
 )
 
 

@@ -1,5 +1,6 @@
 """What `--db` names: a file of SQLite or a URL of PostgreSQL; without it the user's own file."""
 
+import os
 import shlex
 from hashlib import sha256
 from pathlib import Path
@@ -28,4 +29,4 @@ def folder_of(kind: str, store: Store, places: Places) -> Path:
     place = store.place if "://" in store.place else str(Path(store.place).resolve())
     if place == str(places.database.resolve()):
         return places.data / kind
-    return places.data / kind / f"{Path(place).stem}-{sha256(place.encode()).hexdigest()[:8]}"
+    return places.data / kind / f"{Path(place).stem}-{sha256(os.fsencode(place)).hexdigest()[:8]}"

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from as_user import Run
 
+from results.store import Store
+from tuner.database import folder_of
 from tuner.options import TuneOptions
 from tuner.places import Places
 from tuner.workshop import look_around
@@ -33,6 +35,7 @@ from tuner.workshop import look_around
         (("best",), "there is no"),
         (("export", "csv"), "there is no"),
         (("spaces", "none"), "there is no space none"),
+        (("spaces", "quick", "--set", "mpi.btl=tc\udcff"), "expected a printable text or a number"),
         (("spaces", "quick", "--explain", "NB"), "write NAME=VALUE"),
         (("setup", "--with", "cray"), "--with cray: expected one of"),
         (("tune", "--points", "10"), "--points 10 makes the engine grid coarser: add --engine grid"),
@@ -83,6 +86,21 @@ def test_auto_is_no_mistyped_blas(home: Path) -> None:
     assert look_around(options, Places(home, home), lambda _: None, probing=False).blas
 
 
+@pytest.mark.parametrize(
+    "arguments", [("show", "m\udcffne"), ("best", "--study", "m\udcffne"), ("tune", "--join", "m\udcffne")]
+)
+def test_a_name_that_no_database_can_hold_is_one_sentence(hpltune: Run, home: Path, arguments: tuple[str, ...]) -> None:
+    with Store.open(home / "data" / "hpltune.db"):
+        done = hpltune(*arguments)
+    assert done.returncode == 1
+    assert done.stderr == "hpltune: 'm\\udcffne' cannot be written in utf-8: give it another name\n"
+
+
+def test_a_database_with_any_name_has_folders_of_its_own(home: Path) -> None:
+    with Store.open(home / "m\udcffne.db") as mine, Store.open(home / "mine.db") as other:
+        assert folder_of("runs", mine, Places(home, home)) != folder_of("runs", other, Places(home, home))
+
+
 def test_an_unknown_option_is_a_usage_error(hpltune: Run) -> None:
     assert hpltune("tune", "--quickly").returncode == 2
 
@@ -99,6 +117,13 @@ def test_an_unknown_option_is_a_usage_error(hpltune: Run) -> None:
         ("show", "default-1", "9" * 20),
         ("export", "dat", "--trial", "9" * 20),
         ("spaces", "default", "--cores", "9" * 20),
+        ("tune", "--trials", "9" * 20),
+        ("tune", "--repeats", "9" * 20),
+        ("tune", "--confirm", "9" * 20),
+        ("tune", "--points", "9" * 20),
+        ("tune", "--cluster", "kronos", "--jobs", "9" * 20),
+        ("run", "HPL.dat", "--repeats", "9" * 20),
+        ("calibrate", "--rounds", "9" * 20),
     ],
 )
 def test_a_number_that_nobody_can_mean_is_a_usage_error(hpltune: Run, arguments: tuple[str, ...]) -> None:

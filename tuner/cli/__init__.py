@@ -102,6 +102,8 @@ def main() -> None:
         from ..progress import UNREAD
 
         sys.exit(UNREAD)
+    except UnicodeEncodeError as error:
+        _fail(f"{error.object[:40]!r} cannot be written in {error.encoding}: give it another name")
     except OSError as error:
         _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
     except Exception as error:

@@ -7,15 +7,17 @@ import typer
 
 from runners.job import BINDINGS
 
-from .common import BlasFiles, Json, Source
+from .common import MOST_RUNS, BlasFiles, Json, Source
 
 
 def calibrate(
     out: Annotated[
         Path | None, typer.Argument(metavar="[FILE]", help="Where the cluster file goes; by default the terminal.")
     ] = None,
-    checks: Annotated[int, typer.Option(min=0, help="HPL configurations to check the model against.")] = 12,
-    rounds: Annotated[int, typer.Option(min=1, help="How often everything is measured, in turn.")] = 3,
+    checks: Annotated[
+        int, typer.Option(min=0, max=MOST_RUNS, help="HPL configurations to check the model against.")
+    ] = 12,
+    rounds: Annotated[int, typer.Option(min=1, max=MOST_RUNS, help="How often everything is measured, in turn.")] = 3,
     cluster: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Calibrate the nodes of a real cluster and the network between them."),

@@ -17,6 +17,10 @@ MOST = 1e12
 """Of GFLOPS, dollars and watts; what is more, infinite or no number is a slip."""
 LARGEST_INT = 2**31 - 1
 """Of HPL's own numbers, and of what databases count with."""
+MOST_RUNS = 1_000_000
+"""Of trials, repeats and the like; more of them would take years."""
+MOST_AT_ONCE = 10_000
+"""Of cores, and of programs at a time."""
 LARGEST_SEED = 2**32 - 1
 """That the engines' libraries take."""
 
@@ -63,7 +67,9 @@ Cluster = Annotated[
 RealClusterFile = Annotated[
     Path | None, typer.Option("--cluster", metavar="FILE", help="The TOML file of a real cluster to run on.")
 ]
-Jobs = Annotated[int | None, typer.Option("--jobs", min=1, help="Simulations at a time; by default one a core.")]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", min=1, max=MOST_AT_ONCE, help="Simulations at a time; by default one a core.")
+]
 Limit = Annotated[
     str | None,
     typer.Option("--limit", metavar="TIME", help="Real time after which one simulation is ended; default 10m."),

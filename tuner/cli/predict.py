@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .common import LARGEST_SEED, Db, EngineName, Jobs, Json, Limit, complete_space
+from .common import LARGEST_SEED, MOST_RUNS, Db, EngineName, Jobs, Json, Limit, complete_space
 
 
 def predict(
@@ -14,7 +14,7 @@ def predict(
         str, typer.Option(metavar="SPACE", autocompletion=complete_space, help="What may be tuned in each design.")
     ] = "default",
     engine: EngineName = "hpl",
-    trials: Annotated[int, typer.Option(min=1, help="Simulations for each design.")] = 24,
+    trials: Annotated[int, typer.Option(min=1, max=MOST_RUNS, help="Simulations for each design.")] = 24,
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of the engine.")] = 0,
     full: Annotated[bool, typer.Option("--full", help="Simulate the whole memory, however long it takes.")] = False,
     plot: Annotated[

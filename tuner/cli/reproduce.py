@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from .common import LARGEST_SEED, Db, EngineName, Jobs, Json, Limit
+from .common import LARGEST_SEED, MOST_RUNS, Db, EngineName, Jobs, Json, Limit
 
 
 def complete_published(incomplete: str) -> list[str]:
@@ -16,7 +16,9 @@ def complete_published(incomplete: str) -> list[str]:
 
 def reproduce(
     name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=complete_published, help="kronos.")],
-    trials: Annotated[int, typer.Option(min=0, help="Trials of each of the two searches; 0 for the tests only.")] = 120,
+    trials: Annotated[
+        int, typer.Option(min=0, max=MOST_RUNS, help="Trials of each of the two searches; 0 for the tests only.")
+    ] = 120,
     engine: EngineName = "hpl",
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of the engine.")] = 0,
     jobs: Jobs = None,

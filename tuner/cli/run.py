@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Db, Json, RealClusterFile, Rpeak, Source, Xhpl, complete_study
+from .common import MOST_RUNS, Db, Json, RealClusterFile, Rpeak, Source, Xhpl, complete_study
 
 
 def run(
@@ -25,7 +25,7 @@ def run(
     kernel: Annotated[
         str | None, typer.Option(metavar="KERNEL", help="Kernel of the BLAS, as doctor lists them.")
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="How often.")] = 1,
+    repeats: Annotated[int, typer.Option(min=1, max=MOST_RUNS, help="How often.")] = 1,
     oversubscribe: Annotated[
         bool, typer.Option("--oversubscribe", help="Start more ranks than there are cores; the result will be poor.")
     ] = False,

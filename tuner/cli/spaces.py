@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Json, complete_space, console
+from .common import MOST_AT_ONCE, Json, complete_space, console
 
 
 def spaces(
@@ -24,7 +24,7 @@ def spaces(
         list[str] | None, typer.Option("--set", metavar="NAME=V[,V]", help="Overrule a parameter's values. Repeatable.")
     ] = None,
     cores: Annotated[
-        int | None, typer.Option(min=1, max=10_000, help="Count for a machine with this many cores.")
+        int | None, typer.Option(min=1, max=MOST_AT_ONCE, help="Count for a machine with this many cores.")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -8,6 +8,7 @@ import typer
 
 from .common import (
     LARGEST_SEED,
+    MOST_RUNS,
     BlasFiles,
     Cluster,
     Db,
@@ -52,7 +53,7 @@ def tune(
         ),
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(min=1, help="At most so many search trials, cheap runs included.")
+        int | None, typer.Option(min=1, max=MOST_RUNS, help="At most so many search trials, cheap runs included.")
     ] = None,
     run_time: Annotated[
         str | None, typer.Option(metavar="TIME", help="At most so much time in HPL runs themselves.")
@@ -67,9 +68,13 @@ def tune(
             "--set", metavar="NAME=V[,V]", help="Overrule a parameter's values: --set NB=128,192. Repeatable."
         ),
     ] = None,
-    points: Annotated[int | None, typer.Option(min=1, help="Size of a coarse grid (engine grid).")] = None,
-    repeats: Annotated[int, typer.Option(min=1, help="Runs of each configuration during the search.")] = 1,
-    confirm: Annotated[int, typer.Option(min=0, help="Further runs of each of the three best.")] = 2,
+    points: Annotated[
+        int | None, typer.Option(min=1, max=MOST_RUNS, help="Size of a coarse grid (engine grid).")
+    ] = None,
+    repeats: Annotated[
+        int, typer.Option(min=1, max=MOST_RUNS, help="Runs of each configuration during the search.")
+    ] = 1,
+    confirm: Annotated[int, typer.Option(min=0, max=MOST_RUNS, help="Further runs of each of the three best.")] = 2,
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of the engine.")] = 0,
     blas: BlasFiles = None,
     xhpl: Xhpl = None,
