@@ -128,7 +128,10 @@ def unbound_sentence() -> str | None:
     """The warning that ranks on this machine are not bound, or None."""
     if not confined():
         return None
-    return "this process may use only some of the CPUs: ranks are not bound, since MPI would bind them to others too"
+    return (
+        "this process may use only some of the CPUs: ranks are not bound, whatever `binding` says, since MPI would "
+        "bind them to others too"
+    )
 
 
 def _text(path: Path) -> str:

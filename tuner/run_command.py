@@ -19,6 +19,7 @@ from results.record import Invalidity, Kind, Study, TrialRecord
 from results.statistics import hosts_of, rank
 from results.store import Store
 from runners.errors import RunnerError
+from runners.host_facts import unbound_sentence
 from runners.network.setting import PREFIX
 
 from .at_work import at_work
@@ -90,6 +91,9 @@ def run_file(request: RunRequest) -> int:
             workshop = _on_as_many_nodes(request, workshop, store)
         with closing(workshop):
             plan = plan_of(request, dat, text, workshop, store)
+            unbound = None if workshop.site.node_names else unbound_sentence()
+            if unbound:
+                listener(Notice(f"Caution: {unbound}."))
             workshop.build([plan.blas], [plan.threads], listener, [plan.launch.mpi])
             study = _new_study(request, workshop, store)
             records: list[TrialRecord] = []

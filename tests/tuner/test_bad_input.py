@@ -5,7 +5,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from as_user import Run
+from as_user import Run, program
 
 from results.store import Store
 from tuner.database import folder_of
@@ -99,6 +99,20 @@ def test_a_name_that_no_database_can_hold_is_one_sentence(hpltune: Run, home: Pa
 def test_a_database_with_any_name_has_folders_of_its_own(home: Path) -> None:
     with Store.open(home / "m\udcffne.db") as mine, Store.open(home / "mine.db") as other:
         assert folder_of("runs", mine, Places(home, home)) != folder_of("runs", other, Places(home, home))
+
+
+@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+def test_below_taskset_run_says_that_its_ranks_are_not_bound(hpltune: Run, home: Path) -> None:
+    hpltune("dat", "HPL.dat", "--N", "100", "--ranks", "1")
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        done = hpltune("run", "HPL.dat", "--xhpl", str(program(home / "xhpl", "#!/bin/sh\n")))
+    finally:
+        os.sched_setaffinity(0, before)
+    assert "ranks are not bound, whatever `binding` says" in " ".join(done.stdout.split())
+    assert "not bound" not in hpltune("run", "HPL.dat", "--xhpl", str(home / "xhpl")).stdout
 
 
 def test_an_unknown_option_is_a_usage_error(hpltune: Run) -> None:
