@@ -117,7 +117,7 @@ def busy_sentence(cores: int) -> str | None:
 def confined() -> bool:
     """Whether taskset or the like keeps this process from CPUs of its control group, to which MPI would bind ranks."""
     mine = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, range(os.sysconf("SC_NPROCESSORS_CONF")))
+    os.sched_setaffinity(0, mine.union(range(os.sysconf("SC_NPROCESSORS_CONF"))))
     try:
         return os.sched_getaffinity(0) != mine
     finally:
