@@ -99,10 +99,10 @@ def _end(plan: TrialPlan, status: JobStatus, found: HplOutput, stderr: str) -> F
     """Why results may be missing; None when HPL ran to its end."""
     if found.finished and len(found.results) >= len(plan.runs):
         return None
-    return _ended(status, found, stderr, f"HPL printed {len(found.results)} of {len(plan.runs)} results")
+    return ended_early(status, found, stderr, f"HPL printed {len(found.results)} of {len(plan.runs)} results")
 
 
-def _ended(status: JobStatus, found: HplOutput, stderr: str, otherwise: str) -> Fault:
+def ended_early(status: JobStatus, found: HplOutput, stderr: str, otherwise: str) -> Fault:
     """Why a run ended before it should: out of time, what HPL says, what the launcher says, or else this sentence."""
     if status.state is JobState.TIMEOUT:
         return Fault(Invalidity.TIMEOUT, f"{status.message}{_reached(stderr)}")
@@ -110,6 +110,15 @@ def _ended(status: JobStatus, found: HplOutput, stderr: str, otherwise: str) -> 
     if errors:
         return Fault(Invalidity.RUNTIME, f"HPL says: {errors[0]}")
     return Fault(Invalidity.RUNTIME, status.message or otherwise)
+
+
+def another_run(asked: HplParams, result: HplResult) -> Fault | None:
+    """What is wrong where HPL ran another configuration than was asked."""
+    same = (result.N, result.NB, result.P, result.Q) == (asked.N, asked.NB, asked.P, asked.Q)
+    if same and not variant.contradicts(result.code, asked):
+        return None
+    ran = f"{result.code} N={result.N} NB={result.NB} {result.P}x{result.Q}"
+    return Fault(Invalidity.RUNTIME, f"HPL ran another configuration than was asked: {ran}")
 
 
 def _cancelled(status: JobStatus) -> bool:
@@ -120,7 +129,7 @@ def _stopped_fault(status: JobStatus, found: HplOutput, stderr: str) -> Fault | 
     """What is wrong with a run that was to end at a column, where it did not say that it ended there."""
     if any(panel.stopped for panel in parse_panels(stderr)) and status.exit_code == 0:
         return None
-    return _ended(status, found, stderr, "the run did not stop where it was asked to")
+    return ended_early(status, found, stderr, "the run did not stop where it was asked to")
 
 
 def _reached(stderr: str) -> str:
@@ -133,11 +142,8 @@ def _reached(stderr: str) -> str:
 def _fault(asked: HplParams, result: HplResult | None, ended: Fault | None) -> Fault | None:
     if result is None:
         return ended or Fault(Invalidity.RUNTIME, "HPL printed no result for it")
-    if (result.N, result.NB, result.P, result.Q) != (asked.N, asked.NB, asked.P, asked.Q) or variant.contradicts(
-        result.code, asked
-    ):
-        ran = f"{result.code} N={result.N} NB={result.NB} {result.P}x{result.Q}"
-        return Fault(Invalidity.RUNTIME, f"HPL ran another configuration than was asked: {ran}")
+    if another := another_run(asked, result):
+        return another
     if result.passed is None:
         return Fault(
             Invalidity.CORRECTNESS, "the residual was not checked (threshold 0 or less, or the run was cut off)"

@@ -1,12 +1,11 @@
 """What a simulated run is worth: HPL's own line, for the configuration that was asked. It has no residual."""
 
 from hpl import output
-from hpl.output import HplResult
 from hpl.params import HplParams
 from results.record import Invalidity, Observed
 from runners.status import JobState, JobStatus
 
-from ..judge import Fault, Verdict
+from ..judge import Fault, Verdict, another_run, ended_early
 
 
 def judge_simulated(asked: HplParams, status: JobStatus, stdout: str, simulator: str, nodes: int) -> Verdict:
@@ -20,17 +19,10 @@ def judge_simulated(asked: HplParams, status: JobStatus, stdout: str, simulator:
     observed = Observed(
         library=simulator, version="", kernel="cost model", threads=1, hosts=(f"{nodes} virtual nodes",)
     )
-    fault = _fault(asked, result, status, found.errors)
+    if result:
+        fault = another_run(asked, result)
+    elif status.state is JobState.TIMEOUT:
+        fault = Fault(Invalidity.TIMEOUT, f"the simulation was {status.message}")
+    else:
+        fault = ended_early(status, found, "", "the simulated HPL printed no result")
     return Verdict(found.results, (fault,), observed, status.state is JobState.CANCELLED)
-
-
-def _fault(asked: HplParams, result: HplResult | None, status: JobStatus, errors: tuple[str, ...]) -> Fault | None:
-    if result is None:
-        if status.state is JobState.TIMEOUT:
-            return Fault(Invalidity.TIMEOUT, f"the simulation was {status.message}")
-        if errors:
-            return Fault(Invalidity.RUNTIME, f"HPL says: {errors[0]}")
-        return Fault(Invalidity.RUNTIME, status.message or "the simulated HPL printed no result")
-    if (result.N, result.NB, result.P, result.Q) != (asked.N, asked.NB, asked.P, asked.Q):
-        return Fault(Invalidity.RUNTIME, f"HPL ran N={result.N} NB={result.NB} {result.P}x{result.Q} instead")
-    return None
