@@ -18,8 +18,8 @@ from search_spaces.space import SearchSpace
 from .equipment import host_count
 from .errors import TunerError
 from .explanation import Explanation, explain
-from .loop import SEARCHED
 from .options import TuneOptions
+from .sitting import SEARCHED
 from .study_names import newest_search
 from .variance import Effect, Pair
 

@@ -1,11 +1,12 @@
 """The rungs between a cheap hint and the run that counts: which are worth having, and which a stored trial was."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from hpl.flops import flop_count, fraction_done
 from results.record import Kind, TrialRecord, TrialState
+from search_spaces.dimension import Scalar
 
 from .engines.base import GIVEN_UP, Outcome
 from .engines.fidelity import FULL, Fidelity, Ladder, Rung
@@ -45,6 +46,13 @@ def _times(rung: Rung) -> float:
 def small_n(N: int, part: float) -> int:
     """N of a small run, a multiple of 64."""
     return max(STEP, round(N * part / STEP) * STEP)
+
+
+def at_rung(params: Mapping[str, Scalar], rung: Rung) -> Mapping[str, Scalar]:
+    """A complete point with the N that it runs at."""
+    if rung.fidelity is not Fidelity.SMALL:
+        return params
+    return {**params, "N": small_n(int(params["N"]), rung.part)}
 
 
 def rung_of(record: TrialRecord) -> Rung:

@@ -5,75 +5,53 @@ from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from pathlib import Path
 from threading import RLock
 
 from results.record import Kind, TrialRecord, TrialState
-from results.statistics import Ranked, rank, relative_sd
-from results.store import Store
+from results.statistics import Ranked, relative_sd
 from search_spaces.dimension import Point
-from search_spaces.space import SearchSpace
 
 from .anchors import Anchors
-from .budget import Meter
 from .engines.base import Engine
-from .engines.fidelity import FULL, Ladder, Question, Rung
+from .engines.fidelity import FULL, Question, Rung
 from .evaluate import Evaluator
-from .events import Listener, Notice, PhaseStarted, TrialEnded
+from .events import PhaseStarted
 from .in_turn import InTurn
 from .ladder import outcome_of, outcomes_of, rung_of
 from .objective import Objective
 from .one_more import USUAL_COUNT
 from .plan import Scalar
 from .prospects import Prospects
-from .slot import KINDS, Slot
-from .stopping import StopRequest
+from .sitting import NOTHING_LEFT, SEARCHED, Sitting, counts, how_it_ended
+from .slot import Slot
 
-FINALISTS = 3
-"""Configurations that are measured again before one is called the winner."""
 STANDARD_ERRORS = 2.0
 USUAL_NOISE = 0.01
 """By how much repeated runs usually differ, as a relative standard deviation."""
-SEARCHED = frozenset({*KINDS.values(), Kind.GIVEN_UP})
-"""Kinds of trials that an engine asked for."""
 
 Started = tuple[list[Question], Slot]
 """What was asked, and where it runs."""
 
 
-@dataclass
-class Loop:
-    """One session of a study.
+@dataclass(kw_only=True)
+class Loop(Sitting):
+    """One sitting of a study on real machines.
 
     Attributes:
         walltime_s: seconds after which a launch is ended.
-        ladder: how much of a full run the engine may ask for.
         session: number of this sitting of the study.
         evaluator: runs plans; `others` do so at the same time, on nodes of their own.
-        known: numbers of the trials that this process began, or has counted.
         shrunk: nodes were lost, so that some configurations that were measured cannot be run any more.
-        expected_s: seconds the next run will probably take, None while unknown; learnt from finished runs.
     """
 
-    store: Store
-    study: str
-    space: SearchSpace
     evaluator: Evaluator
-    meter: Meter
-    listener: Listener
-    stop: StopRequest
-    runs: Path
     walltime_s: float
-    objective: Objective
-    ladder: Ladder = (FULL,)
+    others: tuple[Evaluator, ...] = ()
     session: int = 0
-    expected_s: float | None = None
-    best_gflops: float | None = None
     prospects: Prospects = field(default_factory=Prospects)
     anchors: Anchors = field(default_factory=Anchors)
-    others: tuple[Evaluator, ...] = ()
-    shrunk: bool = False
-    known: set[int] = field(default_factory=set)
+    shrunk: bool = field(default=False, init=False)
+    _known: set[int] = field(default_factory=set, init=False)
     _shared: bool = field(default=False, init=False)
     _full_asked: bool = field(default=False, init=False)
     _every_rate: bool = field(default=False, init=False)
@@ -93,7 +71,7 @@ class Loop:
         Returns:
             The sentence why it ended.
         """
-        self.listener(PhaseStarted("search", self.meter.budget.trials))
+        self.bench.listener(PhaseStarted("search", self.meter.budget.trials))
         self._every_rate = engine.wants_every_rate or repeats > 1
         self._rounds, repeats = (repeats, 1) if engine.wants_every_rate else (1, repeats)
         free = deque(Slot(self, evaluator) for evaluator in (self.evaluator, *self.others))
@@ -129,10 +107,10 @@ class Loop:
         else:
             batch = self._asked(engine, runs_to_follow, under_way) or self._next_round(running)
         self._full_asked |= any(question.rung == FULL for question in batch)
-        pass_on(engine, self.listener)
+        self.hear(engine)
         if batch or running:
             return batch, None
-        return [], "nothing is left that could be faster, as far as the engine can tell"
+        return [], NOTHING_LEFT
 
     def _hear_of_others(self, engine: Engine) -> int:
         """Tell the engine what other processes that work, or have worked, on this study have begun and found since.
@@ -140,7 +118,7 @@ class Loop:
         Returns:
             Trials that they are running.
         """
-        self._shared = self._shared or bool(self.store.others(self.study))
+        self._shared = self._shared or bool(self.bench.store.others(self.study))
         if not self._shared:
             return 0
         with self._writing:
@@ -159,22 +137,20 @@ class Loop:
                 engine.tell(question.params, self.objective.outcome(record.params, outcome))
             else:
                 engine.release(question)
-            if record.ranked and record.kind is Kind.SEARCH:
-                self.best_gflops = max(self.best_gflops or 0.0, record.gflops or 0.0)
+            self._note_best(record)
         return sum(record.state is TrialState.RUNNING for record in records)
 
     def _of_others(self) -> list[TrialRecord]:
-        stored = self.store.records(self.study, kinds=SEARCHED)
-        return [record for record in stored if record.number not in self.known]
+        return [record for record in self.records(SEARCHED) if record.number not in self._known]
 
     def _bury(self) -> bool:
         """End the trials of processes that were killed; whether there were any."""
-        if not self.store.left_behind(self.study, self.known):
+        if not self.bench.store.left_behind(self.study, self._known):
             return False
-        left = self.store.abandon_running(self.study, "the hpltune that ran this trial was killed", self.known)
+        left = self.bench.store.abandon_running(self.study, "the hpltune that ran this trial was killed", self._known)
         if left:  # and no other was faster
             trials = "A trial was" if left == 1 else f"{left} trials were"
-            self.listener(Notice(f"{trials} left behind by a hpltune that was killed."))
+            self.say(f"{trials} left behind by a hpltune that was killed.")
         return True
 
     def _refusal(self, runs_to_follow: float, running: int) -> str | None:
@@ -184,7 +160,7 @@ class Loop:
             runs_to_follow: full runs that the budget must still have room for, the next one included.
             running: trials under way, which the budget does not know of yet.
         """
-        if self.stop.requested:
+        if self.stopped:
             return "stopped on request"
         refused = self.meter.out_of_trials(running)
         if refused or (self.best_gflops is None and not self._full_asked):
@@ -199,7 +175,7 @@ class Loop:
             engine.tell(question.params, self.objective.outcome(record.params, outcome))
             sentence = self.anchors.note(question, outcome_of(record).gflops)
             if sentence:
-                self.listener(Notice(sentence))
+                self.say(sentence)
 
     def _asked(self, engine: Engine, runs_to_follow: float, running: int) -> list[Question]:
         """What to run next: the anchor or what the engine chooses, with what may share the launch; or nothing.
@@ -226,31 +202,19 @@ class Loop:
         runs = Counter(self.space.key(question.params) for batch, _ in running for question in batch)
         params: dict[str, Mapping[str, Scalar]] = {}
         failed = set()
-        for record in self.store.records(self.study, kinds=(Kind.SEARCH,)):
+        for record in self.records((Kind.SEARCH,)):
             if record.ranked:
                 params.setdefault(record.key, record.params)
-            if record.ranked or (record.state is TrialState.RUNNING and record.number not in self.known):
+            if record.ranked or (record.state is TrialState.RUNNING and record.number not in self._known):
                 runs[record.key] += 1
             elif record.state is TrialState.FAILED:
                 failed.add(record.key)
         again = [key for key in params if key not in failed and runs[key] < self._rounds]
         return [Question(dict(params[min(again, key=lambda key: runs[key])]))] if again else []
 
-    def confirm(self, repeats: int) -> Sequence[Ranked]:
-        """Measure the best configurations again, interleaved so that drift hits all alike, and rank by the median.
-
-        Args:
-            repeats: further runs of each finalist.
-        """
-        finalists = self.objective.finalists(self.ranking(), FINALISTS)
-        runs = [finalist.params for _ in range(repeats) for finalist in finalists]
-        if runs:
-            self.listener(PhaseStarted("confirmation", len(runs)))
-        for params in runs:
-            if self.stop.requested or self.meter.out_of_time(self.expected_s or 0.0):
-                break
-            self.trial(params, Kind.CONFIRMATION)
-        return self.ranking()
+    def _confirm_once(self, params: Point, before: int) -> None:
+        del before
+        self.trial(params, Kind.CONFIRMATION)
 
     def go_on_with(self, evaluator: Evaluator, others: tuple[Evaluator, ...]) -> None:
         """Search on fewer nodes from now on, with an engine that knows nothing of what others run."""
@@ -259,8 +223,8 @@ class Loop:
         self._expected.clear()
 
     def ranking(self) -> Sequence[Ranked]:
-        """The study's configurations that can be run now, best median first; those confirmed before those seen once."""
-        ranked = self.objective.ranked(rank(self.store.records(self.study, kinds=(Kind.SEARCH, Kind.CONFIRMATION))))
+        """As of every sitting, of the configurations that can be run now."""
+        ranked = super().ranking()
         if not self.shrunk:
             return ranked
         return [entry for entry in ranked if self.space.why_not(entry.params) is None]
@@ -303,52 +267,32 @@ class Loop:
         """
         with self._writing:
             number = (
-                self.store.begin_first(record, self.known, SEARCHED, self.meter.budget.trials)
+                self.bench.store.begin_first(record, self._known, SEARCHED, self.meter.budget.trials)
                 if record.kind in SEARCHED
-                else self.store.begin(record)
+                else self.bench.store.begin(record)
             )
             if number is not None:
-                self.known.add(number)
+                self._known.add(number)
         return number
 
     def count(self, records: Sequence[TrialRecord]) -> None:
         """Charge the budget for trials of earlier times and of others that have ended, each once; from any thread."""
         with self._writing:
             for record in records:
-                if record.number in self.known or record.state is TrialState.RUNNING:
+                if record.number in self._known or record.state is TrialState.RUNNING:
                     continue
-                self.known.add(record.number)
+                self._known.add(record.number)
                 self.meter.charge(record.cost_s or 0.0, trial=counts(record))
 
     def commit(self, record: TrialRecord) -> TrialRecord:
-        """Store what came of a trial, charge the budget, and tell the display; from any thread."""
+        """As every sitting does, from any thread."""
         with self._writing:
-            self.store.finish(record)
-            self.meter.charge(record.cost_s or 0.0, trial=counts(record))
-            if record.ranked and record.kind in {Kind.SEARCH, Kind.CONFIRMATION}:
-                self.best_gflops = max(self.best_gflops or 0.0, record.gflops or 0.0)
-                cost_s = record.cost_s or 0.0
-                self.expected_s = cost_s if self.expected_s is None else 0.5 * (self.expected_s + cost_s)
-            self.listener(TrialEnded(record, self.best_gflops, self.meter.wall_s, self.meter.remaining_s()))
-        return record
+            return super().commit(record)
 
-
-def pass_on(engine: Engine, listener: Listener) -> None:
-    """Show the user what an engine has to say."""
-    for remark in engine.remarks:
-        listener(Notice(remark))
-    engine.remarks.clear()
-
-
-def how_it_ended(reason: str, engine: Engine) -> str:
-    """Why a search ended, with what an engine that means to ask a certain number of configurations did not come to."""
-    left = engine.unasked()
-    return f"{reason}; {left} of {left + len(engine.told)} configurations were not run" if left else reason
-
-
-def counts(record: TrialRecord) -> bool:
-    """Whether a trial is one of those that a budget of trials allows."""
-    return record.kind in SEARCHED and record.state is not TrialState.CANCELLED
+    def _learn(self, record: TrialRecord) -> None:
+        if self._note_best(record):
+            cost_s = record.cost_s or 0.0
+            self.expected_s = cost_s if self.expected_s is None else 0.5 * (self.expected_s + cost_s)
 
 
 def seen_to_end(record: TrialRecord) -> bool:

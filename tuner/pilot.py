@@ -60,12 +60,12 @@ def pilot(
     samples = samples_of(earlier)
     largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores)
     largest_n = min(largest_n, largest_asked or largest_n)
-    while len(samples) < 2 and not loop.stop.requested:
+    while len(samples) < 2 and not loop.stopped:
         N = affordable_n(samples, target_s / 2, largest_n) if samples else _first_n(site, target_s, largest_n)
         if samples and N <= samples[-1].N:
             break
         record = loop.trial({**pilot_point(site, N), **settled(loop)}, Kind.PILOT)
-        if record.state is TrialState.CANCELLED and loop.stop.requested:
+        if record.state is TrialState.CANCELLED and loop.stopped:
             break
         if not record.ranked:
             raise TunerError(f"the first run of HPL failed, so nothing can be tuned: {record.reason}")

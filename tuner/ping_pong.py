@@ -7,7 +7,6 @@ from runners.paths import RunPaths
 from runners.status import JobState
 
 from .errors import TunerError
-from .events import Notice
 from .loop import Loop
 from .pilot import pilot_point, settled
 from .plan import TrialPlan, plan
@@ -32,7 +31,7 @@ def tell_messages(loop: Loop, site: Site) -> None:
     remaining_s = loop.meter.remaining_s()
     limit_s = LIMIT_S if remaining_s is None else min(LIMIT_S, SHARE * remaining_s)
     source = loop.evaluator.source
-    if source is None or limit_s < LEAST_S or loop.stop.requested:
+    if source is None or limit_s < LEAST_S or loop.stopped:
         return
     try:
         asked = plan({**pilot_point(site, SMALLEST_N), **settled(loop)}, site)
@@ -42,12 +41,12 @@ def tell_messages(loop: Loop, site: Site) -> None:
         program = build_calibrator(recipe, loop.evaluator.search)
         found = _timed(loop, asked, program, limit_s)
     except (TunerError, HplError, RunnerError, OSError) as error:
-        loop.listener(Notice(f"Ping-pong between two ranks failed, so how long messages take is not known: {error}."))
+        loop.say(f"Ping-pong between two ranks failed, so how long messages take is not known: {error}.")
         return
     if found is not None:
         figures = (found.latency_us, 1e-9 * found.bytes_s)
         latency, rate = (f"{one:.0f}" if one >= 10 else f"{one:.2g}" for one in figures)
-        loop.listener(Notice(f"Ping-pong between two ranks: {latency} us, {rate} GB/s."))
+        loop.say(f"Ping-pong between two ranks: {latency} us, {rate} GB/s.")
 
 
 def _timed(loop: Loop, asked: TrialPlan, program: Xhpl, limit_s: float) -> Messages | None:
@@ -61,8 +60,8 @@ def _timed(loop: Loop, asked: TrialPlan, program: Xhpl, limit_s: float) -> Messa
         TunerError: the program failed or printed no figures.
         RunnerError, OSError: it could not be started.
     """
-    directory = loop.runs / loop.study / FOLDER
-    status = loop.evaluator.run_program(program, ("messages",), asked, directory, limit_s, loop.stop)
+    directory = loop.bench.runs / loop.study / FOLDER
+    status = loop.evaluator.run_program(program, ("messages",), asked, directory, limit_s, loop.bench.stop)
     if status.state is JobState.CANCELLED:
         return None
     if status.state is not JobState.COMPLETED:

@@ -13,9 +13,8 @@ from runners.errors import RunnerError
 
 from .engines.fidelity import FULL, Fidelity, Question, Rung
 from .evaluate import Evaluator
-from .events import Notice
 from .judge import Fault
-from .ladder import small_n
+from .ladder import at_rung
 from .launch import Watched, hpl_order, labels, reached, together
 from .nodes import NodesLostError, silent_nodes
 from .plan import PlanError, Scalar, TrialPlan, plan
@@ -61,7 +60,7 @@ class Slot:
         for _ in range(repeats if rung == FULL else 1):
             rounds.append(self.launch(points, kind, rung))
             done = all(record.state is TrialState.COMPLETE and record.kind is kind for record in rounds[-1])
-            if self.loop.stop.requested or not done:
+            if self.loop.stopped or not done:
                 break
         return rounds
 
@@ -79,7 +78,7 @@ class Slot:
             results.errors.ResultsError: the store cannot be written; then the run's directory still tells the result.
         """
         records = self._launch(points, kind, rung)
-        if self._lost and not self.loop.stop.requested:
+        if self._lost and not self.loop.stopped:
             self._wait_for_nodes()
             records = self._launch(points, kind, rung)
         if self._lost:
@@ -94,15 +93,15 @@ class Slot:
         """
         nodes = self.evaluator.site.nodes
         if not self.evaluator.site.node_names:
-            self.loop.listener(Notice(f"Node {', '.join(self._lost)} failed: the run is repeated on what Slurm gives."))
+            self.loop.say(f"Node {', '.join(self._lost)} failed: the run is repeated on what Slurm gives.")
             return
         return_s = nodes.cluster.return_s if nodes else 0.0
-        self.loop.listener(Notice(f"Node {', '.join(self._lost)} does not answer: waiting {return_s:.0f} s for it."))
+        self.loop.say(f"Node {', '.join(self._lost)} does not answer: waiting {return_s:.0f} s for it.")
         give_up_s = self.loop.meter.clock.now_s() + return_s
         while lost := silent_nodes(self.evaluator.site):
-            if self.loop.stop.requested or self.loop.meter.clock.now_s() > give_up_s:
+            if self.loop.stopped or self.loop.meter.clock.now_s() > give_up_s:
                 raise NodesLostError(lost)
-        self.loop.listener(Notice("It answers again: the run is repeated."))
+        self.loop.say("It answers again: the run is repeated.")
 
     def _launch(self, points: Sequence[Mapping[str, Scalar]], kind: Kind, rung: Rung) -> list[TrialRecord]:
         self._lost = ()
@@ -113,7 +112,7 @@ class Slot:
             params, one = points[number], plans[number]
             begun = started(self.loop.study, params, kind, self.loop.space.key(params), self.loop.session)
             if isinstance(one, TrialPlan):
-                begun = replace(begun, part=_part(one, params, rung))
+                begun = replace(begun, part=one.stop_at or one.runs[0].N / int(params["N"]))
             stored = self.loop.begin(begun)
             begun = replace(begun, number=stored or 0)
             if stored is None:
@@ -131,21 +130,16 @@ class Slot:
         """Run what shares a launch, in HPL's order, and commit the records; what HPL did not come to again alone."""
         records = [self.loop.commit(record) for record in self._measured(planned, expected_s)]
         for one in planned[len(records) :]:
-            over = self.loop.stop.requested or self._lost or self.loop.meter.out_of_time(0.0)
+            over = self.loop.stopped or self._lost or self.loop.meter.out_of_time(0.0)
             records += [self.loop.commit(not_reached(one.begun))] if over else self._launched([one], expected_s)
         return records
 
     def _plan_or_fault(self, params: Mapping[str, Scalar], rung: Rung) -> TrialPlan | Fault:
         try:
-            return self._planned(params, rung)
+            asked = plan(at_rung(params, rung), self.evaluator.site)
         except (PlanError, HplError) as error:
             return Fault(Invalidity.CONSTRAINTS, str(error))
-
-    def _planned(self, params: Mapping[str, Scalar], rung: Rung) -> TrialPlan:
-        if rung.fidelity is Fidelity.SMALL:
-            return plan({**params, "N": small_n(int(params["N"]), rung.part)}, self.evaluator.site)
-        whole = plan(params, self.evaluator.site)
-        return whole if rung == FULL else replace(whole, stop_at=rung.part)
+        return replace(asked, stop_at=rung.part) if rung.fidelity is Fidelity.PREFIX else asked
 
     def _measured(self, planned: Sequence[Planned], expected_s: float | None) -> list[TrialRecord]:
         """The records of a launch, of the runs that HPL came to; all of them where the user ended it."""
@@ -158,14 +152,14 @@ class Slot:
             kind=first.kind,
             numbers=[one.begun.number for one in planned],
             labels=labels([one.plan for one in planned]),
-            listener=self.loop.listener,
-            stop=self.loop.stop,
+            listener=self.loop.bench.listener,
+            stop=self.loop.bench.stop,
             clock=self.loop.meter.clock,
             prospects=self.loop.prospects,
             expected_s=expected_s,
             best_gflops=self.loop.to_beat(first.key) if may_end else None,
         )
-        directory = self.loop.runs / self.loop.study / f"{first.number:05d}"
+        directory = self.loop.folder(first.number)
         try:
             measured = self.evaluator.evaluate(shared, directory, self.loop.walltime_s, run.on_panel, run)
         except RunnerError as error:
@@ -182,9 +176,3 @@ class Slot:
             if record.kind is Kind.SEARCH and record.ranked and record.gflops:
                 self.loop.prospects.learn(parse_panels(record.errors_text), record.gflops)
         return records
-
-
-def _part(trial_plan: TrialPlan, params: Mapping[str, Scalar], rung: Rung) -> float:
-    if rung.fidelity is Fidelity.SMALL:
-        return trial_plan.runs[0].N / int(params["N"])
-    return rung.part

@@ -12,13 +12,12 @@ from search_spaces.space import SearchSpace
 
 from .budget import Meter
 from .clock import RealClock
-from .database import folder_of
 from .engines.fidelity import FULL, Ladder
 from .engines.registry import make_engine
 from .errors import TunerError
-from .events import Listener, Notice, PhaseStarted
+from .events import Notice, PhaseStarted
 from .ladder import ladder
-from .loop import FINALISTS, SEARCHED, Loop
+from .loop import Loop
 from .nodes import NodesLostError
 from .objective import Objective
 from .options import TuneOptions
@@ -37,7 +36,7 @@ from .problem_size import (
     launch_s,
 )
 from .site import Site
-from .stopping import StopRequest
+from .sitting import FINALISTS, SEARCHED, Bench
 from .stored_study import Begun, MachineFacts, begin, elapsed_s, go_on
 from .taught import probes, tell_earlier, tell_known
 from .textbook import full_memory_n
@@ -89,16 +88,7 @@ def enter(
     return Begun(name, _joined(store, name, workshop.site)) if join else go_on(store, name, options, run="trial")
 
 
-def tune(
-    options: TuneOptions,
-    begun: Begun,
-    store: Store,
-    workshop: Workshop,
-    listener: Listener,
-    stop: StopRequest,
-    *,
-    joined: bool = False,
-) -> Outcome:
+def tune(options: TuneOptions, begun: Begun, workshop: Workshop, bench: Bench, *, joined: bool = False) -> Outcome:
     """Run a study that was entered.
 
     Args:
@@ -108,32 +98,30 @@ def tune(
         TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
     """
     name, earlier = begun.name, begun.earlier
-    text = store.study(name).space_text
+    study = bench.store.study(name)
+    text = study.space_text
     space = load_space(options, workshop.site, _study_n(earlier) or SMALLEST_N, text)
     names, threads, mpis = _programs(space, workshop.site)
     require_network(space.parameters, workshop.site)
     too_slow = None if _compares(options, text) else workshop.site.too_slow()
     if too_slow and "blas" in space.parameters and "blas" not in (options.overrides or {}):
-        listener(Notice(too_slow))
-    workshop.build(names, threads, listener, mpis)
+        bench.listener(Notice(too_slow))
+    workshop.build(names, threads, bench.listener, mpis)
     loop = Loop(
-        objective=Objective.of(options.objective, store.study(name)),
-        store=store,
+        objective=Objective.of(options.objective, study),
+        bench=bench,
         study=name,
         space=space,
         evaluator=workshop.evaluator,
         others=workshop.others,
         meter=Meter(options.budget, RealClock(), spent_wall_s=elapsed_s(earlier)),
-        listener=listener,
-        stop=stop,
-        runs=folder_of("runs", store, workshop.places),
         walltime_s=max(60.0, run_time(options.budget).limit_s),
+        session=1 + max((record.session for record in earlier), default=-1),
     )
     loop.count(earlier)
-    loop.session = 1 + max((record.session for record in earlier), default=-1)
     while True:
         try:
-            _size(loop, options, workshop.site, store.records(name), text)
+            _size(loop, options, workshop.site, text)
             return _search(loop, options, workshop.site, joined=joined)
         except NodesLostError as lost:
             workshop = _go_on_without(lost, loop, workshop)
@@ -145,19 +133,19 @@ def _search(loop: Loop, options: TuneOptions, site: Site, *, joined: bool) -> Ou
     tell_messages(loop, site)
     engine = make_engine(options.engine, loop.space, options.seed, {"points": options.points, "probes": probes(site)})
     first = tell_known(options, loop, engine)
-    earlier = [record for record in loop.store.records(loop.study) if record.state is not TrialState.RUNNING]
+    earlier = [record for record in loop.records() if record.state is not TrialState.RUNNING]
     tell_earlier(loop, engine, earlier)
     loop.count(earlier)
     reserved_runs = FINALISTS * options.confirm + SMALLER_RUNS
     ended = loop.search(engine, repeats=options.repeats, reserved_runs=reserved_runs, first=first)
-    loop.listener(Notice(f"Search ended: {ended}."))
-    if joined and loop.store.others(loop.study):
-        loop.store.end_study(loop.study, "interrupted")
-        return Outcome(loop.study, loop.ranking(), None, ended, interrupted=loop.stop.requested, left_to_others=True)
+    loop.say(f"Search ended: {ended}.")
+    if joined and loop.bench.store.others(loop.study):
+        loop.bench.store.end_study(loop.study, "interrupted")
+        return Outcome(loop.study, loop.ranking(), None, ended, interrupted=loop.stopped, left_to_others=True)
     ranking = loop.confirm(options.confirm)
     full = None if options.full else _predict_full(loop, site, ranking, options)
-    loop.store.end_study(loop.study, "interrupted" if loop.stop.requested else "complete")
-    return Outcome(loop.study, ranking, full, ended, interrupted=loop.stop.requested)
+    loop.end()
+    return Outcome(loop.study, ranking, full, ended, interrupted=loop.stopped)
 
 
 def _go_on_without(lost: NodesLostError, loop: Loop, workshop: Workshop) -> Workshop:
@@ -168,11 +156,11 @@ def _go_on_without(lost: NodesLostError, loop: Loop, workshop: Workshop) -> Work
     """
     nodes = workshop.site.nodes
     on = f"`hpltune tune --resume --study {shlex.quote(loop.study)}` goes on"
-    if nodes is None or nodes.cluster.on_node_loss == "pause" or loop.stop.requested:
+    if nodes is None or nodes.cluster.on_node_loss == "pause" or loop.stopped:
         raise TunerError(f"{lost}: {on} once it is repaired") from lost
     workshop = workshop.without(lost.nodes)
     left = len(workshop.site.node_names)
-    loop.listener(Notice(f"Node {', '.join(lost.nodes)} is taken out; the study goes on with the {left} left."))
+    loop.say(f"Node {', '.join(lost.nodes)} is taken out; the study goes on with the {left} left.")
     require_network(loop.space.parameters, workshop.site)
     loop.go_on_with(workshop.evaluator, workshop.others)
     return workshop
@@ -249,10 +237,11 @@ def _runs_wanted(options: TuneOptions, space: SearchSpace) -> int:
     return max(RUNS_IN_BUDGET, min(MOST_IN_BUDGET, points * options.repeats + FINALISTS * options.confirm))
 
 
-def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialRecord], text: str) -> None:
+def _size(loop: Loop, options: TuneOptions, site: Site, text: str) -> None:
     """Run the pilots and give the loop its N, its time limit and what a run should take."""
     times = run_time(options.budget, _runs_wanted(options, loop.space), site.longest_s)
-    loop.listener(PhaseStarted("pilot", None))
+    loop.bench.listener(PhaseStarted("pilot", None))
+    earlier = loop.records()
     pilots = [record for record in earlier if record.kind is Kind.PILOT]
     asked_n = loop.space.asked_n
     samples = pilot(loop, site, times.target_s, pilots, asked_n)
@@ -262,21 +251,21 @@ def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialR
     chosen = largest_n if options.full else affordable_n(samples, times.target_s, largest_n)
     known_n = _study_n(earlier)
     N = known_n or chosen
-    if loop.shrunk or site.facts().get("nodes") != loop.store.study(loop.study).host.get("nodes"):
+    if loop.shrunk or site.facts().get("nodes") != loop.bench.store.study(loop.study).host.get("nodes"):
         N = min(N, largest_n)
     if site.nodes and site.nodes.scarcest and asked_n is None and largest_n <= N:
-        loop.listener(Notice(f"Node {site.nodes.scarcest} has the least free memory: it allows no larger N."))
+        loop.say(f"Node {site.nodes.scarcest} has the least free memory: it allows no larger N.")
     loop.space = load_space(options, site, N, text)
     for sentence in passed_over(loop.space, options.overrides or {}):
-        loop.listener(Notice(sentence))
+        loop.say(sentence)
     largest_asked = loop.space.largest_n
     loop.expected_s = launch_s(samples, largest_asked)
     if asked_n is None and known_n is None and not options.full:
         loop.walltime_s = times.limit_s
-        loop.listener(Notice(_why_n(N, largest_n, loop.expected_s, times.limit_s, loop.meter.budget.wall_s)))
+        loop.say(_why_n(N, largest_n, loop.expected_s, times.limit_s, loop.meter.budget.wall_s))
         return
     loop.walltime_s = PATIENCE * loop.expected_s + 60.0
-    loop.listener(Notice(f"N={largest_asked}: a run should take about {duration(loop.expected_s)}."))
+    loop.say(f"N={largest_asked}: a run should take about {duration(loop.expected_s)}.")
     if loop.expected_s > site.longest_s and known_n is None:
         raise TunerError(
             f"a run of N={largest_asked} takes about {duration(loop.expected_s)}, an allocation gives "
@@ -290,7 +279,7 @@ def _size(loop: Loop, options: TuneOptions, site: Site, earlier: Sequence[TrialR
 def _ladder(loop: Loop, site: Site) -> Ladder:
     """The rungs worth having at this study's N; a program the user brought cannot be stopped at a column."""
     N = loop.space.largest_n
-    samples = samples_of(loop.store.records(loop.study, kinds=(Kind.PILOT,)))
+    samples = samples_of(loop.records((Kind.PILOT,)))
     if not samples or loop.expected_s is None:
         return (FULL,)
     rest_s = min(sample.cost_s - sample.time_s for sample in samples)
@@ -309,19 +298,19 @@ def _why_n(N: int, largest_n: int, expected_s: float, limit_s: float, wall_s: fl
 
 def _predict_full(loop: Loop, site: Site, ranking: Sequence[Ranked], options: TuneOptions) -> Extrapolation | None:
     """Run the winner at two smaller N and predict its time at the whole memory; None where that is no larger."""
-    if not ranking or loop.stop.requested:
+    if not ranking or loop.stopped:
         return None
     winner = ranking[0]
-    best = loop.store.get(loop.study, winner.best_record_number)
+    best = loop.bench.store.get(loop.study, winner.best_record_number)
     if best.hpl is None:
         return None
     N = full_memory_n(site, NB=best.hpl.NB, P=best.hpl.P, Q=best.hpl.Q, fraction=options.memory_fraction)
     if N <= best.hpl.N:
         return None
-    loop.listener(PhaseStarted("extrapolation", len(SMALLER_SIZES)))
+    loop.bench.listener(PhaseStarted("extrapolation", len(SMALLER_SIZES)))
     samples: list[Sample] = samples_of([best])
     for part in SMALLER_SIZES:
-        if loop.stop.requested:
+        if loop.stopped:
             break
         smaller = max(SMALLEST_N, int(best.hpl.N * part) // STEP * STEP)
         samples += samples_of([loop.trial({**winner.params, "N": smaller}, Kind.EXTRAPOLATION)])

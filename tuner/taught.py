@@ -10,12 +10,12 @@ from .engines.base import Engine
 from .engines.fidelity import FULL, Question
 from .engines.surrogate.probes import Probes
 from .errors import TunerError
-from .events import Notice
 from .ladder import outcome_of, rung_of
-from .loop import SEARCHED, Loop, retell
+from .loop import Loop, retell
 from .options import TuneOptions
 from .simulated_starts import simulated_best, simulated_ranking, simulated_source
 from .site import Site
+from .sitting import SEARCHED
 from .warm_start import advice, advise, read_source
 
 
@@ -34,17 +34,17 @@ def tell_known(options: TuneOptions, loop: Loop, engine: Engine) -> Sequence[Poi
     Raises:
         TunerError: nothing of a source is of use here.
     """
-    found = [advice(read_source(loop.store, name), loop.space) for name in options.warm_start]
+    found = [advice(read_source(loop.bench.store, name), loop.space) for name in options.warm_start]
     first: Sequence[Point] = []
     if options.from_simulation:
-        ranking = simulated_ranking(loop.store, options.from_simulation)
+        ranking = simulated_ranking(loop.bench.store, options.from_simulation)
         first = simulated_best(ranking, loop.space)
         try:
             found.append(advice(simulated_source(ranking, options.from_simulation, loop.space), loop.space))
         except TunerError:
-            loop.listener(Notice(_only_tried(options.from_simulation, loop.space.name)))
+            loop.say(_only_tried(options.from_simulation, loop.space.name))
     for one in found:
-        loop.listener(Notice(one.sentence))
+        loop.say(one.sentence)
     return [*first, *advise(engine, found)]
 
 
@@ -68,7 +68,7 @@ def tell_earlier(loop: Loop, engine: Engine, earlier: Sequence[TrialRecord]) -> 
     loop.anchors.soon = True
     full = [
         record
-        for record in loop.store.records(loop.study, kinds=(Kind.SEARCH,), outputs=True)
+        for record in loop.bench.store.records(loop.study, kinds=(Kind.SEARCH,), outputs=True)
         if record.ranked and record.gflops and loop.space.why_not(record.params) is None
     ]
     for record in full:

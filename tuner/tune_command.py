@@ -18,7 +18,7 @@ from .at_work import at_work
 from .database import db_option, folder_of, open_store
 from .engines.registry import check_engine
 from .errors import TunerError
-from .events import BuildStep, Listener, Notice
+from .events import Listener, Notice
 from .network import networked, recover_at_start
 from .objective import check_inputs, of_study
 from .options import TuneOptions
@@ -28,12 +28,12 @@ from .prolonging import MoreBudget, prolonged
 from .provision.setup import provision_if_needed
 from .ranking_report import print_ranking, print_standing, ranking_json
 from .simulated_starts import simulated_ranking
+from .sitting import Bench
 from .stopping import StopRequest, listening
 from .stored_study import closing_study
 from .study import Outcome, enter, tune
 from .study_names import check_name, newest_search
 from .units import duration
-from .virtual.session import Bench
 from .virtual.site import VirtualSite, cluster_from
 from .virtual.tune import tune_virtual
 from .warm_start import read_source
@@ -104,12 +104,12 @@ def _real(request: Request, name: str | None, options: TuneOptions, places: Plac
         begun = enter(name, options, store, workshop, resume=request.resume, join=join)
         with closing_study(begun.name, store), networked(workshop, store, begun.name, listener) as ready:
             _introduce(begun.name, options, workshop.site.rpeak, listener, workshop.site.host.physical_cores)
-            return tune(options, begun, store, ready, listener, bench.stop, joined=join)
+            return tune(options, begun, ready, bench, joined=join)
 
 
 def _virtual(request: Request, name: str | None, options: TuneOptions, places: Places, bench: Bench) -> Outcome:
     cluster = cluster_from(options.cluster or {})
-    site = VirtualSite.open(cluster, places, options.hpl_source, lambda *step: bench.listener(BuildStep(*step)))
+    site = VirtualSite.open(cluster, places, options.hpl_source, bench.listener)
     return tune_virtual(options, name, site, bench, resume=request.resume)
 
 

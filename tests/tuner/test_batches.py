@@ -29,6 +29,7 @@ from tuner.options import TuneOptions
 from tuner.places import Places
 from tuner.plan import Scalar
 from tuner.prospects import FEWEST, Prospects
+from tuner.sitting import Bench
 from tuner.slot import Slot
 from tuner.stopping import StopRequest
 from tuner.stored_study import MachineFacts, begin
@@ -77,14 +78,11 @@ def make_loop(home: Path) -> Iterator[MakeLoop]:
         begin(store, "study", options, MachineFacts({}, None, None, None, {}))
         machine = Machine(cores=2, memory_bytes=2**34, blas=workshop.site.machine(all_blas=True, N=1000).blas, N=1000)
         return Loop(
-            store=store,
+            bench=Bench(store, lambda _: None, StopRequest(), home / "runs"),
             study="study",
             space=load("made for a test", machine, text=SPACE),
             evaluator=workshop.evaluator,
             meter=Meter(Budget(), RealClock()),
-            listener=lambda _: None,
-            stop=StopRequest(),
-            runs=home / "runs",
             walltime_s=walltime_s,
             objective=of_study(store.study("study")),
         )
@@ -104,13 +102,13 @@ def states(records: list[TrialRecord]) -> list[TrialState]:
 
 def test_each_run_of_a_launch_has_a_record_of_its_own_as_if_it_had_been_alone(make_loop: MakeLoop) -> None:
     loop, events = make_loop(), list[Event]()
-    loop.listener = events.append
+    loop.bench = replace(loop.bench, listener=events.append)
     wishes = [point(NB=NB, grid=grid) for NB in (64, 32) for grid in ("2x1", "1x2")]
     records = launch(loop, wishes, Kind.SMALL, SMALL)
     assert [dict(record.params) for record in records] == wishes
     assert len({record.directory for record in records}) == len({record.command for record in records}) == 1
     for record, wish in zip(records, wishes, strict=True):
-        stored = loop.store.get("study", record.number)
+        stored = loop.bench.store.get("study", record.number)
         assert stored.ranked
         assert stored.hpl is not None
         assert (stored.hpl.N, stored.hpl.NB, f"{stored.hpl.P}x{stored.hpl.Q}") == (320, wish["NB"], wish["grid"])
@@ -131,13 +129,13 @@ def test_what_a_helper_began_before_it_left_is_one_of_the_budgets_trials(make_lo
     loop.meter = Meter(Budget(trials=2), RealClock())
     elsewhere = loop.space.complete(loop.space.point(0))
     begun = started("study", elsewhere, Kind.SEARCH, loop.space.key(elsewhere), 0)
-    number = loop.store.begin(begun)
+    number = loop.bench.store.begin(begun)
     if not killed:
-        loop.store.finish(replace(begun, number=number, state=TrialState.COMPLETE, gflops=1.0, cost_s=1.0))
+        loop.bench.store.finish(replace(begun, number=number, state=TrialState.COMPLETE, gflops=1.0, cost_s=1.0))
     engine = make_engine("grid", loop.space, 0, {})
     ended = loop.search(engine, repeats=1, reserved_runs=0, first=[loop.space.point(0)])
     assert ended.startswith("all 2 trials are done; ")
-    assert len(loop.store.records("study", kinds=(Kind.SEARCH,))) == 2
+    assert len(loop.records((Kind.SEARCH,))) == 2
 
 
 HELPER = """
@@ -162,7 +160,7 @@ with Store.open(Path(sys.argv[1])) as store:
 def test_what_a_helper_began_and_did_not_end_is_run_by_those_who_go_on(make_loop: MakeLoop, *, killed: bool) -> None:
     loop, said = make_loop(), list[str]()
     theirs = loop.space.complete(loop.space.point(0))
-    line = [sys.executable, "-c", HELPER, loop.store.place, loop.space.key(theirs), repr(theirs)]
+    line = [sys.executable, "-c", HELPER, loop.bench.store.place, loop.space.key(theirs), repr(theirs)]
     helper = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert helper.stdout is not None
     number = int(helper.stdout.readline())
@@ -175,10 +173,10 @@ def test_what_a_helper_began_and_did_not_end_is_run_by_those_who_go_on(make_loop
                 helper.kill()
             helper.communicate("\n")
 
-    loop.listener = hear
+    loop.bench = replace(loop.bench, listener=hear)
     loop.search(make_engine("grid", loop.space, 0, {}), repeats=1, reserved_runs=0)
-    assert loop.store.get("study", number).state is (TrialState.FAILED if killed else TrialState.CANCELLED)
-    complete = [record.key for record in loop.store.records("study", states=[TrialState.COMPLETE])]
+    assert loop.bench.store.get("study", number).state is (TrialState.FAILED if killed else TrialState.CANCELLED)
+    complete = [record.key for record in loop.bench.store.records("study", states=[TrialState.COMPLETE])]
     assert sorted(complete) == sorted({loop.space.key(point) for point in loop.space})
     left = "A trial was left behind by a hpltune that was killed."
     assert said == ([left] if killed else [])
@@ -189,9 +187,9 @@ def test_a_run_under_way_is_stored_as_the_part_of_a_full_one_that_it_is(make_loo
 
     def hear(event: Event) -> None:
         if isinstance(event, TrialStarted):
-            rungs.append(rung_of(loop.store.get("study", event.number)))
+            rungs.append(rung_of(loop.bench.store.get("study", event.number)))
 
-    loop.listener = hear
+    loop.bench = replace(loop.bench, listener=hear)
     prefix = Rung(Fidelity.PREFIX, 0.1)
     launch(loop, [point()], Kind.PREFIX, prefix)
     launch(loop, [point()], Kind.SMALL, SMALL)
@@ -204,7 +202,7 @@ def test_points_that_are_to_be_tried_first_are_shared_out_where_several_run_at_a
     first = [loop.space.point(number) for number in range(2)]
     loop.meter = Meter(Budget(trials=2), RealClock())
     loop.search(make_engine("random", loop.space, 0, {}), repeats=1, reserved_runs=0, first=first)
-    tried = [record.key for record in loop.store.records("study", kinds=(Kind.SEARCH,))]
+    tried = [record.key for record in loop.records((Kind.SEARCH,))]
     assert sorted(tried) == sorted(loop.space.key(point) for point in first)
 
 
@@ -216,7 +214,7 @@ def test_a_launch_is_paid_once(make_loop: MakeLoop) -> None:
     assert ended is not None
     assert spent_s <= (ended - started).total_seconds()
     assert loop.meter.trials == 2
-    assert [outcome.sharing for outcome in outcomes_of(loop.store.records("study"))] == [2, 2]
+    assert [outcome.sharing for outcome in outcomes_of(loop.records())] == [2, 2]
     for record in together:
         assert (record.cost_s or 0.0) > (record.time_s or 0.0)
 
@@ -269,10 +267,10 @@ def test_the_first_ctrl_c_lets_the_running_variant_end_and_not_the_whole_launch(
     loop = make_loop()
 
     def interrupt(event: Event) -> None:
-        if isinstance(event, TrialProgress) and not loop.stop.requested:
-            loop.stop.ask()
+        if isinstance(event, TrialProgress) and not loop.bench.stop.requested:
+            loop.bench.stop.ask()
 
-    loop.listener = interrupt
+    loop.bench = replace(loop.bench, listener=interrupt)
     records = launch(loop, [point(N=4500, NB=NB) for NB in (96, 128, 192)], Kind.SMALL, Rung(Fidelity.SMALL, 1.0))
     assert records[0].state is TrialState.COMPLETE
     assert records[2].state is TrialState.CANCELLED
@@ -304,9 +302,9 @@ def test_a_single_lucky_run_is_no_bar(make_loop: MakeLoop) -> None:
 def test_a_faster_run_does_not_lower_the_bar(make_loop: MakeLoop) -> None:
     loop = make_loop()
     for gflops in (99.9, 100.0, 100.1, 100.0):
-        loop.store.finish(finished(loop.store.begin(begun(key="often")), gflops, key="often"))
+        loop.bench.store.finish(finished(loop.bench.store.begin(begun(key="often")), gflops, key="often"))
     bar = loop.to_beat("another")
-    loop.store.finish(finished(loop.store.begin(begun(key="once")), 100.2, key="once"))
+    loop.bench.store.finish(finished(loop.bench.store.begin(begun(key="once")), 100.2, key="once"))
     assert loop.to_beat("another") == pytest.approx(bar, rel=1e-4)
 
 
@@ -324,13 +322,13 @@ def test_a_repeat_is_not_given_up_and_nothing_is_where_every_rate_is_wanted(hard
     loop.search(make_engine("grid", loop.space, 0, {}), repeats=1, reserved_runs=0)
     repeated = loop.trial(point(N=7000, NB=128), Kind.SEARCH)
     assert repeated.ranked
-    assert [record.kind for record in loop.store.records(loop.study)] == [Kind.SEARCH] * 3
+    assert [record.kind for record in loop.records()] == [Kind.SEARCH] * 3
 
 
 def test_a_run_that_was_given_up_does_not_watch_the_machine_in_a_later_sitting(make_loop: MakeLoop) -> None:
     loop = make_loop()
-    loop.store.finish(finished(loop.store.begin(begun()), None, kind=Kind.GIVEN_UP, part=0.3, passed=None))
-    tell_earlier(loop, make_engine("random", loop.space, 0, {}), loop.store.records("study"))
+    loop.bench.store.finish(finished(loop.bench.store.begin(begun()), None, kind=Kind.GIVEN_UP, part=0.3, passed=None))
+    tell_earlier(loop, make_engine("random", loop.space, 0, {}), loop.records())
     assert loop.anchors.due() is None
 
 
@@ -365,19 +363,19 @@ def test_progress_lines_of_one_run_are_told_from_those_of_the_others() -> None:
 
 def test_a_trial_that_ends_while_a_helper_gets_ready_is_counted_once(make_loop: MakeLoop) -> None:
     loop = make_loop()
-    done, running = (loop.store.begin(begun(key=key)) for key in ("a", "b"))
-    loop.store.finish(finished(done))
-    loop.count(loop.store.records("study"))
-    loop.store.finish(finished(running))
+    done, running = (loop.bench.store.begin(begun(key=key)) for key in ("a", "b"))
+    loop.bench.store.finish(finished(done))
+    loop.count(loop.records())
+    loop.bench.store.finish(finished(running))
     for _ in range(2):
-        loop.count(loop.store.records("study"))
+        loop.count(loop.records())
     assert (loop.meter.trials, loop.meter.run_s) == (2, 6.5)
 
 
 def test_what_the_study_has_run_itself_is_not_charged_again_when_the_store_is_read(make_loop: MakeLoop) -> None:
     loop = make_loop()
     records = [loop.trial(point(), kind) for kind in (Kind.PILOT, Kind.SEARCH)]
-    loop.count(loop.store.records("study"))
+    loop.count(loop.records())
     assert loop.meter.run_s == pytest.approx(sum(record.cost_s or 0.0 for record in records))
 
 
@@ -387,5 +385,5 @@ def test_a_study_whose_time_is_used_up_before_its_search_still_has_one_full_run(
     loop.ladder, loop.expected_s = (SMALL, FULL), 5.0
     ended = loop.search(make_engine("random", loop.space, 0, {}), repeats=1, reserved_runs=8)
     assert "has no room for another run" in ended
-    assert [record.kind for record in loop.store.records("study")] == [Kind.SEARCH]
+    assert [record.kind for record in loop.records()] == [Kind.SEARCH]
     assert loop.best_gflops is not None

@@ -21,6 +21,7 @@ from tuner.objective import of_study
 from tuner.options import TuneOptions
 from tuner.ping_pong import tell_messages
 from tuner.places import Places
+from tuner.sitting import Bench
 from tuner.stopping import StopRequest
 from tuner.virtual.figures import Shape, messages_of
 from tuner.workshop import Workshop
@@ -44,14 +45,11 @@ def told(home: Path) -> Iterator[Told]:
             evaluator = replace(evaluator, runner=LocalRunner(OpenMpi.installed(mpirun, "4.1.4")))
         events: list[Event] = []
         loop = Loop(
-            store=store,
+            bench=Bench(store, events.append, StopRequest(), home / "runs"),
             study="study",
             space=load("quick", site.machine(all_blas=True, N=1000)),
             evaluator=evaluator,
             meter=Meter(Budget(wall_s=wall_s), RealClock()),
-            listener=events.append,
-            stop=StopRequest(),
-            runs=home / "runs",
             walltime_s=60.0,
             objective=of_study(a_study()),
         )

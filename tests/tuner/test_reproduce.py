@@ -15,13 +15,14 @@ from runners.virtual.load import load_cluster
 from tuner.budget import Budget
 from tuner.options import TuneOptions
 from tuner.places import Places
+from tuner.sitting import Bench
 from tuner.stopping import StopRequest
 from tuner.virtual.batch import Simulated
 from tuner.virtual.published import published
 from tuner.virtual.reproduce import TestRow as Row
 from tuner.virtual.reproduce import neighbours, search, weighed
 from tuner.virtual.reproduce_report import sentences, show_tests
-from tuner.virtual.session import Bench, sitting
+from tuner.virtual.session import sitting
 from tuner.virtual.site import VirtualSite, cluster_dict
 from tuner.virtual.study import VirtualStudy
 

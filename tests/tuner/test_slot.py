@@ -24,6 +24,7 @@ from tuner.objective import of_study
 from tuner.options import TuneOptions
 from tuner.places import Places
 from tuner.site import Nodes
+from tuner.sitting import Bench
 from tuner.slot import Slot
 from tuner.stopping import StopRequest
 from tuner.stored_study import MachineFacts, begin
@@ -55,14 +56,11 @@ def test_nobody_waits_for_a_node_that_slurm_replaces_but_the_run_is_repeated(hom
     with Store.open(home / "study.db") as store, LosesANode() as runner:
         begin(store, "study", options, MachineFacts({}, None, None, None, {}))
         loop = Loop(
-            store=store,
+            bench=Bench(store, events.append, StopRequest(), home / "runs"),
             study="study",
             space=load("quick", site.machine(all_blas=True, N=1000)),
             evaluator=replace(workshop.evaluator, site=site, runner=runner),
             meter=Meter(Budget(), RealClock()),
-            listener=events.append,
-            stop=StopRequest(),
-            runs=home / "runs",
             walltime_s=60.0,
             objective=of_study(store.study("study")),
         )

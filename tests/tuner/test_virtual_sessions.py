@@ -1,6 +1,7 @@
 """What the user of a virtual cluster is told of a study's N."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,11 +9,12 @@ import pytest
 from results.store import Store
 from runners.virtual.load import load_cluster
 from tuner.budget import Budget
-from tuner.events import Notice
+from tuner.events import Event, Notice
 from tuner.options import TuneOptions
 from tuner.places import Places
+from tuner.sitting import Bench
 from tuner.stopping import StopRequest
-from tuner.virtual.session import Bench, say_n, sitting
+from tuner.virtual.session import say_n, sitting
 from tuner.virtual.site import VirtualSite, cluster_dict
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("simgrid")]
@@ -27,16 +29,16 @@ def large(home: Path) -> VirtualSite:
 
 
 def said(site: VirtualSite, home: Path, space: str, overrides: Mapping[str, Sequence[str]] | None = None) -> list[str]:
-    heard: list[str] = []
+    events: list[Event] = []
     options = TuneOptions(
         space=space, engine="random", budget=Budget(trials=1), overrides=overrides, cluster=cluster_dict(site.cluster)
     )
     with Store.open(home / "own.db") as store:
         bench = Bench(store, lambda _: None, StopRequest(), home / "runs")
         with sitting("small", options, site, bench) as study:
-            study.listener = lambda event: heard.append(event.text if isinstance(event, Notice) else "")
+            study.bench = replace(bench, listener=events.append)
             say_n(study, options)
-    return heard
+    return [event.text if isinstance(event, Notice) else "" for event in events]
 
 
 def test_an_n_that_we_chose_for_its_cost_is_explained(large: VirtualSite, home: Path) -> None:

@@ -1,26 +1,17 @@
 """What machine time costs."""
 
-from dataclasses import dataclass
-
 from runners.virtual.cluster import VirtualCluster
 
+YEARS = 4.0
+"""Over which the price of a machine is written off."""
+USD_PER_KWH = 0.25
 
-@dataclass(frozen=True)
-class Costs:
-    """What an hour of a machine is worth.
 
-    Attributes:
-        years: over which its price is written off.
-        usd_per_kwh: price of electricity.
-    """
+def usd_per_hour(cluster: VirtualCluster) -> float | None:
+    """Of a cluster with the dearest of its networks; None where neither price nor power is known."""
+    return max(_with(cluster, network) for network in cluster.networks) or None
 
-    years: float = 4.0
-    usd_per_kwh: float = 0.25
 
-    def usd_per_hour(self, cluster: VirtualCluster) -> float | None:
-        """Of a cluster with the dearest of its networks; None where neither price nor power is known."""
-        return max(self._with(cluster, network) for network in cluster.networks) or None
-
-    def _with(self, cluster: VirtualCluster, network: str) -> float:
-        price_usd, power_w = cluster.price_with(network) or 0.0, cluster.power_with(network) or 0.0
-        return price_usd / (self.years * 8766.0) + power_w / 1000.0 * self.usd_per_kwh
+def _with(cluster: VirtualCluster, network: str) -> float:
+    price_usd, power_w = cluster.price_with(network) or 0.0, cluster.power_with(network) or 0.0
+    return price_usd / (YEARS * 8766.0) + power_w / 1000.0 * USD_PER_KWH

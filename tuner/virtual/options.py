@@ -10,7 +10,7 @@ from runners.virtual.load import load_cluster
 from ..errors import TunerError
 from ..options import DEFAULT_SIMULATED_TRIALS, DEFAULT_SIMULATION_S
 from ..units import parse_duration_s, sensible_s
-from .costs import Costs
+from .costs import usd_per_hour
 from .site import cluster_dict, cluster_from
 
 
@@ -58,7 +58,7 @@ def budget_s(text: str, cluster: Mapping[str, Any] | None, nodes: int) -> float:
     if cluster is None:
         raise TunerError(f"--budget {text}: money is for virtual clusters; write a time, for example 1h30m")
     found = cluster_from(cluster)
-    usd_per_hour = Costs().usd_per_hour(found)
-    if not usd_per_hour:
+    hourly_usd = usd_per_hour(found)
+    if not hourly_usd:
         raise TunerError(f"--budget {text}: {found.name} says neither price_usd nor power_w")
-    return sensible_s(float(money[1]) / usd_per_hour * 3600.0, f"--budget {text}")
+    return sensible_s(float(money[1]) / hourly_usd * 3600.0, f"--budget {text}")

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +16,18 @@ from results.statistics import Ranked
 from ..at_work import at_work
 from ..budget import Budget
 from ..database import folder_of, open_store
-from ..engines.registry import make_engine
 from ..errors import TunerError
-from ..events import BuildStep, Notice
+from ..events import Notice
 from ..options import TuneOptions
 from ..places import Places
 from ..progress import display, output
+from ..sitting import Bench
 from ..stopping import listening
 from ..study_names import free_name
 from ..tables import of_cells, print_fitting
 from ..tune_command import INTERRUPTED, told
 from .designs import Design, read_designs
-from .session import Bench, say_n, sitting, why_nothing
+from .session import say_n, sitting, why_nothing
 from .site import VirtualSite, cluster_dict, equipment_of
 
 NARROW = ("design", "Rmax GFLOPS", "% of peak", "$/GFLOPS", "MFLOPS/W")
@@ -104,12 +104,12 @@ def run_predict(request: PredictRequest) -> int:
         listening(told) as stop,
         display(console) as listener,
     ):
-        first = VirtualSite.open(designs[0].cluster, places, None, lambda *step: listener(BuildStep(*step)))
+        first = VirtualSite.open(designs[0].cluster, places, None, listener)
         for number, design in enumerate(designs, start=1):
             if stop.requested:
                 break
             listener(Notice(f"Design {number} of {len(designs)}: {design.name}"))
-            site = VirtualSite(design.cluster, first.simgrid, first.source, first.program, first.program_key)
+            site = replace(first, cluster=design.cluster)
             prediction = _tuned(request, design, site, Bench(store, listener, stop, folder_of("runs", store, places)))
             if prediction is not None:
                 found.append(prediction)
@@ -146,14 +146,14 @@ def _tuned(request: PredictRequest, design: Design, site: VirtualSite, bench: Be
     slug = re.sub(r"[^A-Za-z0-9]+", "-", design.name).strip("-").lower() or "design"
     with sitting(free_name(bench.store, f"predict-{slug}"), options, site, bench) as study:
         say_n(study, options)
-        study.search(make_engine(request.engine, study.space, request.seed, {"probes": site.probes()}), 1)
+        study.search(study.engine(request.engine, request.seed), 1)
     ranking = study.ranking()
     if not ranking and bench.stop.requested:
         return None
     if not ranking:
-        raise TunerError(f"design {design.name}: {why_nothing(bench.store, study.name)}")
+        raise TunerError(f"design {design.name}: {why_nothing(bench.store, study.study)}")
     used = equipment_of(design.cluster).used(ranking[0].params)
-    return Prediction(design, study.name, ranking[0], used.merit(ranking[0].expected_gflops))
+    return Prediction(design, study.study, ranking[0], used.merit(ranking[0].expected_gflops))
 
 
 def show_designs(console: Console, found: Sequence[Prediction]) -> None:

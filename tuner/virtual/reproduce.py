@@ -7,7 +7,6 @@ from statistics import median
 from results.record import Kind
 from results.statistics import Ranked
 
-from ..engines.registry import make_engine
 from ..plan import Scalar
 from ..stopping import StopRequest
 from .batch import Simulated, Wish, simulate
@@ -96,15 +95,15 @@ def gain(rows: Sequence[TestRow], before: int, after: int) -> tuple[float, float
 
 def search(study: VirtualStudy, engine: str, seed: int) -> Ranked | None:
     """The best that a search found and polishing left; None where the user stopped it or nothing gave a result."""
-    study.search(make_engine(engine, study.space, seed, {"probes": study.site.probes()}), 1)
+    study.search(study.engine(engine, seed), 1)
     best = polished(study) if study.ranking() else None
-    return None if study.stop.requested else best
+    return None if study.stopped else best
 
 
 def polished(study: VirtualStudy) -> Ranked:
     """The study's best after every setting of it was tried on its own, until that gains nothing."""
     best = study.ranking()[0]
-    while not study.stop.requested:
+    while not study.stopped:
         study.try_all([point for _, point in neighbours(study, best.params)], Kind.SEARCH)
         better = study.ranking()[0]
         if better.key == best.key:

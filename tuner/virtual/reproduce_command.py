@@ -9,19 +9,19 @@ from ..at_work import at_work
 from ..budget import Budget
 from ..database import db_option, folder_of, open_store
 from ..errors import TunerError
-from ..events import BuildStep
 from ..objective import ranking_of
 from ..options import TuneOptions
 from ..places import Places
 from ..progress import display, output
 from ..ranking_report import print_ranking
+from ..sitting import Bench
 from ..stopping import listening
 from ..study_names import free_name
 from ..tune_command import INTERRUPTED, told
 from . import reproduce_report as report
 from .published import Published, published
 from .reproduce import Found, search, simulate_tests, weighed
-from .session import Bench, cores_here, sitting, why_nothing
+from .session import cores_here, sitting, why_nothing
 from .site import VirtualSite, cluster_dict
 
 
@@ -51,9 +51,7 @@ def run_reproduce(request: ReproduceRequest) -> int:
     slots = request.jobs or cores_here()
     with at_work(places), open_store(request.db, places) as store, listening(told) as stop:
         with display(console) as listener:
-            site = VirtualSite.open(
-                load_cluster(found_in.cluster), places, None, lambda *step: listener(BuildStep(*step))
-            )
+            site = VirtualSite.open(load_cluster(found_in.cluster), places, None, listener)
             rows = simulate_tests(site, found_in, slots=slots, limit_s=request.limit_s, stop=stop)
         if stop.requested:
             console.print(f"Stopped before all published tests were simulated: {_anew(request)}")
@@ -110,4 +108,4 @@ def _search(
     held = {setting: [str(value) for value in values] for setting, values in found_in.advice.values.items()}
     with sitting(f"{name}-advised", replace(options, overrides=held), site, bench) as study:
         advised = search(study, request.engine, request.seed)
-    return Found(winner, settings, advised), study.name
+    return Found(winner, settings, advised), study.study

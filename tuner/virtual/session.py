@@ -3,8 +3,6 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 
 from results.store import Store
 from search_spaces.load import load, passed_over
@@ -12,12 +10,12 @@ from search_spaces.load import load, passed_over
 from ..budget import Meter
 from ..clock import ToldClock
 from ..engines.fidelity import FULL, Ladder
-from ..events import Listener, Notice
+from ..events import Notice
 from ..ladder import ladder
-from ..loop import SEARCHED
 from ..objective import Objective
 from ..options import TuneOptions
-from ..stopping import StopRequest
+from ..problem_size import STEP
+from ..sitting import SEARCHED, Bench
 from ..stored_study import Begun, MachineFacts, begin, closing_study, go_on
 from .simulator import Simulator
 from .site import VirtualSite, equipment_of
@@ -28,16 +26,6 @@ AFFORDABLE_S = 30.0
 PANEL_RANK_S = 4e-4
 """Real seconds of a simulation for each panel and rank: measured 1.6e-4 without look-ahead, 3.7e-4 with it."""
 USUAL_NB = 192
-
-
-@dataclass(frozen=True)
-class Bench:
-    """Where studies are kept and how they are watched."""
-
-    store: Store
-    listener: Listener
-    stop: StopRequest
-    runs: Path
 
 
 @contextmanager
@@ -61,27 +49,24 @@ def sitting(
             yield study
         finally:
             study.simulator.close()
-        study.store.end_study(study.name, "interrupted" if study.stop.requested else "complete")
+        study.end()
 
 
 def _opened(begun: Begun, options: TuneOptions, site: VirtualSite, bench: Bench) -> VirtualStudy:
-    name, earlier = begun.name, begun.earlier
+    stored, earlier = bench.store.study(begun.name), begun.earlier
     overrides = {"binding": ["core"], **(options.overrides or {})}
     N = study_n(site, options)
-    space = load(options.space, site.machine(N), overrides, bench.store.study(name).space_text)
+    space = load(options.space, site.machine(N), overrides, stored.space_text)
     for sentence in passed_over(space, options.overrides or {}):
         bench.listener(Notice(sentence))
     study = VirtualStudy(
-        store=bench.store,
-        name=name,
+        bench=bench,
+        study=begun.name,
         space=space,
         site=site,
         simulator=Simulator(site, options.jobs or cores_here(), options.limit_s),
         meter=Meter(options.budget, ToldClock(), spent_wall_s=sum(record.cost_s or 0.0 for record in earlier)),
-        listener=bench.listener,
-        stop=bench.stop,
-        runs=bench.runs,
-        objective=Objective.of(options.objective, bench.store.study(name)),
+        objective=Objective.of(options.objective, stored),
         ladder=_ladder(options, N),
     )
     for record in earlier:
@@ -100,7 +85,7 @@ def say_n(study: VirtualStudy, options: TuneOptions) -> None:
     chosen_n, whole_n = study.space.largest_n, study.site.largest_n(options.memory_fraction)
     if study.space.asked_n is None and chosen_n < whole_n:
         sentence = f"N={chosen_n}, so that a simulation takes about half a minute."
-        study.listener(Notice(f"{sentence} The whole memory would hold N={whole_n}: `--full` simulates there."))
+        study.say(f"{sentence} The whole memory would hold N={whole_n}: `--full` simulates there.")
 
 
 def why_nothing(store: Store, name: str) -> str:
@@ -114,7 +99,7 @@ def study_n(site: VirtualSite, options: TuneOptions) -> int:
     """N where the space leaves it to us: the whole memory, or less where a simulation of that would take long."""
     whole = site.largest_n(options.memory_fraction)
     affordable = int(AFFORDABLE_S / PANEL_RANK_S / site.cluster.cores * USUAL_NB)
-    return whole if options.full or whole <= affordable else affordable // 64 * 64
+    return whole if options.full or whole <= affordable else affordable // STEP * STEP
 
 
 def cores_here() -> int:

@@ -6,7 +6,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from hpl.compiling import OnStep
 from hpl.search import SearchPaths
 from hpl.simgrid import SimGrid, find_simgrid
 from hpl.sizing import Node, n_for_memory, process_grids
@@ -20,10 +19,10 @@ from search_spaces.machine import BlasFacts, Machine
 
 from ..engines.surrogate.probes import Probes
 from ..equipment import Equipment, NodeKind
+from ..events import BuildStep, Listener
 from ..places import Places
+from ..problem_size import STEP
 from ..stopping import stopped_at_once
-
-STEP = 64
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class VirtualSite:
     @classmethod
     @stopped_at_once()
     def open(
-        cls, cluster: VirtualCluster, places: Places, hpl_source: Path | None, on_step: OnStep | None
+        cls, cluster: VirtualCluster, places: Places, hpl_source: Path | None, listener: Listener | None
     ) -> "VirtualSite":
         """Find SimGrid and build the simulated xhpl.
 
@@ -49,6 +48,7 @@ class VirtualSite:
         simgrid = find_simgrid()
         search = SearchPaths(prefix=places.prefix, cache=places.cache)
         source = obtain(search, hpl_source)
+        on_step = None if listener is None else lambda *step: listener(BuildStep(*step))
         program = build_virtual(source, simgrid, search, on_step)
         return cls(cluster, simgrid, source, program.path, program.key)
 

@@ -1,0 +1,134 @@
+"""What every sitting of a study has and does, on machines and on virtual clusters."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+from results.record import Kind, TrialRecord, TrialState
+from results.statistics import Ranked, rank
+from results.store import Store
+from search_spaces.dimension import Point
+from search_spaces.space import SearchSpace
+
+from .budget import Meter
+from .engines.base import Engine
+from .engines.fidelity import FULL, Ladder
+from .events import Listener, Notice, PhaseStarted, TrialEnded
+from .objective import Objective
+from .slot import KINDS
+from .stopping import StopRequest
+
+FINALISTS = 3
+"""Configurations that are measured again before one is called the winner."""
+SEARCHED = frozenset({*KINDS.values(), Kind.GIVEN_UP})
+"""Kinds of trials that an engine asked for."""
+RANKED = frozenset({Kind.SEARCH, Kind.CONFIRMATION})
+"""Kinds of trials whose rates are compared."""
+NOTHING_LEFT = "nothing is left that could be faster, as far as the engine can tell"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where studies are kept, how they are watched, and the folder below which their trials run."""
+
+    store: Store
+    listener: Listener
+    stop: StopRequest
+    runs: Path
+
+
+@dataclass(kw_only=True)
+class Sitting(ABC):
+    """The work of this process on a study.
+
+    Attributes:
+        ladder: how much of a full run the engine may ask for.
+        expected_s: seconds the next run will probably take, None while unknown; learnt from finished runs.
+    """
+
+    bench: Bench
+    study: str
+    space: SearchSpace
+    meter: Meter
+    objective: Objective
+    ladder: Ladder = (FULL,)
+    expected_s: float | None = None
+    best_gflops: float | None = None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the user wants nothing more to be started."""
+        return self.bench.stop.requested
+
+    def say(self, sentence: str) -> None:
+        """Show the user a sentence."""
+        self.bench.listener(Notice(sentence))
+
+    def records(self, kinds: Collection[Kind] | None = None) -> Sequence[TrialRecord]:
+        """The study's trials of these kinds, or all, in the order they were begun."""
+        return self.bench.store.records(self.study, kinds=kinds)
+
+    def folder(self, number: int) -> Path:
+        """Where a trial runs."""
+        return self.bench.runs / self.study / f"{number:05d}"
+
+    def ranking(self) -> Sequence[Ranked]:
+        """The study's configurations, best median first; those confirmed before those seen once."""
+        return self.objective.ranked(rank(self.records(RANKED)))
+
+    def confirm(self, repeats: int) -> Sequence[Ranked]:
+        """Run each of the best so often again, interleaved so that drift hits all alike, and rank by the median."""
+        finalists = self.objective.finalists(self.ranking(), FINALISTS)
+        if finalists and repeats:
+            self.bench.listener(PhaseStarted("confirmation", len(finalists) * repeats))
+        for turn, finalist in product(range(repeats), finalists):
+            if self.stopped or self.meter.out_of_time(self.expected_s or 0.0):
+                break
+            self._confirm_once(finalist.params, finalist.runs + turn)
+        return self.ranking()
+
+    @abstractmethod
+    def _confirm_once(self, params: Point, before: int) -> None:
+        """Run a complete point that ran so often before."""
+
+    def commit(self, record: TrialRecord) -> TrialRecord:
+        """Store what came of a trial, charge the budget, and tell the display."""
+        self.bench.store.finish(record)
+        self.meter.charge(record.cost_s or 0.0, trial=counts(record))
+        self._learn(record)
+        self.bench.listener(TrialEnded(record, self.best_gflops, self.meter.wall_s, self.meter.remaining_s()))
+        return record
+
+    @abstractmethod
+    def _learn(self, record: TrialRecord) -> None:
+        """Take a trial that has ended into account."""
+
+    def _note_best(self, record: TrialRecord) -> bool:
+        """Whether a trial has a rate that is compared; the highest is kept."""
+        compared = record.ranked and record.kind in RANKED
+        if compared:
+            self.best_gflops = max(self.best_gflops or 0.0, record.gflops or 0.0)
+        return compared
+
+    def hear(self, engine: Engine) -> None:
+        """Show the user what an engine has to say."""
+        for remark in engine.remarks:
+            self.say(remark)
+        engine.remarks.clear()
+
+    def end(self) -> None:
+        """Say in the store how the sitting came to its end."""
+        self.bench.store.end_study(self.study, "interrupted" if self.stopped else "complete")
+
+
+def how_it_ended(reason: str, engine: Engine) -> str:
+    """Why a search ended, with what an engine that means to ask a certain number of configurations did not come to."""
+    left = engine.unasked()
+    return f"{reason}; {left} of {left + len(engine.told)} configurations were not run" if left else reason
+
+
+def counts(record: TrialRecord) -> bool:
+    """Whether a trial is one of those that a budget of trials allows."""
+    return record.kind in SEARCHED and record.state is not TrialState.CANCELLED
