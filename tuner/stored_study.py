@@ -16,14 +16,14 @@ from .study_names import create_unnamed
 from .trials import not_reached
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MachineFacts:
     """What a study keeps of the machine it runs on; names, units and None as in `Study`."""
 
     host: Mapping[str, object]
-    rpeak_gflops: float | None
-    price_usd: float | None
-    power_w: float | None
+    rpeak_gflops: float | None = None
+    price_usd: float | None = None
+    power_w: float | None = None
     versions: Mapping[str, str]
 
 

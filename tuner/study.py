@@ -52,7 +52,7 @@ PATIENCE = 5.0
 """A run whose N was given, not chosen, is ended after this many times what it should take, plus a minute."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Outcome:
     """What a study found.
 
@@ -66,7 +66,7 @@ class Outcome:
 
     study: str
     ranking: Sequence[Ranked]
-    full: Extrapolation | None
+    full: Extrapolation | None = None
     ended: str
     interrupted: bool
     left_to_others: bool = False
@@ -141,11 +141,13 @@ def _search(loop: Loop, options: TuneOptions, site: Site, *, joined: bool) -> Ou
     loop.say(f"Search ended: {ended}.")
     if joined and loop.bench.store.others(loop.study):
         loop.bench.store.end_study(loop.study, "interrupted")
-        return Outcome(loop.study, loop.ranking(), None, ended, interrupted=loop.stopped, left_to_others=True)
+        return Outcome(
+            study=loop.study, ranking=loop.ranking(), ended=ended, interrupted=loop.stopped, left_to_others=True
+        )
     ranking = loop.confirm(options.confirm)
     full = None if options.full else _predict_full(loop, site, ranking, options)
     loop.end()
-    return Outcome(loop.study, ranking, full, ended, interrupted=loop.stopped)
+    return Outcome(study=loop.study, ranking=ranking, full=full, ended=ended, interrupted=loop.stopped)
 
 
 def _go_on_without(lost: NodesLostError, loop: Loop, workshop: Workshop) -> Workshop:

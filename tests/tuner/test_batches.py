@@ -75,7 +75,7 @@ def make_loop(home: Path) -> Iterator[MakeLoop]:
         workshop = Workshop.open(options, Places.of_user(), lambda _: None, probing=False)
         store = Store.open(home / "batches.db")
         stores.append(store)
-        begin(store, "study", options, MachineFacts({}, None, None, None, {}))
+        begin(store, "study", options, MachineFacts(host={}, versions={}))
         machine = Machine(cores=2, memory_bytes=2**34, blas=workshop.site.machine(all_blas=True, N=1000).blas, N=1000)
         return Loop(
             bench=Bench(store, lambda _: None, StopRequest(), home / "runs"),

@@ -54,7 +54,7 @@ def test_nobody_waits_for_a_node_that_slurm_replaces_but_the_run_is_repeated(hom
     site = replace(workshop.site, nodes=Nodes((), 2, 1, 2**30, CLUSTER))
     events = list[Event]()
     with Store.open(home / "study.db") as store, LosesANode() as runner:
-        begin(store, "study", options, MachineFacts({}, None, None, None, {}))
+        begin(store, "study", options, MachineFacts(host={}, versions={}))
         loop = Loop(
             bench=Bench(store, events.append, StopRequest(), home / "runs"),
             study="study",

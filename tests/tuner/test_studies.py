@@ -16,7 +16,7 @@ from tuner.options import TuneOptions
 from tuner.stored_study import MachineFacts, begin
 from tuner.study_names import create_unnamed
 
-NOTHING_KNOWN = MachineFacts({}, None, None, None, {})
+NOTHING_KNOWN = MachineFacts(host={}, versions={})
 
 
 class Crowded(Store):

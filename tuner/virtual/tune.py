@@ -35,7 +35,7 @@ def tune_virtual(options: TuneOptions, name: str | None, site: VirtualSite, benc
         study.say(f"Search ended: {ended}.")
         study.say(spent(site, study.meter.run_s))
         ranking = study.confirm(options.confirm)
-    return Outcome(study.study, ranking, None, ended, interrupted=study.stopped)
+    return Outcome(study=study.study, ranking=ranking, ended=ended, interrupted=study.stopped)
 
 
 def _introduce(study: VirtualStudy, options: TuneOptions) -> None:
