@@ -59,7 +59,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Landscape:
-    """All of a space, measured."""
+    """All of a space, measured.
+
+    Attributes:
+        probes: dgemm's rate of a core by BLAS and kernel, as `tune` knows it before the first run.
+        simulated: its runs are a simulator's, which come out the same each time and start at once.
+    """
 
     name: str
     description: str
@@ -71,6 +76,7 @@ class Landscape:
     places: tuple[Place, ...]
     calibrated_s: float = 0.0
     nodes: int = 1
+    simulated: bool = False
 
     def search_space(self) -> SearchSpace:
         """The space whose legal points the places are."""
@@ -87,6 +93,7 @@ class Landscape:
             "small_N": self.small_n,
             "nodes": self.nodes,
             "probes": self.probes,
+            "simulated": self.simulated,
             "calibrated_s": self.calibrated_s,
         }
         points = ",\n".join(json.dumps(_place_json(place), separators=(",", ":")) for place in self.places)
@@ -140,6 +147,7 @@ class Landscape:
             places=tuple(_place(one) for one in data["points"]),
             calibrated_s=data.get("calibrated_s", 0.0),
             nodes=data.get("nodes", 1),
+            simulated=data.get("simulated", False),
         )
 
 

@@ -62,6 +62,7 @@ class Recording:
     chosen: frozenset[str] | None = None
     predicted_gflops: dict[str, float | None] = field(default_factory=dict)
     calibrated_s: float = 0.0
+    simulated: bool = False
 
     def add_to(self, landscape: Landscape, below: float) -> None:
         """Go on with a recording, where the rate is at most this part below the best."""
@@ -100,6 +101,7 @@ class Recording:
             places=places,
             calibrated_s=self.calibrated_s,
             nodes=self.probes.nodes,
+            simulated=self.simulated,
         ).save(path)
 
 
@@ -190,7 +192,8 @@ def main(arguments: Sequence[str]) -> int:
     if asked.where == "simulated":
         site = VirtualSite.open(load_cluster(asked.cluster), places, None, None)
         whole = asked.size or site.largest_n(0.8)
-        record_simulated(recording(site.machine(whole), Probes(nodes=len(site.cluster.node_list))), site, asked.out)
+        virtual = replace(recording(site.machine(whole), site.probes()), simulated=True)
+        record_simulated(virtual, site, asked.out)
         return 0
     with Lab(asked.rate) if asked.where == "hosts" else nullcontext() as lab:
         workshop = Workshop.open(TuneOptions(), places, lambda _: None)

@@ -66,7 +66,6 @@ class Board:
         rates = {key: place.gflops for key, place in self.places.items()}
         self.rates = {key: rate for key, rate in rates.items() if rate is not None}
         self.best = max(self.rates.values())
-        self.simulated = not landscape.probes
 
     @cached_property
     def ladder(self) -> Ladder:
@@ -87,7 +86,7 @@ class Board:
 
     def cost_s(self, run: Run) -> float:
         """Seconds of a whole launch."""
-        return run.cost_s + (LAUNCH_S if self.simulated else 0.0)
+        return run.cost_s + (LAUNCH_S if self.landscape.simulated else 0.0)
 
     @cached_property
     def launch_s(self) -> float:
@@ -123,7 +122,7 @@ class Board:
     def _drawn(self, runs: Sequence[Run], chance: random.Random) -> Run:
         """One of the recorded runs; a simulated one with noise of its own."""
         run = chance.choice(runs)
-        if not self.simulated or run.gflops is None:
+        if not self.landscape.simulated or run.gflops is None:
             return run
         factor = math.exp(chance.gauss(0.0, NOISE))
         panels = tuple((column, time_s / factor) for column, time_s in run.panels)

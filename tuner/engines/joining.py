@@ -43,12 +43,16 @@ class Joining:
     def companions(self, space: SearchSpace, first: Point, most: int) -> Group:
         """Those of the point that was asked for, greedily, each chosen as if those before had come out as expected.
 
+        None where starting takes no time: alone, each run can follow from the one before.
+
         Args:
             most: how many at most.
 
         Raises:
             FitError: the covariance of the runs is not positive.
         """
+        if self.starting_s <= 0:
+            return []
         worth, seconds = self._worth_and_s(self.belief, self.belief.pool.rows([first]))
         least = ENOUGH * float(worth[0]) / (self.starting_s + float(seconds[0]))
         return gathered(space, first, most, self._by_the_second, least)

@@ -4,13 +4,20 @@ A system of N equations takes N / NB steps. With n columns left, a rank holds m 
 the rest, and of them a step takes
 
     panel        NB^2 m operations at a part of dgemm's rate, and NB exchanges of two rows among the P ranks of a column
-    broadcast    8 NB (m + NB) bytes to the Q ranks of a row, in a ring or in log2 Q + Q - 1 messages of parts
+    broadcast    8 NB (m + NB) bytes to the Q ranks of a row: whole, from rank to rank, or in parts that all exchange
     swapping     8 NB k bytes among the P ranks of a column, in log2 P messages or log2 P + P - 1 of parts, and a copy
     update       2 NB m k + NB^2 k operations at dgemm's rate, which falls where NB, m or k is small
 
-and a part of the first two is hidden behind the last, more of it with look-ahead. Operations and messages are those
-of HPL's pages "HPL Algorithm" and "HPL Scalability Analysis". How fast a machine does each is not known before: what it
-usually takes, and how far machines differ, is in `UNKNOWN`, and the runs tell the rest.
+Who waits for whom follows from HPL_pdgesv0, HPL_pdgesvK2, HPL_pdupdate and HPL_bcast of its source:
+
+- Without look-ahead the next panel waits for all of this step: panel, what brings it to the next column, swap, update.
+- With look-ahead the ranks of a ring send while they update. A step takes what each rank has to do, its own panel only
+  every Q steps, but no less than the way from one panel to the next: the update of its columns, panel, one message.
+- In parts all ranks of a row wait for each other, so look-ahead hides nothing, and first updating the columns of the
+  next panel adds to the step. In LnM the next column has its whole panel sooner: it waits no longer than the parts do.
+
+Operations and messages are those of HPL's pages "HPL Algorithm" and "HPL Scalability Analysis". How fast a machine
+does each is not known before: what it usually takes, and how far machines differ, is in `UNKNOWN`; runs tell the rest.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +38,7 @@ UNKNOWN: Mapping[str, tuple[float, float]] = {
     "rate": (1.0, 0.7),  # of dgemm in HPL against that of its probe
     "half_nb": (12.0, 0.8),  # NB at which dgemm has half its rate
     "half_rest": (60.0, 0.8),  # rows or columns of the rest at which it has half its rate
-    "panel": (0.15, 0.7),  # rate of a panel against that of dgemm
+    "panel": (0.3, 0.8),  # rate of a panel against that of dgemm
     "copy": (5e9, 0.7),  # bytes a second
     "latency": (30e-6, 1.0),  # seconds, between nodes
     "held": (0.5, 0.7),  # part of the time interrupts are held back that a message waits
@@ -39,10 +46,14 @@ UNKNOWN: Mapping[str, tuple[float, float]] = {
     "bandwidth": (0.2e9, 1.0),  # bytes a second of a node
     "near_latency": (1e-6, 0.7),  # seconds, within a node
     "near_bandwidth": (3e9, 0.7),  # bytes a second
-    "pair": (1.0, 0.3), "1rg": (1.3, 0.3), "1rM": (1.0, 0.3), "2rg": (1.3, 0.3), "2rM": (1.2, 0.3),  # messages a step
-    "lag": (0.02, 1.0),  # of a message, for each further rank of a ring
-    "Lng": (1.0, 0.3), "LnM": (1.0, 0.3), "bin": (1.0, 0.4), "long": (1.0, 0.4),  # against the messages' own time
-    "hidden": (0.3, 0.6), "hidden_ahead": (0.6, 0.4), "hidden_long": (0.2, 0.6),  # part of what could be
+    "hop": (1.1, 0.3),  # messages that bring a panel to the next column
+    "1rg": (1.3, 0.08), "1rM": (1.1, 0.08), "2rg": (1.3, 0.08), "2rM": (1.1, 0.08),  # the same among more than two
+    "busy": (1.3, 0.4),  # messages that a rank of a ring is busy with in a step, with look-ahead
+    "busy_1rg": (1.0, 0.08), "busy_1rM": (1.0, 0.08), "busy_2rg": (1.0, 0.08), "busy_2rM": (1.0, 0.08),
+    "stall": (0.1, 0.7),  # updates of NB columns that it waits for the next rank to look for its message
+    "wait": (0.3, 0.5),  # the same of a panel on its way to the next column
+    "Lng": (1.2, 0.3), "LnM": (0.7, 0.4), "bin": (1.0, 0.4), "long": (1.0, 0.4),  # against the messages' own time
+    "wait_long": (0.2, 0.5),  # updates of NB columns that look-ahead adds to a broadcast in parts
     "ahead": (0.02, 0.7),  # what look-ahead adds to an update
 }  # fmt: skip
 """Of each quantity what it usually is, and by how much, as a standard deviation of its logarithm, machines differ."""
@@ -50,6 +61,8 @@ USUAL: Vector = np.log([usual for usual, _ in UNKNOWN.values()])
 SPREAD: Vector = np.array([spread for _, spread in UNKNOWN.values()])
 
 BYTES = 8.0
+SHARP = 6.0
+"""Norm in which the larger of what ranks do and what a panel waits for counts, nearly a maximum but smooth."""
 STEPS = 8
 """Steps that are looked at, where Gauss and Legendre say, in place of all N / NB."""
 _LEGENDRE, _GAUSS = np.polynomial.legendre.leggauss(STEPS)
@@ -112,15 +125,29 @@ def log_rate(shapes: Shapes, unknown: Vector, part: float = 1.0, columns: float 
     n = N * (1 - columns * PLACES)
     m = n / shapes.P + shapes.NB * (shapes.P - 1) / shapes.P / 2
     k = n / shapes.Q + shapes.NB * (shapes.Q - 1) / shapes.Q / 2
-    update = _update_s(shapes, of, m, k)
-    ahead = _panel_s(shapes, of, m) + _broadcast_s(shapes, of, m)
-    hidden = np.where(shapes.ring < Bcast.LONG, of["hidden_ahead"], of["hidden_long"])
-    hidden = np.where(shapes.depth > 0, hidden, np.where(shapes.Q > 1, of["hidden"], 0.0))
-    step = update * (1 + of["ahead"] * (shapes.depth > 0)) + ahead + _swap_s(shapes, of, k)
-    step -= np.minimum(hidden, 1.0) * update * ahead / (update + ahead)
+    step = _step_s(shapes, of, m, k)
     time_s = (step @ WEIGHTS) * (columns * N / shapes.NB)[:, 0]
     operations = (2 / 3 * N**3 * (1 - (1 - columns) ** 3) + 3 / 2 * N**2 * columns)[:, 0]
     return np.asarray(np.log(operations / time_s / 1e9))
+
+
+def _step_s(shapes: Shapes, of: Mapping[str, float], m: Column, k: Column) -> Column:
+    NB, Q = shapes.NB, shapes.Q
+    update, panel, swap = _update_s(shapes, of, m, k), _panel_s(shapes, of, m), _swap_s(shapes, of, k)
+    message, parts = _whole_s(shapes, of, m), _broadcast_in_parts_s(shapes, of, m, panel)
+    hop, busy = (_weight(shapes, of, *words) * message for words in (("hop", ""), ("busy", "busy_")))
+    in_ring = shapes.ring < Bcast.LONG
+    in_turn = update + panel + swap + np.where(Q > 1, np.where(in_ring, hop, parts), 0.0)
+
+    next_update = update * np.minimum(1.0, NB / k)
+    next_panel = panel + _swap_s(shapes, of, np.minimum(k, NB))
+    updates = update * (1 + of["ahead"]) + swap
+    does = updates + next_panel / Q + busy + of["stall"] * next_update
+    waits = next_panel + message + (1 + of["wait"]) * next_update
+    most = np.maximum(does, waits)
+    ring = most * ((does / most) ** SHARP + (waits / most) ** SHARP) ** (1 / SHARP)
+    ahead = np.where(in_ring, ring, updates + next_panel + parts + of["wait_long"] * next_update)
+    return np.asarray(np.where((shapes.depth > 0) & (Q > 1), ahead, in_turn))
 
 
 def _update_s(shapes: Shapes, of: Mapping[str, float], m: Column, k: Column) -> Column:
@@ -135,14 +162,28 @@ def _panel_s(shapes: Shapes, of: Mapping[str, float], m: Column) -> Column:
     return np.asarray(factorising + shapes.NB * np.ceil(np.log2(shapes.P)) * rows_s)
 
 
-def _broadcast_s(shapes: Shapes, of: Mapping[str, float], m: Column) -> Column:
-    Q, which = shapes.Q, shapes.ring.astype(int)
+def _whole_s(shapes: Shapes, of: Mapping[str, float], m: Column) -> Column:
+    start_s, byte_s = _message_s(shapes, of, shapes.row_far, shapes.row_share)
+    return np.asarray(start_s + BYTES * shapes.NB * (m + shapes.NB) * byte_s)
+
+
+def _weight(shapes: Shapes, of: Mapping[str, float], common: str, prefix: str) -> Column:
+    """Messages in a ring, of which all kinds are one between two columns."""
+    among_more = np.array([of.get(prefix + ring.word, 1.0) for ring in Bcast])[shapes.ring.astype(int)]
+    return np.asarray(of[common] * np.where(shapes.Q == 2, 1.0, among_more))
+
+
+def _broadcast_in_parts_s(shapes: Shapes, of: Mapping[str, float], m: Column, panel: Column) -> Column:
     start_s, byte_s = _message_s(shapes, of, shapes.row_far, shapes.row_share)
     bytes_ = BYTES * shapes.NB * (m + shapes.NB)
-    weight = np.array([of[ring.word] for ring in Bcast])[which]
-    in_ring = np.where(Q == 2, of["pair"], weight + of["lag"] * (Q - 2)) * (start_s + bytes_ * byte_s)
-    in_parts = weight * ((np.ceil(np.log2(Q)) + Q - 1) * start_s + 2 * bytes_ * byte_s * (Q - 1) / Q)
-    return np.where(Q > 1, np.where(shapes.ring < Bcast.LONG, in_ring, in_parts), 0.0)
+
+    def among(ranks: Column) -> Column:
+        rounds = np.ceil(np.log2(ranks)) + ranks - 1
+        return np.asarray(rounds * start_s + 2 * bytes_ * byte_s * (ranks - 1) / ranks)
+
+    others = of["LnM"] * among(np.maximum(shapes.Q - 1, 1))
+    modified = of["hop"] * _whole_s(shapes, of, m) + np.maximum(0.0, others - panel)
+    return np.asarray(np.where(shapes.ring == Bcast.LONG_M, modified, of["Lng"] * among(shapes.Q)))
 
 
 def _swap_s(shapes: Shapes, of: Mapping[str, float], k: Column) -> Column:

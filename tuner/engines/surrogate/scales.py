@@ -16,8 +16,8 @@ USUAL_EFFECT = {
 OTHER_EFFECT = 0.01
 PAIR = 0.4
 REST = 0.02
-APART = 0.3
-"""Effects that a cheaper rung has of its own, against those it shares with full runs."""
+APART = 0.6
+"""Effects that a cheaper rung has of its own, beside those of HPL's model, against those it shares with full runs."""
 APART_ELSEWHERE = 2.0
 """The same of a model, or of another machine, size or time. With 0.3 a search that was told the rates of small runs
 ended on the recorded pi5 5 % below the best; from 1 on it needs less than an untold one, from 2 nothing changes."""
