@@ -114,13 +114,13 @@ def shape_row(full: Mapping[str, Scalar], probes: Probes, worth: float = 1.0) ->
 
 
 def log_rate(shapes: Shapes, unknown: Vector, part: float = 1.0, columns: float = 1.0) -> Vector:
-    """Logarithm of HPL's rate in GFLOPS, shape (configurations,).
+    """Logarithm of HPL's rate in GFLOPS, shape (..., configurations).
 
     Args:
-        unknown: logarithms of the quantities in `UNKNOWN`.
+        unknown: logarithms of the quantities in `UNKNOWN`, shape (..., quantities).
         part: of N that is run, `columns` the part of its columns that are factorised before the run stops.
     """
-    of = dict(zip(UNKNOWN, np.exp(unknown).tolist(), strict=True))
+    of = dict(zip(UNKNOWN, np.exp(unknown).T[..., None, None], strict=True))
     N = shapes.N * part
     n = N * (1 - columns * PLACES)
     m = n / shapes.P + shapes.NB * (shapes.P - 1) / shapes.P / 2
@@ -131,7 +131,7 @@ def log_rate(shapes: Shapes, unknown: Vector, part: float = 1.0, columns: float 
     return np.asarray(np.log(operations / time_s / 1e9))
 
 
-def _step_s(shapes: Shapes, of: Mapping[str, float], m: Column, k: Column) -> Column:
+def _step_s(shapes: Shapes, of: Mapping[str, Column], m: Column, k: Column) -> Column:
     NB, Q = shapes.NB, shapes.Q
     update, panel, swap = _update_s(shapes, of, m, k), _panel_s(shapes, of, m), _swap_s(shapes, of, k)
     message, parts = _whole_s(shapes, of, m), _broadcast_in_parts_s(shapes, of, m, panel)
@@ -150,30 +150,32 @@ def _step_s(shapes: Shapes, of: Mapping[str, float], m: Column, k: Column) -> Co
     return np.asarray(np.where((shapes.depth > 0) & (Q > 1), ahead, in_turn))
 
 
-def _update_s(shapes: Shapes, of: Mapping[str, float], m: Column, k: Column) -> Column:
+def _update_s(shapes: Shapes, of: Mapping[str, Column], m: Column, k: Column) -> Column:
     filled = shapes.NB / (shapes.NB + of["half_nb"]) * m / (m + of["half_rest"]) * k / (k + of["half_rest"])
     return np.asarray((2 * m * k * shapes.NB + shapes.NB**2 * k) / (shapes.rate * of["rate"] * filled))
 
 
-def _panel_s(shapes: Shapes, of: Mapping[str, float], m: Column) -> Column:
+def _panel_s(shapes: Shapes, of: Mapping[str, Column], m: Column) -> Column:
     start_s, byte_s = _message_s(shapes, of, shapes.column_far, 1.0)
     rows_s = start_s + (2 * shapes.NB + 4) * BYTES * byte_s
     factorising = m * shapes.NB**2 / (shapes.rate * of["rate"] * of["panel"])
     return np.asarray(factorising + shapes.NB * np.ceil(np.log2(shapes.P)) * rows_s)
 
 
-def _whole_s(shapes: Shapes, of: Mapping[str, float], m: Column) -> Column:
+def _whole_s(shapes: Shapes, of: Mapping[str, Column], m: Column) -> Column:
     start_s, byte_s = _message_s(shapes, of, shapes.row_far, shapes.row_share)
     return np.asarray(start_s + BYTES * shapes.NB * (m + shapes.NB) * byte_s)
 
 
-def _weight(shapes: Shapes, of: Mapping[str, float], common: str, prefix: str) -> Column:
+def _weight(shapes: Shapes, of: Mapping[str, Column], common: str, prefix: str) -> Column:
     """Messages in a ring, of which all kinds are one between two columns."""
-    among_more = np.array([of.get(prefix + ring.word, 1.0) for ring in Bcast])[shapes.ring.astype(int)]
+    usual = np.ones_like(of[common])
+    rings = np.concatenate([of.get(prefix + ring.word, usual) for ring in Bcast], axis=-1)
+    among_more = rings[..., 0, shapes.ring[:, 0].astype(int)][..., None]
     return np.asarray(of[common] * np.where(shapes.Q == 2, 1.0, among_more))
 
 
-def _broadcast_in_parts_s(shapes: Shapes, of: Mapping[str, float], m: Column, panel: Column) -> Column:
+def _broadcast_in_parts_s(shapes: Shapes, of: Mapping[str, Column], m: Column, panel: Column) -> Column:
     start_s, byte_s = _message_s(shapes, of, shapes.row_far, shapes.row_share)
     bytes_ = BYTES * shapes.NB * (m + shapes.NB)
 
@@ -186,7 +188,7 @@ def _broadcast_in_parts_s(shapes: Shapes, of: Mapping[str, float], m: Column, pa
     return np.asarray(np.where(shapes.ring == Bcast.LONG_M, modified, of["Lng"] * among(shapes.Q)))
 
 
-def _swap_s(shapes: Shapes, of: Mapping[str, float], k: Column) -> Column:
+def _swap_s(shapes: Shapes, of: Mapping[str, Column], k: Column) -> Column:
     P, rounds = shapes.P, np.ceil(np.log2(shapes.P))
     start_s, byte_s = _message_s(shapes, of, shapes.column_far, shapes.column_share)
     bytes_ = BYTES * shapes.NB * k
@@ -196,7 +198,7 @@ def _swap_s(shapes: Shapes, of: Mapping[str, float], k: Column) -> Column:
     return np.asarray(np.where(P > 1, np.where(by_binary, binary, spread), 0.0) + bytes_ / of["copy"])
 
 
-def _message_s(shapes: Shapes, of: Mapping[str, float], far: Column, share: Column | float) -> tuple[Column, Column]:
+def _message_s(shapes: Shapes, of: Mapping[str, Column], far: Column, share: Column | float) -> tuple[Column, Column]:
     """Seconds of starting a message and of each byte of it, between nodes, within one, or some of both.
 
     Args:

@@ -12,6 +12,8 @@ from .scales import Vector
 
 STEP = 1e-3
 """Standard deviations over which slopes are taken."""
+AT_ONCE = 100
+"""Configurations whose figures fit into a core's cache, with those of all slopes."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ def straightened(shapes: Shapes, moved: Vector, part: float, columns: float) -> 
         part, columns: as `log_rate` takes them.
     """
     here = USUAL + moved * SPREAD
-    rate = log_rate(shapes, here, part, columns)
-    steps = np.diag(STEP * SPREAD)
-    slopes = np.stack([log_rate(shapes, here + step, part, columns) - rate for step in steps], axis=-1) / STEP
-    return Straight(rate - slopes @ moved, slopes)
+    cases = np.vstack([here, here + np.diag(STEP * SPREAD)])
+    parts = [range(first, min(first + AT_ONCE, len(shapes))) for first in range(0, len(shapes), AT_ONCE)]
+    rates = np.hstack([log_rate(shapes.of(rows), cases, part, columns) for rows in parts])
+    slopes = (rates[1:] - rates[0]).T / STEP
+    return Straight(rates[0] - slopes @ moved, slopes)
