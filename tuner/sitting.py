@@ -75,11 +75,11 @@ class Sitting(ABC):
         return self.bench.runs / self.study / f"{number:05d}"
 
     def ranking(self) -> Sequence[Ranked]:
-        """The study's configurations, best median first; those confirmed before those seen once."""
+        """The study's configurations, best first, by what one more run of each should give."""
         return self.objective.ranked(rank(self.records(RANKED)))
 
     def confirm(self, repeats: int) -> Sequence[Ranked]:
-        """Run each of the best so often again, interleaved so that drift hits all alike, and rank by the median."""
+        """Run each of the best so often again, interleaved so that drift hits all alike, and rank anew."""
         finalists = self.objective.finalists(self.ranking(), FINALISTS)
         if finalists and repeats:
             self.bench.listener(PhaseStarted("confirmation", len(finalists) * repeats))
