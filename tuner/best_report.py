@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
+from results.confidence import Standing
 from results.errors import ResultsError
 from results.statistics import Ranked
 from results.store import Store
@@ -30,15 +31,16 @@ def show_best(console: Console, store: Store, name: str | None, count: int, *, f
     if front:
         ranking = pareto(objective, ranking)
         count = len(ranking)
+    sure = None if front else objective.standing(ranking)
+    libraries = [] if front else by_blas(objective, ranking, sure)
     if as_json:
-        sure = None if front else objective.standing(ranking)
-        libraries = {} if front else {"by_blas": by_blas(objective, ranking)}
-        print(json.dumps(ranking_json(study, ranking[:count], sure, libraries), indent=1))
+        written = {} if front else {"by_blas": libraries}
+        print(json.dumps(ranking_json(study, ranking[:count], sure, written), indent=1))
         return
     print_ranking(console, study, ranking, count)
     if not front:
-        print_standing(console, study, ranking)
-        for line in by_blas(objective, ranking)[1:]:
+        print_standing(console, study, ranking, sure)
+        for line in libraries[1:]:
             certainty = "" if line["first_is_faster"] is None else f", which is sure to {line['first_is_faster']:.0%}"
             console.print(
                 f"The best with {line['blas']} is place {line['place']} with {line['expected_gflops']:.2f} GFLOPS, "
@@ -46,12 +48,11 @@ def show_best(console: Console, store: Store, name: str | None, count: int, *, f
             )
 
 
-def by_blas(objective: Objective, ranking: Sequence[Ranked]) -> list[dict[str, Any]]:
+def by_blas(objective: Objective, ranking: Sequence[Ranked], sure: Standing | None) -> list[dict[str, Any]]:
     """The best configuration of each BLAS, best first; nothing where all have the same.
 
     `behind_percent` is by the objective; `first_is_faster` the probability that it is not by chance, or None.
     """
-    found = objective.standing(ranking)
     lines: dict[str, dict[str, Any]] = {}
     worths = [objective.worth(entry.params, entry.expected_gflops) for entry in ranking]
     for place, (entry, worth) in enumerate(zip(ranking, worths, strict=True), start=1):
@@ -61,7 +62,7 @@ def by_blas(objective: Objective, ranking: Sequence[Ranked]) -> list[dict[str, A
             "place": place,
             "expected_gflops": entry.expected_gflops,
             "behind_percent": 100 * (1 - worth / worths[0]),
-            "first_is_faster": None if found is None or place == 1 else found.ahead[place - 1],
+            "first_is_faster": None if sure is None or place == 1 else sure.ahead[place - 1],
         }
         lines.setdefault(name, line)
     return list(lines.values()) if len(lines) > 1 else []

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 
 from results.record import Kind, TrialRecord, TrialState
-from results.statistics import Ranked, relative_sd
+from results.statistics import Ranked, rank, relative_sd
 from search_spaces.dimension import Point
 
 from .anchors import Anchors
@@ -22,7 +22,7 @@ from .objective import Objective
 from .one_more import USUAL_COUNT
 from .plan import Scalar
 from .prospects import Prospects
-from .sitting import NOTHING_LEFT, SEARCHED, Sitting, counts, how_it_ended
+from .sitting import NOTHING_LEFT, RANKED, SEARCHED, Sitting, counts, how_it_ended
 from .slot import Slot
 
 STANDARD_ERRORS = 2.0
@@ -224,7 +224,9 @@ class Loop(Sitting):
 
     def ranking(self) -> Sequence[Ranked]:
         """As of every sitting, of the configurations that can be run now."""
-        ranked = super().ranking()
+        return self._runnable(super().ranking())
+
+    def _runnable(self, ranked: Sequence[Ranked]) -> Sequence[Ranked]:
         if not self.shrunk:
             return ranked
         return [entry for entry in ranked if self.space.why_not(entry.params) is None]
@@ -253,11 +255,11 @@ class Loop(Sitting):
         Args:
             key: of the configuration that is to run.
         """
-        ranking = [] if self._every_rate else self.ranking()
-        if not ranking or any(entry.key == key for entry in ranking):
+        measured = [] if self._every_rate else self._runnable(rank(self.records(RANKED)))
+        if not measured or any(entry.key == key for entry in measured):
             return None
-        sd = relative_sd(ranking, USUAL_NOISE, USUAL_COUNT) or USUAL_NOISE
-        return max(entry.median_gflops * (1 - STANDARD_ERRORS * sd / math.sqrt(entry.runs)) for entry in ranking)
+        sd = relative_sd(measured, USUAL_NOISE, USUAL_COUNT) or USUAL_NOISE
+        return max(entry.median_gflops * (1 - STANDARD_ERRORS * sd / math.sqrt(entry.runs)) for entry in measured)
 
     def begin(self, record: TrialRecord) -> int | None:
         """Store that a trial runs, from any thread, and return its number.

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from results.confidence import Standing, settled, standing
-from results.record import Study
+from results.record import Study, TrialRecord
 from results.statistics import Ranked, on_the_hosts_left, rank
 from results.store import Store
 from search_spaces.dimension import Scalar
@@ -128,8 +128,10 @@ def of_study(study: Study) -> Objective:
 
 
 def ranking_of(store: Store, study: Study) -> Sequence[Ranked]:
-    """The configurations of a stored study in the order of its objective, best first; empty where no run counts.
+    """The configurations of a stored study in the order of its objective, best first; empty where no run counts."""
+    return ranking_in(study, store.records(study.name))
 
-    Of a cluster that lost nodes only what ran on those that are left.
-    """
-    return of_study(study).ranked(rank(on_the_hosts_left(store.records(study.name))))
+
+def ranking_in(study: Study, records: Sequence[TrialRecord]) -> Sequence[Ranked]:
+    """The same of its records; of a cluster that lost nodes only what ran on those that are left."""
+    return of_study(study).ranked(rank(on_the_hosts_left(records)))

@@ -57,15 +57,14 @@ def print_ranking(console: Console, study: Study, ranking: Sequence[Ranked], cou
         console.print(f"The first failed in {failed} of its {failed + shown[0].runs} runs.")
 
 
-def print_standing(console: Console, study: Study, ranking: Sequence[Ranked]) -> None:
+def print_standing(console: Console, study: Study, ranking: Sequence[Ranked], sure: Standing | None) -> None:
     """Say how sure the first of a whole ranking is the best; nothing of simulations, which need not differ."""
     if study.simulated:
         return
-    objective = of_study(study)
     if len(ranking) == 1:
         console.print("Only one configuration has a valid run: there is none to compare it with.")
     else:
-        console.print(sentence(objective.standing(ranking), objective.best))
+        console.print(sentence(sure, of_study(study).best))
 
 
 def _words(params: Mapping[str, Scalar], names: Sequence[str]) -> str:

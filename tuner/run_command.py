@@ -222,8 +222,8 @@ def _new_study(request: RunRequest, workshop: Workshop, store: Store) -> str:
             options=request.options.to_json(),
             host=workshop.site.facts(),
             rpeak_gflops=workshop.site.rpeak.gflops,
-            price_usd=request.options.price_usd and request.options.price_usd * workshop.site.share,
-            power_w=request.options.power_w and request.options.power_w * workshop.site.share,
+            price_usd=workshop.site.share_of(request.options.price_usd),
+            power_w=workshop.site.share_of(request.options.power_w),
             versions=versions(workshop.site, workshop.evaluator.source),
         ),
     )

@@ -8,13 +8,13 @@ from rich.table import Column, Table
 
 from results.export import flat
 from results.record import Study, TrialRecord, TrialState
-from results.statistics import hosts_of, on_the_hosts_left, rank
+from results.statistics import hosts_of
 from results.store import Store
 from search_spaces.dimension import Scalar
 
 from .equipment import Equipment
 from .net_probe import sentence
-from .objective import of_study
+from .objective import ranking_in
 from .progress import outcome
 from .ranking_report import figures
 from .units import duration
@@ -36,7 +36,7 @@ def show_studies(console: Console, store: Store, *, as_json: bool) -> None:
         justify: JustifyMethod = "right" if head in {"trials", "failed", "best GFLOPS"} else "left"
         table.add_column(head, justify=justify, no_wrap=head in {"state", "engine", "trials"}, overflow="fold")
     for study, records in rows:
-        ranking = of_study(study).ranked(rank(on_the_hosts_left(records)))
+        ranking = ranking_in(study, records)
         failed = sum(record.state is TrialState.FAILED for record in records)
         best = f"{ranking[0].expected_gflops:.2f}" if ranking else ""
         when = study.created_at.astimezone().strftime("%Y-%m-%d %H:%M")
@@ -50,7 +50,7 @@ def state(study: Study, store: Store) -> str:
 
 
 def _study_json(study: Study, records: Sequence[TrialRecord], how: str) -> dict[str, object]:
-    ranking = of_study(study).ranked(rank(on_the_hosts_left(records)))
+    ranking = ranking_in(study, records)
     return {
         "study": study.name,
         "created_at": study.created_at.isoformat(),

@@ -80,10 +80,10 @@ class Site:
         """How many nodes a trial runs on."""
         return self.nodes.count if self.nodes else 1
 
-    @property
-    def share(self) -> float:
-        """Part of its cluster that it is; behind Slurm an allocation is the whole."""
-        return self.node_count / self.nodes.cluster.size if self.nodes else 1.0
+    def share_of(self, whole: float | None) -> float | None:
+        """Its part of a figure of its whole cluster, None where that is not known; behind Slurm it is the whole."""
+        part = self.node_count / self.nodes.cluster.size if self.nodes else 1.0
+        return whole and part * whole
 
     @property
     def longest_s(self) -> float:

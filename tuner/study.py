@@ -208,8 +208,8 @@ def _facts(options: TuneOptions, workshop: Workshop) -> MachineFacts:
     return MachineFacts(
         host=site.facts(),
         rpeak_gflops=site.rpeak.gflops,
-        price_usd=options.price_usd and options.price_usd * site.share,
-        power_w=options.power_w and options.power_w * site.share,
+        price_usd=site.share_of(options.price_usd),
+        power_w=site.share_of(options.power_w),
         versions=versions(site, workshop.evaluator.source),
     )
 

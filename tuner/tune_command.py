@@ -176,12 +176,12 @@ def _finish(
         raise TunerError(f"no run was valid, so there is no best configuration{last}")
     out = request.out or folder_of("best", store, places) / outcome.study
     written = write_winner(out, outcome, store, db)
+    sure = of_study(study).standing(outcome.ranking)
     if request.as_json:
-        sure = of_study(study).standing(outcome.ranking)
         print(json.dumps(ranking_json(study, outcome.ranking, sure, written.to_json()), indent=1))
     else:
         print_ranking(console, study, outcome.ranking, count=5)
-        print_standing(console, study, outcome.ranking)
+        print_standing(console, study, outcome.ranking, sure)
         _tell_written(console, written, outcome, options)
         if outcome.interrupted:
             console.print(f"Stopped before its budget was used: {resume}", soft_wrap=True)

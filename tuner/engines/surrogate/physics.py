@@ -134,7 +134,9 @@ def log_rate(shapes: Shapes, unknown: Vector, part: float = 1.0, columns: float 
 def _step_s(shapes: Shapes, of: Mapping[str, Column], m: Column, k: Column) -> Column:
     NB, Q = shapes.NB, shapes.Q
     update, panel, swap = _update_s(shapes, of, m, k), _panel_s(shapes, of, m), _swap_s(shapes, of, k)
-    message, parts = _whole_s(shapes, of, m), _broadcast_in_parts_s(shapes, of, m, panel)
+    start_s, byte_s = _message_s(shapes, of, shapes.row_far, shapes.row_share)
+    whole_s = BYTES * NB * (m + NB) * byte_s
+    message, parts = start_s + whole_s, _broadcast_in_parts_s(shapes, of, start_s, whole_s, panel)
     hop, busy = (_weight(shapes, of, *words) * message for words in (("hop", ""), ("busy", "busy_")))
     in_ring = shapes.ring < Bcast.LONG
     in_turn = update + panel + swap + np.where(Q > 1, np.where(in_ring, hop, parts), 0.0)
@@ -162,11 +164,6 @@ def _panel_s(shapes: Shapes, of: Mapping[str, Column], m: Column) -> Column:
     return np.asarray(factorising + shapes.NB * np.ceil(np.log2(shapes.P)) * rows_s)
 
 
-def _whole_s(shapes: Shapes, of: Mapping[str, Column], m: Column) -> Column:
-    start_s, byte_s = _message_s(shapes, of, shapes.row_far, shapes.row_share)
-    return np.asarray(start_s + BYTES * shapes.NB * (m + shapes.NB) * byte_s)
-
-
 def _weight(shapes: Shapes, of: Mapping[str, Column], common: str, prefix: str) -> Column:
     """Messages in a ring, of which all kinds are one between two columns."""
     usual = np.ones_like(of[common])
@@ -175,16 +172,21 @@ def _weight(shapes: Shapes, of: Mapping[str, Column], common: str, prefix: str) 
     return np.asarray(of[common] * np.where(shapes.Q == 2, 1.0, among_more))
 
 
-def _broadcast_in_parts_s(shapes: Shapes, of: Mapping[str, Column], m: Column, panel: Column) -> Column:
-    start_s, byte_s = _message_s(shapes, of, shapes.row_far, shapes.row_share)
-    bytes_ = BYTES * shapes.NB * (m + shapes.NB)
+def _broadcast_in_parts_s(
+    shapes: Shapes, of: Mapping[str, Column], start_s: Column, whole_s: Column, panel: Column
+) -> Column:
+    """Seconds of a broadcast among Q ranks that all wait for each other.
+
+    Args:
+        start_s: of starting a message, `whole_s` of the bytes of the whole panel.
+    """
 
     def among(ranks: Column) -> Column:
         rounds = np.ceil(np.log2(ranks)) + ranks - 1
-        return np.asarray(rounds * start_s + 2 * bytes_ * byte_s * (ranks - 1) / ranks)
+        return np.asarray(rounds * start_s + 2 * whole_s * (ranks - 1) / ranks)
 
     others = of["LnM"] * among(np.maximum(shapes.Q - 1, 1))
-    modified = of["hop"] * _whole_s(shapes, of, m) + np.maximum(0.0, others - panel)
+    modified = of["hop"] * (start_s + whole_s) + np.maximum(0.0, others - panel)
     return np.asarray(np.where(shapes.ring == Bcast.LONG_M, modified, of["Lng"] * among(shapes.Q)))
 
 
