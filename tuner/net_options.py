@@ -76,8 +76,3 @@ def combinations(with_: Sequence[str]) -> list[Mapping[str, Scalar]]:
             raise TunerError(f"--with {one}: {error}") from error
         choices.setdefault(name, []).extend(given)
     return [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
-
-
-def words(settings: Mapping[str, Scalar]) -> str:
-    """Settings on one line."""
-    return " ".join(f"{name}={value}" for name, value in settings.items()) or "as it is"

@@ -22,7 +22,8 @@ from runners.network.survey import Node, look_at, require_interfaces
 from runners.reach import Reach
 
 from .errors import TunerError
-from .net_options import chosen_interfaces, combinations, way, words
+from .net_options import chosen_interfaces, combinations, way
+from .net_words import words
 from .network import AGAIN, StoreJournal
 from .plan import Scalar
 
@@ -162,11 +163,3 @@ def _json(settings: Mapping[str, Scalar], probe: NetworkProbe | str) -> dict[str
     if isinstance(probe, str):
         return {"settings": dict(settings), "reason": probe}
     return {**vars(probe), "settings": dict(settings), "measured_at": probe.measured_at.isoformat()}
-
-
-def sentence(probe: NetworkProbe) -> str:
-    """A measurement on one line."""
-    return (
-        f"Network {probe.hosts[0]} to {probe.hosts[1]} ({probe.interface}, {words(probe.settings)}): "
-        f"{probe.latency_us:.1f} µs, {probe.bandwidth_mbit_s:.0f} Mbit/s with {probe.program}"
-    )

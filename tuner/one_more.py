@@ -4,8 +4,6 @@ import math
 from collections.abc import Sequence
 from statistics import fmean
 
-from scipy.stats import t
-
 USUAL_COUNT = 2
 """Values that what is usual counts for, beside those that were seen."""
 
@@ -20,6 +18,8 @@ def reach(values: Sequence[float], usual_sd: float, certainty: float) -> float:
         usual_sd: standard deviation that is taken before it is seen.
         certainty: probability of not being further away on that side, below 1.
     """
+    from scipy.special import stdtrit  # noqa: PLC0415 - slow to import, and most commands do not need it
+
     mean, freedom = fmean(values), len(values) - 1 + USUAL_COUNT
     squares = sum((value - mean) ** 2 for value in values) + USUAL_COUNT * usual_sd**2
-    return float(t.ppf(certainty, freedom)) * math.sqrt(squares / freedom * (1 + 1 / len(values)))
+    return float(stdtrit(freedom, certainty)) * math.sqrt(squares / freedom * (1 + 1 / len(values)))

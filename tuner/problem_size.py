@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import nnls
 
 from hpl.flops import flop_count
+
+from .least_squares import non_negative
 
 STEP = 64
 """N is rounded down to a multiple of this: a whole number of cache lines, and of most NB worth trying."""
@@ -122,7 +123,6 @@ def extrapolate(samples: Sequence[Sample], N: int) -> Extrapolation:
     times = np.array([sample.time_s for sample in samples])
     terms = np.stack([sizes**3, sizes**2, sizes], axis=1) / times[:, None]
     scale = terms.max(axis=0)
-    solution, _ = nnls(terms / scale, np.ones(len(samples)))
-    a, b, c = (float(value) for value in solution / scale)
+    a, b, c = (float(value) for value in non_negative(terms / scale, np.ones(len(samples))) / scale)
     time_s = a * N**3 + b * N**2 + c * N
     return Extrapolation(N, (a, b, c), time_s, flop_count(N) / time_s / 1e9, max(sample.N for sample in samples))

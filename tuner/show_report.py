@@ -13,7 +13,7 @@ from results.store import Store
 from search_spaces.dimension import Scalar
 
 from .equipment import Equipment
-from .net_probe import sentence
+from .net_words import sentence
 from .objective import ranking_in
 from .progress import outcome
 from .ranking_report import figures

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-from scipy.optimize import nnls
 
 from hpl.dat import HplDat
 from hpl.params import HplParams
 from search_spaces.dimension import Point, Scalar
 from search_spaces.space import SearchSpace
 
+from ..least_squares import non_negative
 from .fidelity import Rung
 
 LISTS = ("N", "NB", "grid", "PFACT", "NBMIN", "NDIV", "RFACT", "BCAST", "DEPTH")
@@ -113,5 +113,5 @@ def shared_seconds(rests: Sequence[tuple[int, float, float]], size: float) -> tu
     if len(np.unique(terms, axis=0)) == 1:
         rest_s = float(np.median(seconds)) * rests[0][0]
         return STARTING * rest_s, (1 - STARTING) * rest_s
-    starting_s, own_s = nnls(terms, seconds)[0]
-    return float(starting_s), float(own_s) * size**2
+    starting_s, own_s = non_negative(terms, seconds)
+    return starting_s, own_s * size**2

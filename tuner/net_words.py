@@ -1,0 +1,19 @@
+"""What was set and measured of a network, in words."""
+
+from collections.abc import Mapping
+
+from results.network import NetworkProbe
+from search_spaces.dimension import Scalar
+
+
+def words(settings: Mapping[str, Scalar]) -> str:
+    """Settings on one line."""
+    return " ".join(f"{name}={value}" for name, value in settings.items()) or "as it is"
+
+
+def sentence(probe: NetworkProbe) -> str:
+    """A measurement on one line."""
+    return (
+        f"Network {probe.hosts[0]} to {probe.hosts[1]} ({probe.interface}, {words(probe.settings)}): "
+        f"{probe.latency_us:.1f} µs, {probe.bandwidth_mbit_s:.0f} Mbit/s with {probe.program}"
+    )
