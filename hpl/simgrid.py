@@ -50,6 +50,6 @@ def find_simgrid() -> SimGrid:
 
 
 def _smpimain(script: str, smpirun: Path) -> Path | None:
-    named = [Path(path) for path in re.findall(r"/[^\s\"']*/smpimain", script)]
-    beside = sorted(smpirun.resolve().parent.parent.glob("lib*/**/simgrid/smpimain"))
-    return next((path for path in (*named, *beside) if path.is_file()), None)
+    named = (Path(path) for path in re.findall(r"/[^\s\"']*/smpimain", script))
+    found = next((path for path in named if path.is_file()), None)
+    return found or min(smpirun.resolve().parent.parent.glob("lib*/**/simgrid/smpimain"), default=None)
