@@ -21,6 +21,7 @@ does each is not known before: what it usually takes, and how far machines diffe
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +87,12 @@ class Shapes:
     def of(self, places: NDArray[np.intp] | Sequence[int]) -> "Shapes":
         """Those of some of the configurations."""
         return Shapes(self._table[np.asarray(places, dtype=np.intp)])
+
+    @cached_property
+    def distinct(self) -> tuple["Shapes", NDArray[np.intp]]:
+        """The model sees no difference between some configurations: those that it tells apart, and which each is."""
+        rows, numbers = np.unique(self._table, axis=0, return_inverse=True)
+        return Shapes(rows), numbers
 
     def __len__(self) -> int:
         return len(self._table)

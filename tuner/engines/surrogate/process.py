@@ -21,9 +21,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
-from scipy.optimize import Bounds, minimize
 
 from .axes import Codes, Matrix
+from .effects import Effects, sums
 from .scales import Scales, Vector
 from .straight import Straight
 
@@ -35,8 +35,6 @@ SESSION_SD = 0.05
 """Of a whole session: a cluster moved by 11 % between two campaigns (Dahu)."""
 ELSEWHERE_SD = 1.0
 """Of a quantity of another machine, or of a model of this one, against this machine's, in its prior's."""
-HALF_RELEVANT = 0.02
-"""Amplitude at which an axis counts half in what no pair explains."""
 STEPS = 25
 WIDEST = 4.0
 """Scales stay within so many standard deviations of their priors."""
@@ -93,7 +91,7 @@ class Process:
         full = runs.rung == 0
         self._level = float(np.mean(runs.log_rate[full] if full.any() else runs.log_rate)) if level is None else level
         self._asked: dict[int, tuple[Codes, Matrix]] = {}
-        self._relevance = scales.amplitude / (scales.amplitude + HALF_RELEVANT)
+        self._learnt = Effects(scales, correlations)
         self._root = _root(self._steady + self._effects(scales)[0] + np.diag(scales.noise[runs.rung] ** 2))
         self._weights = cho_solve((self._root, True), runs.log_rate - self._level)
 
@@ -103,6 +101,8 @@ class Process:
         Raises:
             FitError: no finite scales were found.
         """
+        from scipy.optimize import Bounds, minimize  # noqa: PLC0415 - a third of a second that few runs do not need
+
         centre, sd = self._prior.logs(), self._prior.prior_sd()
         lowest, highest = centre - WIDEST * sd, centre + WIDEST * sd
         start = np.clip(self.scales.logs(), lowest, highest)
@@ -203,36 +203,18 @@ class Process:
         offset = OFFSET_SD**2 if rung else 0.0
         towards = LEVEL_SD**2 + self._among_runs(codes) * np.where(here, apart, 1.0) + np.where(here, offset, 0.0)
         towards += runs.slopes @ at_rung.slopes.T * np.where(here, elsewhere, 1.0)
-        own = self._own_variance() * apart + (at_rung.slopes**2).sum(axis=1) * elsewhere
+        own = self._learnt.variance * apart + (at_rung.slopes**2).sum(axis=1) * elsewhere
         return towards, LEVEL_SD**2 + own + offset
-
-    def _own_variance(self) -> float:
-        """Prior variance of the effects at one configuration: all correlations are 1 there."""
-        amplitude = self.scales.amplitude
-        pairs = 0.5 * (amplitude.sum() ** 2 - (amplitude**2).sum())
-        return float((amplitude**2).sum() + self.scales.pair * pairs + self.scales.rest**2)
 
     def alike(self, ones: Codes, others: Codes) -> Matrix:
         """Prior covariance of the effects between configurations, shape (ones, others)."""
-        alike = [
-            table[ones[:, number][:, None], others[:, number][None, :]]
-            for number, table in enumerate(self._correlations)
-        ]
-        additive, _, _ = _additive(self.scales, alike, (len(ones), len(others)))
-        return additive + self.scales.rest**2 * self._together(alike, (len(ones), len(others)))
+        return self._learnt.covariance(ones, others)
 
     def _among_runs(self, codes: Codes) -> Matrix:
         """As `alike` between the runs and configurations; remembered, because each rung asks with the same arrays."""
         if id(codes) not in self._asked:
             self._asked[id(codes)] = (codes, self.alike(self.runs.codes, codes))
         return self._asked[id(codes)][1]
-
-    def _together(self, alike: Sequence[Matrix], shape: tuple[int, int]) -> Matrix:
-        """Correlation of what no pair explains: high only where all axes that matter are alike."""
-        product = np.ones(shape)
-        for relevance, one in zip(self._relevance, alike, strict=True):
-            product *= 1 - relevance * (1 - one)
-        return product
 
     @cached_property
     def _between(self) -> list[Matrix]:
@@ -241,7 +223,7 @@ class Process:
 
     @cached_property
     def _rest_between(self) -> Matrix:
-        return self._together(self._between, (len(self.runs), len(self.runs)))
+        return self._learnt.together(self.runs.codes, self.runs.codes)
 
     @cached_property
     def _sessions(self) -> int:
@@ -265,7 +247,7 @@ class Process:
     def _effects(self, scales: Scales) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix]:
         """Covariance of effects over all rungs; and the parts its gradient needs: one rung's, both sums, the factor."""
         size = (len(self.runs), len(self.runs))
-        additive, weighted, squares = _additive(scales, self._between, size)
+        additive, weighted, squares = sums(scales, self._between, size)
         alone = additive + scales.rest**2 * self._rest_between
         factor = np.ones(size)
         for number, apart in enumerate(scales.apart, start=1):
@@ -301,16 +283,6 @@ class Process:
         away = (logs - centre) / sd
         cost = 0.5 * float(y @ weights) + float(np.log(np.diag(root)).sum()) + 0.5 * float(away @ away)
         return cost, np.array(gradient) + away / sd
-
-
-def _additive(scales: Scales, alike: Sequence[Matrix], shape: tuple[int, int]) -> tuple[Matrix, Matrix, Matrix]:
-    """Covariance of the effects of single axes and of pairs; the sum of a_d k_d, and that of its squares."""
-    main, weighted, squares = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    for amplitude, one in zip(scales.amplitude, alike, strict=True):
-        main += amplitude**2 * one
-        weighted += amplitude * one
-        squares += (amplitude * one) ** 2
-    return main + 0.5 * scales.pair * (weighted**2 - squares), weighted, squares
 
 
 def _squares(matrix: Matrix) -> Vector:

@@ -51,7 +51,8 @@ def straightened(shapes: Shapes, moved: Vector, part: float, columns: float) -> 
     """
     here = USUAL + moved * SPREAD
     cases = np.vstack([here, here + np.diag(STEP * SPREAD)])
-    parts = [range(first, min(first + AT_ONCE, len(shapes))) for first in range(0, len(shapes), AT_ONCE)]
-    rates = np.hstack([log_rate(shapes.of(rows), cases, part, columns) for rows in parts])
+    distinct, numbers = shapes.distinct
+    parts = [range(first, min(first + AT_ONCE, len(distinct))) for first in range(0, len(distinct), AT_ONCE)]
+    rates = np.hstack([log_rate(distinct.of(rows), cases, part, columns) for rows in parts])
     slopes = (rates[1:] - rates[0]).T / STEP
-    return Straight(rates[0] - slopes @ moved, slopes)
+    return Straight(rates[0] - slopes @ moved, slopes).of(numbers)

@@ -10,10 +10,18 @@ SAME = 1e-12
 """Added to standard deviations, so that what a run cannot tell apart is no division by zero."""
 
 
+HOPELESS = -8.0
+"""Standard deviations from 0 beyond which the excess is 0 to machine precision, and need not be worked out."""
+
+
 def expected_excess(mean: Vector | Matrix, sd: Vector | Matrix) -> Vector | Matrix:
     """Mean of max(0, f) where f is normal (Mockus 1978), in the unit of the mean; sd above 0."""
-    z = mean / sd
-    return np.asarray(sd * (z * ndtr(z) + np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)))
+    z = np.asarray(mean / sd)
+    excess = np.zeros(z.shape)
+    likely = z > HOPELESS
+    some = z[likely]
+    excess[likely] = some * ndtr(some) + np.exp(-0.5 * some**2) / np.sqrt(2 * np.pi)
+    return np.asarray(sd * excess)
 
 
 def worth_of_runs(mean: Vector, swayed: Matrix) -> Vector:
