@@ -134,12 +134,16 @@ def _open_closed_streams() -> None:
 
 
 def _forget_inherited_choices() -> None:
-    """Drop variables of the shell that would choose kernels or threads behind our back (OPENBLAS_CORETYPE, …)."""
+    """Drop variables of the shell that would choose kernels or threads behind our back (OPENBLAS_CORETYPE, …).
+
+    The BLAS of numpy starts no threads: what is reckoned here is too small for them. Ranks are told theirs.
+    """
     from hpl.blas.family import inherited_choices
 
     inherited = inherited_choices(os.environ)
     for name in inherited:
         del os.environ[name]
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     if inherited and sys.stderr.isatty():
         print(f"hpltune: your shell's {', '.join(inherited)} are not used; --set kernel=… chooses one", file=sys.stderr)
 
