@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import LiteralString, TypedDict
@@ -92,13 +92,11 @@ class Server:
         top = self._process.pid
         children = Path(f"/proc/{top}/task/{top}/children").read_text().split()
         pids = [top, *map(int, children)]
-        for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
+        _signal(pids, signal.SIGSTOP)
         try:
             yield
         finally:
-            for pid in pids:
-                os.kill(pid, signal.SIGCONT)
+            _signal(pids, signal.SIGCONT)
 
     def administer(self, *statements: LiteralString, database: str = "postgres") -> Sequence[tuple[object, ...]]:
         """Run statements as the superuser; the rows of the last one."""
@@ -146,6 +144,13 @@ class Server:
         except psycopg.OperationalError:
             return False
         return True
+
+
+def _signal(pids: Sequence[int], number: signal.Signals) -> None:
+    """Send a signal to those that are still there: the server's own helpers come and go."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
 
 
 @contextmanager

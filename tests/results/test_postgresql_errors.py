@@ -313,14 +313,16 @@ def test_a_full_disk_keeps_what_was_finished_and_the_trial_can_be_finished_later
     server.administer(
         f"CREATE TABLESPACE small LOCATION '{small_disk}'", "CREATE DATABASE full_disk OWNER tuner TABLESPACE small"
     )
-    with Store.open(server.url("full_disk")) as store:
-        store.create_study(a_study())
-        large = finished(store.begin(begun()), output=os.urandom(1_000_000).hex())
-        fill(small_disk / "filler")
-        with pytest.raises(ResultsError, match="the server's disk is full: make room there and go on"):
+    try:
+        with Store.open(server.url("full_disk")) as store:
+            store.create_study(a_study())
+            large = finished(store.begin(begun()), output=os.urandom(1_000_000).hex())
+            fill(small_disk / "filler")
+            with pytest.raises(ResultsError, match="the server's disk is full: make room there and go on"):
+                store.finish(large)
+            (small_disk / "filler").unlink()
+            assert store.get("study", 1).state is TrialState.RUNNING
             store.finish(large)
-        assert store.get("study", 1).state is TrialState.RUNNING
-        (small_disk / "filler").unlink()
-        store.finish(large)
-        assert store.get("study", 1).output == large.output
-    server.administer("DROP DATABASE full_disk", "DROP TABLESPACE small")
+            assert store.get("study", 1).output == large.output
+    finally:
+        server.administer("DROP DATABASE full_disk", "DROP TABLESPACE small")

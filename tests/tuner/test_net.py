@@ -78,11 +78,11 @@ def test_probe_finds_the_rate_of_fast_ethernet_and_stores_it(net: On, home: Path
 
 def test_holding_interrupts_back_is_seen_in_the_latency_and_put_back(net: On, lab: HostsLab) -> None:
     with model_switch(lab) as nic:
-        asked = ("--hosts", "h1,h2", "--interface", nic, "--with", "rx_usecs=0,60", "--largest", "1024", "--json")
+        asked = ("--hosts", "h1,h2", "--interface", nic, "--with", "rx_usecs=0,600", "--largest", "1024", "--json")
         done = net("probe", *asked)
         assert done.returncode == 0, done.stdout + done.stderr
         off, on = json.loads(done.stdout)["probes"]
-        assert on["latency_us"] > off["latency_us"] + 40
+        assert on["latency_us"] > off["latency_us"] + 300
         assert (lab.folder / "coalescing-h2").read_text() == "0\n"
 
 
