@@ -14,7 +14,7 @@ COMMANDS = re.findall(r"^\s*\./hpltune (.*)$", README, re.MULTILINE)
 CLUSTER = "my-cluster.toml"
 """Commands on this file are run where there is a cluster, in test_cluster.py."""
 SHORTER = {
-    "tune": ["--budget", "10s"],
+    "tune": ["--budget", "6s"],
     "reproduce": ["--trials", "0"],
     "calibrate": ["--checks", "1", "--rounds", "1"],
 }
