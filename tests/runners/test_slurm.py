@@ -216,8 +216,8 @@ def test_nothing_outlives_a_killed_hpltune(lab: SlurmLab, tmp_path: Path, *, reu
 def test_a_controller_that_is_gone_for_a_moment_is_no_failure(start: Start, lab: SlurmLab, tmp_path: Path) -> None:
     runner = start(ONE)
     assert wait(runner, runner.submit(program(tmp_path / "a", "exit 0", ranks=1))).state is JobState.COMPLETED
-    job = runner.submit(program(tmp_path / "b", "until [ -e go ]; do sleep 0.1; done", ranks=1))
-    until(lambda: begun(runner, job))
+    job = runner.submit(program(tmp_path / "b", "touch here; until [ -e go ]; do sleep 0.1; done", ranks=1))
+    until((tmp_path / "b/here").exists)
     lab.stop_controller()
     try:
         assert begun(runner, job)
