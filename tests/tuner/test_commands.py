@@ -251,3 +251,10 @@ def test_export_gives_every_format(hpltune: Run, home: Path) -> None:
         done = hpltune("export", kind, "--db", str(copy))
         assert done.returncode == 0, done.stderr
         assert done.stdout
+
+
+@pytest.mark.parametrize("module", ["best_report", "export_command", "show_report", "spaces_report", "tune_command"])
+def test_what_takes_long_to_import_is_not_imported_before_it_is_needed(module: str) -> None:
+    slow = "{'matplotlib', 'optuna', 'pandas', 'scipy'}"
+    asked = [sys.executable, "-c", f"import sys, tuner.{module}; print({slow} & set(sys.modules))"]
+    assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == "set()\n"

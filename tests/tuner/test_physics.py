@@ -88,8 +88,9 @@ def test_the_first_columns_are_faster_than_the_whole_and_a_small_run_is_slower()
 
 @given(st.lists(st.floats(-1.5, 1.5), min_size=len(UNKNOWN), max_size=len(UNKNOWN)))
 def test_the_straight_line_touches_the_model_where_it_was_drawn(moved: list[float]) -> None:
-    points = [POINT, {**POINT, "grid": "1x4"}, {**POINT, "grid": "4x1", "DEPTH": 1}]
+    points = [POINT, {**POINT, "grid": "1x4"}, {**POINT, "grid": "4x1", "DEPTH": 1}, {**POINT, "PFACT": "left"}]
     shapes = Shapes(np.array([shape_row(point, Probes(DGEMM, 4)) for point in points]))
+    assert len(shapes.distinct[0]) == 3
     here = np.array(moved)
     line = straightened(shapes, here, 1.0, 1.0)
     assert line.mean + line.slopes @ here == pytest.approx(log_rate(shapes, USUAL + here * SPREAD))

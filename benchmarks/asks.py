@@ -1,0 +1,74 @@
+"""How long the engine `hpl` thinks before each launch, up to so many trials.
+
+    python benchmarks/asks.py                      # 200 trials on the largest landscapes that are shipped
+    python benchmarks/asks.py LANDSCAPE.json --trials 400
+
+Where the search would end because nothing is to be gained, it is asked for full runs. Runs share launches as in `tune`.
+"""
+
+import argparse
+import random
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from landscapes_file import Landscape, LandscapeError
+from replay import Board
+
+from tuner.engines.fidelity import FULL, Question
+from tuner.engines.registry import make_engine
+from tuner.engines.surrogate.probes import Probes
+
+LARGEST = ("kronos", "ethernet16", "pi5")
+PART = 50
+"""Trials in a row of the table."""
+
+
+def asks_s(board: Board, trials: int, seed: int) -> list[tuple[int, float]]:
+    """Of each ask how many trials were told before, and its seconds; companions of a small run are part of it."""
+    chance = random.Random(seed)
+    engine = make_engine("hpl", board.space, seed, {"probes": Probes(board.landscape.probes, board.landscape.nodes)})
+    found, told = [], 0
+    while told < trials:
+        began = time.perf_counter()
+        question = engine.choose(board.ladder) or engine.choose((FULL,))
+        if question is None:
+            break
+        also = engine.companions(question, trials - told)
+        found.append((told, time.perf_counter() - began))
+        asked = [question, *(Question(params, question.rung) for params in also)]
+        for one in asked:
+            outcome, cost_s = board.answer(one, chance)
+            engine.tell(one.params, replace(outcome, cost_s=cost_s, sharing=len(asked)))
+        told += len(asked)
+    return found
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("landscapes", nargs="*", type=Path, help="files; without any, the largest that are shipped")
+    parser.add_argument("--trials", type=int, default=200)
+    parser.add_argument("--seeds", type=int, default=3)
+    asked = parser.parse_args(arguments)
+    shipped = [Path(__file__).parent / "landscapes" / f"{name}.json" for name in LARGEST]
+    print("| landscape | configurations | trials told | asks | median | worst |\n|" + " --- |" * 6)
+    for path in asked.landscapes or shipped:
+        board = Board(Landscape.read(path))
+        found = [ask for seed in range(asked.seeds) for ask in asks_s(board, asked.trials, seed)]
+        for first in range(0, asked.trials, PART):
+            times = [ask_s for told, ask_s in found if first <= told < first + PART]
+            if times:
+                last = min(first + PART, asked.trials) - 1
+                figures = f"{len(times)} | {1e3 * statistics.median(times):.0f} ms | {1e3 * max(times):.0f} ms"
+                print(f"| {path.stem} | {len(board.places)} | {first} to {last} | {figures} |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except LandscapeError as refused:
+        sys.exit(str(refused))
