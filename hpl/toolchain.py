@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from .child import run_child
@@ -182,7 +183,17 @@ def _ran(argv: list[str], environment: Mapping[str, str], given: str = "") -> su
 
 
 def _say(argv: list[str], environment: Mapping[str, str]) -> str:
-    done = _ran(argv, environment)
+    """What a program says of itself; it is asked once, as long as its file is the same."""
+    try:
+        file = Path(argv[0]).stat()
+    except OSError as error:
+        raise ToolchainError(f"{argv[0]} does not run: {error}") from error
+    return _said(tuple(argv), tuple(sorted(environment.items())), (file.st_ino, file.st_mtime_ns))
+
+
+@cache
+def _said(argv: tuple[str, ...], environment: tuple[tuple[str, str], ...], _file: tuple[int, int]) -> str:
+    done = _ran(list(argv), dict(environment))
     if done.returncode != 0:
         said = (done.stderr.strip() or done.stdout.strip() or f"code {done.returncode}").splitlines()[0]
         raise ToolchainError(f"{' '.join(argv)} failed: {said}")
