@@ -12,7 +12,6 @@ import statistics
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from landscapes_file import Landscape, LandscapeError
@@ -20,7 +19,6 @@ from replay import Board
 
 from tuner.engines.fidelity import FULL, Question
 from tuner.engines.registry import make_engine
-from tuner.engines.surrogate.probes import Probes
 
 LARGEST = ("kronos", "ethernet16", "pi5")
 PART = 50
@@ -30,7 +28,7 @@ PART = 50
 def asks_s(board: Board, trials: int, seed: int) -> list[tuple[int, float]]:
     """Of each ask how many trials were told before, and its seconds; companions of a small run are part of it."""
     chance = random.Random(seed)
-    engine = make_engine("hpl", board.space, seed, {"probes": Probes(board.landscape.probes, board.landscape.nodes)})
+    engine = make_engine("hpl", board.space, seed, {"probes": board.probes})
     found, told = [], 0
     while told < trials:
         began = time.perf_counter()
@@ -40,9 +38,9 @@ def asks_s(board: Board, trials: int, seed: int) -> list[tuple[int, float]]:
         also = engine.companions(question, trials - told)
         found.append((told, time.perf_counter() - began))
         asked = [question, *(Question(params, question.rung) for params in also)]
-        for one in asked:
-            outcome, cost_s = board.answer(one, chance)
-            engine.tell(one.params, replace(outcome, cost_s=cost_s, sharing=len(asked)))
+        outcomes, _ = board.launch(asked, chance)
+        for one, outcome in zip(asked, outcomes, strict=True):
+            engine.tell(one.params, outcome)
         told += len(asked)
     return found
 

@@ -74,6 +74,11 @@ class Board:
         return ladder(self.landscape.N, full_s, self.launch_s, prefixes=True)
 
     @cached_property
+    def probes(self) -> Probes:
+        """What an engine is told of the machine."""
+        return Probes(self.landscape.probes, self.landscape.nodes)
+
+    @cached_property
     def prediction(self) -> Advice:
         """What a model predicts, best first."""
         told = [(dict(place.params), place.predicted_gflops) for place in self.places.values()]
@@ -103,7 +108,14 @@ class Board:
     def _median_rest_s(self, runs: Sequence[Sequence[Run]]) -> float:
         return median(self.cost_s(run) - run.time_s for of_place in runs for run in of_place if run.gflops)
 
-    def answer(self, question: Question, chance: random.Random) -> tuple[Outcome, float]:
+    def launch(self, asked: Sequence[Question], chance: random.Random) -> tuple[list[Outcome], float]:
+        """What came of runs that share a launch, each with its part of what starting takes; the launch's seconds."""
+        answers = [self._answer(question, chance) for question in asked]
+        saved_s = self.launch_s * (1 - 1 / len(asked))
+        outcomes = [replace(outcome, cost_s=cost_s - saved_s, sharing=len(asked)) for outcome, cost_s in answers]
+        return outcomes, sum(cost_s for _, cost_s in answers) - saved_s * len(asked)
+
+    def _answer(self, question: Question, chance: random.Random) -> tuple[Outcome, float]:
         """What came of a question, and its seconds: one of the recorded runs by chance."""
         place = self.places[self.space.key(question.params)]
         rung = question.rung
@@ -139,10 +151,9 @@ def play(board: Board, name: str, seed: int, *, most_s: float, most_trials: int)
     """
     played = Played(name, board.landscape.name, seed)
     chance = random.Random(f"{board.landscape.name} {seed}")
-    probes = Probes(board.landscape.probes, board.landscape.nodes)
     batches = not name.endswith(ONE_A_LAUNCH)
     plain = name.removesuffix(AFTER_SIMULATION).removesuffix(ONE_A_LAUNCH)
-    engine: Engine = make_engine(plain, board.space, seed, {"probes": probes})
+    engine: Engine = make_engine(plain, board.space, seed, {"probes": board.probes})
     first: list[dict[str, Scalar]] = []
     spent_s = 0.0
     if name.endswith(AFTER_SIMULATION):
@@ -156,11 +167,10 @@ def play(board: Board, name: str, seed: int, *, most_s: float, most_trials: int)
         if question is None:
             break
         asked = [question, *(Question(params, question.rung) for params in also)]
-        answers = [board.answer(one, chance) for one in asked]
-        saved_s = board.launch_s * (1 - 1 / len(asked))
-        spent_s += sum(cost_s for _, cost_s in answers) - saved_s * len(asked)
-        for one, (outcome, cost_s) in zip(asked, answers, strict=True):
-            engine.tell(one.params, replace(outcome, cost_s=cost_s - saved_s, sharing=len(asked)))
+        outcomes, launch_s = board.launch(asked, chance)
+        spent_s += launch_s
+        for one, outcome in zip(asked, outcomes, strict=True):
+            engine.tell(one.params, outcome)
         fidelity = str(question.rung.fidelity)
         played.runs[fidelity] = played.runs.get(fidelity, 0) + len(asked)
         if question.rung == FULL:

@@ -94,6 +94,7 @@ def main() -> None:
     try:
         with stopped_at_once():
             _forget_inherited_choices()
+            _start_no_threads()
             _run()
     except Stopped as stopped:
         print(f"hpltune: {stopped.sentence}", file=sys.stderr)
@@ -134,18 +135,22 @@ def _open_closed_streams() -> None:
 
 
 def _forget_inherited_choices() -> None:
-    """Drop variables of the shell that would choose kernels or threads behind our back (OPENBLAS_CORETYPE, …).
-
-    The BLAS of numpy starts no threads: what is reckoned here is too small for them. Ranks are told theirs.
-    """
+    """Drop variables of the shell that would choose kernels or threads behind our back (OPENBLAS_CORETYPE, …)."""
     from hpl.blas.family import inherited_choices
 
     inherited = inherited_choices(os.environ)
     for name in inherited:
         del os.environ[name]
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     if inherited and sys.stderr.isatty():
         print(f"hpltune: your shell's {', '.join(inherited)} are not used; --set kernel=… chooses one", file=sys.stderr)
+
+
+def _start_no_threads() -> None:
+    """Keep numpy's BLAS, when it is imported, to one thread: what is reckoned here is too small for more.
+
+    Ranks and probes are told their own number.
+    """
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 
 def _is_ours(error: Exception) -> bool:

@@ -7,12 +7,11 @@ Each g is a process of its own, correlated as the values of its axis are (`axes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from .axes import Codes, Matrix
-from .scales import Scales, Vector
+from .scales import Scales
 
 HALF_RELEVANT = 0.02
 """Amplitude at which an axis counts half in what no pair explains."""
@@ -56,15 +55,12 @@ class Effects:
 
     def together(self, ones: Codes, others: Codes) -> Matrix:
         """Correlation of what no pair explains: high only where all axes that matter are alike."""
+        relevance = self.scales.amplitude / (self.scales.amplitude + HALF_RELEVANT)
+        tables = (1 - part * (1 - table) for part, table in zip(relevance, self.correlations, strict=True))
         product = np.ones((len(ones), len(others)))
-        tables = (1 - part * (1 - table) for part, table in zip(self._relevance, self.correlations, strict=True))
         for table, mine, theirs in zip(tables, ones.T, others.T, strict=True):
             product *= table.take(theirs, axis=1).take(mine, axis=0)
         return product
-
-    @cached_property
-    def _relevance(self) -> Vector:
-        return self.scales.amplitude / (self.scales.amplitude + HALF_RELEVANT)
 
 
 def sums(scales: Scales, alike: Sequence[Matrix], shape: tuple[int, int]) -> tuple[Matrix, Matrix, Matrix]:
