@@ -19,8 +19,6 @@ class SmpiNetwork:
 
     latency_factors: str
     eager_bytes: int
-    loopback_bytes_s: float
-    loopback_latency_s: float
 
     def options(self) -> list[str]:
         """As SimGrid writes them. Bandwidth factors are off: our links say what a message really gets."""
@@ -31,8 +29,6 @@ class SmpiNetwork:
             f"smpi/lat-factor:{self.latency_factors}",
             f"smpi/async-small-thresh:{self.eager_bytes}",
             f"smpi/send-is-detached-thresh:{self.eager_bytes}",
-            f"network/loopback-bw:{self.loopback_bytes_s:.9g}",
-            f"network/loopback-lat:{self.loopback_latency_s:.9g}",
         ]
 
 

@@ -48,6 +48,8 @@ def cost_model(setup: Setup, ranks: int, *, every_message: bool | None = None) -
         "seed": setup.seed,
     }
     lines = [f"{name} {value:.9g}" for name, value in numbers.items()]
+    hosts = host_file(setup.cluster, ranks).split()
+    lines.append(" ".join(["nodes", str(ranks), *(host.removeprefix("n") for host in hosts)]))
     lines += _table("gemm", table)
     if blas.dtrsm_gflops is not None:
         lines += _table("trsm", blas.dtrsm_gflops)

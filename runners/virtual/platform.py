@@ -108,18 +108,22 @@ def host_file(cluster: VirtualCluster, ranks: int, *, spread: bool = False) -> s
 def _leaf(setup: Setup, number: int, nodes: range, speeds: Sequence[float]) -> str:
     half_us, bytes_s = setup.link.latency_us / 2, setup.bandwidth_bytes_s()
     lines = [f'<zone id="leaf{number}" routing="Cluster">\n']
-    kinds = setup.cluster.node_list
+    kinds, memory = setup.cluster.node_list, setup.cluster.shared_memory
     lines += [
         f'<host id="n{node}" speed="{speeds[node]:.9g}Gf" core="{kinds[node].cores}"/>\n'
         f'<link id="l{node}" bandwidth="{bytes_s:.9g}Bps" latency="{half_us:.9g}us" '
         f'sharing_policy="SPLITDUPLEX"/>\n'
         f'<host_link id="n{node}" up="l{node}_UP" down="l{node}_DOWN"/>\n'
+        f'<link id="within{node}" bandwidth="{1e9 * memory.gb_s:.9g}Bps" latency="{memory.latency_us:.9g}us" '
+        f'sharing_policy="FATPIPE"/>\n'
         for node in nodes
     ]
     backplane = setup.network.switch.backplane_gbit_s
     if backplane and len(nodes) == len(speeds):
         lines.append(f'<backbone id="backplane" bandwidth="{backplane * 1e9 / 8:.9g}Bps" latency="0us"/>\n')
-    return "".join([*lines, f'<router id="r{number}"/>\n</zone>\n'])
+    lines.append(f'<router id="r{number}"/>\n')
+    lines += [f'<route src="n{node}" dst="n{node}"><link_ctn id="within{node}"/></route>\n' for node in nodes]
+    return "".join([*lines, "</zone>\n"])
 
 
 def _tree(setup: Setup, leaves: Sequence[range], speeds: Sequence[float]) -> str:

@@ -259,10 +259,15 @@ def test_the_cost_model_names_every_figure_once() -> None:
     assert len(rows) == len(text.splitlines())
     assert float(rows["gemm_gflops"]) == pytest.approx(2.245)
     assert rows["every_message"] == "1"
-    assert "every_message 0" in cost_model(Setup(load_cluster("kronos"), "acml", "faste"), ranks=64)
+    assert "every_message 0" in cost_model(Setup(load_cluster("infiniband64"), "mkl", "hdr100"), ranks=64)
 
 
-SMPI = Smpi(Path("/usr/lib/simgrid/smpimain"), SmpiNetwork("0:1", 65536, 5e9, 5e-7))
+def test_the_cost_model_says_which_node_each_rank_is_on() -> None:
+    lines = cost_model(Setup(load_cluster("pi5"), "blis", "gige"), ranks=6).splitlines()
+    assert "nodes 6 0 0 0 0 1 1" in lines
+
+
+SMPI = Smpi(Path("/usr/lib/simgrid/smpimain"), SmpiNetwork("0:1", 65536))
 
 
 def test_the_launcher_is_tokens_and_files_of_the_folder(tmp_path: Path) -> None:

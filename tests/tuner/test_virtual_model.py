@@ -123,6 +123,41 @@ def test_solving_in_the_matrix_itself_is_what_1_x_q_grids_do(
     assert (slow < 0.9 * alike) is slower
 
 
+def as_nodes(cluster: VirtualCluster, count: int, cores: int) -> VirtualCluster:
+    """The same cores and memory in other nodes; what each core does is left."""
+    node = cluster.nodes[0].model_copy(update={"count": count, "cores": cores, "memory_gib": cores * 0.18})
+    return cluster.model_copy(update={"nodes": (node,)})
+
+
+def with_network(cluster: VirtualCluster, **changes: object) -> VirtualCluster:
+    networks = {name: network.model_copy(update=changes) for name, network in cluster.networks.items()}
+    return cluster.model_copy(update={"networks": networks})
+
+
+@pytest.mark.parametrize("leaf_nodes", [None, 1])
+@pytest.mark.parametrize("grid", ["1x8", "8x1"])
+def test_messages_within_a_node_pass_no_network(site: VirtualSite, grid: str, leaf_nodes: int | None) -> None:
+    on: dict[str, Scalar] = {"grid": grid}
+    switch = site.cluster.networks["gige"].switch.model_copy(update={"leaf_nodes": leaf_nodes})
+    cluster = with_network(site.cluster, switch=switch)
+    slow = {"gbit_s": 0.01, "latency_us": 5_000.0, "cpu_us": 1_000.0, "cpu_ns_per_kib": 10_000.0}
+    one, two = as_nodes(cluster, 1, 8), as_nodes(cluster, 2, 4)
+    alone, apart = rate(run(site, one, on)), rate(run(site, two, on))
+    assert alone == pytest.approx(rate(run(site, with_network(one, **slow), on)), rel=0.002)
+    assert alone > apart > 2 * rate(run(site, with_network(two, **slow), on))
+
+
+def test_messages_within_a_node_take_what_its_memory_takes(site: VirtualSite) -> None:
+    node = as_nodes(site.cluster, 1, 8)
+    of_memory = [{}, {"gb_s": 0.05}, {"latency_us": 500.0}]
+    usual, narrow, late = (
+        rate(run(site, node.model_copy(update={"shared_memory": node.shared_memory.model_copy(update=changed)})))
+        for changed in of_memory
+    )
+    assert narrow < 0.8 * usual
+    assert late < 0.95 * usual
+
+
 def test_every_line_of_hpl_dat_can_be_simulated(site: VirtualSite) -> None:
     several: tuple[dict[str, Scalar], ...] = (
         {"grid": "8x1", "SWAP": "bin"}, {"grid": "4x2", "SWAP": "long", "EQUIL": "no"}, {"grid": "2x4", "DEPTH": 2},

@@ -164,11 +164,8 @@ class Simulator:
 
 def launcher(site: VirtualSite, setup: Setup, ranks: int) -> Smpi:
     """SimGrid, told what it takes as options."""
-    memory = site.cluster.shared_memory
     network = SmpiNetwork(
         latency_factors=setup.link.latency_factors(asks_apart=kernel_sends(setup, ranks)),
         eager_bytes=setup.link.eager_bytes,
-        loopback_bytes_s=memory.gb_s * 1e9,
-        loopback_latency_s=memory.latency_us * 1e-6,
     )
     return Smpi(site.simgrid.smpimain, network)

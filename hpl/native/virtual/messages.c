@@ -1,19 +1,21 @@
-/* MPI calls: what is owed passes before, and the CPU time of the message is added. */
+/* MPI calls: what is owed passes before, and the CPU time of a message between nodes is added. */
 #include "virtual.h"
 #include <dlfcn.h>
 
-static void cpu(Rank *rank, double message_s, int count, MPI_Datatype type)
+static void cpu(Rank *rank, double message_s, int count, MPI_Datatype type, int peer, MPI_Comm comm)
 {
     int size = 1;
+    if (beside(comm, peer))
+        return;
     if (model()->message_byte_s > 0)
         MPI_Type_size(type, &size);
     rank->owed_s += message_s + (double)count * size * model()->message_byte_s;
 }
 
-static void sending(int count, MPI_Datatype type)
+static void sending(int count, MPI_Datatype type, int to, MPI_Comm comm)
 {
     Rank *rank = me();
-    cpu(rank, model()->send_s, count, type);
+    cpu(rank, model()->send_s, count, type, to, comm);
     settle(rank);
     rank->failed_probe_s = -1;
 }
@@ -21,7 +23,7 @@ static void sending(int count, MPI_Datatype type)
 int __real_MPI_Send(SENT);
 int __wrap_MPI_Send(SENT)
 {
-    sending(count, type);
+    sending(count, type, to, comm);
     if (sockets())
         return socket_send(buffer, count, type, to, tag, comm, __real_MPI_Send);
     return __real_MPI_Send(buffer, count, type, to, tag, comm);
@@ -30,7 +32,7 @@ int __wrap_MPI_Send(SENT)
 int __real_MPI_Ssend(SENT);
 int __wrap_MPI_Ssend(SENT)
 {
-    sending(count, type);
+    sending(count, type, to, comm);
     if (sockets())
         return socket_send(buffer, count, type, to, tag, comm, __real_MPI_Ssend);
     return __real_MPI_Ssend(buffer, count, type, to, tag, comm);
@@ -39,7 +41,7 @@ int __wrap_MPI_Ssend(SENT)
 int __real_MPI_Issend(SENT, MPI_Request *request);
 int __wrap_MPI_Issend(SENT, MPI_Request *request)
 {
-    sending(count, type);
+    sending(count, type, to, comm);
     if (sockets())
         return socket_isend(buffer, count, type, to, tag, comm, request, __real_MPI_Issend);
     return __real_MPI_Issend(buffer, count, type, to, tag, comm, request);
@@ -48,7 +50,7 @@ int __wrap_MPI_Issend(SENT, MPI_Request *request)
 int __real_MPI_Isend(SENT, MPI_Request *request);
 int __wrap_MPI_Isend(SENT, MPI_Request *request)
 {
-    sending(count, type);
+    sending(count, type, to, comm);
     if (sockets())
         return socket_isend(buffer, count, type, to, tag, comm, request, __real_MPI_Isend);
     return __real_MPI_Isend(buffer, count, type, to, tag, comm, request);
@@ -64,7 +66,7 @@ int __wrap_MPI_Recv(RECEIVED, MPI_Status *status)
     rank->announced = 0;
     error = sockets() ? socket_recv(buffer, count, type, from, tag, comm, status)
                       : __real_MPI_Recv(buffer, count, type, from, tag, comm, status);
-    cpu(rank, model()->receive_s, count, type);
+    cpu(rank, model()->receive_s, count, type, from, comm);
     return error;
 }
 
@@ -73,7 +75,7 @@ int __wrap_MPI_Irecv(RECEIVED, MPI_Request *request)
 {
     Rank *rank = me();
     settle(rank);
-    cpu(rank, model()->receive_s, count, type);
+    cpu(rank, model()->receive_s, count, type, from, comm);
     if (sockets())
         return socket_irecv(buffer, count, type, from, tag, comm, request);
     return __real_MPI_Irecv(buffer, count, type, from, tag, comm, request);

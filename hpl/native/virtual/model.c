@@ -53,6 +53,15 @@ static void number(Model *m, const char *name, double value)
         fail("the model knows no", name);
 }
 
+static void nodes(Model *m, FILE *file)
+{
+    if (fscanf(file, "%d", &m->ranks) != 1 || m->ranks < 1 || !(m->nodes = calloc((size_t)m->ranks, sizeof *m->nodes)))
+        fail("no number of", "nodes");
+    for (int rank = 0; rank < m->ranks; rank++)
+        if (fscanf(file, "%d", &m->nodes[rank]) != 1)
+            fail("no node for each of the", "ranks");
+}
+
 static int whole(const Rates *rates)
 {
     return rates->count == rates->count_n * rates->count_k;
@@ -70,6 +79,10 @@ static Model read_model(void)
         fail("cannot read the model", path ? path : "(HPLTUNE_MODEL is not set)");
     while (fscanf(file, "%63s", name) == 1) {
         int table = -1;
+        if (strcmp(name, "nodes") == 0) {
+            nodes(&m, file);
+            continue;
+        }
         for (int i = 0; i < TABLE_COUNT; i++)
             if (strcmp(name, TABLES[i].name) == 0)
                 table = i;

@@ -16,7 +16,7 @@ typedef struct {
     double flop_s;       /* of level 1 and 2 routines whose operands are in the cache */
     double trsm;         /* rate of dtrsm over that of dgemm with the same order and width */
     double gemm_byte_s;  /* traffic of dgemm per byte; 0 where the measured rates hold it already */
-    double send_s, receive_s, message_byte_s; /* CPU time of a message */
+    double send_s, receive_s, message_byte_s; /* CPU time of a message between nodes */
     double eager_bytes;  /* longer messages ask first */
     double socket_bytes; /* of such a message, what its sender leaves to the kernel; 0 for nothing */
     double queue_bytes;  /* behind which everything waits that a node sends while its line is busy */
@@ -25,6 +25,7 @@ typedef struct {
     int late_probe;      /* 1: MPI_Iprobe finds a message only the second time */
     int every_message;   /* 1: no exchange is sampled */
     uint64_t seed;       /* of pivots and jitter */
+    int *nodes, ranks;   /* the node of each rank */
 } Model;
 const Model *model(void);
 double gemm_s(double m, double n, double k);
@@ -36,6 +37,10 @@ typedef struct {
     double seconds;
     int columns;                /* 0: nothing measured yet */
 } Sample;
+typedef struct {
+    MPI_Comm comm;
+    int *members;               /* their ranks in MPI_COMM_WORLD */
+} Known;
 typedef struct {
     int pending;                /* 1: MPI_Irecv was called, MPI_Wait not yet */
     void *buffer;
@@ -56,6 +61,7 @@ typedef struct {
     MPI_Comm kernel_comm;
     double through_s;           /* and when it will be through at the earliest */
     Expected expected;
+    Known known[4];             /* communicators: HPL has three besides the world */
     char question[16];          /* what announces it */
     double exchange_s, exchange_sum_s; /* of a pivot exchange, measured */
     Sample swaps[2];            /* by kind of exchange */
@@ -65,6 +71,9 @@ typedef struct {
 Rank *me(void);
 void spend(double seconds);
 double settle(Rank *rank);      /* let the owed time pass; returns the clock */
+
+/* ---- nodes.c */
+int beside(MPI_Comm comm, int peer); /* 1: that rank is on the node of this one */
 
 /* ---- pivots.c and messages.c */
 enum { SHORT = 4096 };          /* bytes; longer messages carry nothing */
