@@ -1,7 +1,7 @@
 """A recorded landscape: every legal point of a space with what it was measured to do, as one JSON file.
 
     {"name": …, "description": …, "space": TOML, "machine": {cores, memory_bytes, N, blas: {name: {kernels, threaded}}},
-     "N": …, "small_N": …, "nodes": …, "probes": {blas: {kernel: GFLOPS}}, "calibrated_s": …,
+     "N": …, "small_N": …, "nodes": …, "probes": {blas: {kernel: GFLOPS}}, "messages": {…}, "calibrated_s": …,
      "points": [{"params": {…}, "full": [run, …], "small": [run, …], "predicted_gflops": …}]}
 
 A run is {"gflops": rate, "time_s": HPL's time, "cost_s": seconds of the whole launch, "panels": [[column, time_s], …]};
@@ -21,6 +21,7 @@ from search_spaces.errors import SpaceError
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
+from tuner.engines.surrogate.probes import Messages
 
 PARTS = (0.03, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7)
 """Parts of the columns whose panels are kept."""
@@ -63,6 +64,7 @@ class Landscape:
 
     Attributes:
         probes: dgemm's rate of a core by BLAS and kernel, as `tune` knows it before the first run.
+        messages: what a ping-pong told, likewise; None where there was none.
         simulated: its runs are a simulator's, which come out the same each time and start at once.
     """
 
@@ -77,10 +79,11 @@ class Landscape:
     calibrated_s: float = 0.0
     nodes: int = 1
     simulated: bool = False
+    messages: Messages | None = None
 
-    def search_space(self) -> SearchSpace:
-        """The space whose legal points the places are."""
-        return load(self.name, self.machine, text=self.space)
+    def search_space(self, only: Mapping[str, Sequence[str]] | None = None) -> SearchSpace:
+        """The space whose legal points the places are, or the part of it where parameters have only some values."""
+        return load(self.name, self.machine, only, self.space)
 
     def save(self, path: Path) -> None:
         """Write the file, a point a line."""
@@ -93,6 +96,7 @@ class Landscape:
             "small_N": self.small_n,
             "nodes": self.nodes,
             "probes": self.probes,
+            "messages": self.messages and asdict(self.messages),
             "simulated": self.simulated,
             "calibrated_s": self.calibrated_s,
         }
@@ -144,6 +148,7 @@ class Landscape:
             N=data["N"],
             small_n=data["small_N"],
             probes=data["probes"],
+            messages=Messages(**data["messages"]) if data.get("messages") else None,
             places=tuple(_place(one) for one in data["points"]),
             calibrated_s=data.get("calibrated_s", 0.0),
             nodes=data.get("nodes", 1),

@@ -29,13 +29,15 @@ from search_spaces.dimension import Scalar
 from search_spaces.load import load
 from search_spaces.machine import Machine
 from search_spaces.space import SearchSpace
-from tuner.engines.surrogate.probes import Probes
+from tuner.engines.surrogate.probes import Messages, Probes
 from tuner.evaluate import Measured
 from tuner.options import TuneOptions
+from tuner.ping_pong import timed
 from tuner.places import Places
 from tuner.plan import plan
 from tuner.stopping import StopRequest
 from tuner.taught import probes
+from tuner.virtual.figures import messages_of
 from tuner.virtual.plan import virtual_plan
 from tuner.virtual.session import cores_here
 from tuner.virtual.simulator import Simulator
@@ -56,7 +58,7 @@ class Recording:
     machine: Machine
     space: SearchSpace
     small_n: int
-    probes: Probes
+    probes: Probes = field(default_factory=Probes)
     full: dict[str, list[Run]] = field(default_factory=dict)
     small: dict[str, list[Run]] = field(default_factory=dict)
     chosen: frozenset[str] | None = None
@@ -72,6 +74,7 @@ class Recording:
         self.predicted_gflops = {key: place.predicted_gflops for key, place in places.items()}
         self.calibrated_s = landscape.calibrated_s
         self.description = self.description or landscape.description
+        self.probes = replace(self.probes, messages=landscape.messages or self.probes.messages)
         best = max(place.gflops or 0.0 for place in places.values())
         self.chosen = frozenset(key for key, place in places.items() if (place.gflops or 0.0) >= best * (1 - below))
 
@@ -102,7 +105,19 @@ class Recording:
             calibrated_s=self.calibrated_s,
             nodes=self.probes.nodes,
             simulated=self.simulated,
+            messages=self.probes.messages,
         ).save(path)
+
+
+def ping_pong(workshop: Workshop, space: SearchSpace) -> Messages | None:
+    """What messages between the first and the last rank take."""
+    first = space.complete(space.point(0))
+    with tempfile.TemporaryDirectory(prefix="hpltune-landscape-") as folder:
+        figures = timed(workshop.evaluator, plan(first, workshop.site), Path(folder), LIMIT_S, StopRequest())
+    if figures is None:
+        return None
+    found = messages_of(figures)
+    return Messages.under(first, 1e-6 * found.latency_us, found.bytes_s)
 
 
 def run_of(measured: Measured, N: int) -> Run:
@@ -185,22 +200,24 @@ def main(arguments: Sequence[str]) -> int:
     text = asked.space.read_text(encoding="utf-8")
     places = Places.of_user()
 
-    def recording(machine: Machine, probes: Probes) -> Recording:
+    def recording(machine: Machine) -> Recording:
         space = load(asked.space.stem, machine, text=text)
-        return Recording(asked.out.stem, asked.description, text, machine, space, asked.small, probes)
+        return Recording(asked.out.stem, asked.description, text, machine, space, asked.small)
 
     if asked.where == "simulated":
         site = VirtualSite.open(load_cluster(asked.cluster), places, None, None)
         whole = asked.size or site.largest_n(0.8)
-        virtual = replace(recording(site.machine(whole), site.probes()), simulated=True)
+        virtual = recording(site.machine(whole))
+        virtual.simulated, virtual.probes = True, site.probes(virtual.space)
         record_simulated(virtual, site, asked.out)
         return 0
     with Lab(asked.rate) if asked.where == "hosts" else nullcontext() as lab:
         workshop = Workshop.open(TuneOptions(), places, lambda _: None)
         if lab is not None:
             workshop = lab_workshop(workshop, lab)
-        site_machine = workshop.site.machine(all_blas=True, N=asked.size)
-        real = recording(site_machine, replace(probes(workshop.site), nodes=HOSTS if lab else 1))
+        real = recording(workshop.site.machine(all_blas=True, N=asked.size))
+        known = probes(workshop.site, ping_pong(workshop, real.space))
+        real.probes = replace(known, nodes=HOSTS if lab else 1)
         if asked.again is not None:
             real.add_to(Landscape.read(asked.out), asked.again)
         record_real(real, workshop, asked.rounds, asked.out)

@@ -3,7 +3,7 @@
 import math
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import median
@@ -57,12 +57,19 @@ class Played:
 
 
 class Board:
-    """A landscape with its space, made ready to answer."""
+    """A landscape with its space, made ready to answer.
 
-    def __init__(self, landscape: Landscape) -> None:
+    Args:
+        only: values that parameters have on this board, as `--set` would write them; all those of the landscape's
+            space by default.
+    """
+
+    def __init__(self, landscape: Landscape, only: Mapping[str, Sequence[str]] | None = None) -> None:
         self.landscape = landscape
-        self.space: SearchSpace = landscape.search_space()
-        self.places: dict[str, Place] = {self.space.key(place.params): place for place in landscape.places}
+        whole = landscape.search_space()
+        known = {whole.key(place.params): place for place in landscape.places}
+        self.space: SearchSpace = landscape.search_space(only)
+        self.places: dict[str, Place] = {self.space.key(point): known[whole.key(point)] for point in self.space}
         rates = {key: place.gflops for key, place in self.places.items()}
         self.rates = {key: rate for key, rate in rates.items() if rate is not None}
         self.best = max(self.rates.values())
@@ -76,7 +83,8 @@ class Board:
     @cached_property
     def probes(self) -> Probes:
         """What an engine is told of the machine."""
-        return Probes(self.landscape.probes, self.landscape.nodes)
+        landscape = self.landscape
+        return Probes(landscape.probes, landscape.nodes, messages=landscape.messages)
 
     @cached_property
     def prediction(self) -> Advice:

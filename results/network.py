@@ -59,7 +59,7 @@ class NetworkProbe:
     Attributes:
         program: what measured, with its version.
         settings: network settings it was measured under, by name.
-        latency_us: half a round trip of one byte.
+        latency_us: half a round trip of the shortest message.
         bandwidth_mbit_s: of large messages; 10^6 bits.
         points: bytes of a message, and microseconds it took one way.
     """

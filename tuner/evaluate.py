@@ -203,12 +203,13 @@ class Evaluator:
         walltime_s: float,
         stop: Stopping,
     ) -> JobStatus:
-        """Start another MPI program in place of a plan's xhpl, and wait for its end.
+        """Start another MPI program in place of a plan's xhpl, on the network as it wants it, and wait for its end.
 
         Raises:
-            RunnerError: it cannot be started.
+            RunnerError: it cannot be started, or the network not be set.
             OSError: the directory cannot be written.
         """
+        self._set_network(plan)
         directory.mkdir(parents=True, exist_ok=True)
         job = self._job(plan, program, directory, walltime_s)
         return self.run_job(replace(job, program=(*job.program, *arguments)), lambda _: None, stop)

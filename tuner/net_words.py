@@ -13,7 +13,9 @@ def words(settings: Mapping[str, Scalar]) -> str:
 
 def sentence(probe: NetworkProbe) -> str:
     """A measurement on one line."""
+    first, last = probe.hosts
+    way = f"Messages within {first}" if first == last else f"Network {first} to {last}"
     return (
-        f"Network {probe.hosts[0]} to {probe.hosts[1]} ({probe.interface}, {words(probe.settings)}): "
+        f"{way} ({probe.interface}, {words(probe.settings)}): "
         f"{probe.latency_us:.1f} µs, {probe.bandwidth_mbit_s:.0f} Mbit/s with {probe.program}"
     )

@@ -1,20 +1,33 @@
 """Messages between two ranks, timed before a study: a network that is not used as it was meant shows here first."""
 
-from hpl.build import Recipe, Xhpl, build_calibrator
+import socket
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hpl.build import Recipe, build_calibrator
 from hpl.errors import HplError
+from results.network import NetworkProbe
 from runners.errors import RunnerError
+from runners.network.setting import PREFIX
 from runners.paths import RunPaths
 from runners.status import JobState
+from search_spaces.dimension import Scalar
+from search_spaces.space import SearchSpace
 
+from .engines.surrogate.probes import Messages
 from .errors import TunerError
+from .evaluate import Evaluator
 from .loop import Loop
 from .pilot import pilot_point, settled
 from .plan import TrialPlan, plan
 from .problem_size import SMALLEST_N
 from .site import Site
-from .virtual.figures import LARGEST, Messages, messages_of, parse_figures
+from .stopping import Stopping
+from .virtual.figures import LARGEST, Figures, message_times, messages_of, parse_figures
 
 FOLDER = "ping-pong"
+PROGRAM = "hpltune's ping-pong"
+"""As it is stored."""
 SHARE = 0.05
 """Of the time that is left, what it may take at most; it usually takes one or two seconds."""
 LIMIT_S = 10.0
@@ -22,35 +35,66 @@ LEAST_S = 2.0
 """Below this it is not worth beginning."""
 
 
-def tell_messages(loop: Loop, site: Site) -> None:
-    """Say how fast messages between the first and the last rank are, where there are two and there is time for it.
+def messages(loop: Loop, site: Site) -> Messages | None:
+    """What messages between the first and the last rank take, as it was found when the study began, or now.
 
-    What goes wrong is said as well, and ends nothing. The search does not use the figures: told of them, HPL's cost
-    model prefers flat grids where they are not the fastest (docs/search.md).
+    It is measured where there are two ranks and there is time for it, and told. What goes wrong is told as well, and
+    ends nothing.
     """
+    stored = next((one for one in loop.bench.store.network.probes(loop.study) if one.program == PROGRAM), None)
+    if stored is not None:
+        return _known(stored)
     remaining_s = loop.meter.remaining_s()
     limit_s = LIMIT_S if remaining_s is None else min(LIMIT_S, SHARE * remaining_s)
-    source = loop.evaluator.source
-    if source is None or limit_s < LEAST_S or loop.stopped:
-        return
+    if limit_s < LEAST_S or loop.stopped:
+        return None
     try:
-        asked = plan({**pilot_point(site, SMALLEST_N), **settled(loop)}, site)
-        if asked.ranks == 1 or asked.library is None:
-            return
-        recipe = Recipe(source, site.mpi_named(asked.launch.mpi), asked.library)
-        program = build_calibrator(recipe, loop.evaluator.search)
-        found = _timed(loop, asked, program, limit_s)
+        asked = plan({**pilot_point(site, SMALLEST_N), **settled(loop), **_network(loop.space)}, site)
+        directory = loop.bench.runs / loop.study / FOLDER
+        found = timed(loop.evaluator, asked, directory, limit_s, loop.bench.stop)
     except (TunerError, HplError, RunnerError, OSError) as error:
         loop.say(f"Ping-pong between two ranks failed, so how long messages take is not known: {error}.")
-        return
-    if found is not None:
-        figures = (found.latency_us, 1e-9 * found.bytes_s)
-        latency, rate = (f"{one:.0f}" if one >= 10 else f"{one:.2g}" for one in figures)
-        loop.say(f"Ping-pong between two ranks: {latency} us, {rate} GB/s.")
+        return None
+    if found is None:
+        return None
+    probe = _probe(found, loop.study, site, asked)
+    loop.bench.store.network.add_probe(probe)
+    figures = (probe.latency_us, probe.bandwidth_mbit_s / 8e3)
+    latency, rate = (f"{one:.0f}" if one >= 10 else f"{one:.2g}" for one in figures)
+    loop.say(f"Ping-pong between two ranks: {latency} us, {rate} GB/s.")
+    return _known(probe)
 
 
-def _timed(loop: Loop, asked: TrialPlan, program: Xhpl, limit_s: float) -> Messages | None:
-    """What the messages took; None where the user ended them.
+def _probe(figures: Figures, study: str, site: Site, asked: TrialPlan) -> NetworkProbe:
+    """The measurement as it is stored."""
+    found = messages_of(figures)
+    names = site.node_names or (("first node", "last node") if site.nodes else (socket.gethostname(),))
+    return NetworkProbe(
+        study=study,
+        measured_at=datetime.now(UTC),
+        program=PROGRAM,
+        hosts=(names[0], names[-1]),
+        interface=asked.launch.mpi or site.mpi.name,
+        settings=asked.network,
+        latency_us=found.latency_us,
+        bandwidth_mbit_s=8e-6 * found.bytes_s,
+        points=tuple((size, 1e6 * time_s) for size, time_s in message_times(figures).items()),
+    )
+
+
+def _known(probe: NetworkProbe) -> Messages:
+    point = {PREFIX + name: value for name, value in probe.settings.items()}
+    return Messages.under(point, 1e-6 * probe.latency_us, 1e6 * probe.bandwidth_mbit_s / 8)
+
+
+def _network(space: SearchSpace) -> dict[str, Scalar]:
+    """The settings of a space's first configuration: what is measured is of use where it is known under what."""
+    first = space.complete(space.point(0))
+    return {name: value for name, value in first.items() if name.startswith(PREFIX)}
+
+
+def timed(evaluator: Evaluator, asked: TrialPlan, directory: Path, limit_s: float, stop: Stopping) -> Figures | None:
+    """Seconds of messages of growing sizes; None where the user ended it, or nobody is there to talk to.
 
     Args:
         asked: tells the ranks and where they are; nothing is computed.
@@ -58,10 +102,14 @@ def _timed(loop: Loop, asked: TrialPlan, program: Xhpl, limit_s: float) -> Messa
 
     Raises:
         TunerError: the program failed or printed no figures.
-        RunnerError, OSError: it could not be started.
+        HplError: it could not be built.
+        RunnerError, OSError: it could not be started, or the network not be set.
     """
-    directory = loop.bench.runs / loop.study / FOLDER
-    status = loop.evaluator.run_program(program, ("messages",), asked, directory, limit_s, loop.bench.stop)
+    if asked.ranks == 1 or asked.library is None or evaluator.source is None:
+        return None
+    recipe = Recipe(evaluator.source, evaluator.site.mpi_named(asked.launch.mpi), asked.library)
+    program = build_calibrator(recipe, evaluator.search)
+    status = evaluator.run_program(program, ("messages",), asked, directory, limit_s, stop)
     if status.state is JobState.CANCELLED:
         return None
     if status.state is not JobState.COMPLETED:
@@ -69,4 +117,4 @@ def _timed(loop: Loop, asked: TrialPlan, program: Xhpl, limit_s: float) -> Messa
     figures = parse_figures(RunPaths(directory).read_stdout())
     if len(figures) <= LARGEST:
         raise TunerError(f"it printed {len(figures)} figures, which are too few")
-    return messages_of(figures)
+    return figures

@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from search_spaces.dimension import Scalar
 from tuner.engines.fidelity import FULL
-from tuner.engines.surrogate.physics import SPREAD, UNKNOWN, USUAL, Shapes, log_rate, shape_row
+from tuner.engines.surrogate.physics import Shapes, log_rate, shape_row
 from tuner.engines.surrogate.pool import Pool
 from tuner.engines.surrogate.probes import Probes
+from tuner.engines.surrogate.quantities import UNKNOWN, prior
 from tuner.engines.surrogate.straight import straightened
 
 DGEMM = {"openblas": {"auto": 20.0}}
@@ -57,6 +58,19 @@ def test_what_stays_within_a_node_is_cheap(grid: str, mapping: str) -> None:
     assert across < 0.7
 
 
+def test_a_ring_goes_between_nodes_once_a_node_but_no_faster_than_that_message() -> None:
+    row: Mapping[str, Scalar] = {"layout": "8x1", "grid": "1x8"}
+    assert rate(row, nodes=1) > rate(row, nodes=2) > rate(row, nodes=8)
+    slow = {**row, "bandwidth": 1e7}
+    assert rate({**slow, "hop": 0.1}, nodes=2) == rate({**slow, "hop": 0.2}, nodes=2)
+
+
+@pytest.mark.parametrize(("depth", "matters"), [(0, False), (1, True)])
+def test_swaps_take_another_time_with_look_ahead(depth: int, matters: bool) -> None:  # noqa: FBT001
+    tall: Mapping[str, Scalar] = {"grid": "2x2", "DEPTH": depth}
+    assert (rate({**tall, "swap_ahead": 0.5}) > rate({**tall, "swap_ahead": 1.0})) is matters
+
+
 def test_rings_are_alike_between_two_columns_and_differ_among_more() -> None:
     assert len({rate({"BCAST": ring}) for ring in ("1rg", "1rM", "2rg", "2rM")}) == 1
     assert rate({"BCAST": "1rM", "grid": "1x4"}) > rate({"BCAST": "1rg", "grid": "1x4"})
@@ -91,11 +105,11 @@ def test_the_straight_line_touches_the_model_where_it_was_drawn(moved: list[floa
     points = [POINT, {**POINT, "grid": "1x4"}, {**POINT, "grid": "4x1", "DEPTH": 1}, {**POINT, "PFACT": "left"}]
     shapes = Shapes(np.array([shape_row(point, Probes(DGEMM, 4)) for point in points]))
     assert len(shapes.distinct[0]) == 3
-    here = np.array(moved)
-    line = straightened(shapes, here, 1.0, 1.0)
-    assert line.mean + line.slopes @ here == pytest.approx(log_rate(shapes, USUAL + here * SPREAD))
+    here, usual = np.array(moved), prior(Probes())
+    line = straightened(shapes, usual, here, 1.0, 1.0)
+    assert line.mean + line.slopes @ here == pytest.approx(log_rate(shapes, usual.at(here)))
     near = here + 0.01
-    assert line.mean + line.slopes @ near == pytest.approx(log_rate(shapes, USUAL + near * SPREAD), abs=2e-3)
+    assert line.mean + line.slopes @ near == pytest.approx(log_rate(shapes, usual.at(near)), abs=2e-3)
 
 
 def test_what_hpl_cannot_tell_apart_the_model_does_not_either() -> None:

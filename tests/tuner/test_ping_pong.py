@@ -8,18 +8,21 @@ from pathlib import Path
 import pytest
 from as_user import program
 from record_builders import a_study
+from typer.testing import CliRunner
 
 from results.store import Store
 from runners.launchers.openmpi import OpenMpi
 from runners.local import LocalRunner
 from search_spaces.load import load
 from tuner.budget import Budget, Meter
+from tuner.cli import app
 from tuner.clock import RealClock
+from tuner.engines.surrogate.probes import Messages
 from tuner.events import Event, Notice
 from tuner.loop import Loop
 from tuner.objective import of_study
 from tuner.options import TuneOptions
-from tuner.ping_pong import tell_messages
+from tuner.ping_pong import messages
 from tuner.places import Places
 from tuner.sitting import Bench
 from tuner.stopping import StopRequest
@@ -28,17 +31,20 @@ from tuner.workshop import Workshop
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 FAKE = Path(__file__).parents[1] / "fake_bin/mpirun"
-Told = Callable[..., list[str]]
+Told = Callable[..., tuple[list[str], Messages | None]]
 
 
 @pytest.fixture
 def told(home: Path) -> Iterator[Told]:
-    """What a study with so much time says of messages, on so many cores, with a real or a fake mpirun."""
+    """What a study with so much time says and knows of messages, on so many cores, with a real or a fake mpirun."""
     store = Store.open(home / "study.db")
+    store.create_study(a_study())
     options = TuneOptions(blas_only=("openblas",))
     workshop = Workshop.open(options, Places.of_user(), lambda _: None, probing=False)
 
-    def tell(*, cores: int = 2, wall_s: float | None = None, mpirun: Path | None = None) -> list[str]:
+    def tell(
+        *, cores: int = 2, wall_s: float | None = None, mpirun: Path | None = None
+    ) -> tuple[list[str], Messages | None]:
         site = replace(workshop.site, host=replace(workshop.site.host, physical_cores=cores))
         evaluator = replace(workshop.evaluator, site=site)
         if mpirun is not None:
@@ -46,27 +52,41 @@ def told(home: Path) -> Iterator[Told]:
         events: list[Event] = []
         loop = Loop(
             bench=Bench(store, events.append, StopRequest(), home / "runs"),
-            study="study",
+            study=a_study().name,
             space=load("quick", site.machine(all_blas=True, N=1000)),
             evaluator=evaluator,
             meter=Meter(Budget(wall_s=wall_s), RealClock()),
             walltime_s=60.0,
             objective=of_study(a_study()),
         )
-        tell_messages(loop, site)
-        return [event.text for event in events if isinstance(event, Notice)]
+        known = messages(loop, site)
+        return [event.text for event in events if isinstance(event, Notice)], known
 
     yield tell
     store.close()
 
 
 def test_latency_and_bandwidth_are_measured_and_told(told: Told, home: Path) -> None:
-    (sentence,) = told()
+    (sentence,), known = told()
     found = re.fullmatch(r"Ping-pong between two ranks: (\S+) us, (\S+) GB/s\.", sentence)
     assert found is not None, sentence
-    assert 0.01 < float(found[1]) < 1e4
-    assert 0.001 < float(found[2]) < 1e3
+    assert known is not None
+    assert 0.01 < float(found[1]) == pytest.approx(1e6 * known.latency_s, rel=0.1)
+    assert 0.001 < float(found[2]) == pytest.approx(1e-9 * known.bytes_s, rel=0.1)
+    assert known.latency_s < 0.01
+    assert known.bytes_s < 1e12
     assert "calibrate" in (home / "runs/study/ping-pong/command").read_text()
+
+
+def test_a_study_that_is_gone_on_with_knows_what_it_was_begun_with(told: Told) -> None:
+    _, known = told()
+    assert told(mpirun=Path("/nowhere/mpirun")) == ([], known)
+
+
+def test_what_was_measured_is_shown_with_the_study(told: Told, home: Path) -> None:
+    told()
+    shown = CliRunner().invoke(app, ["show", "study", "--db", str(home / "study.db")]).output
+    assert re.search(r"Messages within \S+ \(openmpi, as it is\): [0-9.]+ µs, \d+ Mbit/s", " ".join(shown.split()))
 
 
 @pytest.mark.parametrize(("behaviour", "words"), [("crash", "signal 9"), ("slots", "fewer cores than ranks")])
@@ -74,25 +94,25 @@ def test_a_failure_is_told_and_ends_nothing(
     told: Told, monkeypatch: pytest.MonkeyPatch, behaviour: str, words: str
 ) -> None:
     monkeypatch.setenv("FAKE_MPI", behaviour)
-    (sentence,) = told(mpirun=FAKE)
+    (sentence,), known = told(mpirun=FAKE)
+    assert known is None
     assert sentence.startswith("Ping-pong between two ranks failed, so how long messages take is not known: ")
     assert words in sentence
 
 
 def test_a_program_that_says_nothing_is_told(told: Told, home: Path) -> None:
-    (sentence,) = told(mpirun=program(home / "mpirun", "#!/bin/sh\nexit 0\n"))
+    (sentence,), _ = told(mpirun=program(home / "mpirun", "#!/bin/sh\nexit 0\n"))
     assert "it printed 0 figures" in sentence
 
 
 def test_an_mpirun_that_hangs_is_ended_soon(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_MPI", "hang")
-    (sentence,) = told(mpirun=FAKE, wall_s=45.0)
+    (sentence,), _ = told(mpirun=FAKE, wall_s=45.0)
     assert "stopped at its time limit of 2 s" in sentence
 
 
 def test_nothing_is_measured_with_one_rank_or_little_time(told: Told) -> None:
-    assert told(cores=1) == []
-    assert told(wall_s=20.0) == []
+    assert told(cores=1) == told(wall_s=20.0) == ([], None)
 
 
 @pytest.mark.parametrize(("questions", "late"), [((2, 3), True), ((1, 2), False), ((), True)])

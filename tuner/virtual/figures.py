@@ -119,9 +119,14 @@ class Messages:
     late_probe: bool = True
 
 
+def message_times(figures: Figures) -> dict[int, float]:
+    """Seconds of a message one way, by its length in bytes, shortest first."""
+    return {shape.m: time_s for shape, time_s in sorted(figures.items()) if shape.what == "message"}
+
+
 def messages_of(figures: Figures) -> Messages:
     """Read the ping-pong; the built-in figures of shared memory where a single rank had nobody to talk to."""
-    times = {shape.m: time_s for shape, time_s in sorted(figures.items()) if shape.what == "message"}
+    times = message_times(figures)
     if len(times) < LARGEST + 1:
         return Messages(SharedMemory().latency_us, SharedMemory().gb_s * 1e9, ())
     sizes = list(times)

@@ -15,14 +15,18 @@ from results.record import SIMULATOR
 from runners.toml_file import GIB
 from runners.virtual.cluster import Nodes, RateTable, Switch, VirtualCluster
 from runners.virtual.load import checked_cluster
+from search_spaces.dimension import Point
 from search_spaces.machine import BlasFacts, Machine
+from search_spaces.space import SearchSpace
 
-from ..engines.surrogate.probes import Probes
+from ..engines.surrogate.probes import Messages, Probes
 from ..equipment import Equipment, NodeKind
 from ..events import BuildStep, Listener
 from ..places import Places
+from ..plan import PlanError
 from ..problem_size import STEP
 from ..stopping import stopped_at_once
+from .plan import virtual_plan
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ class VirtualSite:
         """Name and version of what stands for the machine."""
         return f"SimGrid {self.simgrid.version}"
 
-    def probes(self) -> Probes:
+    def probes(self, space: SearchSpace) -> Probes:
         """What an engine may know of the cluster before anything is simulated."""
         rates = {name: blas.dgemm_gflops for name, blas in self.cluster.blas.items()}
         largest = {
@@ -68,8 +72,20 @@ class VirtualSite:
             kernels,
             len(self.cluster.node_list),
             node_cores=max(node.cores for node in self.cluster.nodes),
+            messages=self._messages(space.complete(space.point(0))),
             exact=not self.cluster.noise.between_runs,
         )
+
+    def _messages(self, first: Point) -> Messages | None:
+        """What a ping-pong between nodes would tell; None on one node, or where the configuration cannot be run."""
+        try:
+            setup = virtual_plan(first, self.cluster).setup
+        except PlanError:
+            return None
+        if len(self.cluster.node_list) == 1:
+            return None
+        latency_us = setup.link.latency_us + 2 * setup.network.cpu_us
+        return Messages.under(first, 1e-6 * latency_us, setup.link.bytes_s)
 
     def machine(self, N: int) -> Machine:
         """The facts a search space needs."""

@@ -45,7 +45,7 @@ class VirtualStudy(Sitting):
         """A new engine that is told what is known of the cluster, and what a GFLOPS of a configuration is worth."""
         known = {
             "points": points,
-            "probes": self.site.probes(),
+            "probes": self.site.probes(self.space),
             "worth": lambda point: self.objective.worth(self.space.complete(point), 1.0),
         }
         return make_engine(name, self.space, seed, known)

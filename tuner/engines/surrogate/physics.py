@@ -11,13 +11,14 @@ the rest, and of them a step takes
 Who waits for whom follows from HPL_pdgesv0, HPL_pdgesvK2, HPL_pdupdate and HPL_bcast of its source:
 
 - Without look-ahead the next panel waits for all of this step: panel, what brings it to the next column, swap, update.
+  Of several ranks on a node only the last in a ring sends to another node, but it does so in every step.
 - With look-ahead the ranks of a ring send while they update. A step takes what each rank has to do, its own panel only
   every Q steps, but no less than the way from one panel to the next: the update of its columns, panel, one message.
 - In parts all ranks of a row wait for each other, so look-ahead hides nothing, and first updating the columns of the
   next panel adds to the step. In LnM the next column has its whole panel sooner: it waits no longer than the parts do.
 
 Operations and messages are those of HPL's pages "HPL Algorithm" and "HPL Scalability Analysis". How fast a machine
-does each is not known before: what it usually takes, and how far machines differ, is in `UNKNOWN`; runs tell the rest.
+does each is hardly known before: `quantities.py` says what it usually takes, and runs tell the rest.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,37 +30,12 @@ from numpy.typing import NDArray
 from hpl.params import Bcast, Swap, parse_grid
 from search_spaces.dimension import Scalar, ranks_and_threads
 
-from .probes import Probes
+from .probes import USUAL_MTU, Probes
+from .quantities import UNKNOWN
 from .scales import Vector
 
 Column = NDArray[np.float64]
 """A figure of each configuration, shape (configurations, 1), so that steps stand beside each other."""
-
-UNKNOWN: Mapping[str, tuple[float, float]] = {
-    "rate": (1.0, 0.7),  # of dgemm in HPL against that of its probe
-    "half_nb": (12.0, 0.8),  # NB at which dgemm has half its rate
-    "half_rest": (60.0, 0.8),  # rows or columns of the rest at which it has half its rate
-    "panel": (0.3, 0.8),  # rate of a panel against that of dgemm
-    "copy": (5e9, 0.7),  # bytes a second
-    "latency": (30e-6, 1.0),  # seconds, between nodes
-    "held": (0.5, 0.7),  # part of the time interrupts are held back that a message waits
-    "packet": (1e-6, 1.0),  # seconds
-    "bandwidth": (0.2e9, 1.0),  # bytes a second of a node
-    "near_latency": (1e-6, 0.7),  # seconds, within a node
-    "near_bandwidth": (3e9, 0.7),  # bytes a second
-    "hop": (1.1, 0.3),  # messages that bring a panel to the next column
-    "1rg": (1.3, 0.08), "1rM": (1.1, 0.08), "2rg": (1.3, 0.08), "2rM": (1.1, 0.08),  # the same among more than two
-    "busy": (1.3, 0.4),  # messages that a rank of a ring is busy with in a step, with look-ahead
-    "busy_1rg": (1.0, 0.08), "busy_1rM": (1.0, 0.08), "busy_2rg": (1.0, 0.08), "busy_2rM": (1.0, 0.08),
-    "stall": (0.1, 0.7),  # updates of NB columns that it waits for the next rank to look for its message
-    "wait": (0.3, 0.5),  # the same of a panel on its way to the next column
-    "Lng": (1.2, 0.3), "LnM": (0.7, 0.4), "bin": (1.0, 0.4), "long": (1.0, 0.4),  # against the messages' own time
-    "wait_long": (0.2, 0.5),  # updates of NB columns that look-ahead adds to a broadcast in parts
-    "ahead": (0.02, 0.7),  # what look-ahead adds to an update
-}  # fmt: skip
-"""Of each quantity what it usually is, and by how much, as a standard deviation of its logarithm, machines differ."""
-USUAL: Vector = np.log([usual for usual, _ in UNKNOWN.values()])
-SPREAD: Vector = np.array([spread for _, spread in UNKNOWN.values()])
 
 BYTES = 8.0
 SHARP = 6.0
@@ -68,7 +44,6 @@ STEPS = 8
 """Steps that are looked at, where Gauss and Legendre say, in place of all N / NB."""
 _LEGENDRE, _GAUSS = np.polynomial.legendre.leggauss(STEPS)
 PLACES, WEIGHTS = (1 + _LEGENDRE) / 2, _GAUSS / 2
-USUAL_MTU = 1500
 
 
 class Shapes:
@@ -81,7 +56,7 @@ class Shapes:
     def __init__(self, table: NDArray[np.float64]) -> None:
         self._table = table
         (self.N, self.NB, self.P, self.Q, self.rate, self.ring, self.depth, self.swap, self.threshold, self.held,
-         self.mtu, self.row_far, self.row_share, self.column_far, self.column_share, self.worth
+         self.mtu, self.row_far, self.row_share, self.hop_far, self.column_far, self.column_share, self.worth
         ) = np.moveaxis(table[:, :, None], 1, 0)  # fmt: skip
 
     def of(self, places: NDArray[np.intp] | Sequence[int]) -> "Shapes":
@@ -112,11 +87,13 @@ def shape_row(full: Mapping[str, Scalar], probes: Probes, worth: float = 1.0) ->
     neighbours = P if by_columns else Q
     beside = (float(neighbours > together), 1.0)
     across = (min(1.0, neighbours / together) if ranks > together else 0.0, min(together, neighbours))
+    row, column = (across, beside) if by_columns else (beside, across)
+    hop_far = row[0] if by_columns else row[0] / together
     return (
         float(full["N"]), float(full["NB"]), P, Q, probes.rate_gflops(full) * threads * 1e9,
         float(Bcast.from_word(str(full["BCAST"]))), float(full["DEPTH"]), float(Swap.from_word(str(full["SWAP"]))),
         float(full["swap_threshold"]), 1e-6 * float(full.get("net.rx_usecs", 0)),
-        float(full.get("net.mtu", USUAL_MTU)), *(across + beside if by_columns else beside + across), worth,
+        float(full.get("net.mtu", USUAL_MTU)), *row, hop_far, *column, worth,
     )  # fmt: skip
 
 
@@ -141,18 +118,22 @@ def log_rate(shapes: Shapes, unknown: Vector, part: float = 1.0, columns: float 
 def _step_s(shapes: Shapes, of: Mapping[str, Column], m: Column, k: Column) -> Column:
     NB, Q = shapes.NB, shapes.Q
     update, panel, swap = _update_s(shapes, of, m, k), _panel_s(shapes, of, m), _swap_s(shapes, of, k)
-    start_s, byte_s = _message_s(shapes, of, shapes.row_far, shapes.row_share)
-    whole_s = BYTES * NB * (m + NB) * byte_s
-    message, parts = start_s + whole_s, _broadcast_in_parts_s(shapes, of, start_s, whole_s, panel)
-    hop, busy = (_weight(shapes, of, *words) * message for words in (("hop", ""), ("busy", "busy_")))
+    bytes_ = BYTES * NB * (m + NB)
+    (start_s, byte_s), (hop_start_s, hop_byte_s) = (
+        _message_s(shapes, of, far, shapes.row_share) for far in (shapes.row_far, shapes.hop_far)
+    )
+    message, parts = start_s + bytes_ * byte_s, _broadcast_in_parts_s(shapes, of, start_s, bytes_ * byte_s, panel)
+    next_message = hop_start_s + bytes_ * hop_byte_s
+    hop, busy = _weight(shapes, of, "hop", "") * next_message, _weight(shapes, of, "busy", "busy_") * message
     in_ring = shapes.ring < Bcast.LONG
-    in_turn = update + panel + swap + np.where(Q > 1, np.where(in_ring, hop, parts), 0.0)
+    ring_in_turn = np.maximum(update + panel + swap + hop, update + panel / Q + swap + message)
+    in_turn = np.where(Q > 1, np.where(in_ring, ring_in_turn, update + panel + swap + parts), update + panel + swap)
 
     next_update = update * np.minimum(1.0, NB / k)
     next_panel = panel + _swap_s(shapes, of, np.minimum(k, NB))
-    updates = update * (1 + of["ahead"]) + swap
+    updates = update * (1 + of["ahead"]) + of["swap_ahead"] * swap
     does = updates + next_panel / Q + busy + of["stall"] * next_update
-    waits = next_panel + message + (1 + of["wait"]) * next_update
+    waits = next_panel + next_message + (1 + of["wait"]) * next_update
     most = np.maximum(does, waits)
     ring = most * ((does / most) ** SHARP + (waits / most) ** SHARP) ** (1 / SHARP)
     ahead = np.where(in_ring, ring, updates + next_panel + parts + of["wait_long"] * next_update)

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,9 @@ from search_spaces.space import SearchSpace
 
 from ..fidelity import Fidelity, Rung
 from .axes import INERT, Axes, Codes, Matrix
-from .physics import UNKNOWN, Shapes, shape_row
-from .probes import Probes
+from .physics import Shapes, shape_row
+from .probes import Probes, one_way
+from .quantities import UNKNOWN, prior
 from .scales import Vector
 from .straight import Straight, straightened
 
@@ -57,6 +58,7 @@ class Pool:
 
     def __init__(self, space: SearchSpace, seed: int, probes: Probes, worth: Worth = in_gflops) -> None:
         self._space, self._probes, self._worth = space, probes, worth
+        self._prior = prior(probes if one_way(space) else replace(probes, messages=None))
         self._axes = Axes(space)
         self.points: list[dict[str, Scalar]] = []
         self.places: dict[str, int] = {}
@@ -162,7 +164,7 @@ class Pool:
 
     def _straightened(self, shapes: Shapes, rung: Rung) -> Straight:
         columns = rung.part if rung.fidelity is Fidelity.PREFIX else 1.0
-        line = straightened(shapes, self._moved, rung.size, columns)
+        line = straightened(shapes, self._prior, self._moved, rung.size, columns)
         return Straight(line.mean + np.log(shapes.worth[:, 0]), line.slopes)
 
     def _drawn(self, seed: int) -> Iterator[dict[str, Scalar]]:

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .axes import Matrix
-from .physics import SPREAD, USUAL, Shapes, log_rate
+from .physics import Shapes, log_rate
+from .quantities import Prior
 from .scales import Vector
 
 STEP = 1e-3
@@ -42,15 +43,15 @@ class Straight:
         return Straight(self.mean[rows], self.slopes[rows])
 
 
-def straightened(shapes: Shapes, moved: Vector, part: float, columns: float) -> Straight:
+def straightened(shapes: Shapes, prior: Prior, moved: Vector, part: float, columns: float) -> Straight:
     """The model as the straight line that touches it where a machine is believed to be.
 
     Args:
+        prior: what quantities usually are.
         moved: how far each quantity is from what it usually is, in standard deviations, shape (quantities,).
         part, columns: as `log_rate` takes them.
     """
-    here = USUAL + moved * SPREAD
-    cases = np.vstack([here, here + np.diag(STEP * SPREAD)])
+    cases = prior.at(moved + np.vstack([np.zeros_like(moved), STEP * np.eye(len(moved))]))
     distinct, numbers = shapes.distinct
     parts = [range(first, min(first + AT_ONCE, len(distinct))) for first in range(0, len(distinct), AT_ONCE)]
     rates = np.hstack([log_rate(distinct.of(rows), cases, part, columns) for rows in parts])

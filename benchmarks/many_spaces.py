@@ -1,0 +1,117 @@
+"""How soon each engine is near the best in many spaces: random parts of the recorded landscapes, a game in each.
+
+    python benchmarks/many_spaces.py                          # 20 parts of every landscape that is shipped
+    python benchmarks/many_spaces.py LANDSCAPE.json --engines hpl,bayes --parts 50
+    python benchmarks/many_spaces.py --kept games.jsonl       # goes on where it was stopped
+
+A part has at least half of the values of each parameter, so that another configuration is the best and one lucky guess
+decides less than in `search_quality.py`, whose games these are otherwise. Costs are in full runs of average length.
+"""
+
+import argparse
+import math
+import os
+import random
+import statistics
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import replace
+from pathlib import Path
+
+from landscapes_file import Landscape, LandscapeError
+from replay import Board, Played, Step, play
+from search_quality import SHIPPED, WITHIN, Kept, quantile
+
+from tuner.engines.registry import check_engine
+from tuner.errors import TunerError
+
+ENGINES = "hpl,bayes,optuna-tpe,one-at-a-time,random"
+AFTER = (3, 5, 10)
+MOST_RUNS = 60
+"""Full runs after whose time a game ends."""
+MOST_TRIALS = 120
+
+_landscapes: dict[Path, Landscape] = {}
+
+
+def part_of(landscape: Landscape, number: int) -> Board:
+    """One of the random parts of a landscape; the same number is the same part each time."""
+    chance = random.Random(f"{landscape.name} {number}")
+    only = {}
+    for name, parameter in landscape.search_space().varying.items():
+        values = parameter.values
+        if parameter.by is None:
+            count = chance.randint(max(2, math.ceil(len(values) / 2)), len(values))
+            kept = sorted(chance.sample(range(len(values)), count))
+            only[name] = [str(values[place]) for place in kept]
+    return Board(landscape, only)
+
+
+def game(path: Path, engine: str, number: int) -> Played:
+    """One game in one part, its costs in full runs."""
+    if path not in _landscapes:
+        _landscapes[path] = Landscape.read(path)
+    board = part_of(_landscapes[path], number)
+    run_s = board.grid_s / len(board.places)
+    played = play(board, engine, number, most_s=MOST_RUNS * run_s, most_trials=MOST_TRIALS)
+    return replace(played, steps=[Step(step.cost_s / run_s, step.regret) for step in played.steps])
+
+
+def row(engine: str, games: Sequence[Played]) -> str:
+    """An engine in a row of the table."""
+    cells = [engine, str(len(games))]
+    for within in WITHIN:
+        costs = [one.cost_until(within) for one in games]
+        cells.append(" / ".join(_runs(quantile(costs, part)) for part in (0.5, 0.9)))
+    cells += [f"{100 * statistics.fmean(one.regret_after(budget) for one in games):.1f} %" for budget in AFTER]
+    return "| " + " | ".join(cells) + " |"
+
+
+def _runs(cost: float) -> str:
+    return "never" if math.isinf(cost) else f"{cost:.1f}"
+
+
+def table(engines: Sequence[str], games: Sequence[Played]) -> str:
+    """Engines side by side, by the same games."""
+    heads = ["engine", "games", *(f"to {within:.0%}: median / p90" for within in WITHIN)]
+    heads += [f"regret after {budget}" for budget in AFTER]
+    head = "| " + " | ".join(heads) + " |\n|" + " --- |" * len(heads)
+    rows = [row(engine, [one for one in games if one.engine == engine]) for engine in engines]
+    return "\n".join([head, *rows])
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("landscapes", nargs="*", type=Path, help="files; without any, all that are shipped")
+    parser.add_argument("--engines", default=ENGINES)
+    parser.add_argument("--parts", type=int, default=20, help="of each landscape")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--kept", type=Path, default=None, help="keep each game in this file, and play none twice")
+    asked = parser.parse_args(arguments)
+    engines = asked.engines.split(",")
+    for engine in engines:
+        check_engine(engine)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    kept, games = Kept(asked.kept), list[Played]()
+    with ProcessPoolExecutor(asked.jobs) as pool:
+        for path in asked.landscapes or sorted(SHIPPED.glob("*.json")):
+            wanted = [(engine, number) for engine in engines for number in range(asked.parts)]
+            found = {wish: kept.find(path.stem, *wish) for wish in wanted}
+            waiting = [pool.submit(game, path, *wish) for wish, one in found.items() if not one]
+            for future in as_completed(waiting):
+                one = future.result()
+                kept.keep(one)
+                found[one.engine, one.seed] = one
+            here = [one for one in found.values() if one]
+            games += here
+            print(f"#### {path.stem}\n\n{table(engines, here)}\n", flush=True)
+    print(f"#### all\n\n{table(engines, games)}")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (LandscapeError, TunerError) as refused:
+        sys.exit(str(refused))
