@@ -9,12 +9,12 @@ Where the search would end because nothing is to be gained, it is asked for full
 import argparse
 import random
 import statistics
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from landscapes_file import Landscape, LandscapeError
+from games import SHIPPED, as_script
+from landscapes_file import Landscape
 from replay import Board
 
 from tuner.engines.fidelity import FULL, Question
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--seeds", type=int, default=3)
     asked = parser.parse_args(arguments)
-    shipped = [Path(__file__).parent / "landscapes" / f"{name}.json" for name in LARGEST]
+    shipped = [SHIPPED / f"{name}.json" for name in LARGEST]
     print("| landscape | configurations | trials told | asks | median | worst |\n|" + " --- |" * 6)
     for path in asked.landscapes or shipped:
         board = Board(Landscape.read(path))
@@ -66,7 +66,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except LandscapeError as refused:
-        sys.exit(str(refused))
+    as_script(main)

@@ -10,21 +10,17 @@ decides less than in `search_quality.py`, whose games these are otherwise. Costs
 
 import argparse
 import math
-import os
 import random
 import statistics
-import sys
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from landscapes_file import Landscape, LandscapeError
+from games import SHIPPED, WITHIN, Kept, as_script, checked, quantile
+from landscapes_file import Landscape
 from replay import Board, Played, Step, play
-from search_quality import SHIPPED, WITHIN, Kept, quantile
-
-from tuner.engines.registry import check_engine
-from tuner.errors import TunerError
 
 ENGINES = "hpl,bayes,optuna-tpe,one-at-a-time,random"
 AFTER = (3, 5, 10)
@@ -55,7 +51,13 @@ def game(path: Path, engine: str, number: int) -> Played:
     board = part_of(_landscapes[path], number)
     run_s = board.grid_s / len(board.places)
     played = play(board, engine, number, most_s=MOST_RUNS * run_s, most_trials=MOST_TRIALS)
-    return replace(played, steps=[Step(step.cost_s / run_s, step.regret) for step in played.steps])
+    steps = [Step(step.cost_s / run_s, step.regret) for step in played.steps]
+    return replace(played, landscape=parts_of(played.landscape), steps=steps)
+
+
+def parts_of(landscape: str) -> str:
+    """The name that games in parts of a landscape bear, so that they are not taken for games in the whole."""
+    return f"parts of {landscape}"
 
 
 def row(engine: str, games: Sequence[Played]) -> str:
@@ -89,29 +91,18 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--kept", type=Path, default=None, help="keep each game in this file, and play none twice")
     asked = parser.parse_args(arguments)
-    engines = asked.engines.split(",")
-    for engine in engines:
-        check_engine(engine)
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    engines = checked(asked.engines)
     kept, games = Kept(asked.kept), list[Played]()
     with ProcessPoolExecutor(asked.jobs) as pool:
         for path in asked.landscapes or sorted(SHIPPED.glob("*.json")):
             wanted = [(engine, number) for engine in engines for number in range(asked.parts)]
-            found = {wish: kept.find(path.stem, *wish) for wish in wanted}
-            waiting = [pool.submit(game, path, *wish) for wish, one in found.items() if not one]
-            for future in as_completed(waiting):
-                one = future.result()
-                kept.keep(one)
-                found[one.engine, one.seed] = one
-            here = [one for one in found.values() if one]
+            name = parts_of(Landscape.read(path).name)
+            here = kept.with_missing(name, wanted, partial(game, path), pool)
             games += here
-            print(f"#### {path.stem}\n\n{table(engines, here)}\n", flush=True)
+            print(f"#### {name}\n\n{table(engines, here)}\n", flush=True)
     print(f"#### all\n\n{table(engines, games)}")
     return 0
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except (LandscapeError, TunerError) as refused:
-        sys.exit(str(refused))
+    as_script(main)

@@ -98,7 +98,7 @@ class Recording:
             description=self.description,
             space=self.text,
             machine=self.machine,
-            N=int(self.space.complete(self.space.point(0))["N"]),
+            N=int(self.space.first["N"]),
             small_n=self.small_n,
             probes=self.probes.dgemm_gflops,
             places=places,
@@ -111,13 +111,12 @@ class Recording:
 
 def ping_pong(workshop: Workshop, space: SearchSpace) -> Messages | None:
     """What messages between the first and the last rank take."""
-    first = space.complete(space.point(0))
     with tempfile.TemporaryDirectory(prefix="hpltune-landscape-") as folder:
-        figures = timed(workshop.evaluator, plan(first, workshop.site), Path(folder), LIMIT_S, StopRequest())
+        figures = timed(workshop.evaluator, plan(space.first, workshop.site), Path(folder), LIMIT_S, StopRequest())
     if figures is None:
         return None
     found = messages_of(figures)
-    return Messages.under(first, 1e-6 * found.latency_us, found.bytes_s)
+    return Messages.under(space.first, 1e-6 * found.latency_us, found.bytes_s)
 
 
 def run_of(measured: Measured, N: int) -> Run:

@@ -10,23 +10,18 @@ where that configuration was measured in full. Engines that only know full runs 
 """
 
 import argparse
-import json
-import os
 import statistics
-import sys
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
-from landscapes_file import Landscape, LandscapeError
-from replay import AFTER_SIMULATION, ONE_A_LAUNCH, Board, Played, Step, play
+from games import SHIPPED, WITHIN, Kept, as_script, checked, quantile
+from landscapes_file import Landscape
+from replay import AFTER_SIMULATION, ONE_A_LAUNCH, Board, Played, play
 
-from tuner.engines.registry import ENGINES, check_engine
-from tuner.errors import TunerError
+from tuner.engines.registry import ENGINES
 
-SHIPPED = Path(__file__).parent / "landscapes"
-WITHIN = (0.01, 0.02, 0.05)
 BUDGETS = (0.01, 0.02, 0.05, 0.1)
 MOST = 0.6
 """Games end when this part of the exhaustive grid's time is spent."""
@@ -53,38 +48,6 @@ def _game(path: Path, engine: str, seed: int) -> Played:
     whole = engine == "grid"
     return play(board, engine, seed, most_s=board.grid_s * (2.0 if whole else MOST),
                 most_trials=len(board.places) if whole else MOST_TRIALS)  # fmt: skip
-
-
-class Kept:
-    """Games that a file keeps, one a line, so that an interrupted hour is not lost."""
-
-    def __init__(self, file: Path | None) -> None:
-        self._file = file
-        self._games: dict[tuple[str, str, int], Played] = {}
-        if file and file.exists():
-            for line in file.read_text(encoding="utf-8").splitlines():
-                try:
-                    fields = json.loads(line)
-                except ValueError:  # cut off when it was stopped
-                    continue
-                game = Played(**{**fields, "steps": [Step(**step) for step in fields["steps"]]})
-                self._games[game.landscape, game.engine, game.seed] = game
-
-    def find(self, landscape: str, engine: str, seed: int) -> Played | None:
-        """A game played before."""
-        return self._games.get((landscape, engine, seed))
-
-    def keep(self, game: Played) -> None:
-        """Write a game down."""
-        if self._file:
-            with self._file.open("a", encoding="utf-8") as lines:
-                lines.write("\n" + json.dumps(asdict(game)))
-
-
-def quantile(values: Iterable[float], part: float) -> float:
-    """The smallest value that at least this part of all does not exceed."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, max(0, -(-int(len(ordered) * part * 1000) // 1000) - 1))]
 
 
 def table(board: Board, games: Sequence[Played]) -> str:
@@ -148,10 +111,7 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     if asked.no_play and not asked.kept:
         parser.error("--no-play shows the games of a file: name it with --kept")
-    engines = asked.engines.split(",")
-    for engine in engines:
-        check_engine(engine)
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    engines = checked(asked.engines)
     pages = []
     kept = Kept(asked.kept)
     with ProcessPoolExecutor(asked.jobs) as pool:
@@ -159,14 +119,9 @@ def main(arguments: Sequence[str]) -> int:
             board = Board(Landscape.read(path))
             players = _players(engines, board, one_a_launch=asked.one_a_launch)
             wanted = [(player, seed) for player in players for seed in range(asked.seeds)]
-            found = {(player, seed): kept.find(board.landscape.name, player, seed) for player, seed in wanted}
-            missing = [] if asked.no_play else [wish for wish, game in found.items() if not game]
-            waiting = [pool.submit(_game, path, player, seed) for player, seed in missing]
-            for one in as_completed(waiting):
-                game = one.result()
-                kept.keep(game)
-                found[game.engine, game.seed] = game
-            page = f"{title(board)}\n\n{table(board, [game for game in found.values() if game])}\n"
+            players_of = None if asked.no_play else pool
+            games = kept.with_missing(board.landscape.name, wanted, partial(_game, path), players_of)
+            page = f"{title(board)}\n\n{table(board, games)}\n"
             print(page, flush=True)
             pages.append(page)
     if asked.markdown:
@@ -175,7 +130,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except (LandscapeError, TunerError) as refused:
-        sys.exit(str(refused))
+    as_script(main)

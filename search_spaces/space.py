@@ -98,6 +98,11 @@ class SearchSpace:
             full["N"] = self._n(full)
         return full
 
+    @property
+    def first(self) -> dict[str, Scalar]:
+        """The first legal point, complete."""
+        return self.complete(self.point(0))
+
     def representative(self, params: Point) -> dict[str, Scalar]:
         """A complete point that HPL cannot tell from this one: the same for all of these."""
         full = self.complete(params)
@@ -140,7 +145,7 @@ class SearchSpace:
     @property
     def largest_n(self) -> int:
         """The largest N of its points."""
-        return self.asked_n or int(self.complete(self.point(0))["N"])
+        return self.asked_n or int(self.first["N"])
 
     @cached_property
     def starts(self) -> tuple[dict[str, Scalar], ...]:

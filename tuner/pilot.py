@@ -93,7 +93,7 @@ def pilot_point(site: Site, N: int) -> dict[str, str | int | float | bool]:
 
 def settled(loop: Loop) -> dict[str, Scalar]:
     """How the search will start its ranks whatever else it tries: a first run without it may not even start."""
-    point = loop.space.complete(loop.space.point(0))
+    point = loop.space.first
     launch = [name for name in point if name in {"binding", "mpi"} or name.startswith("mpi.")]
     return {name: point[name] for name in launch if name not in loop.space.varying}
 

@@ -89,8 +89,7 @@ def _known(probe: NetworkProbe) -> Messages:
 
 def _network(space: SearchSpace) -> dict[str, Scalar]:
     """The settings of a space's first configuration: what is measured is of use where it is known under what."""
-    first = space.complete(space.point(0))
-    return {name: value for name, value in first.items() if name.startswith(PREFIX)}
+    return {name: value for name, value in space.first.items() if name.startswith(PREFIX)}
 
 
 def timed(evaluator: Evaluator, asked: TrialPlan, directory: Path, limit_s: float, stop: Stopping) -> Figures | None:

@@ -216,7 +216,7 @@ def _facts(options: TuneOptions, workshop: Workshop) -> MachineFacts:
 
 def _programs(space: SearchSpace, site: Site) -> tuple[Sequence[str], Sequence[int], Sequence[str]]:
     """The BLAS libraries, numbers of threads and MPI libraries that a search may need programs for."""
-    fixed = space.complete(space.point(0))
+    fixed = space.first
     names, layouts, mpis = (
         [str(value) for value in (space.parameters[name].values if name in space.parameters else [fixed.get(name, "")])]
         for name in ("blas", "layout", "mpi")

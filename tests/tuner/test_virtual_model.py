@@ -47,8 +47,8 @@ def rate(simulated: Simulated) -> float:
     return simulated.gflops
 
 
-def grown(cluster: VirtualCluster, count: int) -> VirtualCluster:
-    return cluster.model_copy(update={"nodes": (cluster.nodes[0].model_copy(update={"count": count}),)})
+def with_nodes(cluster: VirtualCluster, **changes: float) -> VirtualCluster:
+    return cluster.model_copy(update={"nodes": (cluster.nodes[0].model_copy(update=changes),)})
 
 
 def test_the_kronos_tests_are_predicted_as_well_as_promised(site: VirtualSite) -> None:
@@ -125,8 +125,7 @@ def test_solving_in_the_matrix_itself_is_what_1_x_q_grids_do(
 
 def as_nodes(cluster: VirtualCluster, count: int, cores: int) -> VirtualCluster:
     """The same cores and memory in other nodes; what each core does is left."""
-    node = cluster.nodes[0].model_copy(update={"count": count, "cores": cores, "memory_gib": cores * 0.18})
-    return cluster.model_copy(update={"nodes": (node,)})
+    return with_nodes(cluster, count=count, cores=cores, memory_gib=cores * 0.18)
 
 
 def with_network(cluster: VirtualCluster, **changes: object) -> VirtualCluster:
@@ -170,7 +169,7 @@ def test_every_line_of_hpl_dat_can_be_simulated(site: VirtualSite) -> None:
 
 
 def test_sampling_changes_little(site: VirtualSite) -> None:
-    cluster = grown(site.cluster, 36)
+    cluster = with_nodes(site.cluster, count=36)
     large: dict[str, Scalar] = {"grid": "6x6", "N": 6000, "NB": 128}
     whole = rate(run(site, cluster, large, every=True))
     sampled = rate(run(site, cluster, large, every=False))
@@ -200,8 +199,7 @@ def test_what_the_cluster_cannot_do_is_a_sentence(site: VirtualSite, params: dic
 
 def test_a_simulation_that_takes_too_long_is_ended(site: VirtualSite) -> None:
     point: dict[str, Scalar] = {"N": 60000, "NB": 32, "grid": "12x12", "layout": "144x1", "blas": "atlas", "DEPTH": 1}
-    cluster = grown(site.cluster, 144)
-    cluster = cluster.model_copy(update={"nodes": (cluster.nodes[0].model_copy(update={"memory_gib": 99}),)})
+    cluster = with_nodes(site.cluster, count=144, memory_gib=99)
     began = time.monotonic()
     found = simulate(site, [Wish(point, cluster)], slots=1, limit_s=1.0, stop=StopRequest())
     assert "stopped at its time limit of 1 s" in found[0].reason

@@ -72,17 +72,17 @@ class VirtualSite:
             kernels,
             len(self.cluster.node_list),
             node_cores=max(node.cores for node in self.cluster.nodes),
-            messages=self._messages(space.complete(space.point(0))),
+            messages=self._messages(space.first),
             exact=not self.cluster.noise.between_runs,
         )
 
     def _messages(self, first: Point) -> Messages | None:
         """What a ping-pong between nodes would tell; None on one node, or where the configuration cannot be run."""
+        if len(self.cluster.node_list) == 1:
+            return None
         try:
             setup = virtual_plan(first, self.cluster).setup
         except PlanError:
-            return None
-        if len(self.cluster.node_list) == 1:
             return None
         latency_us = setup.link.latency_us + 2 * setup.network.cpu_us
         return Messages.under(first, 1e-6 * latency_us, setup.link.bytes_s)

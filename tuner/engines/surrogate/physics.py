@@ -126,8 +126,9 @@ def _step_s(shapes: Shapes, of: Mapping[str, Column], m: Column, k: Column) -> C
     next_message = hop_start_s + bytes_ * hop_byte_s
     hop, busy = _weight(shapes, of, "hop", "") * next_message, _weight(shapes, of, "busy", "busy_") * message
     in_ring = shapes.ring < Bcast.LONG
-    ring_in_turn = np.maximum(update + panel + swap + hop, update + panel / Q + swap + message)
-    in_turn = np.where(Q > 1, np.where(in_ring, ring_in_turn, update + panel + swap + parts), update + panel + swap)
+    alone = update + panel + swap
+    ring_in_turn = np.maximum(alone + hop, update + panel / Q + swap + message)
+    in_turn = np.where(Q > 1, np.where(in_ring, ring_in_turn, alone + parts), alone)
 
     next_update = update * np.minimum(1.0, NB / k)
     next_panel = panel + _swap_s(shapes, of, np.minimum(k, NB))

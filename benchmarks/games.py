@@ -1,0 +1,91 @@
+"""Games of engines against recorded landscapes: played where a file does not keep them, and what scripts share."""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, as_completed
+from dataclasses import asdict
+from pathlib import Path
+
+from landscapes_file import LandscapeError
+from replay import Played, Step
+
+from tuner.engines.registry import check_engine
+from tuner.errors import TunerError
+
+SHIPPED = Path(__file__).parent / "landscapes"
+WITHIN = (0.01, 0.02, 0.05)
+
+
+class Kept:
+    """Games that a file keeps, one a line, so that an interrupted hour is not lost."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self._games: dict[tuple[str, str, int], Played] = {}
+        if file and file.exists():
+            for line in file.read_text(encoding="utf-8").splitlines():
+                try:
+                    fields = json.loads(line)
+                except ValueError:  # cut off when it was stopped
+                    continue
+                game = Played(**{**fields, "steps": [Step(**step) for step in fields["steps"]]})
+                self._games[game.landscape, game.engine, game.seed] = game
+
+    def find(self, landscape: str, engine: str, seed: int) -> Played | None:
+        """A game played before."""
+        return self._games.get((landscape, engine, seed))
+
+    def keep(self, game: Played) -> None:
+        """Write a game down."""
+        if self._file:
+            with self._file.open("a", encoding="utf-8") as lines:
+                lines.write("\n" + json.dumps(asdict(game)))
+
+    def with_missing(
+        self,
+        landscape: str,
+        wanted: Sequence[tuple[str, int]],
+        play: Callable[[str, int], Played],
+        pool: Executor | None,
+    ) -> list[Played]:
+        """Games of engines with seeds, in this order: those that are kept, and the others played and kept now.
+
+        Args:
+            pool: plays them; None plays none.
+        """
+        found = {wish: self.find(landscape, *wish) for wish in wanted}
+        waiting = [pool.submit(play, *wish) for wish, game in found.items() if not game] if pool else []
+        for one in as_completed(waiting):
+            game = one.result()
+            self.keep(game)
+            found[game.engine, game.seed] = game
+        return [game for game in found.values() if game]
+
+
+def quantile(values: Iterable[float], part: float) -> float:
+    """The smallest value that at least this part of all does not exceed."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, max(0, -(-int(len(ordered) * part * 1000) // 1000) - 1))]
+
+
+def checked(engines: str) -> list[str]:
+    """The engines of a list with commas, made ready to be played, each with one thread.
+
+    Raises:
+        TunerError: there is no such engine.
+    """
+    names = engines.split(",")
+    for name in names:
+        check_engine(name)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    return names
+
+
+def as_script(main: Callable[[Sequence[str]], int]) -> None:
+    """Run a script that says in a sentence what a landscape or an engine lacks."""
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except (LandscapeError, TunerError) as refused:
+        sys.exit(str(refused))
