@@ -13,9 +13,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from games import SHIPPED, as_script
-from landscapes_file import Landscape
+from landscapes_file import SHIPPED, Landscape
 from replay import Board
+from script import as_script
 
 from tuner.engines.fidelity import FULL, Question
 from tuner.engines.registry import make_engine

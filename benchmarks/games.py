@@ -2,19 +2,15 @@
 
 import json
 import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, as_completed
 from dataclasses import asdict
 from pathlib import Path
 
-from landscapes_file import LandscapeError
 from replay import Played, Step
 
 from tuner.engines.registry import check_engine
-from tuner.errors import TunerError
 
-SHIPPED = Path(__file__).parent / "landscapes"
 WITHIN = (0.01, 0.02, 0.05)
 
 
@@ -81,11 +77,3 @@ def checked(engines: str) -> list[str]:
         check_engine(name)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     return names
-
-
-def as_script(main: Callable[[Sequence[str]], int]) -> None:
-    """Run a script that says in a sentence what a landscape or an engine lacks."""
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except (LandscapeError, TunerError) as refused:
-        sys.exit(str(refused))

@@ -9,17 +9,16 @@ it is held against the last of the best hundredth. Open MPI's second for ending 
 """
 
 import random
-import sys
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from landscapes_file import Landscape, Run
+from landscapes_file import SHIPPED, Landscape, Run
+from script import as_script
 
 from hpl.witness import Panel
 from tuner.prospects import ENDING_S, FEWEST, Prospects
 
-SHIPPED = Path(__file__).parent / "landscapes"
 LEARNT_FROM = (FEWEST, 8, 16)
 TIMES = 1_000
 JUST = 0.9999
@@ -70,12 +69,13 @@ def row(landscape: Landscape) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def main(arguments: Sequence[str]) -> None:
+def main(arguments: Sequence[str]) -> int:
     print("| landscape | " + " | ".join(f"after {count} runs: wrong / saved" for count in LEARNT_FROM) + " |")
     print("|" + " --- |" * (1 + len(LEARNT_FROM)))
     for path in [Path(name) for name in arguments] or sorted(SHIPPED.glob("*.json")):
         print(row(Landscape.read(path)), flush=True)
+    return 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    as_script(main)

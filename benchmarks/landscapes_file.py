@@ -23,6 +23,7 @@ from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
 from tuner.engines.surrogate.probes import Messages
 
+SHIPPED = Path(__file__).parent / "landscapes"
 PARTS = (0.03, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7)
 """Parts of the columns whose panels are kept."""
 

@@ -18,9 +18,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from games import SHIPPED, WITHIN, Kept, as_script, checked, quantile
-from landscapes_file import Landscape
+from games import WITHIN, Kept, checked, quantile
+from landscapes_file import SHIPPED, Landscape
 from replay import Board, Played, Step, play
+from script import as_script
 
 ENGINES = "hpl,bayes,optuna-tpe,one-at-a-time,random"
 AFTER = (3, 5, 10)

@@ -6,7 +6,6 @@ The model knows the hosts' routines and messages, as `hpltune calibrate` times t
 """
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from hosts_lab import Lab, lab_cluster, lab_workshop
 from landscapes_file import Landscape
+from script import as_script
 
 from tuner.options import TuneOptions
 from tuner.places import Places
@@ -58,4 +58,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    as_script(main)

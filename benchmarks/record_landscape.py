@@ -21,6 +21,7 @@ from pathlib import Path
 
 from hosts_lab import HOSTS, Lab, lab_workshop
 from landscapes_file import Landscape, Place, Run, kept
+from script import as_script
 
 from hpl.flops import flop_count
 from hpl.witness import parse_panels
@@ -224,4 +225,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    as_script(main)

@@ -9,19 +9,18 @@ reaches of the best. The bridge puts a small run and a prefix together: with T(n
 n columns are left, the small run gives T(n0) and the prefix T(N) - T(N - column), so that T(N) follows.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 
 import numpy as np
-from landscapes_file import Landscape, Place
+from landscapes_file import SHIPPED, Landscape, Place
 from replay import LAUNCH_S
 from scipy.stats import spearmanr
+from script import as_script
 
 from hpl.flops import flop_count, fraction_done
 
-SHIPPED = Path(__file__).parent / "landscapes"
 Estimate = tuple[float, float]
 """GFLOPS and seconds of the launch."""
 
@@ -99,4 +98,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    as_script(main)

@@ -16,9 +16,10 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
-from games import SHIPPED, WITHIN, Kept, as_script, checked, quantile
-from landscapes_file import Landscape
+from games import WITHIN, Kept, checked, quantile
+from landscapes_file import SHIPPED, Landscape
 from replay import AFTER_SIMULATION, ONE_A_LAUNCH, Board, Played, play
+from script import as_script
 
 from tuner.engines.registry import ENGINES
 

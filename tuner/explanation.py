@@ -60,16 +60,16 @@ class Explanation:
     runs: int
 
 
-def explain(space: SearchSpace, records: Sequence[TrialRecord], nodes: int = 1) -> Explanation:
+def explain(space: SearchSpace, records: Sequence[TrialRecord], probes: Probes | None = None) -> Explanation:
     """Explain a study.
 
     Args:
-        nodes: of the real or virtual cluster that it ran on.
+        probes: what is known of the real or virtual machine that it ran on, beside its runs.
 
     Raises:
         TunerError: too few trials of this space gave a rate, nothing varies, or no model describes the rates.
     """
-    engine = Learned(space, 0, {"probes": Probes(nodes=nodes)})
+    engine = Learned(space, 0, {"probes": probes or Probes()})
     outcomes = [outcome_of(record) for record in records]
     taken = [engine.tell(record.params, outcome) for record, outcome in zip(records, outcomes, strict=True)]
     rated = [fits for fits, outcome in zip(taken, outcomes, strict=True) if outcome.gflops is not None]

@@ -7,6 +7,7 @@ from pathlib import Path
 from hpl.build import Recipe, build_calibrator
 from hpl.errors import HplError
 from results.network import NetworkProbe
+from results.store import Store
 from runners.errors import RunnerError
 from runners.network.setting import PREFIX
 from runners.paths import RunPaths
@@ -41,9 +42,9 @@ def messages(loop: Loop, site: Site) -> Messages | None:
     It is measured where there are two ranks and there is time for it, and told. What goes wrong is told as well, and
     ends nothing.
     """
-    stored = next((one for one in loop.bench.store.network.probes(loop.study) if one.program == PROGRAM), None)
-    if stored is not None:
-        return _known(stored)
+    known = stored_messages(loop.bench.store, loop.study)
+    if known is not None:
+        return known
     remaining_s = loop.meter.remaining_s()
     limit_s = LIMIT_S if remaining_s is None else min(LIMIT_S, SHARE * remaining_s)
     if limit_s < LEAST_S or loop.stopped:
@@ -63,6 +64,11 @@ def messages(loop: Loop, site: Site) -> Messages | None:
     latency, rate = (f"{one:.0f}" if one >= 10 else f"{one:.2g}" for one in figures)
     loop.say(f"Ping-pong between two ranks: {latency} us, {rate} GB/s.")
     return _known(probe)
+
+
+def stored_messages(store: Store, study: str) -> Messages | None:
+    """What messages took when a study began; None where they were not timed."""
+    return next((_known(one) for one in store.network.probes(study) if one.program == PROGRAM), None)
 
 
 def _probe(figures: Figures, study: str, site: Site, asked: TrialPlan) -> NetworkProbe:

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from engine_contract import CONDITIONAL, SMALL, space_of
 from landscape import Landscape
-from record_builders import a_study, finished
+from record_builders import START, a_study, finished
 from rich.console import Console
 
 from hpl.params import HplParams
+from results.network import NetworkProbe
 from results.record import Kind, Study, TrialRecord, TrialState
 from results.store import Store
 from search_spaces.dimension import Point
@@ -30,6 +31,7 @@ from tuner.explain_report import depends, run_explain, sentences, stored_space
 from tuner.explanation import explain, looked_at
 from tuner.ladder import outcome_of
 from tuner.options import TuneOptions
+from tuner.ping_pong import PROGRAM, stored_messages
 from tuner.variance import Landscape as Variances
 from tuner.variance import Pair, effects, pairs
 
@@ -306,6 +308,31 @@ def test_the_runs_that_confirmed_the_finalists_are_explained_too(
             store.finish(replace(record, number=store.begin(replace(record, state=TrialState.RUNNING))))
         run_explain(Console(), store, "study", as_json=True)
     assert json.loads(capsys.readouterr().out)["runs"] == 15
+
+
+def test_what_the_ping_pong_of_a_study_took_is_reckoned_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = records(space_of(SWAPPING), planted, 8)
+
+    def told(*probes: NetworkProbe) -> dict[str, Any]:
+        place = tmp_path / str(len(probes))
+        with Store.open(place / "hpltune.db") as store:
+            store.create_study(replace(searched("default", host={"nodes": 4, "cores": 4}), space_text=SWAPPING))
+            for record in found:
+                store.finish(replace(record, number=store.begin(replace(record, state=TrialState.RUNNING))))
+            for probe in probes:
+                store.network.add_probe(probe)
+            run_explain(Console(), store, "study", as_json=True)
+            known = Probes(nodes=4, messages=stored_messages(store, "study"))
+            assert (known.messages is None) == (not probes)
+            expected = explain(stored_space(store.study("study"), found), found, known)
+        explained: dict[str, Any] = json.loads(capsys.readouterr().out)
+        assert explained["best_gflops"] == pytest.approx(expected.best_gflops)
+        return explained
+
+    slow = NetworkProbe("study", START, PROGRAM, ("n1", "n4"), "openmpi", {}, 500.0, 80.0, ())
+    assert told(slow)["best_gflops"] != pytest.approx(told()["best_gflops"], rel=1e-3)
 
 
 @pytest.mark.parametrize("mpi", ["mpich", "smpi"])
