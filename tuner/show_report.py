@@ -1,7 +1,7 @@
 """`hpltune show`: studies, their trials, and one trial in full."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from rich.console import Console, JustifyMethod
 from rich.table import Column, Table
@@ -19,6 +19,8 @@ from .progress import outcome
 from .ranking_report import figures
 from .units import duration
 
+KILLED = "killed"
+"""How a study or a trial stands that still says it runs, though nobody works on it."""
 UNSUCCESSFUL = (TrialState.FAILED, TrialState.CANCELLED)
 
 
@@ -46,7 +48,7 @@ def show_studies(console: Console, store: Store, *, as_json: bool) -> None:
 
 def state(study: Study, store: Store) -> str:
     """How a study stands; one that still says it runs, though nobody works on it, was killed."""
-    return "killed" if study.state == "running" and not store.others(study.name) else study.state
+    return KILLED if study.state == "running" and not store.others(study.name) else study.state
 
 
 def _study_json(study: Study, records: Sequence[TrialRecord], how: str) -> dict[str, object]:
@@ -67,22 +69,33 @@ def show_trials(console: Console, store: Store, name: str, *, failed: bool, as_j
     """The trials of a study in the order they were run; with `failed` only those that failed or were cancelled."""
     study = store.study(name)
     records = store.records(name, states=UNSUCCESSFUL if failed else None)
+    killed = store.left_behind(name, frozenset())
     if as_json:
-        print(json.dumps([{**flat(record), "params": dict(record.params)} for record in records], indent=1))
+        print(json.dumps([_trial_json(record, killed) for record in records], indent=1))
         return
     title = f"Study {study.name} ({state(study, store)}), space {study.space_name}, engine {study.engine}"
     table = Table(title=title, title_justify="left")
     for head in ("#", "kind", "result", "time", "configuration"):
         figure = head in {"#", "time"}
         table.add_column(head, justify="right" if figure else "left", no_wrap=figure, overflow="fold")
-    killed = store.left_behind(name, frozenset())
     for record in records:
-        result = "killed" if record.number in killed else outcome(record).strip()
         time = "" if record.time_s is None else duration(record.time_s)
-        table.add_row(str(record.number), str(record.kind), result, time, configuration(record))
+        table.add_row(str(record.number), str(record.kind), _result(record, killed), time, configuration(record))
     console.print(table)
     for probe in store.network.probes(name):
         console.print(sentence(probe))
+
+
+def _trial_state(record: TrialRecord, killed: Collection[int]) -> str:
+    return KILLED if record.number in killed else str(record.state)
+
+
+def _result(record: TrialRecord, killed: Collection[int]) -> str:
+    return KILLED if record.number in killed else outcome(record).strip()
+
+
+def _trial_json(record: TrialRecord, killed: Collection[int]) -> dict[str, object]:
+    return {**flat(record), "state": _trial_state(record, killed), "params": dict(record.params)}
 
 
 def configuration(record: TrialRecord) -> str:
@@ -100,33 +113,35 @@ def _ran(record: TrialRecord) -> Mapping[str, Scalar]:
 def show_trial(console: Console, store: Store, study: str, number: int, *, output: bool, as_json: bool) -> None:
     """One trial: its configuration, its figures, what really ran, and where its files are."""
     record = store.get(study, number)
+    killed = store.left_behind(study, frozenset())
     said = record.output or record.errors_text
     if as_json:
-        facts = {**flat(record), "params": dict(record.params), "hpl_dat": record.hpl_dat}
+        facts = {**_trial_json(record, killed), "hpl_dat": record.hpl_dat}
         print(json.dumps({**facts, "output": said} if output else facts, indent=1))
         return
     if output:
         print(said, end="")
         return
-    title = f"Study {study}, trial {number}: {outcome(record).strip()}"
+    title = f"Study {study}, trial {number}: {_result(record, killed)}"
     table = Table("", Column(overflow="fold"), show_header=False, title=title, title_justify="left")
     others = [
         one.number
         for one in store.records(study)
         if record.directory and one.directory == record.directory and one.number != number
     ]
-    for name, value in _facts(store.study(study), record, others).items():
+    for name, value in _facts(store.study(study), record, _trial_state(record, killed), others).items():
         table.add_row(name, value)
     console.print(table)
 
 
-def _facts(study: Study, record: TrialRecord, others: Sequence[int]) -> dict[str, str]:
+def _facts(study: Study, record: TrialRecord, how: str, others: Sequence[int]) -> dict[str, str]:
     """What is shown of a trial.
 
     Args:
+        how: it stands.
         others: trials of the same launch.
     """
-    facts = {"kind": str(record.kind), "state": str(record.state)}
+    facts = {"kind": str(record.kind), "state": how}
     if record.reason:
         facts["reason"] = record.reason
     if record.gflops is not None:

@@ -225,7 +225,11 @@ def test_show_tells_a_study_whose_hpltune_was_killed_from_one_that_runs(hpltune:
     assert "killed" in hpltune("show").stdout
     trials = hpltune("show", "dead").stdout
     assert "Study dead (killed)" in trials
-    assert "running" not in trials
+    one = hpltune("show", "dead", "1").stdout
+    assert "Study dead, trial 1: killed" in one
+    told = [json.loads(hpltune("show", *which, "--json").stdout) for which in (["dead"], ["dead", "1"])]
+    assert [told[0][0]["state"], told[1]["state"]] == ["killed", "killed"]
+    assert "running" not in trials + one
 
 
 def test_dat_writes_a_file_to_standard_output_and_its_reasons_beside(hpltune: Run) -> None:
