@@ -99,7 +99,7 @@ def core_of(figures: Figures, cache_kib: float) -> Core:
 
 
 @dataclass(frozen=True)
-class Messages:
+class MessageCosts:
     """What the ping-pong tells.
 
     Attributes:
@@ -124,11 +124,11 @@ def message_times(figures: Figures) -> dict[int, float]:
     return {shape.m: time_s for shape, time_s in sorted(figures.items()) if shape.what == "message"}
 
 
-def messages_of(figures: Figures) -> Messages:
+def messages_of(figures: Figures) -> MessageCosts:
     """Read the ping-pong; the built-in figures of shared memory where a single rank had nobody to talk to."""
     times = message_times(figures)
     if len(times) < LARGEST + 1:
-        return Messages(SharedMemory().latency_us, SharedMemory().gb_s * 1e9, ())
+        return MessageCosts(SharedMemory().latency_us, SharedMemory().gb_s * 1e9, ())
     sizes = list(times)
     bytes_s = _rate(times, sizes[-LARGEST], sizes[-1])
     steps = []
@@ -138,7 +138,7 @@ def messages_of(figures: Figures) -> Messages:
     kept_kib = _kept_bytes(figures) / KIB
     queue_kib = _queued_s(figures) * bytes_s / KIB if kept_kib else 0.0
     questions = [shape.m for shape in figures if shape.what == "probed"]
-    return Messages(
+    return MessageCosts(
         latency_us=1e6 * times[sizes[0]],
         bytes_s=bytes_s,
         steps=tuple(steps),
@@ -224,7 +224,7 @@ def between_nodes(cluster: VirtualCluster, shared: SharedMemory) -> VirtualClust
     return cluster.model_copy(update={"networks": {"network": network}, "shared_memory": shared})
 
 
-def shared_of(found: Messages) -> SharedMemory:
+def shared_of(found: MessageCosts) -> SharedMemory:
     """Messages between ranks of one node."""
     return SharedMemory(latency_us=max(found.latency_us, 0.01), gb_s=1e-9 * found.bytes_s)
 
