@@ -1,8 +1,8 @@
 """A recorded landscape: every legal point of a space with what it was measured to do, as one JSON file.
 
     {"name": …, "description": …, "space": TOML, "machine": {cores, memory_bytes, N, blas: {name: {kernels, threaded}}},
-     "N": …, "small_N": …, "nodes": …, "probes": {blas: {kernel: GFLOPS}}, "messages": {…}, "calibrated_s": …,
-     "points": [{"params": {…}, "full": [run, …], "small": [run, …], "predicted_gflops": …}]}
+     "N": …, "small_N": …, "nodes": …, "probes": {blas: {kernel: GFLOPS}}, "messages": {…}, "half_nb": …,
+     "calibrated_s": …, "points": [{"params": {…}, "full": [run, …], "small": [run, …], "predicted_gflops": …}]}
 
 A run is {"gflops": rate, "time_s": HPL's time, "cost_s": seconds of the whole launch, "panels": [[column, time_s], …]};
 one that failed has a "reason" and no rate. Panels are those of the full size at which prefix runs may stop.
@@ -65,7 +65,7 @@ class Landscape:
 
     Attributes:
         probes: dgemm's rate of a core by BLAS and kernel, as `tune` knows it before the first run.
-        messages: what a ping-pong told, likewise; None where there was none.
+        messages, half_nb: what a launch on all ranks told, likewise; None where there was none.
         simulated: its runs are a simulator's, which come out the same each time and start at once.
     """
 
@@ -81,6 +81,7 @@ class Landscape:
     nodes: int = 1
     simulated: bool = False
     messages: Messages | None = None
+    half_nb: float | None = None
 
     def search_space(self, only: Mapping[str, Sequence[str]] | None = None) -> SearchSpace:
         """The space whose legal points the places are, or the part of it where parameters have only some values."""
@@ -98,6 +99,7 @@ class Landscape:
             "nodes": self.nodes,
             "probes": self.probes,
             "messages": self.messages and asdict(self.messages),
+            "half_nb": self.half_nb,
             "simulated": self.simulated,
             "calibrated_s": self.calibrated_s,
         }
@@ -150,6 +152,7 @@ class Landscape:
             small_n=data["small_N"],
             probes=data["probes"],
             messages=Messages(**data["messages"]) if data.get("messages") else None,
+            half_nb=data.get("half_nb"),
             places=tuple(_place(one) for one in data["points"]),
             calibrated_s=data.get("calibrated_s", 0.0),
             nodes=data.get("nodes", 1),

@@ -38,7 +38,7 @@ from tuner.places import Places
 from tuner.plan import plan
 from tuner.stopping import StopRequest
 from tuner.taught import probes
-from tuner.virtual.figures import messages_of
+from tuner.virtual.figures import half_nb_of, messages_of
 from tuner.virtual.plan import virtual_plan
 from tuner.virtual.session import cores_here
 from tuner.virtual.simulator import Simulator
@@ -75,7 +75,10 @@ class Recording:
         self.predicted_gflops = {key: place.predicted_gflops for key, place in places.items()}
         self.calibrated_s = landscape.calibrated_s
         self.description = self.description or landscape.description
-        self.probes = replace(self.probes, messages=landscape.messages or self.probes.messages)
+        known = self.probes
+        self.probes = replace(
+            known, messages=landscape.messages or known.messages, half_nb=landscape.half_nb or known.half_nb
+        )
         best = max(place.gflops or 0.0 for place in places.values())
         self.chosen = frozenset(key for key, place in places.items() if (place.gflops or 0.0) >= best * (1 - below))
 
@@ -107,17 +110,19 @@ class Recording:
             nodes=self.probes.nodes,
             simulated=self.simulated,
             messages=self.probes.messages,
+            half_nb=self.probes.half_nb,
         ).save(path)
 
 
-def ping_pong(workshop: Workshop, space: SearchSpace) -> Messages | None:
-    """What messages between the first and the last rank take."""
+def with_timed(known: Probes, workshop: Workshop, space: SearchSpace) -> Probes:
+    """What is known, with what a launch on all ranks tells before a study."""
     with tempfile.TemporaryDirectory(prefix="hpltune-landscape-") as folder:
         figures = timed(workshop.evaluator, plan(space.first, workshop.site), Path(folder), LIMIT_S, StopRequest())
     if figures is None:
-        return None
+        return known
     found = messages_of(figures)
-    return Messages.under(space.first, 1e-6 * found.latency_us, found.bytes_s)
+    messages = Messages.under(space.first, 1e-6 * found.latency_us, found.bytes_s)
+    return replace(known, messages=messages, half_nb=half_nb_of(figures))
 
 
 def run_of(measured: Measured, N: int) -> Run:
@@ -216,7 +221,7 @@ def main(arguments: Sequence[str]) -> int:
         if lab is not None:
             workshop = lab_workshop(workshop, lab)
         real = recording(workshop.site.machine(all_blas=True, N=asked.size))
-        known = probes(workshop.site, ping_pong(workshop, real.space))
+        known = with_timed(probes(workshop.site), workshop, real.space)
         real.probes = replace(known, nodes=HOSTS if lab else 1)
         if asked.again is not None:
             real.add_to(Landscape.read(asked.out), asked.again)

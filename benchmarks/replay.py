@@ -84,7 +84,7 @@ class Board:
     def probes(self) -> Probes:
         """What an engine is told of the machine."""
         landscape = self.landscape
-        return Probes(landscape.probes, landscape.nodes, messages=landscape.messages)
+        return Probes(landscape.probes, landscape.nodes, messages=landscape.messages, half_nb=landscape.half_nb)
 
     @cached_property
     def prediction(self) -> Advice:

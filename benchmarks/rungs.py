@@ -73,7 +73,7 @@ RUNGS: dict[str, Callable[[Landscape, Place], Estimate | None]] = {
 
 def rows(landscape: Landscape) -> Iterator[str]:
     """A line of Markdown a rung."""
-    launch_s = 0.0 if landscape.probes else LAUNCH_S
+    launch_s = LAUNCH_S if landscape.simulated else 0.0
     for name, rung in RUNGS.items():
         found = [(rung(landscape, place), place) for place in landscape.places if place.gflops]
         told = [(estimate, place) for estimate, place in found if estimate is not None]

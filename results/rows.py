@@ -29,7 +29,7 @@ _STUDY_TEXTS = ("name", "space_name", "space_text", "engine")
 def study_row(study: Study) -> dict[str, Any]:
     """The row of a study, without its owner."""
     row = {field.name: getattr(study, field.name) for field in fields(Study)}
-    row.update({name: _json(dict(row[name])) for name in _STUDY_JSON})
+    row.update({name: json_text(dict(row[name])) for name in _STUDY_JSON})
     row.update({name: unicode_text(row[name]) for name in _STUDY_TEXTS})
     return {**row, "created_at": time_text(study.created_at)}
 
@@ -58,9 +58,9 @@ def trial_row(record: TrialRecord) -> dict[str, Any]:
         "library_version": unicode_text(observed.version) if observed else None,
         "library_kernel": unicode_text(observed.kernel) if observed else None,
         "library_threads": observed.threads if observed else None,
-        "hosts": _json(observed.hosts) if observed else None,
-        "params": _json(dict(record.params)),
-        "versions": _json(dict(record.versions)),
+        "hosts": json_text(observed.hosts) if observed else None,
+        "params": json_text(dict(record.params)),
+        "versions": json_text(dict(record.versions)),
     }
 
 
@@ -124,7 +124,8 @@ def _observed_of(row: RowMapping) -> Observed | None:
     )
 
 
-def _json(value: object) -> str:
+def json_text(value: object) -> str:
+    """As options and facts are stored."""
     return json.dumps(value, allow_nan=False)
 
 

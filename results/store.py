@@ -18,7 +18,7 @@ from .lease import Lease
 from .migrations import migrate
 from .network import NetworkRecords
 from .record import Invalidity, Kind, Study, StudyState, TrialRecord, TrialState
-from .rows import output_row, study_of, study_row, trial_of, trial_row
+from .rows import json_text, output_row, study_of, study_row, trial_of, trial_row
 from .schema import OUTPUTS, STUDIES, TRIALS
 from .sqlite import SqliteDatabase
 
@@ -139,9 +139,13 @@ class Store:
         """
         with self._database.writing() as connection:
             self._take(connection, name)
-            study = study_of(self._study_row(connection, name))
-            text = study_row(replace(study, options=options))["options"]
-            connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(options=text))
+            connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(options=json_text(dict(options))))
+
+    def note_host(self, name: str, facts: Mapping[str, object]) -> None:
+        """Add facts of the machine that were found out after a study began; a ResultsError where there is none."""
+        with self._database.writing() as connection:
+            text = json_text({**study_of(self._study_row(connection, name, lock=True)).host, **facts})
+            connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(host=text))
 
     def end_study(self, name: str, state: StudyState) -> None:
         """Say how a study stands, unless others still work on it, and give the lease back.

@@ -20,7 +20,7 @@ from .equipment import host_count
 from .errors import TunerError
 from .explanation import Explanation, explain
 from .options import TuneOptions
-from .ping_pong import stored_messages
+from .ping_pong import stored
 from .sitting import SEARCHED
 from .study_names import newest_search
 from .variance import Effect, Pair
@@ -45,7 +45,7 @@ def run_explain(console: Console, store: Store, name: str | None, *, as_json: bo
     records = [record for record in store.records(study.name) if record.kind in EXPLAINED]
     if not records:
         raise TunerError(f"study {study.name} has no search trial yet: there is nothing to explain")
-    known = Probes(nodes=host_count(study.host, "nodes"), messages=stored_messages(store, study.name))
+    known = stored(store, study.name, Probes(nodes=host_count(study.host, "nodes")))
     found = explain(stored_space(study, records), records, known)
     if as_json:
         print(json.dumps({"study": study.name, **asdict(found)}, indent=1))

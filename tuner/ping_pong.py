@@ -1,6 +1,10 @@
-"""Messages between two ranks, timed before a study: a network that is not used as it was meant shows here first."""
+"""What a launch on all ranks tells before a study: what messages between two ranks take, and what narrow blocks cost.
+
+A network that is not used as it was meant shows here first.
+"""
 
 import socket
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +19,7 @@ from runners.status import JobState
 from search_spaces.dimension import Scalar
 from search_spaces.space import SearchSpace
 
-from .engines.surrogate.probes import Messages
+from .engines.surrogate.probes import Messages, Probes
 from .errors import TunerError
 from .evaluate import Evaluator
 from .loop import Loop
@@ -24,11 +28,13 @@ from .plan import TrialPlan, plan
 from .problem_size import SMALLEST_N
 from .site import Site
 from .stopping import Stopping
-from .virtual.figures import LARGEST, Figures, message_times, messages_of, parse_figures
+from .virtual.figures import LARGEST, Figures, half_nb_of, message_times, messages_of, parse_figures
 
 FOLDER = "ping-pong"
 PROGRAM = "hpltune's ping-pong"
 """As it is stored."""
+HALF_NB = "dgemm_half_nb"
+"""The fact of the machine that a study keeps."""
 SHARE = 0.05
 """Of the time that is left, what it may take at most; it usually takes one or two seconds."""
 LIMIT_S = 10.0
@@ -36,39 +42,45 @@ LEAST_S = 2.0
 """Below this it is not worth beginning."""
 
 
-def messages(loop: Loop, site: Site) -> Messages | None:
-    """What messages between the first and the last rank take, as it was found when the study began, or now.
+def timed_at_first(loop: Loop, site: Site, known: Probes) -> Probes:
+    """What is known, with what this launch tells, as it was found when the study began, or now.
 
     It is measured where there are two ranks and there is time for it, and told. What goes wrong is told as well, and
     ends nothing.
     """
-    known = stored_messages(loop.bench.store, loop.study)
-    if known is not None:
-        return known
+    store = loop.bench.store
+    before = stored(store, loop.study, known)
+    if before.messages is not None:
+        return before
     remaining_s = loop.meter.remaining_s()
     limit_s = LIMIT_S if remaining_s is None else min(LIMIT_S, SHARE * remaining_s)
     if limit_s < LEAST_S or loop.stopped:
-        return None
+        return known
     try:
         asked = plan({**pilot_point(site, SMALLEST_N), **settled(loop), **_network(loop.space)}, site)
         directory = loop.bench.runs / loop.study / FOLDER
         found = timed(loop.evaluator, asked, directory, limit_s, loop.bench.stop)
     except (TunerError, HplError, RunnerError, OSError) as error:
         loop.say(f"Ping-pong between two ranks failed, so how long messages take is not known: {error}.")
-        return None
+        return known
     if found is None:
-        return None
-    probe = _probe(found, loop.study, site, asked)
-    loop.bench.store.network.add_probe(probe)
+        return known
+    probe, half_nb = _probe(found, loop.study, site, asked), half_nb_of(found)
+    store.note_host(loop.study, {HALF_NB: half_nb})
+    store.network.add_probe(probe)
     figures = (probe.latency_us, probe.bandwidth_mbit_s / 8e3)
     latency, rate = (f"{one:.0f}" if one >= 10 else f"{one:.2g}" for one in figures)
     loop.say(f"Ping-pong between two ranks: {latency} us, {rate} GB/s.")
-    return _known(probe)
+    return replace(known, messages=_messages(probe), half_nb=half_nb)
 
 
-def stored_messages(store: Store, study: str) -> Messages | None:
-    """What messages took when a study began; None where they were not timed."""
-    return next((_known(one) for one in store.network.probes(study) if one.program == PROGRAM), None)
+def stored(store: Store, study: str, known: Probes) -> Probes:
+    """What is known, with what the launch told when a study began."""
+    probe = next((one for one in store.network.probes(study) if one.program == PROGRAM), None)
+    if probe is None:
+        return known
+    half_nb = store.study(study).host.get(HALF_NB)
+    return replace(known, messages=_messages(probe), half_nb=half_nb if isinstance(half_nb, float) else None)
 
 
 def _probe(figures: Figures, study: str, site: Site, asked: TrialPlan) -> NetworkProbe:
@@ -88,7 +100,7 @@ def _probe(figures: Figures, study: str, site: Site, asked: TrialPlan) -> Networ
     )
 
 
-def _known(probe: NetworkProbe) -> Messages:
+def _messages(probe: NetworkProbe) -> Messages:
     point = {PREFIX + name: value for name, value in probe.settings.items()}
     return Messages.under(point, 1e-6 * probe.latency_us, 1e6 * probe.bandwidth_mbit_s / 8)
 
@@ -99,10 +111,10 @@ def _network(space: SearchSpace) -> dict[str, Scalar]:
 
 
 def timed(evaluator: Evaluator, asked: TrialPlan, directory: Path, limit_s: float, stop: Stopping) -> Figures | None:
-    """Seconds of messages of growing sizes; None where the user ended it, or nobody is there to talk to.
+    """Seconds of dgemm with growing blocks and of growing messages; None where the user ended it, or for a single rank.
 
     Args:
-        asked: tells the ranks and where they are; nothing is computed.
+        asked: tells the ranks, where they are, and their BLAS.
         limit_s: seconds after which it is ended.
 
     Raises:
@@ -114,7 +126,7 @@ def timed(evaluator: Evaluator, asked: TrialPlan, directory: Path, limit_s: floa
         return None
     recipe = Recipe(evaluator.source, evaluator.site.mpi_named(asked.launch.mpi), asked.library)
     program = build_calibrator(recipe, evaluator.search)
-    status = evaluator.run_program(program, ("messages",), asked, directory, limit_s, stop)
+    status = evaluator.run_program(program, ("blocks",), asked, directory, limit_s, stop)
     if status.state is JobState.CANCELLED:
         return None
     if status.state is not JobState.COMPLETED:

@@ -22,7 +22,7 @@ from .nodes import NodesLostError
 from .objective import Objective
 from .options import TuneOptions
 from .pilot import pilot, run_time, samples_of
-from .ping_pong import messages
+from .ping_pong import timed_at_first
 from .plan import parse_layout, require_network
 from .problem_size import (
     MOST_IN_BUDGET,
@@ -130,7 +130,7 @@ def tune(options: TuneOptions, begun: Begun, workshop: Workshop, bench: Bench, *
 def _search(loop: Loop, options: TuneOptions, site: Site, *, joined: bool) -> Outcome:
     """Search, confirm, predict: what follows once N is known."""
     loop.ladder = _ladder(loop, site)
-    known = {"points": options.points, "probes": probes(site, messages(loop, site))}
+    known = {"points": options.points, "probes": timed_at_first(loop, site, probes(site))}
     engine = make_engine(options.engine, loop.space, options.seed, known)
     first = tell_known(options, loop, engine)
     earlier = [record for record in loop.records() if record.state is not TrialState.RUNNING]

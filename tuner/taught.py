@@ -8,7 +8,7 @@ from search_spaces.dimension import Point
 
 from .engines.base import Engine
 from .engines.fidelity import FULL, Question
-from .engines.surrogate.probes import Messages, Probes
+from .engines.surrogate.probes import Probes
 from .errors import TunerError
 from .ladder import outcome_of, rung_of
 from .loop import Loop, retell
@@ -19,10 +19,10 @@ from .sitting import SEARCHED
 from .warm_start import advice, advise, read_source
 
 
-def probes(site: Site, messages: Messages | None = None) -> Probes:
-    """What the machine's dgemm probes, its nodes and a ping-pong tell an engine."""
+def probes(site: Site) -> Probes:
+    """What the machine's dgemm probes and its nodes tell an engine."""
     dgemm = {blas: {probe.kernel: probe.gflops for probe in found} for blas, found in site.probes.items()}
-    return Probes(dgemm, site.node_count, messages=messages)
+    return Probes(dgemm, site.node_count)
 
 
 def tell_known(options: TuneOptions, loop: Loop, engine: Engine) -> Sequence[Point]:

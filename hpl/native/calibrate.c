@@ -3,7 +3,7 @@
  * seconds of one call, the mean over repeats and ranks, because it is a sum of such times that HPL takes; and the one-way
  * times of messages between the first and the last rank, up to a size that takes SLOWEST_S; how long a sender of a long one
  * is held; and what a question waits for an answer from a rank whose line is busy. With the argument "messages" only the
- * one-way times. */
+ * one-way times, with "blocks" also dgemm's with blocks of some widths. */
 #include "hpl.h"
 #include <mpi.h>
 #include <stdio.h>
@@ -202,6 +202,14 @@ static void messages(void)
         one_way_s = pingpong(bytes);
 }
 
+/* What HPL's update takes with narrow and with wide blocks. */
+static void blocks(void)
+{
+    static const int NB[] = { 32, 64, 128, 256, 384 };
+    for (size_t i = 0; i < sizeof NB / sizeof *NB; i++)
+        report("gemm", gemm, ROWS, 256, NB[i]);
+}
+
 static void line(void)
 {
     if (ranks > 1) {
@@ -241,6 +249,12 @@ int main(int argc, char **argv)
         return 0;
     }
     C = filled((size_t)LD * COLUMNS);
+    if (argc > 1 && strcmp(argv[1], "blocks") == 0) {
+        blocks();
+        messages();
+        MPI_Finalize();
+        return 0;
+    }
     below = malloc(DEEPEST * sizeof *below);
     mixed = malloc(DEEPEST * sizeof *mixed);
     target = malloc(DEEPEST * sizeof *target);

@@ -31,7 +31,7 @@ from tuner.explain_report import depends, run_explain, sentences, stored_space
 from tuner.explanation import explain, looked_at
 from tuner.ladder import outcome_of
 from tuner.options import TuneOptions
-from tuner.ping_pong import PROGRAM, stored_messages
+from tuner.ping_pong import HALF_NB, PROGRAM, stored
 from tuner.variance import Landscape as Variances
 from tuner.variance import Pair, effects, pairs
 
@@ -310,9 +310,7 @@ def test_the_runs_that_confirmed_the_finalists_are_explained_too(
     assert json.loads(capsys.readouterr().out)["runs"] == 15
 
 
-def test_what_the_ping_pong_of_a_study_took_is_reckoned_with(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_was_timed_when_a_study_began_is_reckoned_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = records(space_of(SWAPPING), planted, 8)
 
     def told(*probes: NetworkProbe) -> dict[str, Any]:
@@ -323,9 +321,10 @@ def test_what_the_ping_pong_of_a_study_took_is_reckoned_with(
                 store.finish(replace(record, number=store.begin(replace(record, state=TrialState.RUNNING))))
             for probe in probes:
                 store.network.add_probe(probe)
+                store.note_host("study", {HALF_NB: 30.0})
             run_explain(Console(), store, "study", as_json=True)
-            known = Probes(nodes=4, messages=stored_messages(store, "study"))
-            assert (known.messages is None) == (not probes)
+            known = stored(store, "study", Probes(nodes=4))
+            assert (known == Probes(nodes=4)) == (not probes)
             expected = explain(stored_space(store.study("study"), found), found, known)
         explained: dict[str, Any] = json.loads(capsys.readouterr().out)
         assert explained["best_gflops"] == pytest.approx(expected.best_gflops)

@@ -1,4 +1,4 @@
-"""Messages between two ranks at the beginning of a study, with real MPI; an mpirun of ours stands in to fail."""
+"""What is timed on all ranks at the beginning of a study, with real MPI; an mpirun of ours stands in to fail."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -17,12 +17,12 @@ from search_spaces.load import load
 from tuner.budget import Budget, Meter
 from tuner.cli import app
 from tuner.clock import RealClock
-from tuner.engines.surrogate.probes import Messages
+from tuner.engines.surrogate.probes import Probes
 from tuner.events import Event, Notice
 from tuner.loop import Loop
 from tuner.objective import of_study
 from tuner.options import TuneOptions
-from tuner.ping_pong import messages
+from tuner.ping_pong import timed_at_first
 from tuner.places import Places
 from tuner.sitting import Bench
 from tuner.stopping import StopRequest
@@ -31,20 +31,19 @@ from tuner.workshop import Workshop
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 FAKE = Path(__file__).parents[1] / "fake_bin/mpirun"
-Told = Callable[..., tuple[list[str], Messages | None]]
+Told = Callable[..., tuple[list[str], Probes]]
+NOTHING = Probes(nodes=1)
 
 
 @pytest.fixture
 def told(home: Path) -> Iterator[Told]:
-    """What a study with so much time says and knows of messages, on so many cores, with a real or a fake mpirun."""
+    """What a study with so much time says and knows, on so many cores, with a real or a fake mpirun."""
     store = Store.open(home / "study.db")
     store.create_study(a_study())
     options = TuneOptions(blas_only=("openblas",))
     workshop = Workshop.open(options, Places.of_user(), lambda _: None, probing=False)
 
-    def tell(
-        *, cores: int = 2, wall_s: float | None = None, mpirun: Path | None = None
-    ) -> tuple[list[str], Messages | None]:
+    def tell(*, cores: int = 2, wall_s: float | None = None, mpirun: Path | None = None) -> tuple[list[str], Probes]:
         site = replace(workshop.site, host=replace(workshop.site.host, physical_cores=cores))
         evaluator = replace(workshop.evaluator, site=site)
         if mpirun is not None:
@@ -59,7 +58,7 @@ def told(home: Path) -> Iterator[Told]:
             walltime_s=60.0,
             objective=of_study(a_study()),
         )
-        known = messages(loop, site)
+        known = timed_at_first(loop, site, NOTHING)
         return [event.text for event in events if isinstance(event, Notice)], known
 
     yield tell
@@ -67,7 +66,8 @@ def told(home: Path) -> Iterator[Told]:
 
 
 def test_latency_and_bandwidth_are_measured_and_told(told: Told, home: Path) -> None:
-    (sentence,), known = told()
+    (sentence,), probes = told()
+    known = probes.messages
     found = re.fullmatch(r"Ping-pong between two ranks: (\S+) us, (\S+) GB/s\.", sentence)
     assert found is not None, sentence
     assert known is not None
@@ -76,6 +76,15 @@ def test_latency_and_bandwidth_are_measured_and_told(told: Told, home: Path) -> 
     assert known.latency_s < 0.01
     assert known.bytes_s < 1e12
     assert "calibrate" in (home / "runs/study/ping-pong/command").read_text()
+
+
+def test_what_narrow_blocks_cost_is_measured_and_kept_with_the_study(told: Told, home: Path) -> None:
+    _, known = told()
+    with Store.open(home / "study.db") as store:
+        assert store.study("study").host["dgemm_half_nb"] == known.half_nb
+        assert store.study("study").host["cpu"] == "AMD EPYC"
+    assert known.half_nb is not None
+    assert 1 <= known.half_nb < 200
 
 
 def test_a_study_that_is_gone_on_with_knows_what_it_was_begun_with(told: Told) -> None:
@@ -95,7 +104,7 @@ def test_a_failure_is_told_and_ends_nothing(
 ) -> None:
     monkeypatch.setenv("FAKE_MPI", behaviour)
     (sentence,), known = told(mpirun=FAKE)
-    assert known is None
+    assert known == NOTHING
     assert sentence.startswith("Ping-pong between two ranks failed, so how long messages take is not known: ")
     assert words in sentence
 
@@ -112,7 +121,7 @@ def test_an_mpirun_that_hangs_is_ended_soon(told: Told, monkeypatch: pytest.Monk
 
 
 def test_nothing_is_measured_with_one_rank_or_little_time(told: Told) -> None:
-    assert told(cores=1) == told(wall_s=20.0) == ([], None)
+    assert told(cores=1) == told(wall_s=20.0) == ([], NOTHING)
 
 
 @pytest.mark.parametrize(("questions", "late"), [((2, 3), True), ((1, 2), False), ((), True)])

@@ -1,4 +1,4 @@
-"""What is believed of a machine before its first run: the usual, but for what a ping-pong told."""
+"""What is believed of a machine before its first run: the usual, but for what was timed."""
 
 import numpy as np
 import pytest
@@ -19,9 +19,9 @@ grid = ["1x4", "2x2", "4x1"]
 """
 
 
-def believed(messages: Messages | None, nodes: int = 4) -> dict[str, tuple[float, float]]:
+def believed(messages: Messages | None, nodes: int = 4, half_nb: float | None = None) -> dict[str, tuple[float, float]]:
     """The most likely value of each quantity, and how far it may be off."""
-    found = prior(Probes(nodes=nodes, messages=messages))
+    found = prior(Probes(nodes=nodes, messages=messages, half_nb=half_nb))
     return dict(zip(UNKNOWN, zip(np.exp(found.usual), found.spread, strict=True), strict=True))
 
 
@@ -48,6 +48,25 @@ def test_bytes_and_packets_take_together_what_was_measured(mtu: int) -> None:
 def test_interrupts_that_were_held_back_are_not_counted_twice(held_us: int, left_us: float) -> None:
     found = believed(Messages.under({"net.rx_usecs": held_us}, 80e-6, 11.8e6))
     assert found["latency"][0] == pytest.approx(1e-6 * left_us)
+
+
+def test_what_narrow_blocks_cost_is_believed_as_it_was_timed() -> None:
+    found = believed(None, half_nb=90.0)
+    assert found["half_nb"][0] == pytest.approx(90.0)
+    assert found["half_nb"][1] < UNKNOWN["half_nb"][1]
+    assert {**found, "half_nb": 0} == {**believed(None), "half_nb": 0}
+
+
+def test_where_narrow_blocks_cost_much_wide_ones_are_expected_to_win() -> None:
+    def gained(half_nb: float) -> float:
+        pool = Pool(space_of(SPACE), 0, Probes(half_nb=half_nb))
+        rates = {
+            (point["NB"], point["grid"]): mean
+            for point, mean in zip(pool.points, pool.modelled(FULL).mean, strict=True)
+        }
+        return float(rates[128, "2x2"] - rates[64, "2x2"])
+
+    assert gained(100.0) > gained(10.0) + 0.1
 
 
 def expected(space: str, messages: Messages | None) -> dict[str, float]:

@@ -3,6 +3,7 @@
 import re
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -11,6 +12,7 @@ import pytest
 from runners.virtual.cluster import VirtualCluster
 from runners.virtual.load import load_cluster
 from search_spaces.dimension import Scalar
+from search_spaces.load import load
 from tuner.places import Places
 from tuner.stopping import StopRequest
 from tuner.virtual.batch import Simulated, Wish, simulate
@@ -103,6 +105,24 @@ def test_between_measured_widths_a_call_takes_time_in_proportion(site: VirtualSi
     two = with_blas(site, dgemm_gflops=rates((64, 256), (2.0, 2.6)))
     three = with_blas(site, dgemm_gflops=rates((64, 128, 256), (2.0, between, 2.6)))
     assert rate(run(site, two)) == pytest.approx(rate(run(site, three)), rel=1e-6)
+
+
+def test_a_search_is_told_what_narrow_blocks_cost_as_simulations_have_it(site: VirtualSite) -> None:
+    def told(cluster: VirtualCluster) -> float:
+        space = load("kronos", site.machine(4000), {"blas": ["atlas"]})
+        return replace(site, cluster=cluster).probes(space).half_nb or 0.0
+
+    widths = (1, 4, 32, 64, 128, 256)
+    table = with_blas(
+        site, dgemm_gflops={"n": (1024,), "k": widths, "gflops": (tuple(9 * k / (k + 30) for k in widths),)}
+    )
+    assert told(table) == pytest.approx(30, rel=1e-6)
+    core, atlas = site.cluster.core, site.cluster.blas["atlas"]
+    slow = site.cluster.model_copy(update={"core": core.model_copy(update={"memory_gb_s": core.memory_gb_s / 3})})
+    assert told(slow) == pytest.approx(3 * told(site.cluster))
+    blocks = [rate(run(site, one, {"N": 6000, "NB": NB})) for one in (slow, site.cluster) for NB in (32, 128)]
+    assert blocks[1] / blocks[0] > 1.2 * blocks[3] / blocks[2]
+    assert atlas.dgemm_gflops == pytest.approx(told(site.cluster) * core.memory_gb_s / 8)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import fmean, median
 
+from hpl.blas.half_rate import half_rate_block
 from runners.virtual.cluster import Blas, Core, Network, Nodes, RateTable, SharedMemory, VirtualCluster
 
 from ..errors import TunerError
@@ -122,6 +123,12 @@ class MessageCosts:
 def message_times(figures: Figures) -> dict[int, float]:
     """Seconds of a message one way, by its length in bytes, shortest first."""
     return {shape.m: time_s for shape, time_s in sorted(figures.items()) if shape.what == "message"}
+
+
+def half_nb_of(figures: Figures) -> float | None:
+    """NB at which dgemm has half of the rate that it has with wide blocks; None where too few widths were timed."""
+    rates = {one.k: one.m * one.n * one.k / time_s for one, time_s in figures.items() if one.what == "gemm"}
+    return half_rate_block(rates) if len(rates) > 1 else None
 
 
 def messages_of(figures: Figures) -> MessageCosts:

@@ -6,6 +6,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from hpl.blas.half_rate import half_rate_block
 from hpl.search import SearchPaths
 from hpl.simgrid import SimGrid, find_simgrid
 from hpl.sizing import Node, n_for_memory, process_grids
@@ -27,6 +28,11 @@ from ..plan import PlanError
 from ..problem_size import STEP
 from ..stopping import stopped_at_once
 from .plan import virtual_plan
+
+NARROWEST = 32
+"""Blocks from which on dgemm is HPL's update; narrower ones belong to its panels."""
+MOVED_BYTES = 16
+"""Of every element of the result of dgemm, in and out of memory (`gemm_s` of model.c)."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +79,16 @@ class VirtualSite:
             len(self.cluster.node_list),
             node_cores=max(node.cores for node in self.cluster.nodes),
             messages=self._messages(space.first),
+            half_nb=self._half_nb(str(space.first["blas"])),
             exact=not self.cluster.noise.between_runs,
         )
+
+    def _half_nb(self, blas: str) -> float:
+        """NB at which dgemm has half of the rate that it has with wide blocks, as its costs in a simulation say."""
+        rate = self.cluster.blas[blas].dgemm_gflops
+        if isinstance(rate, RateTable):
+            return half_rate_block({k: one for k, one in zip(rate.k, rate.gflops[-1], strict=True) if k >= NARROWEST})
+        return MOVED_BYTES / 2 * rate / self.cluster.core.memory_gb_s
 
     def _messages(self, first: Point) -> Messages | None:
         """What a ping-pong between nodes would tell; None on one node, or where the configuration cannot be run."""

@@ -45,6 +45,8 @@ class Probes:
         nodes: over which ranks are spread evenly.
         node_cores: of each, where ranks fill one node after the other instead, so that some may stay idle.
         messages: between the first and the last rank; None where they were not timed.
+        half_nb: NB at which dgemm, on all cores at once, has half of the rate that it has with wide blocks; None where
+            that was not timed.
         exact: a run comes out the same each time, as simulated ones without noise do.
     """
 
@@ -52,6 +54,7 @@ class Probes:
     nodes: int = 1
     node_cores: int | None = None
     messages: Messages | None = None
+    half_nb: float | None = None
     exact: bool = False
 
     def together(self, ranks: int, threads: int) -> float:

@@ -37,8 +37,8 @@ PACKETS = 0.2
 """Of a long message's time, what its packets take: assumed."""
 LEAST = 0.25
 """Of the latency that was measured, what is left at least without interrupts that were held back."""
-MEASURED_LATENCY, MEASURED_BANDWIDTH = 0.3, 0.2
-"""By how much messages of HPL differ from those of a ping-pong, as the deviation of the logarithm: assumed."""
+MEASURED_LATENCY, MEASURED_BANDWIDTH, MEASURED_HALF = 0.3, 0.2, 0.3
+"""By how much HPL's messages and blocks differ from those that were timed, a deviation of the logarithm: assumed."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,13 @@ class Prior:
 
 
 def prior(probes: Probes) -> Prior:
-    """What machines usually are, but for what messages took on this one: between its nodes, or within its only one."""
+    """What machines usually are, but for what was timed on this one.
+
+    That is messages between its nodes, or within its only one, and dgemm with narrow and with wide blocks.
+    """
     found, messages = dict(UNKNOWN), probes.messages
+    if probes.half_nb is not None:
+        found["half_nb"] = probes.half_nb, MEASURED_HALF
     if messages is not None and probes.nodes > 1:
         waited_s = UNKNOWN["held"][0] * messages.held_s
         found["latency"] = max(messages.latency_s - waited_s, LEAST * messages.latency_s), MEASURED_LATENCY
