@@ -7,7 +7,7 @@ NARROWEST = 1.0
 """Half rates at narrower blocks than this cannot be told from none."""
 
 
-def half_rate_block(rates: Mapping[int, float]) -> float:
+def half_rate_block(rates: Mapping[int, float]) -> float | None:
     """Width of the blocks at which dgemm has half of the rate that it has with very wide ones.
 
     The time of an operation is taken as a + b / width: every element of the result is fetched and stored once, however
@@ -15,12 +15,12 @@ def half_rate_block(rates: Mapping[int, float]) -> float:
     half-performance length).
 
     Args:
-        rates: in GFLOPS by the width of the block, all above zero; of a single width nothing can be told.
+        rates: in GFLOPS by the width of the block, all above zero.
 
     Returns:
-        Columns, at least NARROWEST.
+        Columns, at least NARROWEST; None where there are no two widths to compare.
     """
     if len(rates) < 2:
-        return NARROWEST
+        return None
     time = linear_regression([1 / width for width in rates], [1 / rate for rate in rates.values()])
     return max(NARROWEST, time.slope / time.intercept) if time.intercept > 0 else float(max(rates))

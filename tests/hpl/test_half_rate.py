@@ -15,9 +15,13 @@ def test_the_block_with_half_the_rate_is_found(widths: set[int], half: float, gf
     assert half_rate_block(rates) == pytest.approx(half, rel=1e-3)
 
 
-@pytest.mark.parametrize("rates", [{32: 50.0, 384: 50.0}, {32: 60.0, 128: 70.0, 384: 48.0}, {192: 90.0}])
+@pytest.mark.parametrize("rates", [{32: 50.0, 384: 50.0}, {32: 60.0, 128: 70.0, 384: 48.0}])
 def test_where_narrow_blocks_cost_nothing_it_is_the_narrowest(rates: dict[int, float]) -> None:
     assert half_rate_block(rates) == NARROWEST
+
+
+def test_a_single_width_tells_nothing() -> None:
+    assert half_rate_block({192: 90.0}) is None
 
 
 def test_where_rates_grow_faster_than_their_blocks_it_is_the_widest() -> None:

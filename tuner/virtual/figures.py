@@ -127,8 +127,8 @@ def message_times(figures: Figures) -> dict[int, float]:
 
 def half_nb_of(figures: Figures) -> float | None:
     """NB at which dgemm has half of the rate that it has with wide blocks; None where too few widths were timed."""
-    rates = {one.k: one.m * one.n * one.k / time_s for one, time_s in figures.items() if one.what == "gemm"}
-    return half_rate_block(rates) if len(rates) > 1 else None
+    gemms = {one: time_s for one, time_s in figures.items() if one.what == "gemm"}
+    return half_rate_block({one.k: 2e-9 * one.m * one.n * one.k / time_s for one, time_s in gemms.items()})
 
 
 def messages_of(figures: Figures) -> MessageCosts:

@@ -83,7 +83,7 @@ class VirtualSite:
             exact=not self.cluster.noise.between_runs,
         )
 
-    def _half_nb(self, blas: str) -> float:
+    def _half_nb(self, blas: str) -> float | None:
         """NB at which dgemm has half of the rate that it has with wide blocks, as its costs in a simulation say."""
         rate = self.cluster.blas[blas].dgemm_gflops
         if isinstance(rate, RateTable):
