@@ -1,5 +1,6 @@
 """How much slower dgemm is with narrow blocks: what NB costs before anything else of HPL is known."""
 
+import math
 from collections.abc import Mapping
 from statistics import linear_regression
 
@@ -18,9 +19,10 @@ def half_rate_block(rates: Mapping[int, float]) -> float | None:
         rates: in GFLOPS by the width of the block, all above zero.
 
     Returns:
-        Columns, at least NARROWEST; None where there are no two widths to compare.
+        Columns, from NARROWEST to the widest that was timed; None where there are no two widths to compare.
     """
     if len(rates) < 2:
         return None
     time = linear_regression([1 / width for width in rates], [1 / rate for rate in rates.values()])
-    return max(NARROWEST, time.slope / time.intercept) if time.intercept > 0 else float(max(rates))
+    half = time.slope / time.intercept if time.intercept > 0 else math.inf
+    return min(max(NARROWEST, half), float(max(rates)))
