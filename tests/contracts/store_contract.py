@@ -81,10 +81,16 @@ class StoreContract:
             ready.begin(begun("stduy"))
         with pytest.raises(ResultsError, match="there is no study stduy"):
             ready.set_options("stduy", {})
+        with pytest.raises(ResultsError, match="there is no study stduy"):
+            ready.note_host("stduy", {})
 
     def test_what_a_study_was_asked_for_can_be_changed_and_nothing_else(self, ready: Store, study: Study) -> None:
         ready.set_options("study", {"seed": 2})
         assert ready.study("study") == replace(study, options={"seed": 2})
+
+    def test_a_fact_of_the_machine_that_is_found_out_later_joins_the_others(self, ready: Store, study: Study) -> None:
+        ready.note_host("study", {"dgemm_half_nb": 13.5})
+        assert ready.study("study") == replace(study, host={**study.host, "dgemm_half_nb": 13.5})
 
     def test_an_ended_study_says_how_it_stands_until_it_is_taken_again(self, ready: Store) -> None:
         ready.end_study("study", "interrupted")
