@@ -29,12 +29,7 @@ class Kept:
                 game = Played(**{**fields, "steps": [Step(**step) for step in fields["steps"]]})
                 self._games[game.landscape, game.engine, game.seed] = game
 
-    def find(self, landscape: str, engine: str, seed: int) -> Played | None:
-        """A game played before."""
-        return self._games.get((landscape, engine, seed))
-
-    def keep(self, game: Played) -> None:
-        """Write a game down."""
+    def _keep(self, game: Played) -> None:
         if self._file:
             with self._file.open("a", encoding="utf-8") as lines:
                 lines.write("\n" + json.dumps(asdict(game)))
@@ -51,11 +46,11 @@ class Kept:
         Args:
             pool: plays them; None plays none.
         """
-        found = {wish: self.find(landscape, *wish) for wish in wanted}
+        found = {wish: self._games.get((landscape, *wish)) for wish in wanted}
         waiting = [pool.submit(play, *wish) for wish, game in found.items() if not game] if pool else []
         for one in as_completed(waiting):
             game = one.result()
-            self.keep(game)
+            self._keep(game)
             found[game.engine, game.seed] = game
         return [game for game in found.values() if game]
 

@@ -15,7 +15,7 @@ import statistics
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from games import WITHIN, Kept, checked, quantile
@@ -29,7 +29,10 @@ MOST_RUNS = 60
 """Full runs after whose time a game ends."""
 MOST_TRIALS = 120
 
-_landscapes: dict[Path, Landscape] = {}
+
+@cache
+def _landscape(path: Path) -> Landscape:
+    return Landscape.read(path)
 
 
 def part_of(landscape: Landscape, number: int) -> Board:
@@ -47,9 +50,7 @@ def part_of(landscape: Landscape, number: int) -> Board:
 
 def game(path: Path, engine: str, number: int) -> Played:
     """One game in one part, its costs in full runs."""
-    if path not in _landscapes:
-        _landscapes[path] = Landscape.read(path)
-    board = part_of(_landscapes[path], number)
+    board = part_of(_landscape(path), number)
     run_s = board.grid_s / len(board.places)
     played = play(board, engine, number, most_s=MOST_RUNS * run_s, most_trials=MOST_TRIALS)
     steps = [Step(step.cost_s / run_s, step.regret) for step in played.steps]
@@ -97,7 +98,7 @@ def main(arguments: Sequence[str]) -> int:
     with ProcessPoolExecutor(asked.jobs) as pool:
         for path in asked.landscapes or sorted(SHIPPED.glob("*.json")):
             wanted = [(engine, number) for engine in engines for number in range(asked.parts)]
-            name = parts_of(Landscape.read(path).name)
+            name = parts_of(_landscape(path).name)
             here = kept.with_missing(name, wanted, partial(game, path), pool)
             games += here
             print(f"#### {name}\n\n{table(engines, here)}\n", flush=True)

@@ -13,7 +13,7 @@ import argparse
 import statistics
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from games import WITHIN, Kept, checked, quantile
@@ -39,13 +39,14 @@ starting takes is paid once by runs that share a launch (`--one-a-launch`: none 
 fixed even order, so how soon it comes to the best is luck.
 """
 
-_boards: dict[Path, Board] = {}
+
+@cache
+def _board(path: Path) -> Board:
+    return Board(Landscape.read(path))
 
 
 def _game(path: Path, engine: str, seed: int) -> Played:
-    if path not in _boards:
-        _boards[path] = Board(Landscape.read(path))
-    board = _boards[path]
+    board = _board(path)
     whole = engine == "grid"
     return play(board, engine, seed, most_s=board.grid_s * (2.0 if whole else MOST),
                 most_trials=len(board.places) if whole else MOST_TRIALS)  # fmt: skip
@@ -117,7 +118,7 @@ def main(arguments: Sequence[str]) -> int:
     kept = Kept(asked.kept)
     with ProcessPoolExecutor(asked.jobs) as pool:
         for path in asked.landscapes or sorted(SHIPPED.glob("*.json")):
-            board = Board(Landscape.read(path))
+            board = _board(path)
             players = _players(engines, board, one_a_launch=asked.one_a_launch)
             wanted = [(player, seed) for player in players for seed in range(asked.seeds)]
             players_of = None if asked.no_play else pool

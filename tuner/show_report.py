@@ -113,14 +113,14 @@ def _ran(record: TrialRecord) -> Mapping[str, Scalar]:
 def show_trial(console: Console, store: Store, study: str, number: int, *, output: bool, as_json: bool) -> None:
     """One trial: its configuration, its figures, what really ran, and where its files are."""
     record = store.get(study, number)
-    killed = store.left_behind(study, frozenset())
     said = record.output or record.errors_text
+    if output and not as_json:
+        print(said, end="")
+        return
+    killed = store.left_behind(study, frozenset())
     if as_json:
         facts = {**_trial_json(record, killed), "hpl_dat": record.hpl_dat}
         print(json.dumps({**facts, "output": said} if output else facts, indent=1))
-        return
-    if output:
-        print(said, end="")
         return
     title = f"Study {study}, trial {number}: {_result(record, killed)}"
     table = Table("", Column(overflow="fold"), show_header=False, title=title, title_justify="left")

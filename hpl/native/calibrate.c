@@ -235,26 +235,9 @@ static double *filled(size_t count)
     return values;
 }
 
-int main(int argc, char **argv)
+static void routines(void)
 {
     static const int WIDTHS[] = { 1, 4, 16, 64, 256, 1024 }, DEPTHS[] = { 1, 2, 4, 8, 16, 32, 64, 96, 128, 192, 256, 384, 512 };
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    A = filled((size_t)ROWS * DEEPEST);
-    B = filled((size_t)WIDEST * ROWS);
-    if (argc > 1 && strcmp(argv[1], "messages") == 0) {
-        messages();
-        MPI_Finalize();
-        return 0;
-    }
-    C = filled((size_t)LD * COLUMNS);
-    if (argc > 1 && strcmp(argv[1], "blocks") == 0) {
-        blocks();
-        messages();
-        MPI_Finalize();
-        return 0;
-    }
     below = malloc(DEEPEST * sizeof *below);
     mixed = malloc(DEEPEST * sizeof *mixed);
     target = malloc(DEEPEST * sizeof *target);
@@ -280,8 +263,26 @@ int main(int argc, char **argv)
     report("gather", gather, 128, WIDEST, 0);
     report("scatter", scatter, 128, WIDEST, 0);
     report("exchange", exchange, 128, WIDEST, 0);
+}
+
+int main(int argc, char **argv)
+{
+    const char *only = argc > 1 ? argv[1] : "";
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    A = filled((size_t)ROWS * DEEPEST);
+    B = filled((size_t)WIDEST * ROWS);
+    if (strcmp(only, "messages") != 0) {
+        C = filled((size_t)LD * COLUMNS);
+        if (strcmp(only, "blocks") == 0)
+            blocks();
+        else
+            routines();
+    }
     messages();
-    line();
+    if (!*only)
+        line();
     MPI_Finalize();
     return 0;
 }

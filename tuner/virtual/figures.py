@@ -73,7 +73,7 @@ def pooled(runs: Sequence[Figures]) -> Figures:
 def blas_of(figures: Figures) -> Blas:
     """Measured rates of dgemm and dtrsm by shape."""
     return Blas(
-        dgemm_gflops=_table(figures, "gemm", lambda shape: 2.0 * shape.m * shape.n * shape.k),
+        dgemm_gflops=_table(figures, "gemm", _product),
         dtrsm_gflops=_table(figures, "trsm", _triangle),
         dtrsm_left_gflops=_table(figures, "trsm_left", _triangle),
         call_us=1e6 * _one(figures, "call"),
@@ -128,7 +128,7 @@ def message_times(figures: Figures) -> dict[int, float]:
 def half_nb_of(figures: Figures) -> float | None:
     """NB at which dgemm has half of the rate that it has with wide blocks; None where too few widths were timed."""
     gemms = {one: time_s for one, time_s in figures.items() if one.what == "gemm"}
-    return half_rate_block({one.k: 2e-9 * one.m * one.n * one.k / time_s for one, time_s in gemms.items()})
+    return half_rate_block({one.k: 1e-9 * _product(one) / time_s for one, time_s in gemms.items()})
 
 
 def messages_of(figures: Figures) -> MessageCosts:
@@ -207,6 +207,10 @@ def this_machine(
         },
         shared_memory=shared_of(found),
     )
+
+
+def _product(shape: Shape) -> float:
+    return 2.0 * shape.m * shape.n * shape.k
 
 
 def _triangle(shape: Shape) -> float:

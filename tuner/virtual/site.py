@@ -29,7 +29,7 @@ from ..problem_size import STEP
 from ..stopping import stopped_at_once
 from .plan import virtual_plan
 
-NARROWEST = 32
+UPDATES_FROM = 32
 """Blocks from which on dgemm is HPL's update; narrower ones belong to its panels."""
 MOVED_BYTES = 16
 """Of every element of the result of dgemm, in and out of memory (`gemm_s` of model.c)."""
@@ -87,7 +87,9 @@ class VirtualSite:
         """NB at which dgemm has half of the rate that it has with wide blocks, as its costs in a simulation say."""
         rate = self.cluster.blas[blas].dgemm_gflops
         if isinstance(rate, RateTable):
-            return half_rate_block({k: one for k, one in zip(rate.k, rate.gflops[-1], strict=True) if k >= NARROWEST})
+            return half_rate_block(
+                {k: one for k, one in zip(rate.k, rate.gflops[-1], strict=True) if k >= UPDATES_FROM}
+            )
         return MOVED_BYTES / 2 * rate / self.cluster.core.memory_gb_s
 
     def _messages(self, first: Point) -> Messages | None:
