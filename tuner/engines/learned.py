@@ -28,7 +28,7 @@ from .surrogate.scales import Vector
 from .surrogate.worth import expected_excess
 
 FIRST = 3
-"""Start points that are measured before the model is asked."""
+"""Start points that are measured after the favourite and before the model is told of runs."""
 VERIFY = 1.5
 """Full runs' worth of seconds in cheap runs after which the best so far is measured in full."""
 WORTHLESS = 1e-4
@@ -60,6 +60,7 @@ class Learned(Engine):
         probes = options.get("probes")
         known = probes if isinstance(probes, Probes) else Probes()
         self._pool = Pool(space, seed, known, options.get("worth", in_gflops))
+        self._knows_dgemm = bool(known.dgemm_gflops)
         self._most_repeats = 1 if known.exact else MOST_REPEATS
         self._starts: Iterator[Point] = starts(space)
         self._started = 0
@@ -203,9 +204,9 @@ class Learned(Engine):
     def _decide(self, ladder: Ladder) -> Question | None:
         pool = self._pool
         rungs = sorted({*ladder, FULL}, key=lambda rung: rung.operations)
-        start = self._start(rungs[0])
-        if start is not None:
-            return start
+        first = self._favourite() or self._start(rungs[0])
+        if first is not None:
+            return first
         if not self._runs:
             return self._any(rungs[-1])
         belief = self._belief(rungs)
@@ -254,9 +255,19 @@ class Learned(Engine):
             return told
         return np.where(self._left(FULL), np.maximum(told, self._hoped(belief, doubt)), told)
 
+    def _favourite(self) -> Question | None:
+        """Where dgemm was timed, first of all what HPL's model by that holds for the fastest, in full."""
+        if self._asked or not self._knows_dgemm:
+            return None
+        for _ in range(ROUNDS):
+            if not self._take_in_around(self._pool.modelled(FULL).mean):
+                break
+        favourite = int(np.argmax(self._pool.modelled(FULL).mean))
+        return Question(dict(self._pool.points[favourite]), FULL)
+
     def _start(self, rung: Rung) -> Question | None:
         """One of the points that experience suggests, on the cheapest rung, while next to nothing is known."""
-        while self._started < FIRST and len(self._runs) < FIRST:
+        while self._started < FIRST and len(self._runs) <= FIRST:
             start = self.first_unseen(self._starts)
             self._started += 1
             if start is not None and not self._asked.took(self._pool.place(self.key(start), start), rung):
@@ -340,16 +351,19 @@ class Learned(Engine):
         """The process, over a pool that has taken in the neighbours of what looks best where it is a sample."""
         pool = self._pool
         process, kinds = self._fitting.process(rungs)
-        for _ in range(0 if pool.whole else ROUNDS):
-            mean = process.expected(pool.codes, pool.modelled(FULL), 0)
-            best = set(np.argsort(-mean)[:AROUND].tolist()) - self._around
-            if not best:
+        for _ in range(ROUNDS):
+            if not self._take_in_around(process.expected(pool.codes, pool.modelled(FULL), 0)):
                 break
-            for place in sorted(best):
-                pool.add(self.neighbours(pool.points[place]))
-            self._around |= best
             process, kinds = self._fitting.process(rungs)
         return process, kinds
+
+    def _take_in_around(self, mean: Vector) -> bool:
+        """Whether the pool is a sample, and took in neighbours of configurations that look best by a mean."""
+        best = set() if self._pool.whole else set(np.argsort(-mean)[:AROUND].tolist()) - self._around
+        for place in sorted(best):
+            self._pool.add(self.neighbours(self._pool.points[place]))
+        self._around |= best
+        return bool(best)
 
     def _any(self, rung: Rung) -> Question | None:
         """Some point that was not taken; one drawn by chance where the pool is used up but the space is not."""
