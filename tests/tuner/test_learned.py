@@ -73,6 +73,28 @@ class TestOnTheLadder:
         full = sum(rung == FULL for _, rung in asked)
         assert cheap <= full + 2
 
+    def test_where_dgemm_was_timed_it_begins_in_full_with_what_should_be_the_fastest(self, space: SearchSpace) -> None:
+        timed = Probes({"openblas": {"Haswell": 40.0, "SkylakeX": 20.0, "Zen": 10.0}, "blis": {"zen": 30.0}})
+        engine = Learned(space, 0, {"probes": timed})
+        asked = climb(engine, Landscape(space, 0), 2)
+        assert [rung for _, rung in asked] == [FULL, SMALL]
+        assert (asked[0][0]["blas"], asked[0][0]["kernel"]) == ("openblas", "Haswell")
+
+    def test_of_what_should_be_as_fast_it_begins_with_what_is_nearest_to_the_textbook(self) -> None:
+        space = space_of('parameters = { NB = [64, 128], RFACT = ["left", "crout"], PFACT = ["left", "right"] }')
+        first = Learned(space, 0, {"probes": Probes({"openblas": {"Haswell": 40.0}})}).choose(LADDER)
+        assert first is not None
+        assert (first.params["RFACT"], first.params["PFACT"]) == ("crout", "right")
+
+    def test_what_should_be_the_fastest_is_not_asked_again_where_it_does_not_run(self, space: SearchSpace) -> None:
+        engine = Learned(space, 0, {"probes": Probes({"openblas": {"Haswell": 40.0}})})
+        first = engine.choose(LADDER)
+        assert first is not None
+        engine.tell(first.params, Outcome(None, state="failed"))
+        climb(engine, Landscape(space, 0), 20)
+        assert engine.seen(first.params)
+        assert len(engine.told[space.key(first.params)]) == 1
+
     def test_asks_no_cheap_run_twice_and_repeats_full_ones_only_where_runs_differ(self, space: SearchSpace) -> None:
         for seed in range(3):
             asked = climbed(seed)
