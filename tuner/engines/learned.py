@@ -230,10 +230,11 @@ class Learned(Engine):
         Args:
             runs_at_all: chance of each configuration, `full_s` the seconds that HPL is expected to take for it.
         """
-        full_left, found = self._left(FULL), list[tuple[float, int, Rung]]()
+        sound, found = self._left(FULL), list[tuple[float, int, Rung]]()
+        sound[self._run_in_full] = True
         doubt = 1.0 if len(rungs) > 1 else UNSURE
         for rung in rungs:
-            left = self._left(rung) & full_left
+            left = self._left(rung) & sound
             if rung == FULL and len(rungs) > 1:
                 left |= self._repeatable()
             places = np.flatnonzero(left & (runs_at_all > 0))
