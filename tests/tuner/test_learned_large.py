@@ -4,8 +4,11 @@ from engine_contract import LARGE, MANY_VALUES, space_of
 from landscape import Landscape
 
 from tuner.engines.base import Engine, Outcome
-from tuner.engines.fidelity import FULL
+from tuner.engines.fidelity import FULL, Fidelity, Rung
 from tuner.engines.learned import Learned
+from tuner.engines.surrogate.probes import Probes
+
+CHEAP = Rung(Fidelity.SMALL, 0.35)
 
 
 def test_a_space_too_large_to_hold_is_climbed_from_what_looks_best() -> None:
@@ -19,6 +22,14 @@ def test_a_space_too_large_to_hold_is_climbed_from_what_looks_best() -> None:
         rates.append(landscape.rate(question.params))
         engine.tell(question.params, Outcome(rates[-1]))
     assert max(rates) > 0.95 * summit(engine, landscape)
+
+
+def test_where_dgemm_was_timed_it_is_begun_with_what_should_be_the_fastest() -> None:
+    timed = Probes({"openblas": {"Haswell": 10.0, "SkylakeX": 20.0, "Zen": 40.0}})
+    first = Learned(space_of(LARGE), 3, {"probes": timed}).choose((CHEAP, FULL))
+    assert first is not None
+    assert first.rung == FULL
+    assert (first.params["kernel"], first.params["RFACT"], first.params["PFACT"]) == ("Zen", "crout", "right")
 
 
 def test_a_parameter_may_have_values_that_the_sample_of_a_large_space_has_not() -> None:

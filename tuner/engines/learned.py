@@ -263,14 +263,13 @@ class Learned(Engine):
         """
         if self._asked or not self._knows_dgemm:
             return None
-        pool, textbook = self._pool, next(starts(self.space))
-        usual = pool.codes[pool.place(self.key(textbook), textbook)]
+        pool = self._pool
         for _ in range(ROUNDS):
             if not self._take_in_around(pool.modelled(FULL).mean):
                 break
-        mean = pool.modelled(FULL).mean
+        mean, textbook = pool.modelled(FULL).mean, pool.rows([next(starts(self.space))]).codes
         tied = np.flatnonzero(mean >= mean.max() - WORTHLESS)
-        nearest = tied[np.argmax((pool.codes[tied] == usual).sum(axis=1))]
+        nearest = tied[np.argmax((pool.codes[tied] == textbook).sum(axis=1))]
         return Question(dict(pool.points[int(nearest)]), FULL)
 
     def _start(self, rung: Rung) -> Question | None:
