@@ -257,20 +257,13 @@ class Learned(Engine):
         return np.where(self._left(FULL), np.maximum(told, self._hoped(belief, doubt)), told)
 
     def _favourite(self) -> Question | None:
-        """Where dgemm was timed, first of all what HPL's model by that holds for the fastest, in full.
-
-        Of several that it cannot tell apart, as it knows nothing of RFACT for instance, the nearest to the textbook's.
-        """
+        """Where dgemm was timed, first of all what HPL's model by that holds for the fastest, in full."""
         if self._asked or not self._knows_dgemm:
             return None
-        pool = self._pool
         for _ in range(ROUNDS):
-            if not self._take_in_around(pool.modelled(FULL).mean):
+            if not self._take_in_around(self._pool.modelled(FULL).mean):
                 break
-        mean, textbook = pool.modelled(FULL).mean, pool.rows([next(starts(self.space))]).codes
-        tied = np.flatnonzero(mean >= mean.max() - WORTHLESS)
-        nearest = tied[np.argmax((pool.codes[tied] == textbook).sum(axis=1))]
-        return Question(dict(pool.points[int(nearest)]), FULL)
+        return Question(self._pool.fastest_modelled(next(starts(self.space))), FULL)
 
     def _start(self, rung: Rung) -> Question | None:
         """One of the points that experience suggests, on the cheapest rung, while next to nothing is known."""
