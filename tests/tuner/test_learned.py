@@ -23,6 +23,7 @@ from tuner.engines.surrogate.probes import Probes
 SMALL = Rung(Fidelity.SMALL, 0.35)
 PREFIX = Rung(Fidelity.PREFIX, 0.1)
 LADDER = (SMALL, PREFIX, FULL)
+TIMED = Probes({"openblas": {"Haswell": 40.0, "SkylakeX": 20.0, "Zen": 10.0}, "blis": {"zen": 30.0}})
 LAYOUTS = """
 [parameters]
 layout = ["32x1", "16x1", "8x1", "4x1"]
@@ -73,10 +74,13 @@ class TestOnTheLadder:
         full = sum(rung == FULL for _, rung in asked)
         assert cheap <= full + 2
 
+    def test_what_was_run_in_full_may_be_run_small_to_tell_how_far_small_runs_are_off(self, space: SearchSpace) -> None:
+        asked = climb(Learned(space, 0, {"probes": TIMED}), Landscape(space, 0), 40)
+        runs = [(space.key(point), rung) for point, rung in asked]
+        assert any(rung == SMALL and (key, FULL) in runs[:step] for step, (key, rung) in enumerate(runs))
+
     def test_where_dgemm_was_timed_it_begins_in_full_with_what_should_be_the_fastest(self, space: SearchSpace) -> None:
-        timed = Probes({"openblas": {"Haswell": 40.0, "SkylakeX": 20.0, "Zen": 10.0}, "blis": {"zen": 30.0}})
-        engine = Learned(space, 0, {"probes": timed})
-        asked = climb(engine, Landscape(space, 0), 2)
+        asked = climb(Learned(space, 0, {"probes": TIMED}), Landscape(space, 0), 2)
         assert [rung for _, rung in asked] == [FULL, SMALL]
         assert (asked[0][0]["blas"], asked[0][0]["kernel"]) == ("openblas", "Haswell")
 

@@ -28,7 +28,7 @@ from .surrogate.scales import Vector
 from .surrogate.worth import expected_excess
 
 FIRST = 3
-"""Start points that are measured after the favourite and before the model is told of runs."""
+"""Start points that are measured before the model is asked, beside its favourite."""
 VERIFY = 1.5
 """Full runs' worth of seconds in cheap runs after which the best so far is measured in full."""
 WORTHLESS = 1e-4
@@ -50,7 +50,8 @@ LARGEST_BATCH = 8
 class Learned(Engine):
     """A Gaussian process on HPL's algorithm, told of runs on every rung, asked for what is worth most by the second.
 
-    Every choice weighs what a run is expected to gain against what it costs; once the cheap runs since the last full
+    Where dgemm was timed, it begins with what HPL's algorithm holds for the fastest by that, in full. Every choice then
+    weighs what a run is expected to gain against what it costs; once the cheap runs since the last full
     one cost half as much again as a full one, the most promising configuration is measured in full, so that not much
     more than half of the time is lost where cheap runs mislead. Where the model cannot be fitted, TPE takes over.
     """
