@@ -51,9 +51,9 @@ class Learned(Engine):
     """A Gaussian process on HPL's algorithm, told of runs on every rung, asked for what is worth most by the second.
 
     Where dgemm was timed, it begins with what HPL's algorithm holds for the fastest by that, in full. Every choice then
-    weighs what a run is expected to gain against what it costs; once the cheap runs since the last full
-    one cost half as much again as a full one, the most promising configuration is measured in full, so that not much
-    more than half of the time is lost where cheap runs mislead. Where the model cannot be fitted, TPE takes over.
+    weighs what a run is expected to gain against what it costs; once the cheap runs since the last full one cost half
+    as much again as a full one, the most promising configuration is measured in full, so that not much more than half
+    of the time is lost where cheap runs mislead. Where the model cannot be fitted, TPE takes over.
     """
 
     def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
@@ -261,8 +261,8 @@ class Learned(Engine):
         """Where dgemm was timed, first of all what HPL's model by that holds for the fastest, in full."""
         if self._asked or not self._knows_dgemm:
             return None
-        for _ in range(ROUNDS):
-            if not self._take_in_around(self._pool.modelled(FULL).mean):
+        for _ in self._rounds:
+            if not self._took_in_around(self._pool.modelled(FULL).mean):
                 break
         return Question(self._pool.fastest_modelled(next(starts(self.space))), FULL)
 
@@ -352,15 +352,20 @@ class Learned(Engine):
         """The process, over a pool that has taken in the neighbours of what looks best where it is a sample."""
         pool = self._pool
         process, kinds = self._fitting.process(rungs)
-        for _ in range(ROUNDS):
-            if not self._take_in_around(process.expected(pool.codes, pool.modelled(FULL), 0)):
+        for _ in self._rounds:
+            if not self._took_in_around(process.expected(pool.codes, pool.modelled(FULL), 0)):
                 break
             process, kinds = self._fitting.process(rungs)
         return process, kinds
 
-    def _take_in_around(self, mean: Vector) -> bool:
-        """Whether the pool is a sample, and took in neighbours of configurations that look best by a mean."""
-        best = set() if self._pool.whole else set(np.argsort(-mean)[:AROUND].tolist()) - self._around
+    @property
+    def _rounds(self) -> range:
+        """Times at most that neighbours join the pool before a choice: none where it holds the whole space."""
+        return range(0 if self._pool.whole else ROUNDS)
+
+    def _took_in_around(self, mean: Vector) -> bool:
+        """Whether there were configurations among the best by a mean whose neighbours had not joined the pool yet."""
+        best = set(np.argsort(-mean)[:AROUND].tolist()) - self._around
         for place in sorted(best):
             self._pool.add(self.neighbours(self._pool.points[place]))
         self._around |= best

@@ -22,7 +22,7 @@ WHOLE = 6_000
 """Spaces up to this size are held whole; of larger ones a sample, which grows around what turns out to be good."""
 SAMPLE = 2_000
 DRAWS = 6_000
-SAME = 1e-4
+TIED = 1e-4
 """Difference in the logarithm of the rate up to which configurations are as fast to the model."""
 
 
@@ -161,8 +161,8 @@ class Pool:
         Args:
             usual: of several that it cannot tell apart, as it knows nothing of RFACT for instance, the nearest to this.
         """
-        rate, wanted = self.modelled(FULL).mean, self.rows([usual]).codes
-        tied = np.flatnonzero(rate >= rate.max() - SAME)
+        rate, wanted = self.modelled(FULL).mean, np.array(self._axes.row(usual))
+        tied = np.flatnonzero(rate >= rate.max() - TIED)
         return dict(self.points[tied[np.argmax((self.codes[tied] == wanted).sum(axis=1))]])
 
     def _shape_row(self, point: Point) -> tuple[float, ...]:
