@@ -53,7 +53,7 @@ class TestSharingALaunch:
 
     @pytest.mark.parametrize("most", [0, 1, 2])
     def test_no_more_than_there_is_room_for(self, space: SearchSpace, most: int) -> None:
-        assert max(size for _, size in self.launches(space, start_s=0.3, most=most)) == 1 + most
+        assert max(size for _, size in self.launches(space, start_s=1.0, most=most)) == 1 + most
 
 
 def test_starting_and_running_are_told_apart_by_launches_that_differ() -> None:

@@ -1,5 +1,6 @@
 """HPL's model: what its algorithm says of configurations, rung by rung, and what runs teach about the machine."""
 
+import itertools
 from collections.abc import Mapping
 
 import numpy as np
@@ -65,6 +66,14 @@ def test_a_ring_goes_between_nodes_once_a_node_but_no_faster_than_that_message()
     assert rate({**slow, "hop": 0.1}, nodes=2) == rate({**slow, "hop": 0.2}, nodes=2)
 
 
+@pytest.mark.parametrize(("swap", "grids"), [("bin", ("2x4", "4x2", "8x1")), ("long", ("2x4", "4x2"))])
+def test_columns_with_more_rows_on_a_node_send_no_less_to_the_others(swap: str, grids: tuple[str, ...]) -> None:
+    """Four ranks on each of two nodes; each row that is added to a column brings as many bytes to exchange."""
+    slow: Mapping[str, Scalar] = {"layout": "8x1", "SWAP": swap, "bandwidth": 1e8}
+    rates = [rate({**slow, "grid": grid}, nodes=2) for grid in grids]
+    assert all(taller < 0.95 * flatter for flatter, taller in itertools.pairwise(rates))
+
+
 @pytest.mark.parametrize(("depth", "matters"), [(0, False), (1, True)])
 def test_swaps_take_another_time_with_look_ahead(depth: int, matters: bool) -> None:  # noqa: FBT001
     tall: Mapping[str, Scalar] = {"grid": "2x2", "DEPTH": depth}
@@ -77,9 +86,8 @@ def test_rings_are_alike_between_two_columns_and_differ_among_more() -> None:
 
 
 def test_look_ahead_hides_more_of_a_broadcast_in_rings_than_of_one_in_parts() -> None:
-    ring, parts = (
-        rate({"BCAST": way, "DEPTH": 1, "grid": "1x4"}) / rate({"BCAST": way, "grid": "1x4"}) for way in ("1rM", "Lng")
-    )
+    small: Mapping[str, Scalar] = {"grid": "1x4", "N": 8_000}
+    ring, parts = (rate({**small, "BCAST": way, "DEPTH": 1}) / rate({**small, "BCAST": way}) for way in ("1rM", "Lng"))
     assert ring > 1 > parts
 
 

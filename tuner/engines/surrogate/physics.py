@@ -5,13 +5,17 @@ the rest, and of them a step takes
 
     panel        NB^2 m operations at a part of dgemm's rate, and NB exchanges of two rows among the P ranks of a column
     broadcast    8 NB (m + NB) bytes to the Q ranks of a row: whole, from rank to rank, or in parts that all exchange
-    swapping     8 NB k bytes among the P ranks of a column, in log2 P messages or log2 P + P - 1 of parts, and a copy
+    swapping     8 NB k bytes among the P ranks of a column, in log2 P exchanges or log2 P + P - 1 of parts, and a copy
     update       2 NB m k + NB^2 k operations at dgemm's rate, which falls where NB, m or k is small
 
 Who waits for whom follows from HPL_pdgesv0, HPL_pdgesvK2, HPL_pdupdate and HPL_bcast of its source:
 
 - Without look-ahead the next panel waits for all of this step: panel, what brings it to the next column, swap, update.
-  Of several ranks on a node only the last in a ring sends to another node, but it does so in every step.
+  Of several ranks on a node only the last in a ring sends to another node, but it does so in every step, and waits for
+  the panels of those beside it.
+- In an exchange all ranks of a node send at once, if their partners are elsewhere, as they are in the last ones. The
+  first ones carry less: rows are gathered. Parts go from rank to rank, and all wait for those that leave a node; of
+  each column only one does.
 - With look-ahead the ranks of a ring send while they update. A step takes what each rank has to do, its own panel only
   every Q steps, but no less than the way from one panel to the next: the update of its columns, panel, one message.
 - In parts all ranks of a row wait for each other, so look-ahead hides nothing, and first updating the columns of the
@@ -56,12 +60,28 @@ class Shapes:
     def __init__(self, table: NDArray[np.float64]) -> None:
         self._table = table
         (self.N, self.NB, self.P, self.Q, self.rate, self.ring, self.depth, self.swap, self.threshold, self.held,
-         self.mtu, self.row_far, self.row_share, self.hop_far, self.column_far, self.column_share, self.worth
+         self.mtu, self.row_beside, self.rows, self.column_beside, self.columns, self.worth
         ) = np.moveaxis(table[:, :, None], 1, 0)  # fmt: skip
 
     def of(self, places: NDArray[np.intp] | Sequence[int]) -> "Shapes":
         """Those of some of the configurations."""
         return Shapes(self._table[np.asarray(places, dtype=np.intp)])
+
+    @cached_property
+    def row_far(self) -> Column:
+        """1 where a row's ranks are on several nodes."""
+        return np.asarray(self.row_beside < self.Q, dtype=float)
+
+    @cached_property
+    def column_far(self) -> Column:
+        """1 where a column's ranks are on several nodes."""
+        return np.asarray(self.column_beside < self.P, dtype=float)
+
+    @cached_property
+    def exchanges_far(self) -> Column:
+        """Of the exchanges in pairs by which a column's ranks all tell each other, the part that goes between nodes."""
+        rounds = np.log2(np.maximum(self.P, 2))
+        return np.asarray(self.column_far * (1 - np.log2(self.column_beside) / rounds))
 
     @cached_property
     def distinct(self) -> tuple["Shapes", NDArray[np.intp]]:
@@ -85,15 +105,13 @@ def shape_row(full: Mapping[str, Scalar], probes: Probes, worth: float = 1.0) ->
     together = probes.together(ranks, threads)
     by_columns = full["PMAP"] == "column"
     neighbours = P if by_columns else Q
-    beside = (float(neighbours > together), 1.0)
-    across = (min(1.0, neighbours / together) if ranks > together else 0.0, min(together, neighbours))
-    row, column = (across, beside) if by_columns else (beside, across)
-    hop_far = row[0] if by_columns else row[0] / together
+    near, across = min(neighbours, together), max(1.0, together / neighbours)
+    row, column = ((across, near), (near, across)) if by_columns else ((near, across), (across, near))
     return (
         float(full["N"]), float(full["NB"]), P, Q, probes.rate_gflops(full) * threads * 1e9,
         float(Bcast.from_word(str(full["BCAST"]))), float(full["DEPTH"]), float(Swap.from_word(str(full["SWAP"]))),
         float(full["swap_threshold"]), 1e-6 * float(full.get("net.rx_usecs", 0)),
-        float(full.get("net.mtu", USUAL_MTU)), *row, hop_far, *column, worth,
+        float(full.get("net.mtu", USUAL_MTU)), *row, *column, worth,
     )  # fmt: skip
 
 
@@ -120,14 +138,14 @@ def _step_s(shapes: Shapes, of: Mapping[str, Column], m: Column, k: Column) -> C
     update, panel, swap = _update_s(shapes, of, m, k), _panel_s(shapes, of, m), _swap_s(shapes, of, k)
     bytes_ = BYTES * NB * (m + NB)
     (start_s, byte_s), (hop_start_s, hop_byte_s) = (
-        _message_s(shapes, of, far, shapes.row_share) for far in (shapes.row_far, shapes.hop_far)
+        _message_s(shapes, of, far, shapes.rows) for far in (shapes.row_far, shapes.row_far / shapes.row_beside)
     )
     message, parts = start_s + bytes_ * byte_s, _broadcast_in_parts_s(shapes, of, start_s, bytes_ * byte_s, panel)
     next_message = hop_start_s + bytes_ * hop_byte_s
     hop, busy = _weight(shapes, of, "hop", "") * next_message, _weight(shapes, of, "busy", "busy_") * message
     in_ring = shapes.ring < Bcast.LONG
     alone = update + panel + swap
-    ring_in_turn = np.maximum(alone + hop, update + panel / Q + swap + message)
+    ring_in_turn = np.maximum(alone + hop, update + panel * shapes.row_beside / Q + swap + message)
     in_turn = np.where(Q > 1, np.where(in_ring, ring_in_turn, alone + parts), alone)
 
     next_update = update * np.minimum(1.0, NB / k)
@@ -147,7 +165,7 @@ def _update_s(shapes: Shapes, of: Mapping[str, Column], m: Column, k: Column) ->
 
 
 def _panel_s(shapes: Shapes, of: Mapping[str, Column], m: Column) -> Column:
-    start_s, byte_s = _message_s(shapes, of, shapes.column_far, 1.0)
+    start_s, byte_s = _message_s(shapes, of, shapes.exchanges_far, 1.0)
     rows_s = start_s + (2 * shapes.NB + 4) * BYTES * byte_s
     factorising = m * shapes.NB**2 / (shapes.rate * of["rate"] * of["panel"])
     return np.asarray(factorising + shapes.NB * np.ceil(np.log2(shapes.P)) * rows_s)
@@ -181,9 +199,10 @@ def _broadcast_in_parts_s(
 
 def _swap_s(shapes: Shapes, of: Mapping[str, Column], k: Column) -> Column:
     P, rounds = shapes.P, np.ceil(np.log2(shapes.P))
-    start_s, byte_s = _message_s(shapes, of, shapes.column_far, shapes.column_share)
     bytes_ = BYTES * shapes.NB * k
-    binary = of["bin"] * rounds * (start_s + bytes_ * byte_s)
+    start_s, byte_s = _message_s(shapes, of, shapes.exchanges_far, shapes.columns * shapes.column_beside)
+    binary = of["bin"] * (rounds * start_s + (rounds + 1) / 2 * bytes_ * byte_s)
+    start_s, byte_s = _message_s(shapes, of, shapes.column_far, shapes.columns)
     spread = of["long"] * ((rounds + P - 1) * start_s + 2 * bytes_ * byte_s * (P - 1) / P)
     by_binary = (shapes.swap == Swap.BINARY_EXCHANGE) | ((shapes.swap == Swap.MIX) & (k <= shapes.threshold))
     return np.asarray(np.where(P > 1, np.where(by_binary, binary, spread), 0.0) + bytes_ / of["copy"])

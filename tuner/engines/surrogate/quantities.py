@@ -27,8 +27,8 @@ UNKNOWN: Mapping[str, tuple[float, float]] = {
     "stall": (0.1, 0.7),  # updates of NB columns that it waits for the next rank to look for its message
     "wait": (0.3, 0.5),  # the same of a panel on its way to the next column
     "Lng": (1.2, 0.3), "LnM": (0.7, 0.4), "bin": (1.0, 0.4), "long": (1.0, 0.4),  # against the messages' own time
-    "wait_long": (0.2, 0.5),  # updates of NB columns that look-ahead adds to a broadcast in parts
-    "ahead": (0.02, 0.7),  # what look-ahead adds to an update
+    "wait_long": (0.5, 0.5),  # updates of NB columns that look-ahead adds to a broadcast in parts
+    "ahead": (0.05, 0.7),  # what look-ahead adds to an update
     "swap_ahead": (0.8, 0.3),  # what a swap takes with it, because the ranks of a node no longer all swap at once
 }  # fmt: skip
 """Of each quantity what it usually is, and by how much, as a standard deviation of its logarithm, machines differ."""
