@@ -15,21 +15,26 @@ from .objective import Objective, of_study, pareto, ranking_of
 from .ranking_report import print_ranking, print_standing, ranking_json
 
 
-def show_best(console: Console, store: Store, name: str | None, count: int, *, front: bool, as_json: bool) -> None:
+def show_best(
+    console: Console, store: Store, name: str | None, count: int, *, front: str | None, as_json: bool
+) -> None:
     """The best configurations of a study.
 
     Args:
-        front: those that none beats, of which none is the best, so that nothing is said of how sure that is.
+        front: an objective; those that none beats both in GFLOPS and by it, of which none is the best, so that nothing
+            is said of how sure that is.
 
     Raises:
         ResultsError: there is no such study, or none of its runs was valid.
+        TunerError: the other objective needs a fact of the machine that the study does not know.
     """
     study = store.study(name) if name else store.newest()
     objective, ranking = of_study(study), ranking_of(store, study)
     if not ranking:
         raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name} --failed` says why")
+    known = len(ranking)
     if front:
-        ranking = pareto(objective, ranking)
+        ranking = pareto(Objective.of(front, study), ranking)
         count = len(ranking)
     sure = None if front else objective.standing(ranking)
     libraries = [] if front else by_blas(objective, ranking, sure)
@@ -38,7 +43,10 @@ def show_best(console: Console, store: Store, name: str | None, count: int, *, f
         print(json.dumps(ranking_json(study, ranking[:count], sure, written), indent=1))
         return
     print_ranking(console, study, ranking, count)
-    if not front:
+    if front:
+        these = "this" if count == 1 else "these"
+        console.print(f"None of {known} configurations beats {these} both in GFLOPS and by {front}.")
+    else:
         print_standing(console, study, ranking, sure)
         for line in libraries[1:]:
             certainty = "" if line["first_is_faster"] is None else f", which is sure to {line['first_is_faster']:.0%}"

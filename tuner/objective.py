@@ -69,10 +69,6 @@ class Objective:
             raise TunerError(f"--objective {name} needs {need} of the machine: give it {where}")
         return Objective(name, machine)
 
-    def share(self, params: Mapping[str, Scalar]) -> float:
-        """Part of the machine's nodes that a configuration uses, above 0 to 1."""
-        return self.machine.used(params).nodes / self.machine.whole.nodes
-
     def worth(self, params: Mapping[str, Scalar], gflops: float) -> float:
         """What an engine maximises: GFLOPS, or GFLOPS for the part in use of the machine's peak, price or power."""
         need = NEEDS[self.name]
@@ -111,14 +107,14 @@ class Objective:
 
 
 def pareto(objective: Objective, ranking: Sequence[Ranked]) -> list[Ranked]:
-    """The configurations that none beats both in GFLOPS and in GFLOPS for each node in use, fastest first."""
+    """The configurations that none beats both in GFLOPS and by another objective, fastest first."""
     front: list[Ranked] = []
     most = 0.0
     for entry in sorted(ranking, key=lambda one: -one.expected_gflops):
-        each = entry.expected_gflops / objective.share(entry.params)
-        if each > most:
+        worth = objective.worth(entry.params, entry.expected_gflops)
+        if worth > most:
             front.append(entry)
-            most = each
+            most = worth
     return front
 
 

@@ -56,7 +56,6 @@ def test_fewer_nodes_may_be_worth_more_for_each() -> None:
     )
     assert [one.key for one in rate.ranked(ranking)] == ["32x1", "8x1", "4x1"]
     assert [one.key for one in price.ranked(ranking)] == ["8x1", "4x1", "32x1"]
-    assert price.share({"layout": "8x1"}) == 0.25
     assert price.outcome({"layout": "8x1"}, Outcome(80.0)).gflops == 320.0
     assert price.outcome({"layout": "8x1"}, Outcome(None)).gflops is None
     assert [one.key for one in pareto(price, ranking)] == ["32x1", "8x1"]
@@ -76,7 +75,7 @@ def test_what_ran_once_is_the_first_where_it_is_faster_than_luck_may_make_it() -
 
 
 def test_a_real_cluster_spreads_ranks_over_all_its_nodes_so_that_none_is_saved() -> None:
-    assert Objective.of("usd-per-gflops", a_study(host=CLUSTER)).share({"layout": "8x1"}) == 1.0
+    assert Objective.of("usd-per-gflops", a_study(host=CLUSTER)).worth({"layout": "8x1"}, 80.0) == 80.0
 
 
 def test_an_objective_that_lacks_its_figure_says_which_and_how_to_give_it() -> None:
@@ -98,14 +97,14 @@ def test_how_sure_the_best_is_does_not_depend_on_how_many_are_shown(
 ) -> None:
     stored(store, "gflops", {"32x1": (200.0, 204.0), "8x1": (199.0, 203.0), "4x1": (60.0, 60.5)})
 
-    def told(count: int, *, front: bool = False) -> Any:
+    def told(count: int, *, front: str | None = None) -> Any:
         show_best(Console(), store, "study", count, front=front, as_json=True)
         return json.loads(capsys.readouterr().out)
 
     assert [len(told(count)["ranking"]) for count in (1, 5)] == [1, 3]
     assert told(1)["confidence"] == told(5)["confidence"] < 0.9
     assert told(1)["cannot_be_told_apart"] == [1, 2]
-    front = told(1, front=True)
+    front = told(1, front="usd-per-gflops")
     assert (len(front["ranking"]), front["confidence"], front["cannot_be_told_apart"]) == (2, None, None)
 
 

@@ -47,14 +47,14 @@ def test_the_best_are_shown_whole_at_any_width(store: Store, width: int) -> None
     for NB in (96, 128):
         params = {**WORDS, "NB": NB, "kernel": f"Cooperlake{NB}", "grid": f"1x{NB}", "SWAP": f"mix{NB}", "DEPTH": NB}
         add(store, 95.29 + NB, key=str(NB), params=params)
-    shown = printed(width, lambda console: show_best(console, store, None, 5, front=False, as_json=False))
+    shown = printed(width, lambda console: show_best(console, store, None, 5, front=None, as_json=False))
     assert "…" not in shown
     for word in ("191.29", "223.29", "Cooperlake96", "1x128", "mix96", "% of peak"):
         assert word in shown
 
 
 def best(store: Store) -> str:
-    return printed(200, lambda console: show_best(console, store, None, 5, front=False, as_json=False))
+    return printed(200, lambda console: show_best(console, store, None, 5, front=None, as_json=False))
 
 
 def test_how_often_configurations_failed_is_shown_where_any_did(
@@ -70,7 +70,7 @@ def test_how_often_configurations_failed_is_shown_where_any_did(
     assert re.search(r"1 . +95\.29 .+ 1 . +2 .+ 192", shown)
     assert "The first failed in 2 of its 3 runs.\n" in shown
     assert "| runs | failed |" in export_text(store, None, "md", None)
-    show_best(Console(), store, None, 5, front=False, as_json=True)
+    show_best(Console(), store, None, 5, front=None, as_json=True)
     assert [entry["failed_runs"] for entry in json.loads(capsys.readouterr().out)["ranking"]] == [2, 0]
 
 
@@ -95,7 +95,7 @@ def test_the_best_of_each_blas_is_told_with_how_sure_the_difference_is(
     assert re.search(
         r"The best with blis is place 3 with 90\.\d+ GFLOPS, 5\.\d % behind, which is sure to 100%\.\n", shown
     )
-    show_best(Console(), store, None, 1, front=False, as_json=True)
+    show_best(Console(), store, None, 1, front=None, as_json=True)
     lines = json.loads(capsys.readouterr().out)["by_blas"]
     assert [line["place"] for line in lines] == [1, 2, 3]
     assert lines[1]["first_is_faster"] < 0.9 < lines[2]["first_is_faster"]
@@ -103,8 +103,9 @@ def test_the_best_of_each_blas_is_told_with_how_sure_the_difference_is(
 
 def test_nothing_is_said_of_how_sure_the_first_of_simulations_or_of_a_front_is(store: Store, tmp_path: Path) -> None:
     add(store)
-    front = printed(200, lambda console: show_best(console, store, None, 5, front=True, as_json=False))
+    front = printed(200, lambda console: show_best(console, store, None, 5, front="percent-of-peak", as_json=False))
     assert "none to compare" not in front
+    assert "configurations beats this both in GFLOPS and by percent-of-peak." in front
     with Store.open(tmp_path / "simulated.db") as simulated:
         simulated.create_study(a_study("default-of-the-cluster-1", versions={"simulator": "SimGrid 3.32"}))
         add(simulated)

@@ -11,8 +11,12 @@ def best(
     study: StudyName = None,
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many.")] = 5,
     pareto: Annotated[
-        bool, typer.Option("--pareto", help="Those that none beats both in GFLOPS and in GFLOPS for each node in use.")
-    ] = False,
+        str | None,
+        typer.Option(
+            help="What none beats both in GFLOPS and by this: percent-of-peak, usd-per-gflops or mflops-per-watt.",
+            metavar="OBJECTIVE",
+        ),
+    ] = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -24,7 +28,7 @@ def best(
 
         hpltune best --study default-1 -n 10 --json
 
-        hpltune best --study predicted --pareto
+        hpltune best --study predicted --pareto usd-per-gflops
     """
     from ..best_report import show_best
 
