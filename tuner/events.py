@@ -73,12 +73,14 @@ class TrialEnded:
         best_gflops: best valid result of the study's search so far, or None.
         spent_s: wall seconds spent so far.
         remaining_s: seconds left in the budget, or None where time is not limited.
+        again: the same was run before in this study's search.
     """
 
     record: TrialRecord
     best_gflops: float | None
     spent_s: float
     remaining_s: float | None
+    again: bool = False
 
 
 Event = Notice | BuildStep | PhaseStarted | TrialStarted | TrialProgress | TrialEnded

@@ -93,7 +93,8 @@ def line(event: TrialEnded, label: str) -> str:
     """A finished trial on one line, with what is left of the budget."""
     left = "" if event.remaining_s is None else f"  {duration(max(event.remaining_s, 0.0))} left"
     best = "" if event.best_gflops is None else f"  best {event.best_gflops:.2f}"
-    return f"#{event.record.number:<4d} {outcome(event.record)}  {label}{best}{left}"
+    again = " (again)" if event.again else ""
+    return f"#{event.record.number:<4d} {outcome(event.record)}  {label}{again}{best}{left}"
 
 
 class LiveDisplay:

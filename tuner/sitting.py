@@ -19,6 +19,7 @@ from .events import Listener, Notice, PhaseStarted, TrialEnded
 from .objective import Objective
 from .slot import KINDS
 from .stopping import StopRequest
+from .varied import legend
 
 FINALISTS = 3
 """Configurations that are measured again before one is called the winner."""
@@ -98,8 +99,16 @@ class Sitting(ABC):
         self.bench.store.finish(record)
         self.meter.charge(record.cost_s or 0.0, trial=counts(record))
         self._learn(record)
-        self.bench.listener(TrialEnded(record, self.best_gflops, self.meter.wall_s, self.meter.remaining_s()))
+        spent_s, remaining_s = self.meter.wall_s, self.meter.remaining_s()
+        self.bench.listener(TrialEnded(record, self.best_gflops, spent_s, remaining_s, self._ran_before(record)))
         return record
+
+    def _ran_before(self, record: TrialRecord) -> bool:
+        """Whether the search ran the same before: as much of the same configuration."""
+        return record.kind in SEARCHED and any(
+            one.key == record.key and one.part == record.part and one.number < record.number
+            for one in self.records((record.kind,))
+        )
 
     @abstractmethod
     def _learn(self, record: TrialRecord) -> None:
@@ -111,6 +120,12 @@ class Sitting(ABC):
         if compared:
             self.best_gflops = max(self.best_gflops or 0.0, record.gflops or 0.0)
         return compared
+
+    def explain_names(self) -> None:
+        """Say what the names of the trials mean."""
+        sentence = legend(self.space)
+        if sentence:
+            self.say(sentence)
 
     def hear(self, engine: Engine) -> None:
         """Show the user what an engine has to say."""
