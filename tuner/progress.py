@@ -91,8 +91,8 @@ class PlainLines:
 
 def line(event: TrialEnded, label: str) -> str:
     """A finished trial on one line, with what is left of the budget."""
-    left = "" if event.remaining_s is None else f"  {duration(max(event.remaining_s, 0.0))} left"
-    best = "" if event.best_gflops is None else f"  best {event.best_gflops:.2f}"
+    left = "" if event.left is None else f"  {event.left} left"
+    best = "" if event.best is None else f"  best {event.best.removesuffix(' GFLOPS')}"
     again = " (again)" if event.again else ""
     return f"#{event.record.number:<4d} {outcome(event.record)}  {label}{again}{best}{left}"
 
@@ -159,13 +159,13 @@ class LiveDisplay:
         self._remove(event.record.number)
         if event.remaining_s is not None:
             left_s = max(event.remaining_s, 0.0)
-            best = "" if event.best_gflops is None else f", best {event.best_gflops:.2f} GFLOPS"
+            best = "" if event.best is None else f", best {event.best}"
             self._progress.update(
                 self._budget,
                 total=event.spent_s + left_s,
                 completed=event.spent_s,
                 visible=True,
-                note=f"{duration(left_s)} left{best}",
+                note=f"{event.left} left{best}",
             )
 
 

@@ -73,4 +73,4 @@ def tell_earlier(loop: Loop, engine: Engine, earlier: Sequence[TrialRecord]) -> 
     ]
     for record in full:
         loop.prospects.learn(parse_panels(record.errors_text), record.gflops or 0.0)
-    loop.best_gflops = max((record.gflops or 0.0 for record in full), default=None)
+    loop.take_for_best(full)

@@ -144,7 +144,7 @@ def _joining(request: Request, name: str, store: Store) -> TuneOptions:
 
 
 def _introduce(name: str, options: TuneOptions, rpeak: Rpeak, listener: Listener, cores: int) -> None:
-    listener(Notice(f"Study {name}: space {options.space}, engine {options.engine}, {options.budget}"))
+    listener(Notice(f"Study {name}: {options}"))
     listener(Notice(f"{rpeak.reasoning[-1]} `hpltune doctor` tells why."))
     for caution in (busy_sentence(cores), None if options.real_cluster else unbound_sentence()):
         if caution:

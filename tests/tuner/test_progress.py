@@ -27,7 +27,7 @@ def test_a_trial_that_is_announced_again_leaves_no_bar_behind_when_it_ends() -> 
 def test_in_a_narrow_terminal_the_label_is_cut_and_not_the_times() -> None:
     text = StringIO()
     with display(Console(file=text, force_terminal=True, width=80)) as listener:
-        listener(TrialEnded(finished(1), 95.44, 60.0, 185.0))
+        listener(TrialEnded(finished(1), "95.44 GFLOPS", 60.0, 185.0, "3 min 05 s"))
         listener(TrialStarted(2, "openblas/Cooperlake 2x1 1x2 N=9792 NB=256 and much more of it", 9.8))
     assert "#2 openblas" in text.getvalue()
     assert "0:00:00" in text.getvalue()
@@ -39,7 +39,7 @@ def test_a_line_tells_what_varies_in_the_study_and_says_when_a_configuration_run
     text = StringIO()
     lines = PlainLines(Console(file=text, width=160))
     lines(TrialStarted(2, "openblas 2x1 1x2 N=4000 NB=128 DEPTH=0", None))
-    lines(TrialEnded(finished(2), 48.0, 1.0, None, again=True))
+    lines(TrialEnded(finished(2), "48.00 GFLOPS", 1.0, None, again=True))
     assert text.getvalue() == "#2       75.50 GFLOPS  openblas 2x1 1x2 N=4000 NB=128 DEPTH=0 (again)  best 48.00\n"
 
 
