@@ -68,14 +68,18 @@ class PlainLines:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._labels: dict[int, str] = {}
+        self._head: str | None = None
 
     def __call__(self, event: Event) -> None:
-        """Print the event, if it is worth a line."""
+        """Print the event, if it is worth a line; the head of a part of the study, once it has a run."""
+        if self._head and isinstance(event, TrialStarted | TrialEnded):
+            self._print(self._head)
+            self._head = None
         match event:
             case Notice(text):
                 self._print(text)
             case PhaseStarted(name, runs):
-                self._print(f"{PHASES[name]}{f' ({runs} runs)' if runs else ''}")
+                self._head = f"{PHASES[name]}{f' ({runs} runs)' if runs else ''}"
             case TrialStarted(number=number, label=label):
                 self._labels[number] = label
             case TrialEnded(record=record):

@@ -6,7 +6,7 @@ from engine_contract import space_of
 from record_builders import finished
 from rich.console import Console
 
-from tuner.events import TrialEnded, TrialStarted
+from tuner.events import Notice, PhaseStarted, TrialEnded, TrialStarted
 from tuner.progress import PlainLines, display
 from tuner.varied import legend, varied
 
@@ -41,6 +41,26 @@ def test_a_line_tells_what_varies_in_the_study_and_says_when_a_configuration_run
     lines(TrialStarted(2, "openblas 2x1 1x2 N=4000 NB=128 DEPTH=0", None))
     lines(TrialEnded(finished(2), "48.00 GFLOPS", 1.0, None, again=True))
     assert text.getvalue() == "#2       75.50 GFLOPS  openblas 2x1 1x2 N=4000 NB=128 DEPTH=0 (again)  best 48.00\n"
+
+
+def test_the_head_of_a_part_stands_only_above_its_runs() -> None:
+    text = StringIO()
+    lines = PlainLines(Console(file=text, width=160))
+    lines(PhaseStarted("pilot", None))
+    lines(Notice("N=4000: a run should take about 2 s."))
+    lines(PhaseStarted("search", 20))
+    lines(Notice("Search ended: all 20 trials are done."))
+    lines(PhaseStarted("confirmation", 2))
+    lines(TrialStarted(7, "openblas", None))
+    lines(TrialEnded(finished(7), None, 1.0, None))
+    lines(TrialEnded(finished(8), None, 1.0, None))
+    assert text.getvalue().splitlines() == [
+        "N=4000: a run should take about 2 s.",
+        "Search ended: all 20 trials are done.",
+        "Confirmation: the best again, interleaved (2 runs)",
+        "#7       75.50 GFLOPS  openblas",
+        "#8       75.50 GFLOPS  ",
+    ]
 
 
 def test_few_parameters_that_vary_are_named_and_many_are_told_by_hpls_own_code() -> None:

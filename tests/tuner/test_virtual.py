@@ -77,8 +77,12 @@ def test_the_budget_is_in_virtual_time_or_money(hpltune: Run) -> None:
 
 def test_a_simulated_study_goes_on_after_it_was_stopped(hpltune: Run) -> None:
     hpltune("tune", *SMALL, "--study", "on")
-    done = hpltune("tune", "--resume", "--study", "on")
-    assert done.returncode == 0, done.stderr
+    for limit in ((), ("--trials", "5")):
+        done = hpltune("tune", "--resume", *limit)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("Study on is complete, with 6 trials of its search, so nothing was run (space ")
+        assert "`hpltune tune --resume --study on --trials 12`" in done.stdout
+    assert json.loads(hpltune("tune", "--resume", "--json").stdout)["study"] == "on"
     assert len(json.loads(hpltune("show", "on", "--json").stdout)) == 6
     more = hpltune("tune", "--resume", "--study", "on", "--trials", "8")
     assert more.returncode == 0, more.stderr
