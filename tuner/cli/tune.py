@@ -148,6 +148,12 @@ def tune(
         hpltune tune --cluster other-half.toml --join default-1
 
         hpltune tune --cluster kronos --space kronos --trials 40
+
+        hpltune tune --cluster kronos --space kronos-free --objective usd-per-gflops --budget 0.1usd
+
+        hpltune tune --warm-start default-1 --warm-start old/HPL.out
+
+        hpltune tune --cluster my-cluster.toml --parallel 4
     """
     from dataclasses import replace
 
