@@ -90,7 +90,7 @@ class Board:
     def prediction(self) -> Advice:
         """What a model predicts, best first."""
         told = [(dict(place.params), place.predicted_gflops) for place in self.places.values()]
-        return Advice(tuple(sorted(told, key=lambda one: -(one[1] or 0.0))), "")
+        return Advice("", tuple(sorted(told, key=lambda one: -(one[1] or 0.0))), "")
 
     @property
     def grid_s(self) -> float:

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, RowMapping, delete, func, insert, select, upd
 from sqlalchemy.exc import IntegrityError
 
 from .database import Database
-from .errors import ResultsError, StudyBusyError, StudyExistsError
+from .errors import ResultsError, StudyBusyError, StudyExistsError, no_such_study
 from .lease import Lease
 from .migrations import migrate
 from .network import NetworkRecords
@@ -360,7 +360,7 @@ class Store:
         row = connection.execute(query.with_for_update() if lock else query).mappings().first()
         if row is None:
             names = connection.execute(select(STUDIES.c.name).order_by(STUDIES.c.created_at)).scalars()
-            raise ResultsError(f"there is no study {name} in {self.place} (there: {', '.join(names) or 'none'})")
+            raise no_such_study(name, self.place, list(names))
         return row
 
     def _others(self, connection: Connection, study: RowMapping) -> list[Lease]:

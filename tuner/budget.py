@@ -3,8 +3,10 @@
 from dataclasses import dataclass, field
 
 from .clock import Clock
-from .units import duration
+from .units import dollars, duration
 
+DOLLARS = "$"
+NODE_HOURS = "node-hours"
 MANY = 1000.0
 """Trials that may be asked at a time where nothing limits them."""
 
@@ -17,11 +19,15 @@ class Budget:
         trials: search trials that may be asked.
         wall_s: seconds by the clock on the wall, everything included.
         run_s: seconds during which HPL was really running.
+        unit: what the wall time was asked for in, NODE_HOURS or DOLLARS, or nothing for a time.
+        hourly: so many of that unit make an hour of wall time.
     """
 
     trials: int | None = None
     wall_s: float | None = None
     run_s: float | None = None
+    unit: str = ""
+    hourly: float = 1.0
 
     @property
     def timed(self) -> bool:
@@ -33,10 +39,20 @@ class Budget:
         if self.trials is not None:
             parts.append(f"{self.trials} trials")
         if self.wall_s is not None:
-            parts.append(f"{duration(self.wall_s)} of wall time")
+            time = f"{duration(self.wall_s)} of wall time"
+            parts.append(f"{self.amount(self.wall_s)} = {time}" if self.unit else time)
         if self.run_s is not None:
             parts.append(f"{duration(self.run_s)} of HPL runs")
         return ", ".join(parts) or "no limit"
+
+    def amount(self, wall_s: float) -> str:
+        """Some of the wall time in the unit that was asked for."""
+        if not self.unit:
+            return duration(wall_s)
+        units = wall_s / 3600.0 * self.hourly
+        if self.unit == DOLLARS:
+            return dollars(units)
+        return f"{units:.3g} {self.unit}" if units < 100 else f"{units:.0f} {self.unit}"
 
 
 @dataclass
@@ -77,6 +93,14 @@ class Meter:
         if self.budget.run_s is not None:
             left.append(self.budget.run_s - self.run_s)
         return min(left) if left else None
+
+    def left(self) -> str | None:
+        """What the tightest limit in time leaves limit in time, in the unit that was asked for; None where none is."""
+        remaining_s = self.remaining_s()
+        if remaining_s is None:
+            return None
+        by_runs = self.budget.run_s is not None and remaining_s == self.budget.run_s - self.run_s
+        return duration(max(0.0, remaining_s)) if by_runs else self.budget.amount(max(0.0, remaining_s))
 
     def out_of_trials(self, running: int = 0) -> str | None:
         """The sentence why no further search trial may start, or None; time is not looked at.

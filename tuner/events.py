@@ -70,15 +70,19 @@ class TrialEnded:
     """A trial is committed to the store.
 
     Attributes:
-        best_gflops: best valid result of the study's search so far, or None.
+        best: best valid result of the study's search so far by its objective, with its unit, or None.
         spent_s: wall seconds spent so far.
         remaining_s: seconds left in the budget, or None where time is not limited.
+        left: the same in the unit that the budget was given in.
+        again: the same was run before in this study's search.
     """
 
     record: TrialRecord
-    best_gflops: float | None
+    best: str | None
     spent_s: float
     remaining_s: float | None
+    left: str | None = None
+    again: bool = False
 
 
 Event = Notice | BuildStep | PhaseStarted | TrialStarted | TrialProgress | TrialEnded

@@ -11,7 +11,7 @@ from .clock import Clock
 from .evaluate import Measured
 from .events import Listener, TrialProgress, TrialStarted
 from .judge import Fault
-from .plan import TrialPlan, label
+from .plan import TrialPlan
 from .prospects import Hopeless, Prospects
 from .stopping import StopRequest
 
@@ -38,19 +38,6 @@ def hpl_order(plans: Sequence[TrialPlan | Fault]) -> list[int]:
         return -1 if isinstance(one, Fault) or shared is None else shared.runs.index(one.runs[0])
 
     return sorted(range(len(plans)), key=turn)
-
-
-def labels(plans: Sequence[TrialPlan]) -> list[str]:
-    """Each configuration of a launch in one line, with what tells it from the others."""
-    if len(plans) == 1:
-        return [label(plans[0])]
-    words = [plan.runs[0].words() for plan in plans]
-    shown = {"N", "NB", "grid"}
-    differing = [name for name in words[0] if name not in shown and len({one[name] for one in words}) > 1]
-    return [
-        " ".join([label(plan), *(f"{name}={one[name]}" for name in differing), f"({i} of {len(plans)} in one launch)"])
-        for i, (plan, one) in enumerate(zip(plans, words, strict=True), start=1)
-    ]
 
 
 def reached(measured: Measured) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from results.confidence import Standing, settled, standing
 from results.record import Study, TrialRecord
-from results.statistics import Ranked, on_the_hosts_left, rank
+from results.statistics import Ranked, hosts_of, on_the_hosts_left, rank
 from results.store import Store
 from search_spaces.dimension import Scalar
 
@@ -24,6 +24,12 @@ NEEDS: Mapping[str, str] = {
     "mflops-per-watt": "power_w",
 }
 """The objectives, and the fact of the machine that each needs."""
+UNITS = {
+    "percent_of_peak": ("% of peak", "{:.1f}"),
+    "usd_per_gflops": ("$/GFLOPS", "{:.2f}"),
+    "mflops_per_watt": ("MFLOPS/W", "{:.1f}"),
+}
+"""Figures of merit by their names in `results.metrics`: unit and format."""
 OPTIONS = {"rpeak_gflops": "--rpeak", "price_usd": "--price", "power_w": "--power"}
 
 
@@ -76,6 +82,20 @@ class Objective:
             return gflops
         part: float = getattr(self.machine.used(params), need) / getattr(self.machine.whole, need)
         return gflops / part
+
+    @property
+    def unit(self) -> str:
+        """What its figures are told in."""
+        return "GFLOPS" if self.name == "gflops" else UNITS[self.name.replace("-", "_")][0]
+
+    def told(self, record: TrialRecord) -> str:
+        """The rate of a trial by this objective, with its unit."""
+        gflops = record.gflops or 0.0
+        if self.name == "gflops":
+            return f"{gflops:.2f} GFLOPS"
+        name = self.name.replace("-", "_")
+        figure = getattr(self.machine.used_on(hosts_of(record), record.params).merit(gflops), name)
+        return f"{UNITS[name][1].format(figure)} {self.unit}"
 
     def outcome(self, params: Mapping[str, Scalar], outcome: Outcome) -> Outcome:
         """An outcome in terms of this objective."""

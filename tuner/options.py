@@ -61,6 +61,11 @@ class TuneOptions:
     from_simulation: str | None = None
     warm_start: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        """What is searched, how, for what and for how long."""
+        objective = "" if self.objective == "gflops" else f"objective {self.objective}, "
+        return f"space {self.space}, engine {self.engine}, {objective}{self.budget}"
+
     def to_json(self) -> dict[str, Any]:
         """A mapping that JSON can hold."""
         data = asdict(self)

@@ -220,10 +220,15 @@ def parse_layout(layout: str) -> tuple[int, int]:
         raise PlanError(str(error)) from error
 
 
-def label(plan: TrialPlan) -> str:
-    """A configuration in one line, as tables and progress show it."""
+def label(plan: TrialPlan, varied: str = "") -> str:
+    """A configuration in one line, as tables and progress show it.
+
+    Args:
+        varied: what else tells it from others.
+    """
     run = plan.runs[0]
     kernel = "" if plan.kernel == "auto" else f"/{plan.kernel}"
     more = f" (+{len(plan.runs) - 1} more)" if len(plan.runs) > 1 else ""
     mpi = f" {plan.launch.mpi}" if plan.launch.mpi else ""
-    return f"{plan.blas}{kernel}{mpi} {plan.ranks}x{plan.threads} {run.P}x{run.Q} N={run.N} NB={run.NB}{more}"
+    words = f"{plan.blas}{kernel}{mpi} {plan.ranks}x{plan.threads} {run.P}x{run.Q} N={run.N} NB={run.NB} {varied}"
+    return f"{words.rstrip()}{more}"

@@ -68,14 +68,18 @@ class PlainLines:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._labels: dict[int, str] = {}
+        self._head: str | None = None
 
     def __call__(self, event: Event) -> None:
-        """Print the event, if it is worth a line."""
+        """Print the event, if it is worth a line; the head of a part of the study, once it has a run."""
+        if self._head and isinstance(event, TrialStarted | TrialEnded):
+            self._print(self._head)
+            self._head = None
         match event:
             case Notice(text):
                 self._print(text)
             case PhaseStarted(name, runs):
-                self._print(f"{PHASES[name]}{f' ({runs} runs)' if runs else ''}")
+                self._head = f"{PHASES[name]}{f' ({runs} runs)' if runs else ''}"
             case TrialStarted(number=number, label=label):
                 self._labels[number] = label
             case TrialEnded(record=record):
@@ -91,9 +95,10 @@ class PlainLines:
 
 def line(event: TrialEnded, label: str) -> str:
     """A finished trial on one line, with what is left of the budget."""
-    left = "" if event.remaining_s is None else f"  {duration(max(event.remaining_s, 0.0))} left"
-    best = "" if event.best_gflops is None else f"  best {event.best_gflops:.2f}"
-    return f"#{event.record.number:<4d} {outcome(event.record)}  {label}{best}{left}"
+    left = "" if event.left is None else f"  {event.left} left"
+    best = "" if event.best is None else f"  best {event.best.removesuffix(' GFLOPS')}"
+    again = " (again)" if event.again else ""
+    return f"#{event.record.number:<4d} {outcome(event.record)}  {label}{again}{best}{left}"
 
 
 class LiveDisplay:
@@ -158,13 +163,13 @@ class LiveDisplay:
         self._remove(event.record.number)
         if event.remaining_s is not None:
             left_s = max(event.remaining_s, 0.0)
-            best = "" if event.best_gflops is None else f", best {event.best_gflops:.2f} GFLOPS"
+            best = "" if event.best is None else f", best {event.best}"
             self._progress.update(
                 self._budget,
                 total=event.spent_s + left_s,
                 completed=event.spent_s,
                 visible=True,
-                note=f"{duration(left_s)} left{best}",
+                note=f"{event.left} left{best}",
             )
 
 

@@ -6,7 +6,7 @@ from runners.cluster import stored_cluster
 
 from .budget import Budget
 from .options import TuneOptions
-from .virtual.options import budget_s
+from .virtual.options import time_budget
 
 
 @dataclass(frozen=True)
@@ -33,5 +33,5 @@ def prolonged(options: TuneOptions, more: MoreBudget) -> TuneOptions:
     if more == MoreBudget():
         return options
     nodes = stored_cluster(options.real_cluster).taken(options.parallel) if options.real_cluster else 1
-    wall_s = budget_s(more.wall, options.cluster, nodes) if more.wall else None
-    return replace(options, budget=Budget(trials=more.trials, wall_s=wall_s, run_s=more.run_s))
+    timed = time_budget(more.wall, options.cluster, nodes) if more.wall else Budget()
+    return replace(options, budget=replace(timed, trials=more.trials, run_s=more.run_s))

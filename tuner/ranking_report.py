@@ -13,7 +13,7 @@ from results.statistics import Ranked, relative_sd
 from search_spaces.dimension import Scalar
 
 from .equipment import Equipment
-from .objective import of_study
+from .objective import UNITS, of_study
 from .tables import print_fitting
 
 
@@ -28,11 +28,6 @@ def figures(machine: Equipment, gflops: float, params: Mapping[str, Scalar], hos
 
 
 SHORT = {"rank": "", "spread %": "±%"}
-HEADS = {
-    "percent_of_peak": ("% of peak", "{:.1f}"),
-    "usd_per_gflops": ("$/GFLOPS", "{:.2f}"),
-    "mflops_per_watt": ("MFLOPS/W", "{:.1f}"),
-}
 
 
 def print_ranking(console: Console, study: Study, ranking: Sequence[Ranked], count: int) -> None:
@@ -74,11 +69,13 @@ def _words(params: Mapping[str, Scalar], names: Sequence[str]) -> str:
 def _table(study: Study, shown: Sequence[Ranked], names: Sequence[str]) -> Table:
     """Figures and parameters of configurations, as wide as they are."""
     where = " (simulated)" if study.simulated else ""
-    table = Table(title=f"Best of study {study.name}{where}", title_justify="left")
+    objective = of_study(study)
+    by = "" if objective.name == "gflops" else f" by {objective.unit}"
+    table = Table(title=f"Best of study {study.name}{where}{by}", title_justify="left")
     machine = Equipment.of(study)
     merits = [figures(machine, entry.expected_gflops, entry.params, entry.hosts) for entry in shown]
     columns = first_columns(shown)
-    columns |= {HEADS[name][0]: [HEADS[name][1].format(one[name]) for one in merits] for name in merits[0]}
+    columns |= {UNITS[name][0]: [UNITS[name][1].format(one[name]) for one in merits] for name in merits[0]}
     for head in columns:
         table.add_column(SHORT.get(head, head), justify="right", no_wrap=True)
     for name in names:

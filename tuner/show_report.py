@@ -73,6 +73,9 @@ def show_trials(console: Console, store: Store, name: str, *, failed: bool, as_j
     if as_json:
         print(json.dumps([_trial_json(record, killed) for record in records], indent=1))
         return
+    if failed and not records:
+        console.print(f"No trial of study {study.name} failed or was cancelled.")
+        return
     title = f"Study {study.name} ({state(study, store)}), space {study.space_name}, engine {study.engine}"
     table = Table(title=title, title_justify="left")
     for head in ("#", "kind", "result", "time", "configuration"):

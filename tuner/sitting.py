@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from .events import Listener, Notice, PhaseStarted, TrialEnded
 from .objective import Objective
 from .slot import KINDS
 from .stopping import StopRequest
+from .varied import legend
 
 FINALISTS = 3
 """Configurations that are measured again before one is called the winner."""
@@ -56,6 +57,7 @@ class Sitting(ABC):
     ladder: Ladder = (FULL,)
     expected_s: float | None = None
     best_gflops: float | None = None
+    _best: tuple[float, str] | None = field(default=None, init=False)
 
     @property
     def stopped(self) -> bool:
@@ -98,19 +100,50 @@ class Sitting(ABC):
         self.bench.store.finish(record)
         self.meter.charge(record.cost_s or 0.0, trial=counts(record))
         self._learn(record)
-        self.bench.listener(TrialEnded(record, self.best_gflops, self.meter.wall_s, self.meter.remaining_s()))
+        ended = TrialEnded(
+            record,
+            best=self._best[1] if self._best else None,
+            spent_s=self.meter.wall_s,
+            remaining_s=self.meter.remaining_s(),
+            left=self.meter.left(),
+            again=self._ran_before(record),
+        )
+        self.bench.listener(ended)
         return record
+
+    def _ran_before(self, record: TrialRecord) -> bool:
+        """Whether the search ran the same before: as much of the same configuration."""
+        return record.kind in SEARCHED and any(
+            one.key == record.key and one.part == record.part and one.number < record.number
+            for one in self.records((record.kind,))
+        )
 
     @abstractmethod
     def _learn(self, record: TrialRecord) -> None:
         """Take a trial that has ended into account."""
 
     def _note_best(self, record: TrialRecord) -> bool:
-        """Whether a trial has a rate that is compared; the highest is kept."""
+        """Whether a trial has a rate that is compared; the highest is kept, and the best by the objective."""
         compared = record.ranked and record.kind in RANKED
         if compared:
-            self.best_gflops = max(self.best_gflops or 0.0, record.gflops or 0.0)
+            gflops = record.gflops or 0.0
+            self.best_gflops = max(self.best_gflops or 0.0, gflops)
+            worth = self.objective.worth(record.params, gflops)
+            if self._best is None or worth > self._best[0]:
+                self._best = (worth, self.objective.told(record))
         return compared
+
+    def take_for_best(self, records: Sequence[TrialRecord]) -> None:
+        """Forget the best so far; the best of these is it."""
+        self.best_gflops = self._best = None
+        for record in records:
+            self._note_best(record)
+
+    def explain_names(self) -> None:
+        """Say what the names of the trials mean."""
+        sentence = legend(self.space)
+        if sentence:
+            self.say(sentence)
 
     def hear(self, engine: Engine) -> None:
         """Show the user what an engine has to say."""

@@ -15,10 +15,11 @@ from .engines.fidelity import FULL, Fidelity, Question, Rung
 from .evaluate import Evaluator
 from .judge import Fault
 from .ladder import at_rung
-from .launch import Watched, hpl_order, labels, reached, together
+from .launch import Watched, hpl_order, reached, together
 from .nodes import NodesLostError, silent_nodes
-from .plan import PlanError, Scalar, TrialPlan, plan
+from .plan import PlanError, Scalar, TrialPlan, label, plan
 from .trials import finished, given_up, not_reached, rejected, started
+from .varied import varied
 
 if TYPE_CHECKING:
     from .loop import Loop
@@ -134,6 +135,13 @@ class Slot:
             records += [self.loop.commit(not_reached(one.begun))] if over else self._launched([one], expected_s)
         return records
 
+    def _labels(self, planned: Sequence[Planned]) -> list[str]:
+        """Each configuration of a launch in one line."""
+        found = [label(one.plan, varied(one.begun.params, self.loop.space.varying)) for one in planned]
+        if len(found) == 1:
+            return found
+        return [f"{one} ({turn} of {len(found)} in one launch)" for turn, one in enumerate(found, start=1)]
+
     def _plan_or_fault(self, params: Mapping[str, Scalar], rung: Rung) -> TrialPlan | Fault:
         try:
             asked = plan(at_rung(params, rung), self.evaluator.site)
@@ -151,7 +159,7 @@ class Slot:
         run = Watched(
             kind=first.kind,
             numbers=[one.begun.number for one in planned],
-            labels=labels([one.plan for one in planned]),
+            labels=self._labels(planned),
             listener=self.loop.bench.listener,
             stop=self.loop.bench.stop,
             clock=self.loop.meter.clock,

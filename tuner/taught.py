@@ -1,6 +1,7 @@
 """An engine is taught what is known: by probes, from elsewhere, and from earlier sittings of its study."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hpl.witness import parse_panels
 from results.record import Kind, TrialRecord
@@ -9,14 +10,13 @@ from search_spaces.dimension import Point
 from .engines.base import Engine
 from .engines.fidelity import FULL, Question
 from .engines.surrogate.probes import Probes
-from .errors import TunerError
 from .ladder import outcome_of, rung_of
 from .loop import Loop, retell
 from .options import TuneOptions
 from .simulated_starts import simulated_best, simulated_ranking, simulated_source
 from .site import Site
 from .sitting import SEARCHED
-from .warm_start import advice, advise, read_source
+from .warm_start import advice, advise, contradictions, read_source
 
 
 def probes(site: Site) -> Probes:
@@ -32,19 +32,19 @@ def tell_known(options: TuneOptions, loop: Loop, engine: Engine) -> Sequence[Poi
         The points to try before it is asked.
 
     Raises:
-        TunerError: nothing of a source is of use here.
+        TunerError: a source is none any more.
     """
     found = [advice(read_source(loop.bench.store, name), loop.space) for name in options.warm_start]
     first: Sequence[Point] = []
     if options.from_simulation:
         ranking = simulated_ranking(loop.bench.store, options.from_simulation)
         first = simulated_best(ranking, loop.space)
-        try:
-            found.append(advice(simulated_source(ranking, options.from_simulation, loop.space), loop.space))
-        except TunerError:
-            loop.say(_only_tried(options.from_simulation, loop.space.name))
-    for one in found:
-        loop.say(one.sentence)
+        taught = advice(simulated_source(ranking, options.from_simulation, loop.space), loop.space)
+        if not taught.points:
+            taught = replace(taught, sentence=_only_tried(options.from_simulation, loop.space.name))
+        found.append(taught)
+    for sentence in (*(one.sentence for one in found), *contradictions(found, loop.space)):
+        loop.say(sentence)
     return [*first, *advise(engine, found)]
 
 
@@ -73,4 +73,4 @@ def tell_earlier(loop: Loop, engine: Engine, earlier: Sequence[TrialRecord]) -> 
     ]
     for record in full:
         loop.prospects.learn(parse_panels(record.errors_text), record.gflops or 0.0)
-    loop.best_gflops = max((record.gflops or 0.0 for record in full), default=None)
+    loop.take_for_best(full)

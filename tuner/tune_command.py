@@ -15,12 +15,13 @@ from runners.host_facts import busy_sentence, unbound_sentence
 from search_spaces.load import space_text
 
 from .at_work import at_work
+from .completed import why_complete
 from .database import db_option, folder_of, open_store
 from .engines.registry import check_engine
 from .errors import TunerError
 from .events import Listener, Notice
 from .network import networked, recover_at_start
-from .objective import check_inputs, of_study
+from .objective import check_inputs, of_study, ranking_of
 from .options import TuneOptions
 from .places import Places
 from .progress import display, output
@@ -75,6 +76,17 @@ def run_tune(request: Request) -> int:
     places = Places.of_user()
     with at_work(places), open_store(request.db, places) as store:
         name, options = _which(request, store)
+        if request.resume and name is not None:
+            study = store.study(name)
+            complete = why_complete(
+                store, study, options, db_option(request.db, store), named=request.study is not None
+            )
+            if complete:
+                console.print(complete, soft_wrap=True)
+                if request.as_json:
+                    ranking = ranking_of(store, study)
+                    print(json.dumps(ranking_json(study, ranking, of_study(study).standing(ranking)), indent=1))
+                return 0
         if not (request.resume or request.join):
             space_text(options.space)
         if options.from_simulation:
@@ -144,7 +156,7 @@ def _joining(request: Request, name: str, store: Store) -> TuneOptions:
 
 
 def _introduce(name: str, options: TuneOptions, rpeak: Rpeak, listener: Listener, cores: int) -> None:
-    listener(Notice(f"Study {name}: space {options.space}, engine {options.engine}, {options.budget}"))
+    listener(Notice(f"Study {name}: {options}"))
     listener(Notice(f"{rpeak.reasoning[-1]} `hpltune doctor` tells why."))
     for caution in (busy_sentence(cores), None if options.real_cluster else unbound_sentence()):
         if caution:

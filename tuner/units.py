@@ -1,5 +1,6 @@
 """Durations as people write and read them."""
 
+import math
 import re
 
 from .errors import TunerError
@@ -10,7 +11,7 @@ _DURATION = re.compile(r"(?:\d+(?:\.\d+)?[smhd]\s*)+")
 
 
 def parse_duration_s(text: str, option: str) -> float:
-    """Seconds meant by `text`: "90", "90s", "5m", "1h30m", "2d".
+    """Seconds meant by `text`: "90s", "5m", "1h30m", "2d".
 
     Args:
         text: what the user wrote.
@@ -21,11 +22,10 @@ def parse_duration_s(text: str, option: str) -> float:
     """
     cleaned = text.strip().lower()
     if re.fullmatch(r"\d+(\.\d+)?", cleaned):
-        seconds = float(cleaned)
-    elif _DURATION.fullmatch(cleaned):
-        seconds = sum(float(n) * _UNITS_S[u] for n, u in re.findall(r"(\d+(?:\.\d+)?)([smhd])", cleaned))
-    else:
+        raise TunerError(f"{option} {text}: a duration needs a unit: write for example 90s, 5m or 1h30m")
+    if not _DURATION.fullmatch(cleaned):
         raise TunerError(f"{option} {text}: not a duration; write for example 90s, 5m or 1h30m")
+    seconds = sum(float(n) * _UNITS_S[u] for n, u in re.findall(r"(\d+(?:\.\d+)?)([smhd])", cleaned))
     return sensible_s(seconds, f"{option} {text}")
 
 
@@ -49,6 +49,13 @@ def duration(seconds: float) -> str:
         return f"{minutes} min {rest_s:02d} s" if rest_s else f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02d} min"
+
+
+def dollars(usd: float) -> str:
+    """US dollars to the cent, and less than ten cents with two digits that say something."""
+    if usd <= 0 or usd >= 0.1:
+        return f"${usd:.2f}"
+    return f"${usd:.{1 - math.floor(math.log10(usd))}f}".rstrip("0")
 
 
 def gibibytes(count: int) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import IntEnum
+from itertools import combinations
 from pathlib import Path
 
 from hpl import output, variant
@@ -11,7 +12,7 @@ from hpl.dat_parse import parse as parse_dat
 from hpl.errors import HplError
 from results.statistics import rank
 from results.store import Store
-from search_spaces.dimension import Point, Scalar
+from search_spaces.dimension import Scalar
 from search_spaces.space import SearchSpace
 
 from .engines.base import Engine, Outcome
@@ -22,6 +23,10 @@ MAY_DIFFER = ("N", "memory_fraction", "layout", "binding")
 """What belongs to the machine that ran, or follows from it; runs that differ in it alone still tell something."""
 FIRST = 3
 """The best of the known configurations that are tried first."""
+BANNER = "High-Performance Linpack benchmark"
+"""What HPL prints first."""
+COMPARED = 4
+"""Configurations that two sources must share before it is said that they contradict each other."""
 
 
 @dataclass(frozen=True)
@@ -45,26 +50,28 @@ class Advice:
     """What of a source this study can use.
 
     Attributes:
-        points: legal points of this space with the rate they had elsewhere, best first.
+        source: where that is from.
+        points: legal points of this space with the rate they had elsewhere, best first; there may be none.
         sentence: how much of the source that is.
     """
 
+    source: str
     points: tuple[tuple[dict[str, Scalar], float | None], ...]
     sentence: str
 
 
 def read_source(store: Store, name: str) -> Source:
-    """A stored study of that name, or a file that is HPL's output or an HPL.dat.
+    """A stored study of that name, of which no run need be valid, or a file that is HPL's output or an HPL.dat.
 
     Raises:
-        TunerError: it is neither, or nothing in it was measured.
+        TunerError: it is none of these.
     """
     path = Path(name).expanduser()
     if name in {study.name for study in store.studies()}:
         ranking = rank(store.records(name))
-        if not ranking:
-            raise TunerError(f"--warm-start {name}: no run of that study was valid; `hpltune show {name} --failed`")
         return Source(f"study {name}", tuple(Known(entry.params, entry.median_gflops) for entry in ranking))
+    if path.is_dir():
+        raise TunerError(f"--warm-start {name}: this is a folder; name a file in it, HPL's output or an HPL.dat")
     if not path.is_file():
         raise TunerError(f"--warm-start {name}: there is no study and no file of that name; see `hpltune show`")
     return _file(path)
@@ -77,24 +84,47 @@ def absolute(name: str) -> str:
 
 
 def advice(source: Source, space: SearchSpace) -> Advice:
-    """The configurations of a source that this space has, in all that both name; what belongs to a machine may differ.
-
-    Raises:
-        TunerError: there is none.
-    """
+    """What a source has of this space, in all that both name; what belongs to a machine may differ."""
     found: dict[str, tuple[dict[str, Scalar], float | None]] = {}
+    missing = []
     for known in source.known:
-        point = _in_space(known.params, space)
-        if point is not None:
+        own = {name: value for name, value in known.params.items() if name in space.parameters}
+        point = space.nearest(own)
+        differ = {name: value for name, value in own.items() if name in space.varying and point.get(name) != value}
+        if differ.keys() <= set(MAY_DIFFER):
             found.setdefault(space.key(point), (point, known.gflops))
+        else:
+            missing.append({name: value for name, value in differ.items() if name not in MAY_DIFFER})
     count, everything = len(found), len(source.known)
-    if not found:
-        raise TunerError(
-            f"--warm-start: none of the {everything} configurations of {source.name} is in the space {space.name}; "
-            f"it searches over {', '.join(space.varying)}"
-        )
     some = "all" if count == everything else f"{count} of its {everything}"
-    return Advice(tuple(found.values()), f"Warm start from {source.name}: {some} configurations are in this space.")
+    sentence = f"Warm start from {source.name}: {some} configurations are in this space."
+    if not found:
+        sentence = f"Nothing of {source.name} is used: none of its runs was valid."
+    if missing and not found:
+        nearest = ", ".join(f"{name}={value}" for name, value in min(missing, key=len).items())
+        sentence = (
+            f"Nothing of {source.name} is used: none of its {everything} configurations is in the space {space.name}, "
+            f"not even the nearest, for its {nearest}."
+        )
+    return Advice(source.name, tuple(found.values()), sentence)
+
+
+def contradictions(found: Sequence[Advice], space: SearchSpace) -> list[str]:
+    """A sentence for each two sources that rank the configurations they share the other way round."""
+    from scipy.stats import spearmanr  # noqa: PLC0415 - slow to import, and most studies do not need it
+
+    sentences = []
+    for one, other in combinations(found, 2):
+        rates, others = ({space.key(point): rate for point, rate in each.points if rate} for each in (one, other))
+        shared = [key for key in rates if key in others]
+        if len({rates[key] for key in shared}) < COMPARED or len({others[key] for key in shared}) < COMPARED:
+            continue
+        if spearmanr([rates[key] for key in shared], [others[key] for key in shared]).statistic < 0:
+            sentences.append(
+                f"{one.source} and {other.source} contradict each other: what is fast in one of them is slow in the "
+                f"other ({len(shared)} configurations)."
+            )
+    return sentences
 
 
 def advise(engine: Engine, found: Sequence[Advice]) -> list[dict[str, Scalar]]:
@@ -112,31 +142,31 @@ def advise(engine: Engine, found: Sequence[Advice]) -> list[dict[str, Scalar]]:
     return first
 
 
-def _in_space(params: Point, space: SearchSpace) -> dict[str, Scalar] | None:
-    """The legal point with these values, or None where one that matters is not among the space's."""
-    own = {name: value for name, value in params.items() if name in space.parameters}
-    point = space.nearest(own)
-    differ = {name for name, value in own.items() if name in space.varying and point.get(name) != value}
-    return point if not differ - set(MAY_DIFFER) else None
-
-
 def _file(path: Path) -> Source:
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise TunerError(f"--warm-start {path}: {error.strerror}") from error
-    results = [result for result in output.parse(text).results if result.passed]
-    if results:
-        ordered = sorted(results, key=lambda result: -result.gflops)
-        return Source(f"the output {path}", tuple(_of_result(result) for result in ordered))
+    if "\0" in text:
+        raise TunerError(f"--warm-start {path}: this is no text, so neither HPL's output nor an HPL.dat")
+    if not text.strip():
+        raise TunerError(f"--warm-start {path}: the file is empty")
+    results = output.parse(text).results
+    passed = sorted((result for result in results if result.passed), key=lambda result: -result.gflops)
+    if passed:
+        return Source(f"the output {path}", tuple(_of_result(result) for result in passed))
+    if results or BANNER in text:
+        lacks = "no result in it PASSED" if results else "it ends before its first result"
+        raise TunerError(f"--warm-start {path}: this is HPL's output, but {lacks}")
     try:
         dat = parse_dat(text, str(path))
     except HplDatError as error:
         if text.lstrip().startswith("HPLinpack") and "Ps" in text:
             raise
         line, problem = error.problems[0]
-        neither = "neither HPL's output with results that PASSED, nor an HPL.dat"
-        raise TunerError(f"--warm-start {path}: {neither} (line {line}: {problem})") from error
+        raise TunerError(
+            f"--warm-start {path}: this is neither HPL's output nor an HPL.dat (line {line}: {problem})"
+        ) from error
     return Source(f"the file {path}", tuple(Known(run.words(), None) for run in dat.runs()))
 
 

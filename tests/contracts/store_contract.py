@@ -84,6 +84,14 @@ class StoreContract:
         with pytest.raises(ResultsError, match="there is no study stduy"):
             ready.note_host("stduy", {})
 
+    def test_of_many_studies_the_names_nearest_to_an_unknown_one_are_told(self, ready: Store) -> None:
+        for number in range(10, 22):
+            ready.create_study(a_study(f"default-{number}"))
+        with pytest.raises(
+            ResultsError, match=r"[(]of its 13 the nearest: default-20, .*; `hpltune show` lists all[)]"
+        ):
+            ready.study("defualt-20")
+
     def test_what_a_study_was_asked_for_can_be_changed_and_nothing_else(self, ready: Store, study: Study) -> None:
         ready.set_options("study", {"seed": 2})
         assert ready.study("study") == replace(study, options={"seed": 2})

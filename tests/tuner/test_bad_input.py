@@ -21,7 +21,7 @@ from tuner.workshop import look_around
         (("tune", "--space", "missing.toml"), "missing.toml cannot be read"),
         (("tune", "--engine", "baies"), "did you mean bayes?"),
         (("tune", "--budget", "soon"), "--budget soon: not a duration"),
-        (("tune", "--budget", "9" * 400), "at most a hundred years"),
+        (("tune", "--budget", "9" * 400 + "s"), "at most a hundred years"),
         (("tune", "--cluster", "kronos", "--budget", f"{10**30}usd"), "at most a hundred years"),
         (("tune", "--set", "NB"), "--set NB: write NAME=VALUE"),
         (("tune", "--blas", "mine=/there/is/none.so"), "there is no file /there/is/none.so"),

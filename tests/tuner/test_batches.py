@@ -100,6 +100,20 @@ def states(records: list[TrialRecord]) -> list[TrialState]:
     return [record.state for record in records]
 
 
+def test_a_configuration_that_the_search_runs_once_more_is_told(make_loop: MakeLoop) -> None:
+    loop, events = make_loop(), list[Event]()
+    loop.bench = replace(loop.bench, listener=events.append)
+    for wish, kind, rung in (
+        (point(), Kind.SMALL, SMALL),
+        (point(), Kind.SEARCH, FULL),
+        (point(NB=64), Kind.SEARCH, FULL),
+        (point(), Kind.SEARCH, FULL),
+        (point(), Kind.CONFIRMATION, FULL),
+    ):
+        launch(loop, [wish], kind, rung)
+    assert [event.again for event in events if isinstance(event, TrialEnded)] == [False, False, False, True, False]
+
+
 def test_each_run_of_a_launch_has_a_record_of_its_own_as_if_it_had_been_alone(make_loop: MakeLoop) -> None:
     loop, events = make_loop(), list[Event]()
     loop.bench = replace(loop.bench, listener=events.append)

@@ -1,3 +1,5 @@
+import re
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -8,7 +10,7 @@ from runners.virtual.load import load_cluster
 from tuner.budget import Budget, Meter
 from tuner.clock import ToldClock
 from tuner.stored_study import elapsed_s
-from tuner.virtual.options import budget_s
+from tuner.virtual.options import time_budget
 from tuner.virtual.site import cluster_dict
 
 
@@ -84,9 +86,27 @@ def test_money_pays_for_the_dearest_network_of_a_cluster() -> None:
     plain = {**cluster_dict(load_cluster("kronos")), "price_usd": None, "power_w": None}
     cheap = {**load_cluster("kronos").networks["gige"].model_dump(), "switch": {"price_usd": 100.0}}
     dear = {**cheap, "switch": {"price_usd": 50_000.0}}
-    assert budget_s("20usd", {**plain, "networks": {"cheap": cheap, "dear": dear}}, 1) == budget_s(
+    assert time_budget("20usd", {**plain, "networks": {"cheap": cheap, "dear": dear}}, 1) == time_budget(
         "20usd", {**plain, "networks": {"dear": dear}}, 1
     )
+
+
+def test_a_budget_and_what_is_left_of_it_are_told_in_the_unit_that_was_asked_for() -> None:
+    money = time_budget("20usd", cluster_dict(load_cluster("kronos")), 1)
+    assert money.wall_s is not None
+    assert re.fullmatch(r"\$20.00 = \d+ h \d\d min of wall time", str(money))
+    spent, clock = meter(money)
+    clock.sleep(0.75 * money.wall_s)
+    assert spent.left() == "$5.00"
+    spent, clock = meter(replace(time_budget("2nh", None, 4), run_s=900.0))
+    assert str(spent.budget) == "2 node-hours = 30 min of wall time, 15 min of HPL runs"
+    assert spent.left() == "15 min"
+    clock.sleep(1350)
+    assert spent.left() == "0.5 node-hours"
+    clock.sleep(1350)
+    assert spent.left() == "0 node-hours"
+    assert str(time_budget("1234nh", None, 4)).startswith("1234 node-hours")
+    assert meter(Budget(trials=3))[0].left() is None
 
 
 def test_a_budget_says_itself_in_words() -> None:

@@ -120,6 +120,12 @@ def test_the_studies_are_shown_whole_at_80_characters(store: Store) -> None:
     assert "killed" in shown, "nobody but this process works on it"
 
 
+def test_a_study_without_failures_says_so_instead_of_an_empty_table(store: Store) -> None:
+    store.create_study(a_study())
+    shown = printed(80, lambda console: show_trials(console, store, "study", failed=True, as_json=False))
+    assert shown == "No trial of study study failed or was cancelled.\n"
+
+
 def of_a_trial(store: Store, width: int, *, failed: bool) -> list[str]:
     """The first trial of the study as `show` has it among the others, and by itself."""
     study = "default-of-the-cluster-1"

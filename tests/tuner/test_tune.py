@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from as_user import HPLTUNE, Run, program
 from record_builders import a_study, begun, finished
 
 from results.store import Store
+from tuner.budget import Budget
 from tuner.options import TuneOptions
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
@@ -163,7 +165,7 @@ def test_a_budget_beside_resume_is_kept_with_the_study(hpltune: Run, home: Path)
     hpltune("tune", "--xhpl", str(broken), "--trials", "2", "--study", "kept")
     assert "ended with code 3" in hpltune("tune", "--resume", "--run-time", "10m").stderr
     with Store.open(home / "data/hpltune.db") as store:
-        assert store.study("kept").options["budget"] == {"trials": None, "wall_s": None, "run_s": 600.0}
+        assert store.study("kept").options["budget"] == asdict(Budget(run_s=600.0))
 
 
 @pytest.mark.parametrize(("name", "words"), [((), "ended with code 3"), (("--study", "default-1"), "exists already")])

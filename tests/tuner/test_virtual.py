@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -76,8 +77,12 @@ def test_the_budget_is_in_virtual_time_or_money(hpltune: Run) -> None:
 
 def test_a_simulated_study_goes_on_after_it_was_stopped(hpltune: Run) -> None:
     hpltune("tune", *SMALL, "--study", "on")
-    done = hpltune("tune", "--resume", "--study", "on")
-    assert done.returncode == 0, done.stderr
+    for limit in ((), ("--trials", "5")):
+        done = hpltune("tune", "--resume", *limit)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("Study on is complete, with 6 trials of its search, so nothing was run (space ")
+        assert "`hpltune tune --resume --study on --trials 12`" in done.stdout
+    assert json.loads(hpltune("tune", "--resume", "--json").stdout)["study"] == "on"
     assert len(json.loads(hpltune("show", "on", "--json").stdout)) == 6
     more = hpltune("tune", "--resume", "--study", "on", "--trials", "8")
     assert more.returncode == 0, more.stderr
@@ -92,6 +97,21 @@ def test_small_runs_are_simulated_only_where_machine_time_is_short(hpltune: Run)
     counted, timed = (json.loads(hpltune("show", name, "--json").stdout) for name in ("counted", "timed"))
     assert {trial["kind"] for trial in counted} == {"search"}
     assert "small" in {trial["kind"] for trial in timed}
+
+
+def test_a_study_is_told_in_the_terms_of_its_objective_and_of_its_budget(hpltune: Run) -> None:
+    fixed = ("layout=8x1,1x1", "N=2000", "NB=128", "DEPTH=0", "blas=atlas", "grid=1x8,1x1")
+    few = ("--space", "quick", *(word for wish in fixed for word in ("--set", wish)))
+    wish = ("--objective", "usd-per-gflops", "--budget", "0.01usd", "--engine", "grid")
+    done = hpltune("tune", "--cluster", "kronos", *few, *wish, "--study", "cheap")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(
+        "Study cheap: space quick, engine grid, objective usd-per-gflops, $0.01 = 2 min 02 s of wall time\n"
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith("#")]
+    assert [re.findall(r" best (\S+) \$/GFLOPS  \$0.00\d\d left$", line) for line in lines] == [["575.32"], ["171.68"]]
+    assert "of HPL runs, about $0.00" in done.stdout
+    assert "Best of study cheap (simulated) by $/GFLOPS" in done.stdout
 
 
 @pytest.mark.parametrize("noise", ["", "[noise]\nruns = 0.02\n"])

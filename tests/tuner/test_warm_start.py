@@ -13,7 +13,7 @@ from results.store import Store
 from tuner.engines.base import Engine, Outcome
 from tuner.engines.registry import make_engine
 from tuner.errors import TunerError
-from tuner.warm_start import Known, Source, advice, advise, read_source
+from tuner.warm_start import Advice, Known, Source, advice, advise, contradictions, read_source
 
 OUTPUT = """
 ================================================================================
@@ -26,6 +26,10 @@ WR01C2R4        4000    64     2     2               0.80              5.3380e+0
 --------------------------------------------------------------------------------
 ||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=        0.0045000 ...... PASSED
 ================================================================================
+"""
+BANNER = """================================================================================
+HPLinpack 2.3  --  High-Performance Linpack benchmark  --   December 2, 2018
+Written by A. Petitet and R. Clint Whaley,  Innovative Computing Laboratory, UTK
 """
 
 
@@ -56,10 +60,34 @@ def test_what_another_space_had_is_left_out_and_said() -> None:
     found = advice(Source("study other", known), space)
     assert len(found.points) == 1
     assert "1 of its 2 configurations are in this space" in found.sentence
-    with pytest.raises(
-        TunerError, match=r"none of the 1 configurations of study other is in the space .*; it searches over"
-    ):
-        advice(Source("study other", known[1:]), space)
+
+
+def test_a_source_of_another_space_ends_no_study_and_says_why_nothing_of_it_is_used() -> None:
+    space = space_of(SMALL)
+    known = (Known({"NB": 77, "DEPTH": 99}, 50.0), Known({"NB": 77, "DEPTH": 0}, 60.0))
+    found = advice(Source("study other", known), space)
+    assert found.points == ()
+    assert found.sentence == (
+        f"Nothing of study other is used: none of its 2 configurations is in the space {space.name}, "
+        "not even the nearest, for its NB=77."
+    )
+
+
+def test_a_source_that_ranks_the_same_configurations_the_other_way_round_is_told() -> None:
+    space = space_of(SMALL)
+    told_apart = {space.key(point): point for point in space}
+
+    def source(name: str, rates: list[float]) -> Advice:
+        known = (Known(point, rate) for point, rate in zip(told_apart.values(), rates, strict=False))
+        return advice(Source(name, tuple(known)), space)
+
+    one, alike, reverse = source("a", [1, 2, 3, 4]), source("b", [10, 20, 40, 30]), source("c", [4, 3, 2, 1])
+    assert contradictions([one, alike], space) == []
+    assert contradictions([one, source("d", [3, 2, 1])], space) == []
+    assert contradictions([one, alike, reverse], space) == [
+        "a and c contradict each other: what is fast in one of them is slow in the other (4 configurations).",
+        "b and c contradict each other: what is fast in one of them is slow in the other (4 configurations).",
+    ]
 
 
 def test_hpls_own_output_is_a_source(store: Store, tmp_path: Path) -> None:
@@ -96,8 +124,12 @@ def test_every_engine_may_be_told_and_goes_on(name: str) -> None:
     ("text", "sentence"),
     [
         (None, "there is no study and no file of that name"),
-        ("hello", "neither HPL's output with results that PASSED, nor an HPL.dat .line 1: the file ends"),
-        (OUTPUT.replace("PASSED", "FAILED"), "neither HPL's output with results that PASSED"),
+        ("hello", "neither HPL's output nor an HPL.dat .line 1: the file ends"),
+        (" \n", "the file is empty"),
+        ("\x7fELF\x01\x00\x00\x08", "this is no text, so neither HPL's output nor an HPL.dat"),
+        (OUTPUT.replace("PASSED", "FAILED"), "HPL's output, but no result in it PASSED"),
+        (BANNER, "HPL's output, but it ends before its first result"),
+        (OUTPUT.split("||", maxsplit=1)[0], "HPL's output, but no result in it PASSED"),
     ],
 )
 def test_a_source_that_is_none_is_refused(store: Store, tmp_path: Path, text: str | None, sentence: str) -> None:
@@ -108,7 +140,13 @@ def test_a_source_that_is_none_is_refused(store: Store, tmp_path: Path, text: st
         read_source(store, str(path))
 
 
-def test_a_study_without_a_valid_run_is_no_source(store: Store) -> None:
+def test_a_folder_is_no_source(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(TunerError, match="a folder; name a file in it"):
+        read_source(store, str(tmp_path))
+
+
+def test_a_study_without_a_valid_run_ends_no_other(store: Store) -> None:
     store.create_study(a_study("empty"))
-    with pytest.raises(TunerError, match="no run of that study was valid"):
-        read_source(store, "empty")
+    found = advice(read_source(store, "empty"), space_of(SMALL))
+    assert found.points == ()
+    assert found.sentence == "Nothing of study empty is used: none of its runs was valid."

@@ -148,7 +148,15 @@ def tune(
         hpltune tune --cluster other-half.toml --join default-1
 
         hpltune tune --cluster kronos --space kronos --trials 40
+
+        hpltune tune --cluster kronos --space kronos-free --objective usd-per-gflops --budget 0.1usd
+
+        hpltune tune --warm-start default-1 --warm-start old/HPL.out
+
+        hpltune tune --cluster my-cluster.toml --parallel 4
     """
+    from dataclasses import replace
+
     from ..budget import Budget
     from ..errors import TunerError
     from ..objective import check_objective
@@ -165,7 +173,7 @@ def tune(
     from ..real_cluster import check_parallel, read_cluster
     from ..tune_command import Request, run_tune
     from ..units import parse_duration_s
-    from ..virtual.options import budget_s, simulation_options
+    from ..virtual.options import simulation_options, time_budget
     from ..warm_start import absolute
 
     if resume:
@@ -184,17 +192,17 @@ def tune(
     run_s = parse_duration_s(run_time, "--run-time") if run_time else None
     more = MoreBudget(budget, trials, run_s)
     nodes = real.cluster.taken(parallel) if real else 1
-    wall_s = budget_s(budget, simulation.cluster, nodes) if budget and not resume else None
-    if simulation.cluster is not None and wall_s is None and run_s is None:
+    timed = time_budget(budget, simulation.cluster, nodes) if budget and not resume else Budget()
+    if simulation.cluster is not None and timed.wall_s is None and run_s is None:
         trials = trials or simulation.trials
-    elif wall_s is None and run_s is None and trials is None:
-        wall_s, trials = (None, DEFAULT_FULL_TRIALS) if full else (DEFAULT_WALL_S, None)
+    elif timed.wall_s is None and run_s is None and trials is None:
+        timed, trials = (timed, DEFAULT_FULL_TRIALS) if full else (Budget(wall_s=DEFAULT_WALL_S), None)
     options = TuneOptions(
         space=space,
         engine=engine,
         objective=check_objective(objective),
         seed=seed,
-        budget=Budget(trials=trials, wall_s=wall_s, run_s=run_s),
+        budget=replace(timed, trials=trials, run_s=run_s),
         points=points,
         repeats=repeats,
         confirm=confirm,

@@ -7,6 +7,7 @@ from typing import Any
 
 from runners.virtual.load import load_cluster
 
+from ..budget import DOLLARS, NODE_HOURS, Budget
 from ..errors import TunerError
 from ..options import DEFAULT_SIMULATED_TRIALS, DEFAULT_SIMULATION_S
 from ..units import parse_duration_s, sensible_s
@@ -39,8 +40,8 @@ def simulation_options(cluster: str | None, jobs: int | None, limit: str | None)
     return SimulationOptions(cluster_dict(load_cluster(cluster)), limit_s)
 
 
-def budget_s(text: str, cluster: Mapping[str, Any] | None, nodes: int) -> float:
-    """Seconds of `--budget`: a time, node-hours, or with a virtual cluster the hours that so many dollars pay for.
+def time_budget(text: str, cluster: Mapping[str, Any] | None, nodes: int) -> Budget:
+    """What `--budget` means: a time, node-hours, or with a virtual cluster the hours that so many dollars pay for.
 
     Args:
         nodes: of a real cluster; a virtual one has its own.
@@ -51,14 +52,16 @@ def budget_s(text: str, cluster: Mapping[str, Any] | None, nodes: int) -> float:
     hours = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*nh\s*", text, re.IGNORECASE)
     if hours:
         nodes = len(cluster_from(cluster).node_list) if cluster else nodes
-        return sensible_s(float(hours[1]) * 3600.0 / nodes, f"--budget {text}")
+        wall_s = sensible_s(float(hours[1]) * 3600.0 / nodes, f"--budget {text}")
+        return Budget(wall_s=wall_s, unit=NODE_HOURS, hourly=nodes)
     money = re.fullmatch(r"\s*\$?\s*(\d+(?:\.\d+)?)\s*(?:usd|\$)?\s*", text, re.IGNORECASE)
     if money is None or not re.search(r"usd|\$", text, re.IGNORECASE):
-        return parse_duration_s(text, "--budget")
+        return Budget(wall_s=parse_duration_s(text, "--budget"))
     if cluster is None:
         raise TunerError(f"--budget {text}: money is for virtual clusters; write a time, for example 1h30m")
     found = cluster_from(cluster)
     hourly_usd = usd_per_hour(found)
     if not hourly_usd:
         raise TunerError(f"--budget {text}: {found.name} says neither price_usd nor power_w")
-    return sensible_s(float(money[1]) / hourly_usd * 3600.0, f"--budget {text}")
+    wall_s = sensible_s(float(money[1]) / hourly_usd * 3600.0, f"--budget {text}")
+    return Budget(wall_s=wall_s, unit=DOLLARS, hourly=hourly_usd)

@@ -20,7 +20,8 @@ from ..plan import PlanError, Scalar, label
 from ..sitting import FINALISTS, NOTHING_LEFT, Sitting, counts, how_it_ended
 from ..slot import KINDS
 from ..trials import finished, rejected, started
-from .plan import VirtualPlan, virtual_plan
+from ..varied import varied
+from .plan import virtual_plan
 from .simulator import Simulator
 from .site import VirtualSite
 
@@ -62,6 +63,7 @@ class VirtualStudy(Sitting):
             The sentence why it ended.
         """
         self.bench.listener(PhaseStarted("search", self.meter.budget.trials))
+        self.explain_names()
         retell(engine, self._earlier, self.objective)
         waiting: Waiting = deque()
         reason: str | None = None
@@ -148,7 +150,7 @@ class VirtualStudy(Sitting):
         begun = replace(begun, number=self.bench.store.begin(begun), part=int(wish["N"]) / int(params["N"]))
         try:
             plan = virtual_plan(wish, self.site.cluster, key, repeat)
-            self.bench.listener(TrialStarted(begun.number, _label(plan), None))
+            self.bench.listener(TrialStarted(begun.number, label(plan.trial, varied(params, self.space.varying)), None))
             number = begun.number
 
             def on_fraction(fraction: float, elapsed_s: float) -> None:
@@ -184,11 +186,3 @@ class VirtualStudy(Sitting):
             self.expected_s = max(self.expected_s or 0.0, cost_s)
         elif record.ranked:
             self._guessed_s = max(self._guessed_s, cost_s / rung_of(record).operations)
-
-
-def _label(plan: VirtualPlan) -> str:
-    """A configuration in one line, with the network's settings where they were chosen."""
-    settings = plan.setup.settings
-    chosen = {"mtu": settings.mtu, "rx_usecs": settings.throttle_us, "nics": settings.nics}
-    net = "".join(f" {name}={value:g}" for name, value in chosen.items() if value is not None)
-    return f"{label(plan.trial)}{net}"

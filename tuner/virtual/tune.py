@@ -3,7 +3,7 @@
 from ..options import TuneOptions
 from ..sitting import Bench
 from ..study import Outcome
-from ..units import duration
+from ..units import dollars, duration
 from .costs import usd_per_hour
 from .session import say_n, sitting
 from .site import VirtualSite
@@ -13,7 +13,7 @@ from .study import VirtualStudy
 def spent(site: VirtualSite, run_s: float) -> str:
     """What the search would have cost on the real cluster, as a sentence."""
     hourly_usd = usd_per_hour(site.cluster)
-    money = "" if not hourly_usd else f", about {hourly_usd * run_s / 3600:.2f} US dollars"
+    money = "" if not hourly_usd else f", about {dollars(hourly_usd * run_s / 3600)}"
     return f"On the cluster itself this search would have taken {duration(run_s)} of HPL runs{money}."
 
 
@@ -40,7 +40,7 @@ def tune_virtual(options: TuneOptions, name: str | None, site: VirtualSite, benc
 
 def _introduce(study: VirtualStudy, options: TuneOptions) -> None:
     cluster = study.site.cluster
-    study.say(f"Study {study.study}: space {options.space}, engine {options.engine}, {options.budget}")
+    study.say(f"Study {study.study}: {options}")
     study.say(
         f"Simulated: {cluster.name}, {len(cluster.node_list)} nodes with {cluster.cores} cores, Rpeak "
         f"{cluster.rpeak_gflops:.4g} GFLOPS; budget and times are the virtual cluster's."
