@@ -1,5 +1,6 @@
 """Durations as people write and read them."""
 
+import math
 import re
 
 from .errors import TunerError
@@ -49,6 +50,13 @@ def duration(seconds: float) -> str:
         return f"{minutes} min {rest_s:02d} s" if rest_s else f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes:02d} min"
+
+
+def compact(seconds: float) -> str:
+    """At least `seconds`, as an option takes it, in whole seconds, minutes or tenths of an hour: "9s", "13m"."""
+    if seconds <= 90:
+        return f"{math.ceil(seconds)}s"
+    return f"{math.ceil(seconds / 60)}m" if seconds <= 5400 else f"{math.ceil(seconds / 360) / 10:g}h"
 
 
 def gibibytes(count: int) -> str:
