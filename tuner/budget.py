@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from .clock import Clock
-from .units import dollars, duration
+from .units import compact, dollars, duration
 
 DOLLARS = "$"
 NODE_HOURS = "node-hours"
@@ -32,7 +32,27 @@ class Budget:
     @property
     def timed(self) -> bool:
         """Whether time is limited in some way."""
-        return self.wall_s is not None or self.run_s is not None
+        return self.whole_s is not None
+
+    @property
+    def whole_s(self) -> float | None:
+        """The tightest limit in time; None where time is not limited."""
+        return min((limit for limit in (self.wall_s, self.run_s) if limit is not None), default=None)
+
+    def too_small(self, run_s: float, runs: float) -> str | None:
+        """The sentence why not even one run fits, or None.
+
+        Args:
+            run_s: its seconds.
+            runs: how many of them a search should have room for.
+        """
+        if self.whole_s is None or run_s <= self.whole_s:
+            return None
+        option = "--budget" if self.whole_s == self.wall_s else "--run-time"
+        return (
+            f"one run takes about {duration(run_s)}, more than the budget ({self}) allows: "
+            f"a search needs {option} {compact(runs * run_s)} or more"
+        )
 
     def __str__(self) -> str:
         parts = []

@@ -36,11 +36,17 @@ def ladder(N: int, full_s: float, launch_s: float, *, prefixes: bool) -> Ladder:
     rungs = [Rung(Fidelity.SMALL, SMALL_PART)] if small_n(N, SMALL_PART) >= SMALLEST_N else []
     rungs += [Rung(Fidelity.PREFIX, part) for part in PREFIX_PARTS] if prefixes else []
     most_s = WORTH * (full_s + launch_s)
-    return (*(rung for rung in rungs if launch_s + _times(rung) * rung.operations * full_s <= most_s), FULL)
+    return (*(rung for rung in rungs if takes_s(rung, full_s, launch_s) <= most_s), FULL)
 
 
-def _times(rung: Rung) -> float:
-    return SLOWER if rung.fidelity is Fidelity.SMALL else 1.0
+def takes_s(rung: Rung, full_s: float, launch_s: float) -> float:
+    """Seconds that a launch of one run should take.
+
+    Args:
+        full_s: seconds HPL takes for a full run, `launch_s` seconds of a launch beside it.
+    """
+    slower = SLOWER if rung.fidelity is Fidelity.SMALL else 1.0
+    return launch_s + slower * rung.operations * full_s
 
 
 def small_n(N: int, part: float) -> int:

@@ -17,13 +17,14 @@ from .engines.fidelity import FULL, Question, Rung
 from .evaluate import Evaluator
 from .events import PhaseStarted
 from .in_turn import InTurn
-from .ladder import outcome_of, outcomes_of, rung_of
+from .ladder import outcome_of, outcomes_of, rung_of, takes_s
 from .objective import Objective
 from .one_more import USUAL_COUNT
 from .plan import Scalar
 from .prospects import Prospects
 from .sitting import NOTHING_LEFT, RANKED, SEARCHED, Sitting, counts, how_it_ended
 from .slot import Slot
+from .time_limit import limit_s
 
 STANDARD_ERRORS = 2.0
 USUAL_NOISE = 0.01
@@ -38,7 +39,8 @@ class Loop(Sitting):
     """One sitting of a study on real machines.
 
     Attributes:
-        walltime_s: seconds after which a launch is ended.
+        walltime_s: seconds after which a launch is ended of which it is not known yet what it should take.
+        starting_s: what a launch takes beside HPL's own time.
         session: number of this sitting of the study.
         evaluator: runs plans; `others` do so at the same time, on nodes of their own.
         shrunk: nodes were lost, so that some configurations that were measured cannot be run any more.
@@ -46,6 +48,7 @@ class Loop(Sitting):
 
     evaluator: Evaluator
     walltime_s: float
+    starting_s: float = 0.0
     others: tuple[Evaluator, ...] = ()
     session: int = 0
     prospects: Prospects = field(default_factory=Prospects)
@@ -53,7 +56,6 @@ class Loop(Sitting):
     shrunk: bool = field(default=False, init=False)
     _known: set[int] = field(default_factory=set, init=False)
     _shared: bool = field(default=False, init=False)
-    _full_asked: bool = field(default=False, init=False)
     _every_rate: bool = field(default=False, init=False)
     _rounds: int = field(default=1, init=False)
     _expected: set[int] = field(default_factory=set, init=False)
@@ -107,7 +109,6 @@ class Loop(Sitting):
             engine.expect(batch[0])
         else:
             batch = self._asked(engine, runs_to_follow, under_way) or self._next_round(running)
-        self._full_asked |= any(question.rung == FULL for question in batch)
         self.hear(engine)
         if batch or running:
             return batch, None
@@ -155,7 +156,10 @@ class Loop(Sitting):
         return True
 
     def _refusal(self, runs_to_follow: float, running: int) -> str | None:
-        """Why nothing more may be started, or None; time is no reason before the first full run, which has to be.
+        """Why nothing more may be started, or None.
+
+        Time is no reason before the first trial, which has to be; before there is a result nothing need be able to
+        follow.
 
         Args:
             runs_to_follow: full runs that the budget must still have room for, the next one included.
@@ -164,9 +168,12 @@ class Loop(Sitting):
         if self.stopped:
             return "stopped on request"
         refused = self.meter.out_of_trials(running)
-        if refused or (self.best_gflops is None and not self._full_asked):
+        if refused:
             return refused
-        return self.meter.out_of_time(self.expected_s or 0.0, runs_to_follow)
+        nothing_yet = self.best_gflops is None and not running
+        if nothing_yet and not self.meter.trials:
+            return None
+        return self.meter.out_of_time(self.expected_s or 0.0, 1.0 if nothing_yet else runs_to_follow)
 
     def _tell(self, engine: Engine, batch: Sequence[Question], records: Sequence[TrialRecord]) -> None:
         for question, record, outcome in zip(batch, records, outcomes_of(records), strict=True):
@@ -245,6 +252,21 @@ class Loop(Sitting):
             results.errors.ResultsError: the store cannot be written; then the run's directory still tells the result.
         """
         return Slot(self, self.evaluator).launch([params], kind, rung)[0]
+
+    def should_take_s(self, rung: Rung) -> float | None:
+        """Seconds that a launch of one run should take; None while no run has told."""
+        if self.expected_s is None:
+            return None
+        starting_s = min(self.starting_s, self.expected_s)
+        return takes_s(rung, self.expected_s - starting_s, starting_s)
+
+    def limit_s(self, expected_s: float | None) -> float:
+        """Seconds after which a launch that begins now is ended.
+
+        Args:
+            expected_s: what it should take, or None.
+        """
+        return limit_s(expected_s, self.meter.remaining_s(), self.walltime_s)
 
     def to_beat(self, key: str) -> float | None:
         """The rate in GFLOPS that some configuration surely has; None where a full run has to go to its end.

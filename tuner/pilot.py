@@ -1,18 +1,18 @@
 """The first runs of a study: how fast HPL is here, and so which N the budget can pay for."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from hpl.flops import flop_count
-from results.record import Kind, TrialRecord, TrialState
+from results.record import Invalidity, Kind, TrialRecord, TrialState
 
 from .budget import Budget
+from .engines.starts import starts
 from .errors import TunerError
 from .loop import Loop
 from .options import DEFAULT_WALL_S
 from .plan import Scalar
-from .problem_size import LARGEST_SHARE, RUNS_IN_BUDGET, SMALLEST_N, STEP, Sample, affordable_n
+from .problem_size import RUNS_IN_BUDGET, SMALLEST_N, STEP, Sample, affordable_n, launch_s
 from .site import Site
 from .textbook import first_choice, full_memory_n, natural_nb, textbook
 
@@ -20,29 +20,21 @@ FIRST_RUN_S = 1.0
 """What the first pilot run should take at most; HPL reaches about half of dgemm's rate at such a size."""
 
 
-@dataclass(frozen=True)
-class RunTime:
-    """Seconds a run of the study should take (`target_s`) and after which it is ended (`limit_s`)."""
-
-    target_s: float
-    limit_s: float
-
-
-def run_time(budget: Budget, runs: int = RUNS_IN_BUDGET, longest_s: float = math.inf) -> RunTime:
-    """The time budget parted among so many runs, for each at most a tenth; without a limit in time as for 5 minutes.
+def target_s(budget: Budget, runs: int = RUNS_IN_BUDGET, longest_s: float = math.inf) -> float:
+    """Seconds a run of the study should take: the budget parted among so many, without a limit in time 5 minutes.
 
     Args:
         longest_s: the most a run may take whatever the budget; half of it leaves room for slow ones.
     """
-    times = [limit for limit in (budget.wall_s, budget.run_s) if limit is not None]
-    whole_s = min(times) if times else DEFAULT_WALL_S
-    return RunTime(min(whole_s / runs, longest_s / 2), min(whole_s * LARGEST_SHARE, longest_s))
+    return min((budget.whole_s or DEFAULT_WALL_S) / runs, longest_s / 2)
 
 
 def pilot(
     loop: Loop, site: Site, target_s: float, earlier: Sequence[TrialRecord], largest_asked: int | None
 ) -> list[Sample]:
     """Run the textbook configuration twice, small and a little larger, unless an earlier session did.
+
+    What fails is tried again, and then with another configuration.
 
     Args:
         target_s: what a run of the study may take.
@@ -55,7 +47,7 @@ def pilot(
         the user stops.
 
     Raises:
-        TunerError: the textbook configuration does not run at all, with the reason of the first failure.
+        TunerError: neither runs at all, with the reason of the last failure.
     """
     samples = samples_of(earlier)
     largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores)
@@ -64,13 +56,41 @@ def pilot(
         N = affordable_n(samples, target_s / 2, largest_n) if samples else _first_n(site, target_s, largest_n)
         if samples and N <= samples[-1].N:
             break
-        record = loop.trial({**pilot_point(site, N), **settled(loop)}, Kind.PILOT)
-        if record.state is TrialState.CANCELLED and loop.stopped:
+        loop.expected_s = launch_s(samples, N) if samples else None
+        record = _tried(loop, site, N)
+        if loop.stopped and not record.ranked:
             break
         if not record.ranked:
             raise TunerError(f"the first run of HPL failed, so nothing can be tuned: {record.reason}")
         samples = [*samples, *samples_of([record])]
     return samples
+
+
+def _tried(loop: Loop, site: Site, N: int) -> TrialRecord:
+    """The textbook's run; where it failed in a way that may pass the same once more, and then another configuration.
+
+    A run that hung is not waited for once more.
+    """
+    textbook_point = {**pilot_point(site, N), **settled(loop)}
+    *_, other = starts(loop.space)
+    again: list[tuple[str, Mapping[str, Scalar]]] = [
+        ("once more", textbook_point),
+        ("with another configuration", {**loop.space.complete(other), "N": N}),
+    ]
+    record = loop.trial(textbook_point, Kind.PILOT)
+    for how, point in again:
+        over = loop.stopped or loop.meter.out_of_time(0.0)
+        if record.ranked or over or not _may_pass(record):
+            break
+        if point is not textbook_point or record.invalidity is not Invalidity.TIMEOUT:
+            loop.say(f"The run failed ({record.reason}): it is tried {how}.")
+            record = loop.trial(point, Kind.PILOT)
+    return record
+
+
+def _may_pass(record: TrialRecord) -> bool:
+    """Whether a failed run was started at all: what cannot be built, does not fit or is no program never will be."""
+    return record.state is TrialState.FAILED and bool(record.command)
 
 
 def samples_of(records: Sequence[TrialRecord]) -> list[Sample]:

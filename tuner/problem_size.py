@@ -18,8 +18,6 @@ MOST_IN_BUDGET = 300
 """Runs that a grid should have room for at most; N follows from it, and tiny runs tell little."""
 ROUGH_BELOW = 0.3
 """Predictions from runs below this part of N were 2 to 10 % off in the Dahu data."""
-LARGEST_SHARE = 0.1
-"""A single run is ended when it has taken this part of the budget."""
 
 
 @dataclass(frozen=True)

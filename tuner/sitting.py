@@ -83,7 +83,7 @@ class Sitting(ABC):
     def confirm(self, repeats: int) -> Sequence[Ranked]:
         """Run each of the best so often again, interleaved so that drift hits all alike, and rank anew."""
         finalists = self.objective.finalists(self.ranking(), FINALISTS)
-        if finalists and repeats:
+        if finalists and repeats and not self.meter.out_of_time(self.expected_s or 0.0):
             self.bench.listener(PhaseStarted("confirmation", len(finalists) * repeats))
         for turn, finalist in product(range(repeats), finalists):
             if self.stopped or self.meter.out_of_time(self.expected_s or 0.0):

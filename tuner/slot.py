@@ -123,7 +123,7 @@ class Slot:
             else:
                 planned[number] = Planned(begun, one)
         if planned:
-            expected_s = None if self.loop.expected_s is None else self.loop.expected_s * rung.operations
+            expected_s = self.loop.should_take_s(rung)
             records |= zip(planned, self._launched(list(planned.values()), expected_s), strict=True)
         return [records[number] for number in range(len(points))]
 
@@ -168,8 +168,9 @@ class Slot:
             best_gflops=self.loop.to_beat(first.key) if may_end else None,
         )
         directory = self.loop.folder(first.number)
+        limit_s = self.loop.limit_s(None if expected_s is None else expected_s * len(planned))
         try:
-            measured = self.evaluator.evaluate(shared, directory, self.loop.walltime_s, run.on_panel, run)
+            measured = self.evaluator.evaluate(shared, directory, limit_s, run.on_panel, run)
         except RunnerError as error:
             return [rejected(first, Fault(Invalidity.RUNTIME, str(error)))]
         self._lost = measured.lost_nodes

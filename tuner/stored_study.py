@@ -1,5 +1,6 @@
 """The beginning of a study in the store, a new one or the one that was stopped, and its end where it fails."""
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -89,6 +90,19 @@ def elapsed_s(records: Sequence[TrialRecord]) -> float:
             spent_s += (ended - (began if until is None else max(began, until))).total_seconds()
             until = ended
     return spent_s
+
+
+def withdraw(store: Store, name: str, folder: Path) -> None:
+    """Leave nothing of a study that is refused after its first runs.
+
+    Args:
+        folder: where its trials ran.
+
+    Raises:
+        StudyBusyError: another living process works on it.
+    """
+    store.delete_study(name)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -20,8 +20,8 @@ from .ladder import ladder
 from .loop import Loop
 from .nodes import NodesLostError
 from .objective import Objective
-from .options import TuneOptions
-from .pilot import pilot, run_time, samples_of
+from .options import DEFAULT_WALL_S, TuneOptions
+from .pilot import pilot, samples_of, target_s
 from .ping_pong import timed_at_first
 from .plan import parse_layout, require_network
 from .problem_size import (
@@ -37,9 +37,10 @@ from .problem_size import (
 )
 from .site import Site
 from .sitting import FINALISTS, SEARCHED, Bench
-from .stored_study import Begun, MachineFacts, begin, elapsed_s, go_on
+from .stored_study import Begun, MachineFacts, begin, elapsed_s, go_on, withdraw
 from .taught import probes, tell_earlier, tell_known
 from .textbook import full_memory_n
+from .time_limit import unknown_limit_s
 from .units import duration
 from .versions import versions
 from .workshop import Workshop
@@ -48,8 +49,6 @@ SMALLER_SIZES = (0.5, 0.25)
 """Parts of the study's N at which the winner is run once more: with N itself they fix the three terms of T(N)."""
 SMALLER_RUNS = 0.3
 """What those smaller runs cost in runs at N, start-up included."""
-PATIENCE = 5.0
-"""A run whose N was given, not chosen, is ended after this many times what it should take, plus a minute."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +114,7 @@ def tune(options: TuneOptions, begun: Begun, workshop: Workshop, bench: Bench, *
         evaluator=workshop.evaluator,
         others=workshop.others,
         meter=Meter(options.budget, RealClock(), spent_wall_s=elapsed_s(earlier)),
-        walltime_s=max(60.0, run_time(options.budget).limit_s),
+        walltime_s=unknown_limit_s(options.budget.whole_s or DEFAULT_WALL_S),
         session=1 + max((record.session for record in earlier), default=-1),
     )
     loop.count(earlier)
@@ -240,17 +239,17 @@ def _runs_wanted(options: TuneOptions, space: SearchSpace) -> int:
 
 
 def _size(loop: Loop, options: TuneOptions, site: Site, text: str) -> None:
-    """Run the pilots and give the loop its N, its time limit and what a run should take."""
-    times = run_time(options.budget, _runs_wanted(options, loop.space), site.longest_s)
+    """Run the pilots and give the loop its N and what a run should take."""
+    wanted_s = target_s(options.budget, _runs_wanted(options, loop.space), site.longest_s)
     loop.bench.listener(PhaseStarted("pilot", None))
     earlier = loop.records()
     pilots = [record for record in earlier if record.kind is Kind.PILOT]
     asked_n = loop.space.asked_n
-    samples = pilot(loop, site, times.target_s, pilots, asked_n)
+    samples = pilot(loop, site, wanted_s, pilots, asked_n)
     if not samples:
         return
     largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores, fraction=options.memory_fraction)
-    chosen = largest_n if options.full else affordable_n(samples, times.target_s, largest_n)
+    chosen = largest_n if options.full else affordable_n(samples, wanted_s, largest_n)
     known_n = _study_n(earlier)
     N = known_n or chosen
     if loop.shrunk or site.facts().get("nodes") != loop.bench.store.study(loop.study).host.get("nodes"):
@@ -262,20 +261,33 @@ def _size(loop: Loop, options: TuneOptions, site: Site, text: str) -> None:
         loop.say(sentence)
     largest_asked = loop.space.largest_n
     loop.expected_s = launch_s(samples, largest_asked)
+    if known_n is None:
+        _check_budget(loop, loop.expected_s, options, asked_n)
     if asked_n is None and known_n is None and not options.full:
-        loop.walltime_s = times.limit_s
-        loop.say(_why_n(N, largest_n, loop.expected_s, times.limit_s, loop.meter.budget.wall_s))
+        loop.say(_why_n(N, largest_n, loop.expected_s, loop.meter.budget.wall_s))
         return
-    loop.walltime_s = PATIENCE * loop.expected_s + 60.0
     loop.say(f"N={largest_asked}: a run should take about {duration(loop.expected_s)}.")
     if loop.expected_s > site.longest_s and known_n is None:
         raise TunerError(
             f"a run of N={largest_asked} takes about {duration(loop.expected_s)}, an allocation gives "
             f"{duration(site.longest_s)}: raise time_limit_s or choose a smaller N with --set N=…"
         )
-    refused = loop.meter.out_of_time(loop.expected_s)
-    if refused and known_n is None:
-        raise TunerError(f"{refused}: raise --budget or choose a smaller N with --set N=…")
+
+
+def _check_budget(loop: Loop, run_s: float, options: TuneOptions, asked_n: int | None) -> None:
+    """Refuse a budget that is smaller than one run of `run_s` seconds; say where the first runs took so much of it.
+
+    Raises:
+        TunerError: it is; then nothing is left of a new study.
+    """
+    too_small = options.budget.too_small(run_s, FINALISTS * (1 + options.confirm) + SMALLER_RUNS)
+    if too_small:
+        if loop.session == 0 and not loop.bench.store.others(loop.study):
+            withdraw(loop.bench.store, loop.study, loop.bench.runs / loop.study)
+        smaller = ", or a smaller N with --set N=…" if asked_n else ", or a smaller N without --full"
+        raise TunerError(too_small + (smaller if asked_n or options.full else ""))
+    if loop.meter.out_of_time(run_s):
+        loop.say("The first runs took so much of the budget that only one run in full follows.")
 
 
 def _ladder(loop: Loop, site: Site) -> Ladder:
@@ -284,17 +296,17 @@ def _ladder(loop: Loop, site: Site) -> Ladder:
     samples = samples_of(loop.records((Kind.PILOT,)))
     if not samples or loop.expected_s is None:
         return (FULL,)
-    rest_s = min(sample.cost_s - sample.time_s for sample in samples)
-    return ladder(N, loop.expected_s - rest_s, rest_s, prefixes=site.xhpl is None)
+    loop.starting_s = min(sample.cost_s - sample.time_s for sample in samples)
+    return ladder(N, loop.expected_s - loop.starting_s, loop.starting_s, prefixes=site.xhpl is None)
 
 
-def _why_n(N: int, largest_n: int, expected_s: float, limit_s: float, wall_s: float | None) -> str:
+def _why_n(N: int, largest_n: int, expected_s: float, wall_s: float | None) -> str:
     if largest_n <= N:
         return f"N={N}: the whole memory fits into the budget, about {duration(expected_s)} a run."
     budget = "" if wall_s is None else f" of {duration(wall_s)}"
     return (
-        f"N={N} was chosen from the budget{budget}: a run takes about {duration(expected_s)} and is ended after "
-        f"{duration(limit_s)}. The whole memory would hold N={largest_n}: `--full` measures there."
+        f"N={N} was chosen from the budget{budget}: a run takes about {duration(expected_s)}. "
+        f"The whole memory would hold N={largest_n}: `--full` measures there."
     )
 
 
@@ -312,7 +324,7 @@ def _predict_full(loop: Loop, site: Site, ranking: Sequence[Ranked], options: Tu
     loop.bench.listener(PhaseStarted("extrapolation", len(SMALLER_SIZES)))
     samples: list[Sample] = samples_of([best])
     for part in SMALLER_SIZES:
-        if loop.stopped:
+        if loop.stopped or loop.meter.out_of_time(0.0):
             break
         smaller = max(SMALLEST_N, int(best.hpl.N * part) // STEP * STEP)
         samples += samples_of([loop.trial({**winner.params, "N": smaller}, Kind.EXTRAPOLATION)])

@@ -58,6 +58,13 @@ def dollars(usd: float) -> str:
     return f"${usd:.{1 - math.floor(math.log10(usd))}f}".rstrip("0")
 
 
+def compact(seconds: float) -> str:
+    """At least `seconds`, as an option takes it, in whole seconds, minutes or tenths of an hour: "9s", "13m"."""
+    if seconds <= 90:
+        return f"{math.ceil(seconds)}s"
+    return f"{math.ceil(seconds / 60)}m" if seconds <= 5400 else f"{math.ceil(seconds / 360) / 10:g}h"
+
+
 def gibibytes(count: int) -> str:
     """Bytes in GiB with one decimal, as `free -h` shows memory."""
     return f"{count / 2**30:.1f} GiB"

@@ -76,6 +76,19 @@ def test_trials_that_ran_at_the_same_time_took_the_time_only_once() -> None:
     assert elapsed_s([]) == 0
 
 
+@pytest.mark.parametrize(
+    ("budget", "option"),
+    [(Budget(wall_s=10.0), "--budget 12m"), (Budget(wall_s=100.0, run_s=10.0), "--run-time 12m")],
+)
+def test_a_budget_smaller_than_one_run_says_what_a_search_needs(budget: Budget, option: str) -> None:
+    assert budget.too_small(10.0, runs=9.0) is None
+    sentence = budget.too_small(80.0, runs=9.0)
+    assert sentence is not None
+    assert sentence.startswith(f"one run takes about 1 min 20 s, more than the budget ({budget}) allows: ")
+    assert sentence.endswith(f"a search needs {option} or more")
+    assert Budget(trials=1).too_small(1e9, runs=9.0) is None
+
+
 def test_confirmation_runs_do_not_look_at_the_number_of_trials() -> None:
     spent, _ = meter(Budget(trials=1, wall_s=100))
     spent.charge(1.0, trial=True)

@@ -9,7 +9,7 @@ import pytest
 from engine_contract import CONDITIONAL, FAILED, ONE_POINT, EngineContract, MakeEngine, space_of
 from landscape import Landscape
 
-from search_spaces.dimension import Point, ranks_and_threads
+from search_spaces.dimension import Point, Scalar, ranks_and_threads
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
@@ -311,6 +311,20 @@ def test_nodes_that_stay_idle_count_for_nothing_where_the_objective_says_so() ->
         found.append(rates[ranks(question.params)] * worth(question.params))
         engine.tell(question.params, Outcome(found[-1]))
     assert max(found) == 320.0
+
+
+def test_a_value_that_failed_twice_is_not_asked_again_while_others_were_not_tried() -> None:
+    grid, bcast = 'grid = ["2x2", "4x1", "1x4"], layout = "4x1"', 'BCAST = ["1rg", "1rM", "2rM"]'
+    space = space_of(f"parameters = {{ NB = [64, 128, 192, 256], {grid}, DEPTH = [0, 1], {bcast} }}")
+    for seed in range(15):
+        engine, asked = Learned(space, seed, {}), list[Scalar]()
+        for _ in range(8):
+            question = engine.choose((FULL,))
+            assert question is not None
+            asked.append(question.params["NB"])
+            ran = Outcome(10.0, 1.0, cost_s=1.0)
+            engine.tell(question.params, Outcome(None, state="failed") if asked[-1] == asked[0] else ran)
+        assert asked.count(asked[0]) <= 2
 
 
 def test_one_configuration_may_fail_on_one_rung_and_run_on_another() -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from tuner.errors import TunerError
-from tuner.units import dollars, duration, gibibytes, parse_duration_s
+from tuner.units import compact, dollars, duration, gibibytes, parse_duration_s
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,11 @@ def test_what_is_no_duration_is_named_with_its_option(text: str) -> None:
 )
 def test_durations_are_shown_short(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+@pytest.mark.parametrize("seconds", [0.2, 9.1, 90.5, 5400.0, 5401.0, 1e6])
+def test_a_duration_for_an_option_is_at_least_what_is_needed_and_not_much_more(seconds: float) -> None:
+    assert seconds <= parse_duration_s(compact(seconds), "--budget") <= 1.4 * seconds + 1
 
 
 def test_memory_is_shown_in_gibibytes() -> None:

@@ -325,6 +325,14 @@ def test_a_budget_smaller_than_one_run_still_ends_with_a_full_one(hpltune: Run) 
     assert json.loads(done.stdout)["ranking"][0]["median_gflops"] > 0
 
 
+def test_a_budget_smaller_than_one_run_is_told_and_no_second_one_begins(hpltune: Run) -> None:
+    small = ("--cluster", "kronos", "--space", "kronos", "--set", "N=2000")
+    done = hpltune("tune", *small, "--budget", "0.1s", "--jobs", "2", "--study", "tiny")
+    assert done.returncode == 0, done.stderr
+    assert "more than the budget (0.1 s of wall time) allows: a search needs --budget" in done.stdout
+    assert len(json.loads(hpltune("show", "tiny", "--json").stdout)) == 1
+
+
 def test_a_user_hears_what_the_engine_has_to_say_of_a_simulated_search(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -372,8 +372,10 @@ class Learned(Engine):
         return bool(best)
 
     def _any(self, rung: Rung) -> Question | None:
-        """Some point that was not taken; one drawn by chance where the pool is used up but the space is not."""
+        """Some point that was not taken and most likely runs; one drawn by chance where only the pool is used up."""
         left = np.flatnonzero(self._left(rung))
+        runs_at_all = self._chance_to_run(self._pool.codes[left])
+        left = left[runs_at_all == runs_at_all.max(initial=0.0)]
         chance = random.Random(f"{self.seed} {len(self._asked)}")  # noqa: S311 - not for secrets
         if len(left):
             return Question(dict(self._pool.points[int(chance.choice(list(left)))]), rung)

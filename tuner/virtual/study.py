@@ -91,9 +91,11 @@ class VirtualStudy(Sitting):
             if refused:
                 return refused
             full_s = self.expected_s or self._guessed_s
+            if waiting and not full_s and self.meter.budget.timed:
+                return None
             over = self.meter.out_of_time(full_s, running + repeats + reserved)
             if over and self._full_asked:
-                return over
+                return self.meter.budget.too_small(full_s, FINALISTS + reserved) or over
             last = self.meter.last(full_s, running + repeats + reserved, running)
             question = engine.choose((FULL,) if last else self.ladder)
             self.hear(engine)

@@ -1,0 +1,127 @@
+"""A run that hangs costs the study a part of its budget, and neither the budget nor the result."""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+from as_user import Run, program
+
+from tuner.time_limit import SPARE_S, limit_s, unknown_limit_s
+
+FAKE = """#!{python}
+import os, sys, time
+from pathlib import Path
+lines = Path("HPL.dat").read_text().splitlines()
+N, NB, P, Q = (int(lines[place].split()[0]) for place in (5, 7, 10, 11))
+calls = Path({calls!r})
+if os.environ.get("OMPI_COMM_WORLD_RANK", "0") != "0":
+    sys.exit()
+calls.write_text(calls.read_text() + "x" if calls.exists() else "x")
+count = len(calls.read_text())
+{fault}
+seconds = (2 / 3 * N**3 + 3 / 2 * N**2) / 1e11
+print(f"WR11C2R4 {{N}} {{NB}} {{P}} {{Q}} {{seconds:.2f}} 1.0000e+02", flush=True)
+print("||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= 0.0039 ...... PASSED", flush=True)
+print("End of Tests.")
+"""
+"""An HPL of 100 GFLOPS with a fault; `count` says which run it is."""
+POINT = ("--space", "quick", "--set", "DEPTH=1", "--confirm", "0", "--study", "faulty")
+
+
+def faulty(home: Path, fault: str) -> tuple[str, str]:
+    text = FAKE.format(python=shlex.quote(sys.executable), calls=str(home / "calls"), fault=fault)
+    return "--xhpl", str(program(home / "xhpl", text))
+
+
+def test_a_run_may_take_several_times_what_is_expected() -> None:
+    assert limit_s(100.0, None, 60.0) == limit_s(100.0, 1e6, 60.0) == 500.0 + SPARE_S
+
+
+def test_a_short_run_has_a_short_limit() -> None:
+    assert limit_s(0.5, 1e6, 60.0) < 10.0
+
+
+@pytest.mark.parametrize("left_s", [100.0, 130.0, 250.0])
+def test_a_run_that_fits_is_not_ended_before_it_took_twice_what_is_expected_and_overruns_by_no_more(
+    left_s: float,
+) -> None:
+    assert 200.0 <= limit_s(100.0, left_s, 60.0) <= left_s + 100.0
+
+
+def test_a_first_run_leaves_time_for_others() -> None:
+    assert limit_s(None, None, unknown_limit_s(300.0)) == 60.0
+    assert limit_s(None, 3600.0, unknown_limit_s(3600.0)) == 360.0
+    assert limit_s(None, 30.0, unknown_limit_s(30.0)) == 10.0
+
+
+def test_a_run_that_hangs_leaves_time_for_others_and_one_that_takes_three_times_as_long_is_not_ended() -> None:
+    assert limit_s(2.0, 8.0, 60.0) == 6.0
+    assert limit_s(10.0, 60.0, 60.0) == 30.0
+
+
+def test_no_limit_is_below_some_seconds() -> None:
+    for expected_s in (None, 0.1):
+        for left_s in (None, 0.0, -50.0, 1.0):
+            assert limit_s(expected_s, left_s, 60.0) >= SPARE_S
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
+class TestFaultyProgram:
+    def tune(self, hpltune: Run, *arguments: str) -> tuple[int, str, list[dict[str, object]]]:
+        done = hpltune("tune", *POINT, *arguments)
+        shown = hpltune("show", "faulty", "--json")
+        return done.returncode, done.stdout + done.stderr, json.loads(shown.stdout) if shown.returncode == 0 else []
+
+    def test_a_run_that_hangs_is_ended_soon_and_the_search_goes_on(self, hpltune: Run, home: Path) -> None:
+        hangs = faulty(home, "time.sleep(1000 if NB == 192 else 0)")
+        limits = ("--budget", "2m", "--trials", "3", "--engine", "grid")
+        code, said, trials = self.tune(hpltune, *hangs, "--set", "N=1000", "--set", "NB=192,96,112", *limits)
+        assert code == 0, said
+        hung = [trial for trial in trials if trial["invalidity"] == "timeout"]
+        assert hung
+        assert all(float(str(trial["cost_s"])) < 60 for trial in hung), hung
+        assert any(trial["kind"] == "search" and trial["state"] == "complete" for trial in trials)
+
+    def test_a_first_run_that_failed_is_tried_once_more(self, hpltune: Run, home: Path) -> None:
+        fails = faulty(home, "sys.exit(9) if count == 1 else None")
+        code, said, trials = self.tune(hpltune, *fails, "--set", "N=600", "--set", "NB=96", "--trials", "1")
+        assert code == 0, said
+        assert "it is tried once more." in said
+        assert [trial["state"] for trial in trials[:2]] == ["failed", "complete"]
+        assert trials[0]["key"] == trials[1]["key"]
+
+    def test_then_another_configuration_is_tried(self, hpltune: Run, home: Path) -> None:
+        fails = faulty(home, "sys.exit(9) if NB < 64 else None")
+        code, said, trials = self.tune(hpltune, *fails, "--set", "N=600", "--set", "NB=96", "--trials", "1")
+        assert code == 0, said
+        assert "it is tried with another configuration." in said
+        assert [(trial["kind"], trial["state"]) for trial in trials[:3]] == [
+            ("pilot", "failed"),
+            ("pilot", "failed"),
+            ("pilot", "complete"),
+        ]
+
+    def test_what_fails_each_time_is_one_sentence_after_three_runs(self, hpltune: Run, home: Path) -> None:
+        code, said, trials = self.tune(hpltune, *faulty(home, "sys.exit(9)"), "--set", "N=600", "--trials", "1")
+        assert code == 1
+        assert (
+            said.rstrip().splitlines()[-1].startswith("hpltune: the first run of HPL failed, so nothing can be tuned")
+        )
+        assert len(trials) == 3
+
+    def test_what_was_never_started_is_not_tried_again(self, hpltune: Run, home: Path) -> None:
+        gone = faulty(home, "Path(sys.argv[0]).unlink()")
+        code, _, trials = self.tune(hpltune, *gone, "--trials", "2", "--budget", "30s")
+        assert code == 1
+        assert [(trial["kind"], trial["state"]) for trial in trials] == [("pilot", "complete"), ("pilot", "failed")]
+
+    def test_a_budget_smaller_than_one_run_is_refused_and_leaves_nothing_behind(self, hpltune: Run, home: Path) -> None:
+        code, said, trials = self.tune(hpltune, *faulty(home, ""), "--set", "N=12000", "--budget", "3s")
+        assert code == 1
+        assert "more than the budget (3.0 s of wall time) allows: a search needs --budget " in said
+        assert "or a smaller N with --set N=…" in said
+        assert not trials
+        assert not list((home / "data/runs").iterdir())
