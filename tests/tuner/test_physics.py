@@ -74,6 +74,13 @@ def test_columns_with_more_rows_on_a_node_send_no_less_to_the_others(swap: str, 
     assert all(taller < 0.95 * flatter for flatter, taller in itertools.pairwise(rates))
 
 
+def test_ranks_of_a_column_wait_for_each_other_at_each_pivot_and_those_of_a_row_do_not() -> None:
+    small: Mapping[str, Scalar] = {"layout": "2x1", "N": 2_000}
+    tall, flat = (rate({**small, "grid": grid, "pivot": 2e-5}, nodes=1) for grid in ("2x1", "1x2"))
+    assert flat == rate({**small, "grid": "1x2"}, nodes=1)
+    assert tall < 0.95 * rate({**small, "grid": "2x1"}, nodes=1)
+
+
 @pytest.mark.parametrize(("depth", "matters"), [(0, False), (1, True)])
 def test_swaps_take_another_time_with_look_ahead(depth: int, matters: bool) -> None:  # noqa: FBT001
     tall: Mapping[str, Scalar] = {"grid": "2x2", "DEPTH": depth}

@@ -166,7 +166,7 @@ def _update_s(shapes: Shapes, of: Mapping[str, Column], m: Column, k: Column) ->
 
 def _panel_s(shapes: Shapes, of: Mapping[str, Column], m: Column) -> Column:
     start_s, byte_s = _message_s(shapes, of, shapes.exchanges_far, 1.0)
-    rows_s = start_s + (2 * shapes.NB + 4) * BYTES * byte_s
+    rows_s = of["pivot"] + start_s + (2 * shapes.NB + 4) * BYTES * byte_s
     factorising = m * shapes.NB**2 / (shapes.rate * of["rate"] * of["panel"])
     return np.asarray(factorising + shapes.NB * np.ceil(np.log2(shapes.P)) * rows_s)
 
