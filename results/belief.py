@@ -1,14 +1,12 @@
 """What the runs of all configurations together say of the rate of each, however lucky or unlucky single runs were.
 
-The rate of a configuration is the one that as many of its undisturbed runs surpass as fall short of it. Runs scatter
-around it by a normal noise that is alike for all, in logarithms; some are slower by anything, because machines hiccup,
-and none is faster by anything (T. Hoefler and R. Belli, "Scientific Benchmarking of Parallel Computing Systems", SC
-2015, section 3). What rates are usual is learnt from all configurations: the prior is the mixture of what is believed
-of them, made in a few steps from nothing (N. Laird, "Nonparametric Maximum Likelihood Estimation of a Mixing
-Distribution", JASA 73 (1978); few steps leave it smooth). So the lucky run by which one was chosen is held against
-those that were not chosen, and nothing has to be left out (B. Efron, "Tweedie's Formula and Selection Bias", JASA 106
-(2011)). What a configuration says of itself counts half in its own prior, so that few are not believed to differ
-because there is nothing else to compare them with.
+The rate of a configuration is the one that as many of its undisturbed runs surpass as fall short of it; how runs
+scatter around it is in `noise`. What rates are usual is learnt from all configurations: the prior is the mixture of
+what is believed of them, made in a few steps from nothing (N. Laird, "Nonparametric Maximum Likelihood Estimation of a
+Mixing Distribution", JASA 73 (1978); few steps leave it smooth). So the lucky run by which one was chosen is held
+against those that were not chosen, and nothing has to be left out (B. Efron, "Tweedie's Formula and Selection Bias",
+JASA 106 (2011)). What a configuration says of itself counts a fifth in its own prior, so that few are not believed to
+differ because there is nothing else to compare them with.
 """
 
 import math
@@ -16,23 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from .noise import Array, density, noise_of
 
-USUAL_NOISE = 0.01
-"""By how much repeated runs usually differ, as a relative standard deviation; a third or three times that often do."""
-HICCUP = 0.05
-"""Part of the runs that something else on the machine slows."""
-HICCUP_DENSITY = HICCUP / 0.5
-"""Such a run loses anything up to a third of its rate, as likely as not so much: half a unit of the logarithm."""
-OWN = 0.5
+OWN = 0.8
 STEPS = 10
-NOISES = np.geomspace(3e-4, 0.3, 25)
-LEAST_WEIGHT = 1e-2
 PLACES = 1200
 """Rates that are looked at, four for each standard deviation of the noise; what is slower than them is no contender."""
-REACH = np.linspace(-3.0, 3.0, 31)
 
 
 @dataclass(frozen=True)
@@ -81,8 +69,8 @@ def believed(groups: Sequence[Sequence[float]]) -> Belief | None:
     logs = [np.log(np.array(rates)) for rates in groups]
     if all(len(runs) < 2 for runs in logs):
         return None
-    noises, weights = _noise(logs)
-    noise = float(np.exp(weights @ np.log(noises)))
+    known = noise_of(logs)
+    noise = known.usual
     fastest = np.array([runs.max() for runs in logs])
     top = fastest.max() + 3 * noise
     bottom = max(min(runs.min() for runs in logs) - 3 * noise, top - PLACES * noise / 4)
@@ -92,31 +80,12 @@ def believed(groups: Sequence[Sequence[float]]) -> Belief | None:
     first = np.cumsum([0, *map(len, runs[:-1])])
     off = np.concatenate(runs)[:, None] - places
     likelihood = np.zeros((len(runs), len(places)))
-    for one, weight in zip(noises, weights, strict=True):
-        likelihood += weight * np.exp(np.add.reduceat(np.log(_density(off, one)), first, axis=0))
+    for one, weight in zip(known.sizes, known.weights, strict=True):
+        likelihood += weight * np.exp(np.add.reduceat(np.log(density(off, one)), first, axis=0))
     shares = _normal(likelihood)
     for _ in range(STEPS):
         shares = _normal(likelihood * (shares.sum(axis=0) - OWN * shares))
     return Belief(contenders, places, shares)
-
-
-def _noise(logs: Sequence[Array]) -> tuple[Array, Array]:
-    """How large the noise may be, and the probability of each; rates are left open, so that only repeats count."""
-    evidence = -0.5 * np.log(NOISES / USUAL_NOISE) ** 2
-    for runs in logs:
-        if len(runs) > 1:
-            rates = np.sort((runs[:, None] + NOISES[:, None, None] * REACH).reshape(len(NOISES), -1))
-            density = _density(runs[:, None] - rates[:, None, :], NOISES[:, None, None]).prod(axis=1)
-            evidence += np.log(((density[:, 1:] + density[:, :-1]) / 2 * np.diff(rates)).sum(axis=1))
-    weights = np.exp(evidence - evidence.max())
-    likely = weights > LEAST_WEIGHT
-    return NOISES[likely], weights[likely] / weights[likely].sum()
-
-
-def _density(off: Array, noise: Array | float) -> Array:
-    """Of runs that are so far from the rate of their configuration."""
-    steady: Array = np.exp(-0.5 * (off / noise) ** 2) / (noise * math.sqrt(2 * math.pi))
-    return (1 - HICCUP) * steady + np.where(off < 0, HICCUP_DENSITY, 1e-12)
 
 
 def _normal(rows: Array) -> Array:

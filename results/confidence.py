@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from .belief import believed
+from .levels import levelled
 from .statistics import Ranked
 
 TOLD_APART = 0.95
@@ -30,9 +31,13 @@ class Standing:
 
 def settled(entries: Sequence[Ranked]) -> list[Ranked]:
     """Configurations with the rate that is believed of each, best first; by their medians where nothing ran twice."""
-    belief = believed([entry.gflops for entry in entries])
+    level = levelled(entries)
+    belief = believed([entry.gflops for entry in level])
     rates = {} if belief is None else belief.medians()
-    found = [replace(entry, believed_gflops=rates.get(place)) for place, entry in enumerate(entries)]
+    found = [
+        replace(entry, believed_gflops=None if belief is None else rates.get(place, level[place].median_gflops))
+        for place, entry in enumerate(entries)
+    ]
     return sorted(found, key=lambda entry: -entry.expected_gflops)
 
 
@@ -41,7 +46,7 @@ def standing(ranking: Sequence[Ranked]) -> Standing | None:
 
     The probabilities are of what is believed of each; no other place has a higher one than the first of `settled`.
     """
-    belief = believed([entry.gflops for entry in ranking])
+    belief = believed([entry.gflops for entry in levelled(ranking)])
     if len(ranking) < 2 or belief is None:
         return None
     ahead = belief.ahead(0)

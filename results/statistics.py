@@ -1,9 +1,10 @@
 """Medians, spreads and the ranking of configurations."""
 
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from hpl.params import Scalar
 
@@ -11,6 +12,13 @@ from .record import Kind, TrialRecord, TrialState
 
 SMALLER_RUNS = frozenset({Kind.PILOT, Kind.EXTRAPOLATION, Kind.SMALL, Kind.PREFIX, Kind.GIVEN_UP})
 """Kinds that are less than a full run at the study's N: their GFLOPS do not compare with the rest."""
+
+
+class Time(NamedTuple):
+    """When in a study a run was made: its sitting, and there 0 in the search, else the round of the confirmation."""
+
+    sitting: int
+    turn: int
 
 
 @dataclass(frozen=True)
@@ -25,6 +33,7 @@ class Ranked:
         failed_runs: its runs that did not count: crashed, timed out, or with a residual that FAILED.
         hosts: on how many it ran; 0 where that is not known.
         believed_gflops: its rate by the runs of all configurations; None where the noise of runs is not known.
+        times: when each of its valid runs was made; empty where that is not known.
     """
 
     key: str
@@ -34,6 +43,7 @@ class Ranked:
     failed_runs: int = 0
     hosts: int = 0
     believed_gflops: float | None = field(default=None, compare=False)
+    times: tuple[Time, ...] = ()
 
     @property
     def runs(self) -> int:
@@ -71,13 +81,17 @@ def rank(records: Iterable[TrialRecord]) -> Sequence[Ranked]:
     is not `ranked` never counts, nor do pilots and extrapolations; a configuration without a run that counts does not
     appear.
     """
-    groups: dict[str, list[TrialRecord]] = defaultdict(list)
+    groups: dict[str, list[tuple[TrialRecord, Time]]] = defaultdict(list)
     failures: dict[str, int] = defaultdict(int)
+    turns = Counter[tuple[str, int]]()
     for record in records:
         if record.kind in SMALLER_RUNS:
             continue
+        confirms = record.kind is Kind.CONFIRMATION
+        turns[record.key, record.session] += confirms
         if record.ranked:
-            groups[record.key].append(record)
+            turn = turns[record.key, record.session] if confirms else 0
+            groups[record.key].append((record, Time(record.session, turn)))
         failures[record.key] += record.state is TrialState.FAILED
     ranked = [_summary(key, group, failures[key]) for key, group in groups.items()]
     return sorted(ranked, key=lambda entry: -entry.median_gflops)
@@ -95,23 +109,28 @@ def hosts_of(record: TrialRecord) -> int:
     return len(record.observed.hosts) if record.observed else 0
 
 
-def _summary(key: str, group: Sequence[TrialRecord], failed_runs: int) -> Ranked:
-    rates = tuple(record.gflops for record in group if record.gflops is not None)
+def _summary(key: str, group: Sequence[tuple[TrialRecord, Time]], failed_runs: int) -> Ranked:
+    rates = tuple(record.gflops for record, _ in group if record.gflops is not None)
     median = statistics.median(rates)
-    nearest = min(group, key=lambda record: abs((record.gflops or 0.0) - median))
-    return Ranked(key, nearest.params, rates, nearest.number, failed_runs, hosts_of(nearest))
+    nearest = min((record for record, _ in group), key=lambda record: abs((record.gflops or 0.0) - median))
+    return Ranked(
+        key=key,
+        params=nearest.params,
+        gflops=rates,
+        best_record_number=nearest.number,
+        failed_runs=failed_runs,
+        hosts=hosts_of(nearest),
+        times=tuple(time for _, time in group),
+    )
 
 
-def relative_sd(entries: Iterable[Ranked], usual_sd: float = 0.0, usual_freedom: int = 0) -> float | None:
-    """Pooled relative standard deviation of repeated runs, as a part of 1; None where nothing is known of it.
+def relative_sd(entries: Iterable[Ranked]) -> float | None:
+    """Pooled relative standard deviation of repeated runs, as a part of 1; None where nothing was repeated.
 
     Each configuration gives the squared deviations of its runs from its own mean, relative to that mean, and one degree
     of freedom less than it has runs.
-
-    Args:
-        usual_sd: what it usually is, which counts as `usual_freedom` degrees of freedom.
     """
-    squares, freedom = usual_freedom * usual_sd**2, usual_freedom
+    squares, freedom = 0.0, 0
     for entry in entries:
         if entry.runs > 1:
             mean = statistics.fmean(entry.gflops)

@@ -1,14 +1,17 @@
 """Ask, plan, evaluate, store, tell: a study from its first trial to its confirmed winner."""
 
-import math
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from threading import RLock
 
+import numpy as np
+
+from results.levels import levelled
+from results.noise import noise_of
 from results.record import Kind, TrialRecord, TrialState
-from results.statistics import Ranked, rank, relative_sd
+from results.statistics import Ranked, rank
 from search_spaces.dimension import Point
 
 from .anchors import Anchors
@@ -19,16 +22,11 @@ from .events import PhaseStarted
 from .in_turn import InTurn
 from .ladder import outcome_of, outcomes_of, rung_of, takes_s
 from .objective import Objective
-from .one_more import USUAL_COUNT
 from .plan import Scalar
-from .prospects import Prospects
+from .prospects import CERTAINTY, Prospects
 from .sitting import NOTHING_LEFT, RANKED, SEARCHED, Sitting, counts, how_it_ended
 from .slot import Slot
 from .time_limit import limit_s
-
-STANDARD_ERRORS = 2.0
-USUAL_NOISE = 0.01
-"""By how much repeated runs usually differ, as a relative standard deviation."""
 
 Started = tuple[list[Question], Slot]
 """What was asked, and where it runs."""
@@ -269,20 +267,24 @@ class Loop(Sitting):
         return limit_s(expected_s, self.meter.remaining_s(), self.walltime_s)
 
     def to_beat(self, key: str) -> float | None:
-        """The rate in GFLOPS that some configuration surely has; None where a full run has to go to its end.
+        """The GFLOPS that one more run of some configuration reaches; None where a full run has to go to its end.
 
-        That is the highest median less two standard errors, so that luck is no bar. What is usual of their noise counts
-        beside what repeats tell. To its end goes the first run, each one where every rate is wanted, and a repeat: if
-        only the slow ones were given up, the fast ones would speak for their configuration.
+        With CERTAINTY, for a noise as repeats tell, small ones too, or as is usual of machines before anything ran
+        twice, so that luck is no bar. To its end goes the first run, each one where every rate is wanted, and a repeat:
+        if only the slow ones were given up, the fast ones would speak for their configuration.
 
         Args:
             key: of the configuration that is to run.
         """
-        measured = [] if self._every_rate else self._runnable(rank(self.records(RANKED)))
+        measured = [] if self._every_rate else levelled(self._runnable(rank(self.records(RANKED))))
         if not measured or any(entry.key == key for entry in measured):
             return None
-        sd = relative_sd(measured, USUAL_NOISE, USUAL_COUNT) or USUAL_NOISE
-        return max(entry.median_gflops * (1 - STANDARD_ERRORS * sd / math.sqrt(entry.runs)) for entry in measured)
+        small: dict[str, list[float]] = defaultdict(list)
+        for record in self.records((Kind.SMALL,)):
+            if record.ranked:
+                small[record.key].append(record.gflops or 0.0)
+        noise = noise_of([np.log(rates) for rates in (*small.values(), *(entry.gflops for entry in measured))])
+        return max(noise.one_more(entry.median_gflops, entry.runs, CERTAINTY) for entry in measured)
 
     def begin(self, record: TrialRecord) -> int | None:
         """Store that a trial runs, from any thread, and return its number.

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from results.confidence import Standing, settled, standing
+from results.levels import levelled
 from results.record import Study, TrialRecord
 from results.statistics import Ranked, hosts_of, on_the_hosts_left, rank
 from results.store import Store
@@ -115,7 +116,8 @@ class Objective:
 
     def finalists(self, ranking: Sequence[Ranked], count: int) -> Sequence[Ranked]:
         """The best by their medians, however often they ran: what a later sitting found has to be confirmed too."""
-        return sorted(ranking, key=lambda entry: -self.worth(entry.params, entry.median_gflops))[:count]
+        medians = {entry.key: self.worth(entry.params, entry.median_gflops) for entry in levelled(ranking)}
+        return sorted(ranking, key=lambda entry: -medians[entry.key])[:count]
 
     def ranked(self, ranking: Sequence[Ranked]) -> Sequence[Ranked]:
         """Configurations with what is expected of them, best by this objective first."""

@@ -8,6 +8,7 @@ from rich.table import Table
 
 from results.confidence import Standing, sentence
 from results.export import first_columns, varying
+from results.levels import change, levelled
 from results.record import Study
 from results.statistics import Ranked, relative_sd
 from search_spaces.dimension import Scalar
@@ -41,7 +42,14 @@ def print_ranking(console: Console, study: Study, ranking: Sequence[Ranked], cou
     print_fitting(console, _table(study, shown, names), _table(study, shown, []), below)
     alike = [name for name in shown[0].params if name not in {*names, "threshold"}]
     console.print(_words(shown[0].params, alike))
-    noise = relative_sd(ranking)
+    changed = change(ranking)
+    if changed:
+        faster = "faster" if changed > 0 else "slower"
+        console.print(
+            f"The machine was {abs(changed):.0%} {faster} when the best were confirmed than in the search: "
+            "GFLOPS are as it was then."
+        )
+    noise = relative_sd(levelled(ranking))
     if noise is not None:
         console.print(f"repeated runs differ by {noise:.1%} (pooled standard deviation)")
         console.print(

@@ -59,7 +59,7 @@ def given_up(record: TrialRecord, hopeless: Hopeless, best_gflops: float) -> Tri
         gflops=None,
         reason=(
             f"given up after {hopeless.part:.0%} of its columns: at most {hopeless.most_gflops:.4g} GFLOPS with "
-            f"{CERTAINTY:.0%} certainty, the best has at least {best_gflops:.4g}"
+            f"{CERTAINTY:.0%} certainty, one more run of the best at least {best_gflops:.4g}"
         ),
     )
 

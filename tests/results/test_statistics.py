@@ -91,12 +91,6 @@ def test_relative_sd_pools_repeats_by_their_degrees_of_freedom() -> None:
     assert relative_sd(entries) == pytest.approx(math.sqrt(squares / 3))
 
 
-def test_relative_sd_may_begin_with_what_is_usual() -> None:
-    once, twice = [Ranked("a", {}, (5.0,), 1)], [Ranked("a", {}, (99.0, 101.0), 1)]
-    assert relative_sd(once, usual_sd=0.01, usual_freedom=2) == pytest.approx(0.01)
-    assert relative_sd(twice, usual_sd=0.01, usual_freedom=2) == pytest.approx(math.sqrt((2 * 0.01**2 + 2e-4) / 3))
-
-
 def test_relative_sd_needs_a_repeat() -> None:
     assert relative_sd([Ranked("a", {}, (5.0,), 1)]) is None
 

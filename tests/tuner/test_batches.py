@@ -309,8 +309,24 @@ def test_a_single_lucky_run_is_no_bar(make_loop: MakeLoop) -> None:
     loop = make_loop()
     assert loop.to_beat("another") is None
     gflops = loop.trial(point(N=600, NB=96), Kind.SEARCH).gflops
+    bar = loop.to_beat("another")
     assert gflops is not None
-    assert loop.to_beat("another") == pytest.approx(0.98 * gflops)
+    assert bar is not None
+    assert 0.7 * gflops < bar < 0.85 * gflops
+
+
+@pytest.mark.parametrize(("apart", "least", "most"), [(0.003, 0.95, 0.98), (0.15, 0.25, 0.6)])
+def test_how_much_small_runs_differ_says_how_far_the_best_may_owe_its_rate_to_luck(
+    make_loop: MakeLoop, apart: float, least: float, most: float
+) -> None:
+    loop = make_loop()
+    records = [("best", Kind.SEARCH, 100.0)]
+    records += [(key, Kind.SMALL, 30 * factor) for key in ("a", "b") for factor in (1 - apart, 1 + apart)]
+    for key, kind, gflops in records:
+        loop.bench.store.finish(finished(loop.bench.store.begin(begun(key=key, kind=kind)), gflops, key=key, kind=kind))
+    bar = loop.to_beat("another")
+    assert bar is not None
+    assert 100 * least < bar < 100 * most
 
 
 def test_a_faster_run_does_not_lower_the_bar(make_loop: MakeLoop) -> None:
@@ -319,7 +335,7 @@ def test_a_faster_run_does_not_lower_the_bar(make_loop: MakeLoop) -> None:
         loop.bench.store.finish(finished(loop.bench.store.begin(begun(key="often")), gflops, key="often"))
     bar = loop.to_beat("another")
     loop.bench.store.finish(finished(loop.bench.store.begin(begun(key="once")), 100.2, key="once"))
-    assert loop.to_beat("another") == pytest.approx(bar, rel=1e-4)
+    assert loop.to_beat("another") == pytest.approx(bar, rel=1e-3)
 
 
 def test_a_run_that_was_given_up_is_not_repeated(hard_to_beat: Loop) -> None:
