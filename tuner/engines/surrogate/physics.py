@@ -13,9 +13,10 @@ Who waits for whom follows from HPL_pdgesv0, HPL_pdgesvK2, HPL_pdupdate and HPL_
 - Without look-ahead the next panel waits for all of this step: panel, what brings it to the next column, swap, update.
   Of several ranks on a node only the last in a ring sends to another node, but it does so in every step, and waits for
   the panels of those beside it.
-- In an exchange all ranks of a node send at once, if their partners are elsewhere, as they are in the last ones. The
-  first ones carry less: rows are gathered. Parts go from rank to rank, and all wait for those that leave a node; of
-  each column only one does.
+- In an exchange all ranks of a node send at once, if their partners are elsewhere, as they are in the last ones. Rows
+  are gathered: one exchange carries all, the others half of them, as simulated clusters tell. Parts go from rank to
+  rank, and all wait for those that leave a node; of each column only one does.
+- At each pivot the ranks of a column also wait for each other, whatever a message takes.
 - With look-ahead the ranks of a ring send while they update. A step takes what each rank has to do, its own panel only
   every Q steps, but no less than the way from one panel to the next: the update of its columns, panel, one message.
 - In parts all ranks of a row wait for each other, so look-ahead hides nothing, and first updating the columns of the
