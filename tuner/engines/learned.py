@@ -264,7 +264,10 @@ class Learned(Engine):
         for _ in self._rounds:
             if not self._took_in_around(self._pool.modelled(FULL).mean):
                 break
-        return Question(self._pool.fastest_modelled(next(starts(self.space))), FULL)
+        usual, found = next(starts(self.space)), dict[str, Scalar]()
+        while found != (found := self._pool.fastest_modelled(usual)):
+            self._pool.add(self.neighbours(found))
+        return Question(found, FULL)
 
     def _start(self, rung: Rung) -> Question | None:
         """One of the points that experience suggests, on the cheapest rung, while next to nothing is known."""

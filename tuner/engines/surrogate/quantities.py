@@ -13,7 +13,7 @@ UNKNOWN: Mapping[str, tuple[float, float]] = {
     "half_nb": (12.0, 0.8),  # NB at which dgemm has half its rate
     "half_rest": (60.0, 0.8),  # rows or columns of the rest at which it has half its rate
     "panel": (0.3, 0.8),  # rate of a panel against that of dgemm
-    "pivot": (5e-6, 1.5),  # seconds that the ranks of a column wait for each other at each pivot
+    "pivot": (5e-6, 1.0),  # seconds that the ranks of a column wait for each other at each pivot
     "copy": (5e9, 0.7),  # bytes a second
     "latency": (30e-6, 1.0),  # seconds, between nodes
     "held": (0.5, 0.7),  # part of the time interrupts are held back that a message waits
