@@ -111,14 +111,14 @@ def advice(source: Source, space: SearchSpace) -> Advice:
 
 def contradictions(found: Sequence[Advice], space: SearchSpace) -> list[str]:
     """A sentence for each two sources that rank the configurations they share the other way round."""
-    from scipy.stats import spearmanr  # noqa: PLC0415 - slow to import, and most studies do not need it
-
     sentences = []
     for one, other in combinations(found, 2):
         rates, others = ({space.key(point): rate for point, rate in each.points if rate} for each in (one, other))
         shared = [key for key in rates if key in others]
         if len({rates[key] for key in shared}) < COMPARED or len({others[key] for key in shared}) < COMPARED:
             continue
+        from scipy.stats import spearmanr  # noqa: PLC0415 - slow to import, and most studies do not need it
+
         if spearmanr([rates[key] for key in shared], [others[key] for key in shared]).statistic < 0:
             sentences.append(
                 f"{one.source} and {other.source} contradict each other: what is fast in one of them is slow in the "
