@@ -103,8 +103,7 @@ class Sitting(ABC):
         ended = TrialEnded(
             record,
             best=self._best[1] if self._best else None,
-            spent_s=self.meter.wall_s,
-            remaining_s=self.meter.remaining_s(),
+            spent=self.meter.spent(),
             left=self.meter.left(),
             again=self._ran_before(record),
         )
