@@ -13,9 +13,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from landscapes_file import SHIPPED, Landscape
+from landscapes_file import SHIPPED
 from replay import Board
-from script import as_script
+from script import as_script, opened
 
 from tuner.engines.fidelity import FULL, Question
 from tuner.engines.registry import make_engine
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
     shipped = [SHIPPED / f"{name}.json" for name in LARGEST]
     print("| landscape | configurations | trials told | asks | median | worst |\n|" + " --- |" * 6)
     for path in asked.landscapes or shipped:
-        board = Board(Landscape.read(path))
+        board = Board(opened(path))
         found = [ask for seed in range(asked.seeds) for ask in asks_s(board, asked.trials, seed)]
         for first in range(0, asked.trials, PART):
             times = [ask_s for told, ask_s in found if first <= told < first + PART]

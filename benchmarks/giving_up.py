@@ -15,9 +15,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from landscapes_file import SHIPPED, Landscape, Run
+from landscapes_file import SHIPPED, Landscape, LandscapeError, Run
 from replay import NOISE
-from script import as_script
+from script import as_script, opened
 
 from hpl.witness import Panel
 from results.noise import noise_of
@@ -59,8 +59,14 @@ def saved(prospects: Prospects, N: int, run: Run, best_gflops: float) -> float |
 
 
 def row(landscape: Landscape) -> str:
-    """A landscape as a line of Markdown."""
+    """A landscape as a line of Markdown.
+
+    Raises:
+        LandscapeError: too few full runs have panels.
+    """
     N, runs = landscape.N, runs_of(landscape)
+    if len(runs) < max(LEARNT_FROM):
+        raise LandscapeError(f"{landscape.name}: only {len(runs)} full runs have panels, {max(LEARNT_FROM)} are needed")
     top, faster, best_gflops = runs[: max(20, len(runs) // 5)], runs[: len(runs) // 2], runs[len(runs) // 100].gflops
     noise = noise_of([np.array([-NOISE, NOISE]) / 2**0.5] * REPEATED)
     bar_gflops = noise.one_more(best_gflops or 0.0, 1, CERTAINTY)
@@ -81,7 +87,7 @@ def main(arguments: Sequence[str]) -> int:
     print("| landscape | " + " | ".join(f"after {count} runs: wrong / saved" for count in LEARNT_FROM) + " |")
     print("|" + " --- |" * (1 + len(LEARNT_FROM)))
     for path in [Path(name) for name in arguments] or sorted(SHIPPED.glob("*.json")):
-        print(row(Landscape.read(path)), flush=True)
+        print(row(opened(path)), flush=True)
     return 0
 
 

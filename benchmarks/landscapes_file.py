@@ -5,11 +5,13 @@
      "calibrated_s": …, "points": [{"params": {…}, "full": [run, …], "small": [run, …], "predicted_gflops": …}]}
 
 A run is {"gflops": rate, "time_s": HPL's time, "cost_s": seconds of the whole launch, "panels": [[column, time_s], …]};
-one that failed has a "reason" and no rate. Panels are those of the full size at which prefix runs may stop.
+one that failed or timed out is {"reason": why, "cost_s": seconds until it was over}. Panels, of full runs, are those at
+which prefix runs may stop; where a run has none, prefixes are not asked for.
 What a model predicts, calibrated in so many machine-seconds, is there where `predict_landscape.py` was run.
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,6 +28,8 @@ from tuner.engines.surrogate.probes import Messages
 SHIPPED = Path(__file__).parent / "landscapes"
 PARTS = (0.03, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7)
 """Parts of the columns whose panels are kept."""
+APART = 3.0
+"""Rates of one configuration that differ by more than this factor contradict each other."""
 
 
 class LandscapeError(Exception):
@@ -34,13 +38,24 @@ class LandscapeError(Exception):
 
 @dataclass(frozen=True)
 class Run:
-    """One launch of HPL; times in seconds, the rate in GFLOPS or None where the run failed."""
+    """One launch of HPL; times in seconds, the rate in GFLOPS or None where the run failed, which `reason` says why."""
 
     gflops: float | None
     time_s: float
     cost_s: float
     panels: tuple[tuple[int, float], ...] = ()
     reason: str = ""
+
+    @property
+    def wrong(self) -> str | None:
+        """What is not as it has to be, or None."""
+        if (self.gflops is None) != bool(self.reason):
+            return "has to have either gflops or a reason why it failed"
+        if self.gflops is not None and not _positive(self.gflops):
+            return f"has gflops = {self.gflops}, which is no rate"
+        times = {"time_s": self.time_s, "cost_s": self.cost_s, **{f"panel {at}": time_s for at, time_s in self.panels}}
+        bad = [f"{name} = {time_s}" for name, time_s in times.items() if not (math.isfinite(time_s) and time_s >= 0)]
+        return f"has {bad[0]}, which is no time" if bad else None
 
 
 @dataclass(frozen=True)
@@ -57,6 +72,23 @@ class Place:
         """The median of the full runs, which is what a search is held against."""
         rates = [run.gflops for run in self.full if run.gflops]
         return median(rates) if rates else None
+
+    @property
+    def sizes(self) -> Mapping[str, tuple[Run, ...]]:
+        """The runs by what they are called."""
+        return {"full": self.full, "small": self.small}
+
+    @property
+    def wrong(self) -> str | None:
+        """What is not as it has to be, or None."""
+        for size, runs in self.sizes.items():
+            if not runs:
+                return f"it has no {size} run"
+            for number, run in enumerate(runs, start=1):
+                if run.wrong:
+                    return f"{size} run {number} {run.wrong}"
+        predicted = self.predicted_gflops
+        return None if predicted is None or _positive(predicted) else f"predicted_gflops = {predicted} is no rate"
 
 
 @dataclass(frozen=True)
@@ -116,27 +148,53 @@ class Landscape:
         """
         try:
             found = cls._parsed(path)
+            wrong = found.wrong
         except (OSError, ValueError, KeyError, TypeError, AttributeError, SpaceError) as error:
             raise LandscapeError(f"{path} is no landscape: {type(error).__name__} {error}") from error
-        found.check(path)
+        if wrong:
+            raise LandscapeError(f"{path}: {wrong}")
         return found
 
-    def check(self, path: Path) -> None:
-        """Refuse a table that is not whole.
-
-        Raises:
-            LandscapeError: a legal point is missing or stands there twice, a run is missing, or nothing ran.
-        """
+    @property
+    def wrong(self) -> str | None:
+        """What is not as it has to be, or None: each legal point once, with runs that have a rate or a reason."""
         space = self.search_space()
-        keys = [space.key(place.params) for place in self.places]
-        missing = {space.key(point) for point in space} - set(keys)
-        twice = len(keys) - len(set(keys))
-        if missing or twice:
-            raise LandscapeError(f"{path}: {len(missing)} configurations are missing and {twice} stand there twice")
-        if not all(place.full and place.small for place in self.places):
-            raise LandscapeError(f"{path}: a configuration has no full or no small run")
+        seen: dict[str, int] = {}
+        for number, place in enumerate(self.places, start=1):
+            sentence = space.why_not(place.params) or place.wrong
+            if sentence:
+                return f"{self._named(number)}: {sentence}"
+            earlier = seen.setdefault(space.key(place.params), number)
+            if earlier != number:
+                return f"{self._named(number)}: this configuration is point {earlier} already"
+        missing = [point for point in space if space.key(point) not in seen]
+        if missing:
+            return f"{len(missing)} points of its space are missing, the first of them {_words(missing[0], space)}"
         if all(place.gflops is None for place in self.places):
-            raise LandscapeError(f"{path}: no full run gave a rate, so there is no best")
+            return "no full run gave a rate, so there is no best"
+        return None if 0 < self.small_n < self.N else f"small_N = {self.small_n} has to be below N = {self.N}"
+
+    @property
+    def contradiction(self) -> str | None:
+        """What runs of one configuration say that cannot both be true, or None."""
+        found = [
+            (number, size, rates)
+            for number, place in enumerate(self.places, start=1)
+            for size, runs in place.sizes.items()
+            if (rates := [run.gflops for run in runs if run.gflops]) and max(rates) > APART * min(rates)
+        ]
+        if not found:
+            return None
+        number, size, rates = found[0]
+        more = f" (the first of {len(found)} such)" if len(found) > 1 else ""
+        return (
+            f"{self._named(number)}: its {size} runs gave {min(rates):.4g} to {max(rates):.4g} GFLOPS, "
+            f"more than a factor of {APART:g} apart{more}"
+        )
+
+    def _named(self, number: int) -> str:
+        """The place of a point in the file, from 1, and what it is."""
+        return f"point {number} ({_words(self.places[number - 1].params, self.search_space())})"
 
     @classmethod
     def _parsed(cls, path: Path) -> "Landscape":
@@ -166,6 +224,15 @@ def kept(N: int, panels: Sequence[tuple[int, float]]) -> tuple[tuple[int, float]
     return tuple(dict.fromkeys(panel for panel in found if panel is not None))
 
 
+def _positive(rate: float) -> bool:
+    return math.isfinite(rate) and rate > 0
+
+
+def _words(params: Mapping[str, Scalar], space: SearchSpace) -> str:
+    """What a point has of the parameters that vary."""
+    return " ".join(f"{name}={value}" for name, value in params.items() if name in space.varying)
+
+
 def _place_json(place: Place) -> dict[str, Any]:
     predicted = {} if place.predicted_gflops is None else {"predicted_gflops": place.predicted_gflops}
     return {
@@ -187,4 +254,6 @@ def _place(data: Mapping[str, Any]) -> Place:
 
 def _run(data: Mapping[str, Any]) -> Run:
     panels = tuple((int(column), float(time_s)) for column, time_s in data.get("panels", ()))
-    return Run(data.get("gflops"), data["time_s"], data["cost_s"], panels, data.get("reason", ""))
+    gflops, cost_s = data.get("gflops"), float(data["cost_s"])
+    time_s = cost_s if gflops is None else float(data["time_s"])
+    return Run(None if gflops is None else float(gflops), time_s, cost_s, panels, str(data.get("reason", "")))

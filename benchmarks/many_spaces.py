@@ -21,7 +21,7 @@ from pathlib import Path
 from games import WITHIN, Kept, checked, quantile
 from landscapes_file import SHIPPED, Landscape
 from replay import Board, Played, Step, play
-from script import as_script
+from script import as_script, opened
 
 ENGINES = "hpl,bayes,optuna-tpe,one-at-a-time,random"
 AFTER = (3, 5, 10)
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str]) -> int:
     with ProcessPoolExecutor(asked.jobs) as pool:
         for path in asked.landscapes or sorted(SHIPPED.glob("*.json")):
             wanted = [(engine, number) for engine in engines for number in range(asked.parts)]
-            name = parts_of(_landscape(path).name)
+            name = parts_of(opened(path).name)
             here = kept.with_missing(name, wanted, partial(game, path), pool)
             games += here
             print(f"#### {name}\n\n{table(engines, here)}\n", flush=True)

@@ -7,7 +7,8 @@
 
 Rounds go through all points in an order of their own, so that a drift of the machine hits all alike. A round that is
 done is written, so that a long recording may be stopped. With --again the rounds add to what OUT.json holds, for those
-configurations whose rate is not further below the best than this part: there it matters what is noise.
+configurations whose rate is not further below the best than this part: there it matters what is noise. A run that
+fails, times out or cannot be started is recorded as such, with what it cost.
 """
 
 import argparse
@@ -23,8 +24,10 @@ from hosts_lab import HOSTS, Lab, lab_workshop
 from landscapes_file import Landscape, Place, Run, kept
 from script import as_script
 
+from hpl.errors import HplError
 from hpl.flops import flop_count
 from hpl.witness import parse_panels
+from runners.errors import RunnerError
 from runners.virtual.load import load_cluster
 from search_spaces.dimension import Scalar
 from search_spaces.load import load
@@ -35,7 +38,7 @@ from tuner.evaluate import Measured
 from tuner.options import TuneOptions
 from tuner.ping_pong import timed
 from tuner.places import Places
-from tuner.plan import plan
+from tuner.plan import PlanError, plan
 from tuner.stopping import StopRequest
 from tuner.taught import probes
 from tuner.virtual.figures import half_nb_of, messages_of
@@ -130,11 +133,20 @@ def run_of(measured: Measured, N: int) -> Run:
     fault = measured.verdict.faults[0]
     cost_s = round(measured.cost_s, 4)
     if fault or not measured.verdict.results:
-        return Run(None, cost_s, cost_s, (), fault.reason if fault else "no result")
+        return Run(None, cost_s, cost_s, (), (fault and fault.reason) or "no result")
     gflops = measured.verdict.results[0].gflops
     panels = kept(N, [(panel.column, panel.time_s) for panel in parse_panels(measured.errors_text)])
     time_s = flop_count(N) / gflops / 1e9
     return Run(gflops, round(time_s, 4), cost_s, panels)
+
+
+def launched(workshop: Workshop, wish: Point, folder: Path, stop: StopRequest) -> Run:
+    """One real launch of a complete point, in the words of the file."""
+    try:
+        measured = workshop.evaluator.evaluate(plan(wish, workshop.site), folder, LIMIT_S, lambda _: None, stop)
+    except (PlanError, HplError, RunnerError) as error:
+        return Run(None, 0.0, 0.0, (), str(error))
+    return run_of(measured, int(wish["N"]))
 
 
 def record_real(recording: Recording, workshop: Workshop, rounds: int, out: Path) -> None:
@@ -151,10 +163,7 @@ def record_real(recording: Recording, workshop: Workshop, rounds: int, out: Path
                     complete = recording.space.complete(points[key])
                     wish = {**complete, "N": recording.small_n} if small else complete
                     place = Path(folder) / f"{turn}-{number}-{small}"
-                    measured = workshop.evaluator.evaluate(
-                        plan(wish, workshop.site), place, LIMIT_S, lambda _: None, stop
-                    )
-                    runs.setdefault(key, []).append(run_of(measured, int(wish["N"])))
+                    runs.setdefault(key, []).append(launched(workshop, wish, place, stop))
                 if number % 20 == 0:
                     print(f"round {turn + 1} of {rounds}: {number} of {len(keys)} points", file=sys.stderr, flush=True)
             recording.save(out)
@@ -179,7 +188,14 @@ def record_simulated(recording: Recording, site: VirtualSite, out: Path) -> None
                 N = recording.small_n if small else int(complete["N"])
                 while not simulator.free:
                     collect()
-                simulator.start(virtual_plan({**complete, "N": N}, site.cluster), Path(folder) / f"{number}-{small}")
+                place = Path(folder) / f"{number}-{small}"
+                try:
+                    simulator.start(virtual_plan({**complete, "N": N}, site.cluster), place)
+                except (PlanError, RunnerError) as error:
+                    (recording.small if small else recording.full).setdefault(key, []).append(
+                        Run(None, 0.0, 0.0, (), str(error))
+                    )
+                    continue
                 waiting.append((key, small, N))
             if number % 100 == 0:
                 print(f"{number} of {len(points)} points", file=sys.stderr, flush=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import median
 
-from landscapes_file import Landscape, Place, Run
+from landscapes_file import Landscape, LandscapeError, Place, Run
 
 from hpl.flops import flop_count, fraction_done
 from search_spaces.dimension import Scalar
@@ -17,7 +17,7 @@ from tuner.engines.base import Engine, Outcome
 from tuner.engines.fidelity import FULL, Fidelity, Ladder, Question
 from tuner.engines.registry import make_engine
 from tuner.engines.surrogate.probes import Probes
-from tuner.ladder import ladder
+from tuner.ladder import PREFIX_PARTS, ladder
 from tuner.warm_start import Advice, advise
 
 NOISE = 0.005
@@ -62,6 +62,9 @@ class Board:
     Args:
         only: values that parameters have on this board, as `--set` would write them; all those of the landscape's
             space by default.
+
+    Raises:
+        LandscapeError: no full run of these gave a rate.
     """
 
     def __init__(self, landscape: Landscape, only: Mapping[str, Sequence[str]] | None = None) -> None:
@@ -72,13 +75,16 @@ class Board:
         self.places: dict[str, Place] = {self.space.key(point): known[whole.key(point)] for point in self.space}
         rates = {key: place.gflops for key, place in self.places.items()}
         self.rates = {key: rate for key, rate in rates.items() if rate is not None}
+        if not self.rates:
+            raise LandscapeError(f"{landscape.name}: no full run of this part of it gave a rate")
         self.best = max(self.rates.values())
 
     @cached_property
     def ladder(self) -> Ladder:
         """The rungs that `tune` would offer on this machine."""
-        full_s = median(run.time_s for place in self.places.values() for run in place.full if run.gflops)
-        return ladder(self.landscape.N, full_s, self.launch_s, prefixes=True)
+        runs = [run for place in self.places.values() for run in place.full if run.gflops]
+        prefixes = all(self._panel(run, part) for run in runs for part in PREFIX_PARTS)
+        return ladder(self.landscape.N, median(run.time_s for run in runs), self.launch_s, prefixes=prefixes)
 
     @cached_property
     def probes(self) -> Probes:
@@ -106,38 +112,46 @@ class Board:
         """Seconds of a launch that do not grow with N: those which several runs in one launch pay only once.
 
         What a launch takes beside HPL's time is start-up, and the matrix that is made and checked, which grows as N^2;
-        the full and the small runs tell both.
+        the full and the small runs tell both; nothing is known of it where no small run gave a rate.
         """
-        full, small = (self._median_rest_s([getattr(place, size) for place in self.places.values()])
+        full, small = (self._median_rest_s([place.sizes[size] for place in self.places.values()])
                        for size in ("full", "small"))  # fmt: skip
         squares = (self.landscape.N / self.landscape.small_n) ** 2
         return max(0.0, small - max(0.0, full - small) / (squares - 1))
 
     def _median_rest_s(self, runs: Sequence[Sequence[Run]]) -> float:
-        return median(self.cost_s(run) - run.time_s for of_place in runs for run in of_place if run.gflops)
+        rests_s = [self.cost_s(run) - run.time_s for of_place in runs for run in of_place if run.gflops]
+        return median(rests_s or [0.0])
 
     def launch(self, asked: Sequence[Question], chance: random.Random) -> tuple[list[Outcome], float]:
         """What came of runs that share a launch, each with its part of what starting takes; the launch's seconds."""
-        answers = [self._answer(question, chance) for question in asked]
         saved_s = self.launch_s * (1 - 1 / len(asked))
-        outcomes = [replace(outcome, cost_s=cost_s - saved_s, sharing=len(asked)) for outcome, cost_s in answers]
-        return outcomes, sum(cost_s for _, cost_s in answers) - saved_s * len(asked)
+        answers = [self._answer(question, chance) for question in asked]
+        costs_s = [max(0.0, (outcome.cost_s or 0.0) - saved_s) for outcome in answers]
+        outcomes = [
+            replace(outcome, cost_s=cost_s, sharing=len(asked))
+            for outcome, cost_s in zip(answers, costs_s, strict=True)
+        ]
+        return outcomes, sum(costs_s)
 
-    def _answer(self, question: Question, chance: random.Random) -> tuple[Outcome, float]:
-        """What came of a question, and its seconds: one of the recorded runs by chance."""
+    def _answer(self, question: Question, chance: random.Random) -> Outcome:
+        """What came of a question that had a launch of its own: one of the recorded runs by chance."""
         place = self.places[self.space.key(question.params)]
         rung = question.rung
-        if rung.fidelity is Fidelity.SMALL:
-            run = self._drawn(place.small, chance)
-            return Outcome(run.gflops, run.time_s, rung=rung, cost_s=self.cost_s(run)), self.cost_s(run)
-        run = self._drawn(place.full, chance)
-        if rung == FULL or run.gflops is None:
-            return Outcome(run.gflops, run.time_s, rung=rung, cost_s=self.cost_s(run)), self.cost_s(run)
-        N = self.landscape.N
-        column, time_s = next(panel for panel in run.panels if panel[0] >= rung.part * N * 0.999)
-        cost_s = self.cost_s(run) - run.time_s + time_s
+        run = self._drawn(place.small if rung.fidelity is Fidelity.SMALL else place.full, chance)
+        if run.gflops is None:
+            return Outcome(None, state="failed", rung=rung, cost_s=self.cost_s(run))
+        panel = self._panel(run, rung.part) if rung.fidelity is Fidelity.PREFIX else None
+        if panel is None:
+            return Outcome(run.gflops, run.time_s, rung=rung, cost_s=self.cost_s(run))
+        N, (column, time_s) = self.landscape.N, panel
         gflops = fraction_done(N, column) * flop_count(N) / time_s / 1e9
-        return Outcome(gflops, time_s, rung=rung, cost_s=cost_s), cost_s
+        return Outcome(gflops, time_s, rung=rung, cost_s=self.cost_s(run) - run.time_s + time_s)
+
+    def _panel(self, run: Run, part: float) -> tuple[int, float] | None:
+        """The first panel of a run when so much of its columns is done, or None."""
+        column = part * self.landscape.N * 0.999
+        return next((panel for panel in run.panels if panel[0] >= column and panel[1] > 0), None)
 
     def _drawn(self, runs: Sequence[Run], chance: random.Random) -> Run:
         """One of the recorded runs; a simulated one with noise of its own."""

@@ -17,7 +17,7 @@ import numpy as np
 from landscapes_file import SHIPPED, Landscape, Place
 from replay import LAUNCH_S
 from scipy.stats import spearmanr
-from script import as_script
+from script import as_script, opened
 
 from hpl.flops import flop_count, fraction_done
 
@@ -77,6 +77,8 @@ def rows(landscape: Landscape) -> Iterator[str]:
     for name, rung in RUNGS.items():
         found = [(rung(landscape, place), place) for place in landscape.places if place.gflops]
         told = [(estimate, place) for estimate, place in found if estimate is not None]
+        if len(told) < 2:
+            continue
         rates = np.array([estimate[0] for estimate, _ in told])
         truth = np.array([place.gflops for _, place in told])
         ratios = np.log(rates / truth)
@@ -89,7 +91,7 @@ def rows(landscape: Landscape) -> Iterator[str]:
 
 def main(arguments: Sequence[str]) -> int:
     for path in [Path(argument) for argument in arguments] or sorted(SHIPPED.glob("*.json")):
-        landscape = Landscape.read(path)
+        landscape = opened(path)
         print(f"\n### {landscape.name} (N={landscape.N}, small runs at N={landscape.small_n})\n")
         print("| rung | seconds of a full run | rank correlation | off by | differs by | its first reaches |")
         print("| --- | --- | --- | --- | --- | --- |")

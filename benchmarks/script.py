@@ -2,8 +2,9 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
-from landscapes_file import LandscapeError
+from landscapes_file import Landscape, LandscapeError
 
 from hpl.errors import HplError
 from runners.errors import RunnerError
@@ -12,6 +13,18 @@ from tuner.errors import TunerError
 
 SENTENCES = (LandscapeError, HplError, RunnerError, SpaceError, TunerError, OSError)
 """Errors that say what to do in a sentence."""
+
+
+def opened(path: Path) -> Landscape:
+    """Read a landscape; where its runs contradict each other, standard error gets a caution.
+
+    Raises:
+        LandscapeError: as `Landscape.read`.
+    """
+    landscape = Landscape.read(path)
+    if landscape.contradiction:
+        print(f"Caution: {path}, {landscape.contradiction}.", file=sys.stderr, flush=True)
+    return landscape
 
 
 def as_script(main: Callable[[Sequence[str]], int]) -> None:

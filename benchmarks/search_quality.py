@@ -19,7 +19,7 @@ from pathlib import Path
 from games import WITHIN, Kept, checked, quantile
 from landscapes_file import SHIPPED, Landscape
 from replay import AFTER_SIMULATION, ONE_A_LAUNCH, Board, Played, play
-from script import as_script
+from script import as_script, opened
 
 from tuner.engines.registry import ENGINES
 
@@ -32,8 +32,8 @@ INTRO = """# How fast each engine finds the best
 
 Made by `benchmarks/search_quality.py` from the recorded landscapes in `benchmarks/landscapes/`: complete tables
 of real or simulated HPL runs, each game with another seed. An engine is charged the recorded seconds of every run it
-asks for, launches included, as percent of the time that measuring every configuration once takes (the exhaustive
-grid). Its choice counts only where it was measured in full; "never" is not within 60 % of the grid's time or
+asks for, launches and failures included, as percent of the time that measuring every configuration once takes (the
+exhaustive grid). Its choice counts only where it was measured in full; "never" is not within 60 % of the grid's time or
 120 trials. `hpl` is offered the rungs that `tune` would offer it there, the others know only full runs. What
 starting takes is paid once by runs that share a launch (`--one-a-launch`: none do). `grid` takes the points in one
 fixed even order, so how soon it comes to the best is luck.
@@ -86,10 +86,12 @@ def title(board: Board) -> str:
     landscape, rates = board.landscape, sorted(board.rates.values())
     spread = rates[-1] / rates[len(rates) // 2]
     near = sum(rate >= 0.99 * rates[-1] for rate in rates)
+    failing = len(board.places) - len(rates)
+    fail = f", {failing} of which fail" if failing else ""
     return (
-        f"### {landscape.name}\n\n{landscape.description}. {len(board.places)} configurations, N={landscape.N}, small "
-        f"runs at N={landscape.small_n}; the best has {spread:.2f} times the median rate, {near} are within 1 % of it; "
-        f"measuring all once takes {float(f'{board.grid_s / 3600:.2g}'):g} hours."
+        f"### {landscape.name}\n\n{landscape.description}. {len(board.places)} configurations{fail}, N={landscape.N}, "
+        f"small runs at N={landscape.small_n}; the best has {spread:.2f} times the median rate, {near} are within 1 % "
+        f"of it; measuring all once takes {float(f'{board.grid_s / 3600:.2g}'):g} hours."
     )
 
 
@@ -118,7 +120,7 @@ def main(arguments: Sequence[str]) -> int:
     kept = Kept(asked.kept)
     with ProcessPoolExecutor(asked.jobs) as pool:
         for path in asked.landscapes or sorted(SHIPPED.glob("*.json")):
-            board = _board(path)
+            board = Board(opened(path))
             players = _players(engines, board, one_a_launch=asked.one_a_launch)
             wanted = [(player, seed) for player in players for seed in range(asked.seeds)]
             players_of = None if asked.no_play else pool

@@ -41,6 +41,9 @@ RULES = (
     Rule(lambda run: run.SWAP is Swap.BINARY_EXCHANGE, {"EQUIL": True}),
 )
 
+MERGED = frozenset({"BCAST", "NDIV", "NBMIN", "SWAP"}.union(*(rule.unseen for rule in RULES)))
+"""Parameters of which HPL cannot tell some values apart in some configurations; all others stay as they are."""
+
 
 def canonical(params: HplParams) -> HplParams:
     """The representative of all configurations that run the same instructions. N, NB, P and Q stay as they are."""

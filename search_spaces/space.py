@@ -188,11 +188,10 @@ class SearchSpace:
     def _parts(self) -> list[Parts]:
         return [Parts(block) for block in self._blocks]
 
-    def distinct(self, limit: int) -> int | None:
-        """Points that HPL can tell apart; None where the space has more than `limit` points to look through."""
-        if len(self) > limit:
-            return None
-        return len({self.key(point) for point in self})
+    @property
+    def blocks(self) -> Sequence[Sequence[Point]]:
+        """The legal partial points of each block; a point has one of each."""
+        return self._blocks
 
     def _with_defaults(self, params: Point) -> dict[str, Scalar]:
         full = dict(params)

@@ -40,7 +40,7 @@ def show_best(
     libraries = [] if front else by_blas(objective, ranking, sure)
     if as_json:
         written = {} if front else {"by_blas": libraries}
-        print(json.dumps(ranking_json(study, ranking[:count], sure, written), indent=1))
+        print(json.dumps(ranking_json(study, ranking, sure, written, count=count), indent=1))
         return
     print_ranking(console, study, ranking, count)
     if front:

@@ -114,13 +114,28 @@ class Meter:
             left.append(self.budget.run_s - self.run_s)
         return min(left) if left else None
 
-    def left(self) -> str | None:
-        """What the tightest limit in time leaves limit in time, in the unit that was asked for; None where none is."""
+    def spent(self) -> float | None:
+        """The part of the budget that is spent, by the tightest limit, at most 1; None where nothing is limited."""
         remaining_s = self.remaining_s()
-        if remaining_s is None:
-            return None
-        by_runs = self.budget.run_s is not None and remaining_s == self.budget.run_s - self.run_s
-        return duration(max(0.0, remaining_s)) if by_runs else self.budget.amount(max(0.0, remaining_s))
+        parts = [] if remaining_s is None else [self.wall_s / (self.wall_s + max(0.0, remaining_s))]
+        if self.budget.trials is not None:
+            parts.append(min(1.0, self.trials / max(1, self.budget.trials)))
+        return max(parts, default=None)
+
+    def left(self) -> str | None:
+        """What the tightest limit in time leaves, in the unit that was asked for, and trials, as long as there are any.
+
+        None where nothing is limited, or only trials were and all of them are done.
+        """
+        parts = []
+        remaining_s = self.remaining_s()
+        if remaining_s is not None:
+            by_runs = self.budget.run_s is not None and remaining_s == self.budget.run_s - self.run_s
+            parts.append(duration(max(0.0, remaining_s)) if by_runs else self.budget.amount(max(0.0, remaining_s)))
+        trials = 0 if self.budget.trials is None else self.budget.trials - self.trials
+        if trials > 0:
+            parts.append("1 trial" if trials == 1 else f"{trials} trials")
+        return ", ".join(parts) or None
 
     def out_of_trials(self, running: int = 0) -> str | None:
         """The sentence why no further search trial may start, or None; time is not looked at.

@@ -71,16 +71,14 @@ class TrialEnded:
 
     Attributes:
         best: best valid result of the study's search so far by its objective, with its unit, or None.
-        spent_s: wall seconds spent so far.
-        remaining_s: seconds left in the budget, or None where time is not limited.
-        left: the same in the unit that the budget was given in.
+        spent: part of the budget that is spent, 0 to 1, or None where nothing is limited.
+        left: what is left of it, time in the unit that it was given in, or None.
         again: the same was run before in this study's search.
     """
 
     record: TrialRecord
-    best: str | None
-    spent_s: float
-    remaining_s: float | None
+    best: str | None = None
+    spent: float | None = None
     left: str | None = None
     again: bool = False
 

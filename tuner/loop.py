@@ -309,6 +309,7 @@ class Loop(Sitting):
                 if record.number in self._known or record.state is TrialState.RUNNING:
                     continue
                 self._known.add(record.number)
+                self._runs_again(record)
                 self.meter.charge(record.cost_s or 0.0, trial=counts(record))
 
     def commit(self, record: TrialRecord) -> TrialRecord:

@@ -23,7 +23,7 @@ PHASES = {
 }
 
 
-WIDE, BESIDE, LEAST = 120, 60, 12
+WIDE, BESIDE, LEAST = 120, 64, 12
 """Columns from which labels are shown whole, those that times and figures take beside them, and what is left of one."""
 UNREAD = 141
 """Exit code where nobody reads the output: 128 + SIGPIPE."""
@@ -161,16 +161,10 @@ class LiveDisplay:
 
     def _end_trial(self, event: TrialEnded) -> None:
         self._remove(event.record.number)
-        if event.remaining_s is not None:
-            left_s = max(event.remaining_s, 0.0)
-            best = "" if event.best is None else f", best {event.best}"
-            self._progress.update(
-                self._budget,
-                total=event.spent_s + left_s,
-                completed=event.spent_s,
-                visible=True,
-                note=f"{event.left} left{best}",
-            )
+        if event.spent is not None:
+            words = [f"{event.left} left"] if event.left else []
+            words += [f"best {event.best.removesuffix(' GFLOPS')}"] if event.best else []
+            self._progress.update(self._budget, total=1.0, completed=event.spent, visible=True, note=", ".join(words))
 
 
 class Droppable:

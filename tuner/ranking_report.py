@@ -96,12 +96,18 @@ def _table(study: Study, shown: Sequence[Ranked], names: Sequence[str]) -> Table
 
 
 def ranking_json(
-    study: Study, shown: Sequence[Ranked], sure: Standing | None, written: Mapping[str, object] | None = None
+    study: Study,
+    ranking: Sequence[Ranked],
+    sure: Standing | None,
+    written: Mapping[str, object] | None = None,
+    *,
+    count: int | None = None,
 ) -> dict[str, object]:
     """The best of a ranking with figures of merit, as JSON can hold it.
 
     Args:
         sure: how the first stands against the whole ranking; None where that cannot be told.
+        count: how many are shown; None shows all.
         written: what else to say.
     """
     machine = Equipment.of(study)
@@ -117,11 +123,12 @@ def ranking_json(
             "trial": entry.best_record_number,
             "params": dict(entry.params),
         }
-        for entry in shown
+        for entry in ranking[:count]
     ]
     return {
         "study": study.name,
         "rpeak_gflops": study.rpeak_gflops,
+        "machine_changed_percent": 100 * change(ranking),
         "confidence": None if sure is None else sure.confidence,
         "cannot_be_told_apart": None if sure is None else list(sure.equals),
         "ranking": entries,

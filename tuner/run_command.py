@@ -266,7 +266,7 @@ def _measure(
     except RunnerError as error:
         failed = rejected(begun, Fault(Invalidity.RUNTIME, str(error)))
         store.finish(failed)
-        listener(TrialEnded(failed, None, elapsed_s(), None))
+        listener(TrialEnded(failed))
         return [failed]
     records = []
     for index, run in enumerate(plan.runs):
@@ -279,7 +279,7 @@ def _measure(
         records.append(record)
         if index < SHOWN_RUNS or not record.ranked:
             listener(TrialStarted(record.number, label(replace(plan, runs=(run,))), None))
-            listener(TrialEnded(record, None, elapsed_s(), None))
+            listener(TrialEnded(record))
     return records
 
 

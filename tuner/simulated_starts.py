@@ -17,18 +17,15 @@ OF_THIS_MACHINE = ("N", "layout", "blas", "kernel", "binding")
 
 
 def simulated_ranking(store: Store, name: str) -> Sequence[Ranked]:
-    """The configurations of a simulated study, best first.
+    """The configurations of a simulated study, best first; there may be none.
 
     Raises:
-        TunerError: the study is not simulated, or nothing in it counts.
+        TunerError: the study is not simulated.
         ResultsError: there is no such study.
     """
-    ranking = rank(store.records(name))
     if not store.study(name).simulated:
         raise TunerError(f"--from-simulation {name}: that study ran on a real machine; `hpltune show` lists all")
-    if not ranking:
-        raise TunerError(f"--from-simulation {name}: no simulation of it gave a result")
-    return ranking
+    return rank(store.records(name))
 
 
 def simulated_best(ranking: Sequence[Ranked], space: SearchSpace) -> list[dict[str, Scalar]]:

@@ -58,6 +58,7 @@ class Sitting(ABC):
     expected_s: float | None = None
     best_gflops: float | None = None
     _best: tuple[float, str] | None = field(default=None, init=False)
+    _ran: set[tuple[Kind, str, float]] = field(default_factory=set, init=False)
 
     @property
     def stopped(self) -> bool:
@@ -103,20 +104,19 @@ class Sitting(ABC):
         ended = TrialEnded(
             record,
             best=self._best[1] if self._best else None,
-            spent_s=self.meter.wall_s,
-            remaining_s=self.meter.remaining_s(),
+            spent=self.meter.spent(),
             left=self.meter.left(),
-            again=self._ran_before(record),
+            again=self._runs_again(record),
         )
         self.bench.listener(ended)
         return record
 
-    def _ran_before(self, record: TrialRecord) -> bool:
-        """Whether the search ran the same before: as much of the same configuration."""
-        return record.kind in SEARCHED and any(
-            one.key == record.key and one.part == record.part and one.number < record.number
-            for one in self.records((record.kind,))
-        )
+    def _runs_again(self, record: TrialRecord) -> bool:
+        """Whether the search ran the same before, as much of the same configuration; it has now."""
+        same = (record.kind, record.key, record.part)
+        again = record.kind in SEARCHED and same in self._ran
+        self._ran.add(same)
+        return again
 
     @abstractmethod
     def _learn(self, record: TrialRecord) -> None:

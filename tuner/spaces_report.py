@@ -12,6 +12,7 @@ from hpl.blas.registry import CATALOGUE
 from hpl.errors import HplError
 from hpl.toolchain import NAMES as MPI_NAMES
 from search_spaces.dimension import Scalar
+from search_spaces.distinct import distinct
 from search_spaces.errors import SpaceError
 from search_spaces.load import describe, load, passed_over, shipped
 from search_spaces.machine import BlasFacts, Machine
@@ -23,8 +24,6 @@ from .options import TuneOptions, parse_overrides
 from .places import Places
 from .workshop import look_around
 
-DISTINCT_LIMIT = 50_000
-"""Spaces up to this size are looked through for points that HPL cannot tell apart."""
 EXAMPLE_N = 10_000
 """Stands for the N that a budget would choose, where a space leaves it to the budget."""
 
@@ -96,7 +95,7 @@ def show_space(console: Console, name: str, overrides: Sequence[str], *, cores: 
     """
     here, wished = this_machine(cores), parse_overrides(overrides)
     space = load(name, here.machine, wished)
-    distinct = space.distinct(DISTINCT_LIMIT)
+    told_apart = distinct(space)
     values = {name: list(parameter.values) for name, parameter in space.parameters.items()}
     if as_json:
         print(
@@ -104,7 +103,8 @@ def show_space(console: Console, name: str, overrides: Sequence[str], *, cores: 
                 {
                     "space": space.name,
                     "points": len(space),
-                    "distinct": distinct,
+                    "distinct": told_apart.points,
+                    "distinct_standard_error": told_apart.error,
                     "parameters": values,
                     "untimed": here.untimed,
                 },
@@ -119,8 +119,9 @@ def show_space(console: Console, name: str, overrides: Sequence[str], *, cores: 
         by = space.parameters[parameter].by
         table.add_row(parameter, ", ".join(map(str, listed)) + (f"  (by {by})" if by else ""))
     console.print(table)
-    same = "" if distinct is None else f", {distinct:,} of which HPL can tell apart"
-    console.print(f"{len(space):,} legal points{same}. {here.caution(values)}".rstrip())
+    console.print(
+        f"{len(space):,} legal points; HPL can tell {told_apart} of them apart. {here.caution(values)}".rstrip()
+    )
     for sentence in (*passed_over(space, wished), *_unknown_names(space)):
         console.print(sentence)
 

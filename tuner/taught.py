@@ -40,7 +40,7 @@ def tell_known(options: TuneOptions, loop: Loop, engine: Engine) -> Sequence[Poi
         ranking = simulated_ranking(loop.bench.store, options.from_simulation)
         first = simulated_best(ranking, loop.space)
         taught = advice(simulated_source(ranking, options.from_simulation, loop.space), loop.space)
-        if not taught.points:
+        if ranking and not taught.points:
             taught = replace(taught, sentence=_only_tried(options.from_simulation, loop.space.name))
         found.append(taught)
     for sentence in (*(one.sentence for one in found), *contradictions(found, loop.space)):

@@ -5,7 +5,7 @@ from hpl_strategies import PARAMS
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpl.canonical import canonical, inert
+from hpl.canonical import MERGED, canonical, inert
 from hpl.params import Bcast, Fact, Form, HplParams, Pmap, Swap
 
 WIDE = HplParams(10_000, 128, 2, 4)
@@ -33,6 +33,16 @@ def test_a_representative_represents_itself_and_keeps_the_problem(params: HplPar
     assert canonical(once) == once
     assert (once.N, once.NB, once.P, once.Q) == (params.N, params.NB, params.P, params.Q)
     assert (once.threshold, once.L1, once.alignment) == (params.threshold, params.L1, params.alignment)
+
+
+@given(EDGES)
+def test_what_may_be_alike_is_named_and_all_else_stays_as_it_is(params: HplParams) -> None:
+    changed = {
+        field.name
+        for field in fields(HplParams)
+        if getattr(canonical(params), field.name) != getattr(params, field.name)
+    }
+    assert changed <= MERGED
 
 
 @given(EDGES, EDGES)

@@ -114,6 +114,16 @@ def test_a_configuration_that_the_search_runs_once_more_is_told(make_loop: MakeL
     assert [event.again for event in events if isinstance(event, TrialEnded)] == [False, False, False, True, False]
 
 
+def test_what_an_earlier_sitting_ran_runs_again(make_loop: MakeLoop) -> None:
+    first, events = make_loop(), list[Event]()
+    launch(first, [point()], Kind.SMALL, SMALL)
+    second = replace(first, bench=replace(first.bench, listener=events.append))
+    second.count(second.records())
+    for NB in (32, 64):
+        launch(second, [point(NB=NB)], Kind.SMALL, SMALL)
+    assert [event.again for event in events if isinstance(event, TrialEnded)] == [True, False]
+
+
 def test_each_run_of_a_launch_has_a_record_of_its_own_as_if_it_had_been_alone(make_loop: MakeLoop) -> None:
     loop, events = make_loop(), list[Event]()
     loop.bench = replace(loop.bench, listener=events.append)

@@ -119,7 +119,23 @@ def test_a_budget_and_what_is_left_of_it_are_told_in_the_unit_that_was_asked_for
     clock.sleep(1350)
     assert spent.left() == "0 node-hours"
     assert str(time_budget("1234nh", None, 4)).startswith("1234 node-hours")
-    assert meter(Budget(trials=3))[0].left() is None
+    assert meter(Budget())[0].left() is None
+
+
+def test_trials_that_are_left_are_told_until_none_is() -> None:
+    spent, clock = meter(Budget(trials=3, wall_s=60.0))
+    assert (spent.spent(), spent.left()) == (0.0, "1 min, 3 trials")
+    clock.sleep(15)
+    assert spent.spent() == 0.25
+    for left in ("45 s, 2 trials", "45 s, 1 trial", "45 s"):
+        spent.charge(1.0, trial=True)
+        assert spent.left() == left
+    assert spent.spent() == 1.0
+    assert meter(Budget())[0].spent() is None
+    spent, _ = meter(Budget(trials=1))
+    assert (spent.spent(), spent.left()) == (0.0, "1 trial")
+    spent.charge(1.0, trial=True)
+    assert (spent.spent(), spent.left()) == (1.0, None)
 
 
 def test_a_budget_says_itself_in_words() -> None:

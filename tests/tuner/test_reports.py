@@ -84,6 +84,21 @@ def test_the_best_are_shown_with_how_sure_the_first_is(store: Store) -> None:
     assert "The first is the fastest with 100%.\n" in best(store)
 
 
+def test_a_machine_that_changed_before_the_best_were_confirmed_is_told_to_people_and_to_scripts(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def told() -> float:
+        show_best(Console(), store, None, 1, front=None, as_json=True)
+        return float(json.loads(capsys.readouterr().out)["machine_changed_percent"])
+
+    for NB, gflops in ((64, 33.72), (96, 32.91), (128, 31.04)):
+        add(store, gflops, key=str(NB), params={"NB": NB})
+    assert told() == 0.0
+    for NB, gflops in ((64, 10.96), (96, 4.14), (128, 4.97), (64, 11.41), (96, 5.77), (128, 5.77)):
+        add(store, gflops, key=str(NB), params={"NB": NB}, kind=Kind.CONFIRMATION)
+    assert f"The machine was {-told():.0f}% slower when the best were confirmed than in the search" in best(store)
+
+
 def test_the_best_of_each_blas_is_told_with_how_sure_the_difference_is(
     store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:

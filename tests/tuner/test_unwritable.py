@@ -41,7 +41,7 @@ def test_progress_that_cannot_be_written_is_dropped_but_a_result_is_not(*, termi
         with display(console) as listener:
             listener(Notice("This is lost." * 1000))
             listener(TrialStarted(1, "so is this", None))
-            listener(TrialEnded(finished(1), None, 1.0, None))
+            listener(TrialEnded(finished(1)))
         with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
             console.print("This would be missed.")
 

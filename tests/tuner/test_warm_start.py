@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from engine_contract import CONDITIONAL, SMALL, space_of
@@ -9,10 +11,13 @@ from record_builders import a_study, begun, finished
 
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
+from results.record import TrialState
 from results.store import Store
 from tuner.engines.base import Engine, Outcome
 from tuner.engines.registry import make_engine
 from tuner.errors import TunerError
+from tuner.options import TuneOptions
+from tuner.taught import tell_known
 from tuner.warm_start import Advice, Known, Source, advice, advise, contradictions, read_source
 
 OUTPUT = """
@@ -150,3 +155,17 @@ def test_a_study_without_a_valid_run_ends_no_other(store: Store) -> None:
     found = advice(read_source(store, "empty"), space_of(SMALL))
     assert found.points == ()
     assert found.sentence == "Nothing of study empty is used: none of its runs was valid."
+
+
+@pytest.mark.parametrize("source", [{"warm_start": ("empty",)}, {"from_simulation": "empty"}])
+def test_a_study_without_a_valid_run_is_told_and_the_study_goes_on(store: Store, source: dict[str, Any]) -> None:
+    store.create_study(a_study("empty", versions={"simulator": "SimGrid 3.32"}))
+    store.finish(finished(store.begin(begun("empty")), None, "empty", state=TrialState.FAILED, passed=None))
+    said: list[str] = []
+    loop: Any = SimpleNamespace(bench=SimpleNamespace(store=store), space=space_of(SMALL), say=said.append)
+    engine = make_engine("hpl", loop.space, 0, {})
+    assert list(tell_known(TuneOptions(**source), loop, engine)) == []
+    (sentence,) = said
+    assert sentence.startswith("Nothing of ")
+    assert sentence.endswith(" empty is used: none of its runs was valid.")
+    assert engine.ask() is not None

@@ -179,6 +179,7 @@ class VirtualStudy(Sitting):
         """Take a search trial of an earlier session into account."""
         self.meter.charge(record.cost_s or 0.0, trial=counts(record))
         self._earlier.append(record)
+        self._runs_again(record)
         self._learn(record)
 
     def _learn(self, record: TrialRecord) -> None:
