@@ -42,6 +42,7 @@ from tuner.plan import PlanError, plan
 from tuner.stopping import StopRequest
 from tuner.taught import probes
 from tuner.virtual.figures import half_nb_of, messages_of
+from tuner.virtual.known import machine_of, probes_of
 from tuner.virtual.plan import virtual_plan
 from tuner.virtual.session import cores_here
 from tuner.virtual.simulator import Simulator
@@ -228,8 +229,8 @@ def main(arguments: Sequence[str]) -> int:
     if asked.where == "simulated":
         site = VirtualSite.open(load_cluster(asked.cluster), places, None, None)
         whole = asked.size or site.largest_n(0.8)
-        virtual = recording(site.machine(whole))
-        virtual.simulated, virtual.probes = True, site.probes(virtual.space)
+        virtual = recording(machine_of(site.cluster, whole))
+        virtual.simulated, virtual.probes = True, probes_of(site.cluster, virtual.space)
         record_simulated(virtual, site, asked.out)
         return 0
     with Lab(asked.rate) if asked.where == "hosts" else nullcontext() as lab:

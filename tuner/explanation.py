@@ -4,6 +4,7 @@ Everything is read off the model of the engine `hpl`, told all trials of the stu
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -13,18 +14,18 @@ from results.record import TrialRecord
 from search_spaces.dimension import Point, Scalar
 from search_spaces.space import SearchSpace
 
-from .engines.base import Engine, Outcome
+from .believed import Rates, climbed
+from .engines.base import Engine
 from .engines.fidelity import FULL
 from .engines.learned import Learned
-from .engines.one_at_a_time import OneAtATime
 from .engines.surrogate.pool import Pool
 from .engines.surrogate.probes import Probes
-from .engines.surrogate.process import FitError, Process
+from .engines.surrogate.process import FitError
 from .errors import TunerError
 from .ladder import outcome_of
+from .one_by_one import OneByOne, Way, mixed, one_by_one
 from .variance import Effect, Landscape, Pair, deciders, effects, pairs
 
-DRAWS = 60
 FEWEST = 5
 """Runs below which there is nothing to explain."""
 MOST_POINTS = 1_200
@@ -33,8 +34,6 @@ BASES = 20
 """Of these, those beside which each further parameter is changed."""
 SAMPLE = 1_000
 """Configurations drawn from a large space that tell how much rates differ in all of it."""
-STEPS = 400
-"""Configurations one-at-a-time tuning may look at."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +42,9 @@ class Explanation:
 
     Attributes:
         best, best_gflops: the configuration the model thinks fastest, and its rate without noise.
-        alone, alone_percent: what one-at-a-time tuning would have ended at, and how far below the best, in percent.
         noise_percent: standard deviation of a repeated full run.
         untested: values of the space that no trial had.
+        runs: trials that gave a rate; `spent_s` seconds of all of them and of those that failed.
     """
 
     effects: tuple[Effect, ...]
@@ -53,11 +52,15 @@ class Explanation:
     best: Mapping[str, Scalar]
     best_gflops: float
     best_sd_percent: float
-    alone: Mapping[str, Scalar]
-    alone_percent: float
+    one_at_a_time: OneByOne
     noise_percent: float
     untested: Mapping[str, tuple[Scalar, ...]]
     runs: int
+    spent_s: float
+
+    def together(self, one: str, other: str) -> Pair | None:
+        """What two parameters explain together; None where their values are never combined in what was looked at."""
+        return next((pair for pair in self.pairs if {pair.one, pair.other} == {one, other}), None)
 
 
 def explain(space: SearchSpace, records: Sequence[TrialRecord], probes: Probes | None = None) -> Explanation:
@@ -68,6 +71,17 @@ def explain(space: SearchSpace, records: Sequence[TrialRecord], probes: Probes |
 
     Raises:
         TunerError: too few trials of this space gave a rate, nothing varies, or no model describes the rates.
+    """
+    engine, runs = taught(space, records, probes)
+    with described():
+        return explained(engine, records, runs)
+
+
+def taught(space: SearchSpace, records: Sequence[TrialRecord], probes: Probes | None = None) -> tuple[Learned, int]:
+    """The engine that knows all trials of a study, and how many of them gave a rate.
+
+    Raises:
+        TunerError: too few of this space did, or nothing varies.
     """
     engine = Learned(space, 0, {"probes": probes or Probes()})
     outcomes = [outcome_of(record) for record in records]
@@ -81,25 +95,42 @@ def explain(space: SearchSpace, records: Sequence[TrialRecord], probes: Probes |
         )
     if not space.varying:
         raise TunerError("nothing varies in this space, so there is nothing to explain")
+    return engine, counted
+
+
+@contextmanager
+def described() -> Iterator[None]:
+    """What needs a model that describes the rates.
+
+    Raises:
+        TunerError: there is none.
+    """
     try:
-        return _explained(space, records, engine, counted)
+        yield
     except FitError as error:
         raise TunerError(f"no model describes the rates of these trials ({error}): nothing to explain") from error
 
 
-def _explained(space: SearchSpace, records: Sequence[TrialRecord], engine: Learned, runs: int) -> Explanation:
-    process, pool, place = _climbed(engine)
+def explained(engine: Learned, records: Sequence[TrialRecord], runs: int) -> Explanation:
+    """What an engine tells that was `taught`.
+
+    Raises:
+        FitError: no model describes the rates.
+    """
+    space = engine.space
+    process, pool, place = climbed(engine)
     order = [pool.names[number] for number in np.argsort(-process.scales.amplitude)]
     points = looked_at(engine, pool, order, pool.points[place])
     chance = np.random.default_rng(0)
     small = len(points) == len(space)
     anywhere = points if small else [space.point(int(number)) for number in chance.integers(len(space), size=SAMPLE)]
     pool.add([*points, *anywhere])
-    alone = _one_at_a_time(space, engine)
-    process, pool, best = _climbed(engine)
+    way = Way(engine)
+    process, pool, best = climbed(
+        engine, lambda fastest: [*engine.neighbours(fastest), *mixed(engine, way.end, fastest)]
+    )
     mean, sd = process.believed(pool.codes, pool.modelled(FULL))
-    places, back = np.unique([pool.places[engine.key(point)] for point in (*points, *anywhere)], return_inverse=True)
-    draws = process.draws(pool.codes[places], pool.modelled(FULL).of(places), DRAWS, chance)[:, back]
+    draws = Rates.of(process, pool, [pool.places[engine.key(point)] for point in (*points, *anywhere)]).draws
     whole = draws[:, len(points) :].var(axis=1)
     landscape = Landscape.over(space, pool, points, draws[:, : len(points)], whole)
     found = effects(landscape, space, records)
@@ -109,23 +140,12 @@ def _explained(space: SearchSpace, records: Sequence[TrialRecord], engine: Learn
         best=pool.points[best],
         best_gflops=float(np.exp(mean[best])),
         best_sd_percent=100 * float(sd[best]),
-        alone=alone,
-        alone_percent=100 * (1 - float(np.exp(mean[pool.place(engine.key(alone), alone)] - mean[best]))),
+        one_at_a_time=one_by_one(engine, way, records, process, pool, best),
         noise_percent=100 * float(process.scales.noise[0]),
         untested=_untested(space, records),
         runs=runs,
+        spent_s=sum(record.cost_s or 0.0 for record in records),
     )
-
-
-def _climbed(engine: Learned) -> tuple[Process, Pool, int]:
-    """The model, and the place of a configuration that it thinks faster than all it holds and all next to it."""
-    while True:
-        process, pool = engine.model()
-        best = int(np.argmax(process.expected(pool.codes, pool.modelled(FULL), 0)))
-        known = len(pool)
-        pool.add(engine.neighbours(pool.points[best]))
-        if len(pool) == known:
-            return process, pool, best
 
 
 def looked_at(engine: Engine, pool: Pool, order: Sequence[str], best: Point) -> list[Point]:
@@ -142,17 +162,17 @@ def looked_at(engine: Engine, pool: Pool, order: Sequence[str], best: Point) -> 
         return list(space)
     chosen, left = [best], list[str]()
     for name in _with_dependants(space, order):
-        crossed = list(islice(_varied(engine, chosen, name), MOST_POINTS + 1))
+        crossed = list(islice(with_values(engine, chosen, name), MOST_POINTS + 1))
         if len(crossed) <= MOST_POINTS:
             chosen = crossed
         else:
             left.append(name)
     bases = chosen[:: max(1, len(chosen) // BASES)][:BASES]
-    found = chain(chosen, *(_varied(engine, bases, name) for name in left))
+    found = chain(chosen, *(with_values(engine, bases, name) for name in left))
     return list({frozenset(point.items()): point for point in found}.values())
 
 
-def _varied(engine: Engine, points: Iterable[Point], name: str) -> Iterator[Point]:
+def with_values(engine: Engine, points: Iterable[Point], name: str) -> Iterator[Point]:
     """Points with each value of one parameter, and with what must change with it; each once."""
     values = engine.space.varying[name].values
     seen = set()
@@ -169,18 +189,6 @@ def _with_dependants(space: SearchSpace, order: Sequence[str]) -> list[str]:
     behind = deciders(space)
     free = [name for name in order if name not in behind]
     return [one for name in free for one in (name, *(other for other in order if behind.get(other) == name))]
-
-
-def _one_at_a_time(space: SearchSpace, engine: Learned) -> dict[str, Scalar]:
-    """Where sweeping one parameter after the other would end if rates were what the model thinks they are."""
-    walker = OneAtATime(space, 0, {})
-    for _ in range(STEPS):
-        point = walker.ask()
-        if point is None:
-            break
-        walker.tell(point, Outcome(engine.expected_gflops(point)))
-    choice = walker.choice()
-    return {} if choice is None else choice
 
 
 def _untested(space: SearchSpace, records: Sequence[TrialRecord]) -> dict[str, tuple[Scalar, ...]]:

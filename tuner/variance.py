@@ -68,7 +68,7 @@ class Pair:
 
     Attributes:
         share, sd: part of the variance that only both together explain.
-        h: part of their joint effect that is not the sum of their own, 0 to 1.
+        h, h_sd: part of their joint effect that is not the sum of their own, 0 to 1.
         best: for each value of `other` the best one of `one`.
     """
 
@@ -77,6 +77,7 @@ class Pair:
     share: float
     sd: float
     h: float
+    h_sd: float
     best: Mapping[Scalar, Scalar]
 
 
@@ -242,10 +243,11 @@ def pairs(landscape: Landscape, pool: Pool, mean: Matrix, alone: Sequence[Effect
         _, rest = _taken_out(draws, *(landscape.groups(among, held, landscape.family(one)) for one in (i, j)))
         extra = _mean(rest, cells)
         share = landscape.active[:, [i, j]].all(axis=1).mean() * extra.var(axis=1) / whole
-        h = float(np.mean(np.sqrt(np.clip(extra.var(axis=1) / np.maximum(joint.var(axis=1), 1e-15), 0.0, 1.0))))
+        h = np.sqrt(np.clip(extra.var(axis=1) / np.maximum(joint.var(axis=1), 1e-15), 0.0, 1.0))
         one, other = _which_depends(pool, i, j)
         bounded = min(float(share.mean()), totals[one], totals[other])
-        found.append(Pair(one, other, bounded, float(share.std()), h, _best_by(pool, mean, one, other)))
+        best = _best_by(pool, mean, one, other)
+        found.append(Pair(one, other, bounded, float(share.std()), float(h.mean()), float(h.std()), best))
     return tuple(sorted(found, key=lambda pair: -pair.share))
 
 

@@ -11,31 +11,34 @@ from typing import Any
 import numpy as np
 import pytest
 from engine_contract import CONDITIONAL, SMALL, space_of
+from explain_builders import SWAPPING, keep, records, searched
 from landscape import Landscape
-from record_builders import START, a_study, finished
+from record_builders import START, finished
 from rich.console import Console
 
 from hpl.params import HplParams
 from results.network import NetworkProbe
-from results.record import Kind, Study, TrialRecord, TrialState
+from results.record import Kind, TrialRecord, TrialState
 from results.store import Store
+from runners.virtual.load import load_cluster
 from search_spaces.dimension import Point
-from search_spaces.load import space_text
 from search_spaces.space import SearchSpace
 from tuner.engines.learned import Learned
 from tuner.engines.surrogate import process as process_module
 from tuner.engines.surrogate.pool import Pool
 from tuner.engines.surrogate.probes import Probes
 from tuner.errors import TunerError
-from tuner.explain_report import depends, run_explain, sentences, stored_space
+from tuner.explain_report import depends, known_before, run_explain, untested
 from tuner.explanation import explain, looked_at
 from tuner.ladder import outcome_of
 from tuner.options import TuneOptions
-from tuner.ping_pong import HALF_NB, PROGRAM, stored
+from tuner.ping_pong import HALF_NB, PROGRAM
+from tuner.stored_space import stored_space
 from tuner.variance import Landscape as Variances
 from tuner.variance import Pair, effects, pairs
+from tuner.virtual.known import machine_of, probes_of
+from tuner.virtual.site import cluster_dict
 
-SWAPPING = SMALL + 'SWAP = ["bin", "long"]\n'
 LAYOUTS = SMALL + 'layout = "auto"\n'
 CROSSED = """
 [parameters]
@@ -70,17 +73,6 @@ RFACT = ["left", "right"]
 """
 
 
-def records(space: SearchSpace, rate: Any, count: int, noise: float = 0.002) -> list[TrialRecord]:
-    chance = random.Random(0)  # noqa: S311 - not for secrets
-    found = []
-    for place in chance.sample(range(len(space)), min(count, len(space))):
-        point = space.complete(space.point(place))
-        gflops = rate(point) * math.exp(chance.gauss(0, noise))
-        hpl = HplParams.from_words(point)
-        found.append(finished(place, gflops, params=point, hpl=hpl, key=space.key(point), kind=Kind.SEARCH))
-    return found
-
-
 def planted(point: Point) -> float:
     """NB matters most; look-ahead pays with the bin-exchange swap only; broadcasts are all alike."""
     log = {64: 0.0, 128: 0.1, 192: 0.2}[int(point["NB"])]
@@ -97,7 +89,7 @@ def test_the_planted_effect_and_the_planted_interaction_are_found() -> None:
     assert found.effects[0].share > 0.5
     pair = found.pairs[0]
     assert {pair.one, pair.other} == {"DEPTH", "SWAP"}
-    assert pair.h > 0.5
+    assert pair.h - pair.h_sd > 0.5
     named = {effect.name: effect for effect in found.effects}
     assert named["BCAST"].total < 0.05
     assert all(abs(value.percent) < 1.5 for value in named["BCAST"].values)
@@ -194,24 +186,8 @@ def test_no_single_change_is_better_than_the_best(seed: int) -> None:
     engine.model()
     best = engine.expected_gflops(found.best)
     assert max(map(engine.expected_gflops, engine.neighbours(found.best))) <= best * (1 + 1e-6)
-    assert engine.expected_gflops(found.alone) <= best * (1 + 1e-6)
-    assert found.alone_percent >= 0
-
-
-def test_the_best_configuration_and_what_one_at_a_time_would_have_missed() -> None:
-    def trap(point: Point) -> float:
-        """Two parameters that only gain together."""
-        return 100.0 * (1.3 if point["NB"] == 64 and point["BCAST"] == "LnM" else 1.0 if point["NB"] == 192 else 0.9)
-
-    space = space_of(SWAPPING)
-    found = explain(space, records(space, trap, 80))
-    assert (found.best["NB"], found.best["BCAST"]) == (64, "LnM")
-    assert found.best_gflops == pytest.approx(130, rel=0.03)
-    assert found.alone_percent > 10
-    assert any(
-        sentence.startswith("One parameter at a time from the textbook would have ended")
-        for sentence in sentences(found)
-    )
+    assert engine.expected_gflops(found.one_at_a_time.end) <= best * (1 + 1e-6)
+    assert found.one_at_a_time.missing_percent >= 0
 
 
 def test_values_that_no_run_had_are_named() -> None:
@@ -219,7 +195,7 @@ def test_values_that_no_run_had_are_named() -> None:
     some = [record for record in records(space, planted, 80) if record.params["BCAST"] != "LnM"]
     found = explain(space, some)
     assert found.untested == {"BCAST": ("LnM",)}
-    assert sentences(found)[-1] == "No run had BCAST LnM: what is said of them is inferred."
+    assert untested(found) == "No run had BCAST LnM: what is said of them is inferred."
 
 
 def test_small_runs_and_failures_are_understood() -> None:
@@ -258,10 +234,6 @@ def test_rates_that_no_model_describes_are_one_sentence(monkeypatch: pytest.Monk
     monkeypatch.setattr(process_module, "_root", broken)
     with pytest.raises(TunerError, match=r"no model describes the rates of these trials \(not positive\)"):
         explain(space, records(space, planted, 20))
-
-
-def searched(space: str, **changes: Any) -> Study:
-    return a_study(space_text=space_text(space), **{"options": TuneOptions().to_json(), **changes})
 
 
 def of_layouts(*layouts: str, **changes: Any) -> list[TrialRecord]:
@@ -303,9 +275,7 @@ def test_the_runs_that_confirmed_the_finalists_are_explained_too(
     found = records(space, planted, 12)
     again = [replace(record, kind=Kind.CONFIRMATION) for record in found[:3]]
     with Store.open(tmp_path / "hpltune.db") as store:
-        store.create_study(replace(searched("default"), space_text=SWAPPING))
-        for record in [*found, *again]:
-            store.finish(replace(record, number=store.begin(replace(record, state=TrialState.RUNNING))))
+        keep(store, replace(searched("default"), space_text=SWAPPING), [*found, *again])
         run_explain(Console(), store, "study", as_json=True)
     assert json.loads(capsys.readouterr().out)["runs"] == 15
 
@@ -316,22 +286,39 @@ def test_what_was_timed_when_a_study_began_is_reckoned_with(tmp_path: Path, caps
     def told(*probes: NetworkProbe) -> dict[str, Any]:
         place = tmp_path / str(len(probes))
         with Store.open(place / "hpltune.db") as store:
-            store.create_study(replace(searched("default", host={"nodes": 4, "cores": 4}), space_text=SWAPPING))
-            for record in found:
-                store.finish(replace(record, number=store.begin(replace(record, state=TrialState.RUNNING))))
+            study = replace(searched("default", host={"nodes": 4, "cores": 4}), space_text=SWAPPING)
+            keep(store, study, found)
             for probe in probes:
                 store.network.add_probe(probe)
                 store.note_host("study", {HALF_NB: 30.0})
             run_explain(Console(), store, "study", as_json=True)
-            known = stored(store, "study", Probes(nodes=4))
+            space = stored_space(study, found)
+            known = known_before(store, study, space)
             assert (known == Probes(nodes=4)) == (not probes)
-            expected = explain(stored_space(store.study("study"), found), found, known)
+            expected = explain(space, found, known)
         explained: dict[str, Any] = json.loads(capsys.readouterr().out)
         assert explained["best_gflops"] == pytest.approx(expected.best_gflops)
         return explained
 
     slow = NetworkProbe("study", START, PROGRAM, ("n1", "n4"), "openmpi", {}, 500.0, 80.0, ())
     assert told(slow)["best_gflops"] != pytest.approx(told()["best_gflops"], rel=1e-3)
+
+
+def test_a_simulated_study_is_explained_with_what_its_search_knew_of_the_cluster(tmp_path: Path) -> None:
+    cluster = load_cluster("kronos")
+    options = TuneOptions(space="kronos-free", cluster=cluster_dict(cluster)).to_json()
+    study = searched("kronos-free", options=options, versions={"simulator": "SimGrid 3.32"}, host={"nodes": 8})
+    words = {"N": 12000, "net.mtu": 9000, "net.rx_usecs": 0}
+    found = [*of_layouts("8x1", **words, blas="acml"), *of_layouts("8x1", **words, blas="atlas")]
+    space = stored_space(study, found)
+    assert space.parameters["blas"].values == ("atlas", "acml")
+    assert space.machine == machine_of(cluster, 12000)
+    with Store.open(tmp_path / "hpltune.db") as store:
+        keep(store, study, found)
+        known = known_before(store, study, space)
+    assert known == probes_of(cluster, space)
+    assert known.messages is not None
+    assert known.exact
 
 
 @pytest.mark.parametrize("mpi", ["mpich", "smpi"])
@@ -341,6 +328,6 @@ def test_the_mpi_library_of_a_study_is_the_one_its_trials_had(mpi: str) -> None:
 
 
 def test_what_depends_on_what_is_said_as_people_say_it() -> None:
-    pair = Pair("NB", "blas", 0.1, 0.01, 0.5, {"blis": 232, "openblas": 192, "mkl": 192})
+    pair = Pair("NB", "blas", 0.1, 0.01, 0.5, 0.1, {"blis": 232, "openblas": 192, "mkl": 192})
     assert depends(pair) == "NB 232 with blis, 192 with openblas/mkl"
-    assert depends(Pair("NB", "grid", 0.1, 0.01, 0.5, {"1x4": 128, "2x2": 128})) == "NB 128 for every grid"
+    assert depends(Pair("NB", "grid", 0.1, 0.01, 0.5, 0.1, {"1x4": 128, "2x2": 128})) == "NB 128 for every grid"

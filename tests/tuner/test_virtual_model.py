@@ -3,7 +3,6 @@
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -16,6 +15,7 @@ from search_spaces.load import load
 from tuner.places import Places
 from tuner.stopping import StopRequest
 from tuner.virtual.batch import Simulated, Wish, simulate
+from tuner.virtual.known import machine_of, probes_of
 from tuner.virtual.plan import virtual_plan
 from tuner.virtual.published import published
 from tuner.virtual.reproduce import gain, simulate_tests, typical_error
@@ -109,8 +109,8 @@ def test_between_measured_widths_a_call_takes_time_in_proportion(site: VirtualSi
 
 def test_a_search_is_told_what_narrow_blocks_cost_as_simulations_have_it(site: VirtualSite) -> None:
     def told(cluster: VirtualCluster) -> float:
-        space = load("kronos", site.machine(4000), {"blas": ["atlas"]})
-        return replace(site, cluster=cluster).probes(space).half_nb or 0.0
+        space = load("kronos", machine_of(cluster, 4000), {"blas": ["atlas"]})
+        return probes_of(cluster, space).half_nb or 0.0
 
     widths = (1, 4, 32, 64, 128, 256)
     table = with_blas(

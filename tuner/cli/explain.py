@@ -1,5 +1,6 @@
 """`hpltune explain`: what a study learnt."""
 
+from itertools import permutations
 from typing import Annotated
 
 import typer
@@ -7,10 +8,30 @@ import typer
 from .common import Db, Json, complete_study, console, open_store
 
 
+def complete_pair(context: typer.Context, incomplete: str) -> list[str]:
+    """Two parameters of the study, for tab completion; silent where there is none."""
+    try:
+        from ..stored_space import searched, stored_space
+
+        with open_store(context.params.get("db"), create=False) as store:
+            names = stored_space(*searched(store, context.params.get("study"))).varying
+    except Exception:  # noqa: BLE001 - completion must never print an error into the user's line
+        return []
+    return [pair for pair in map(",".join, permutations(names, 2)) if pair.startswith(incomplete)]
+
+
 def explain(
     study: Annotated[
         str | None,
         typer.Argument(metavar="[STUDY]", autocompletion=complete_study, help="A study; none takes the newest."),
+    ] = None,
+    pair: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            autocompletion=complete_pair,
+            help="Two parameters: the rate of each combination, and the best value of the one by the other's.",
+        ),
     ] = None,
     db: Db = None,
     as_json: Json = False,
@@ -21,9 +42,11 @@ def explain(
 
         hpltune explain
 
+        hpltune explain default-1 --pair NB,grid
+
         hpltune explain default-1 --json
     """
     from ..explain_report import run_explain
 
     with open_store(db, create=False) as store:
-        run_explain(console(), store, study, as_json=as_json)
+        run_explain(console(), store, study, pair=pair, as_json=as_json)

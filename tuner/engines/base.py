@@ -1,7 +1,7 @@
 """The contract of an engine; `tests/contracts/engine_contract.py` checks it for every one of them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
@@ -165,10 +165,10 @@ class Engine(ABC):
         nearest = self.space.nearest(wish, keep=name)
         return nearest if nearest.get(name) == value else None
 
-    def neighbours(self, point: Point) -> Iterator[dict[str, Scalar]]:
-        """Legal points that differ in one value, and in what must change with it; nearest values first."""
+    def neighbours(self, point: Point, held: Collection[str] = ()) -> Iterator[dict[str, Scalar]]:
+        """Legal points that differ in one value that is not held, and in what must follow; nearest values first."""
         for name, parameter in self.space.varying.items():
-            if name in point:
+            if name in point and name not in held:
                 values = parameter.values_in(point)
                 place = values.index(point[name])
                 for value in sorted(values, key=lambda other: abs(values.index(other) - place))[1:]:

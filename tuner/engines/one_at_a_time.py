@@ -4,7 +4,8 @@ Starting from a sensible point, a parameter is swept with all others held, its b
 follows; when a whole round brings nothing more, the search ends. It misses whatever two parameters only do together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from search_spaces.dimension import Point, Scalar
@@ -35,25 +36,47 @@ IMPORTANCE = (
 (2008): NB 5, N and grid 4, the rest of HPL.dat 3 to 2; what is not named here follows in the space's order."""
 
 
+@dataclass(frozen=True)
+class Sweep:
+    """One parameter that takes each of its values while all others are held.
+
+    Attributes:
+        name: of the parameter.
+        held: the point that it began at; `points` are those with its other values, and with what must follow.
+        kept: the fastest of all these by what was told so far, the held one where none is faster.
+    """
+
+    name: str
+    held: Point
+    points: Sequence[Point]
+    kept: Point
+
+
 class OneAtATime(Engine):
     """Works out from what it was told how far it has come, so that records of any order bring it there again."""
 
-    def _propose(self) -> dict[str, Scalar] | None:
-        best = dict(next(starts(self.space)))
-        if not self.seen(best):
-            return best
-        improved = True
+    @cached_property
+    def start(self) -> dict[str, Scalar]:
+        """The sensible point."""
+        return dict(next(starts(self.space)))
+
+    def sweeps(self) -> Iterator[Sweep]:
+        """All sweeps by what was told so far, until a round of them brings nothing more."""
+        best, improved = self.start, True
         while improved:
             improved = False
             for name in self._order:
-                sweep = self._sweep(best, name)
-                unseen = self.first_unseen(sweep)
-                if unseen is not None:
-                    return unseen
-                winner = max([best, *sweep], key=self._worth)
-                if self._worth(winner) > self._worth(best):
-                    best, improved = winner, True
-        return None
+                points = self._sweep(best, name)
+                winner = max([best, *points], key=self._worth)
+                yield Sweep(name, best, points, winner)
+                improved |= winner is not best
+                best = winner
+
+    def _propose(self) -> dict[str, Scalar] | None:
+        if not self.seen(self.start):
+            return dict(self.start)
+        unseen = (self.first_unseen(sweep.points) for sweep in self.sweeps())
+        return next((point for point in unseen if point is not None), None)
 
     @cached_property
     def _order(self) -> Sequence[str]:

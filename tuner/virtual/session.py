@@ -17,6 +17,7 @@ from ..options import TuneOptions
 from ..problem_size import STEP
 from ..sitting import SEARCHED, Bench
 from ..stored_study import Begun, MachineFacts, begin, closing_study, go_on
+from .known import machine_of
 from .simulator import Simulator
 from .site import VirtualSite, equipment_of
 from .study import VirtualStudy
@@ -56,7 +57,7 @@ def _opened(begun: Begun, options: TuneOptions, site: VirtualSite, bench: Bench)
     stored, earlier = bench.store.study(begun.name), begun.earlier
     overrides = {"binding": ["core"], **(options.overrides or {})}
     N = study_n(site, options)
-    space = load(options.space, site.machine(N), overrides, stored.space_text)
+    space = load(options.space, machine_of(site.cluster, N), overrides, stored.space_text)
     for sentence in passed_over(space, options.overrides or {}):
         bench.listener(Notice(sentence))
     study = VirtualStudy(

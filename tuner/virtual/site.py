@@ -6,7 +6,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from hpl.blas.half_rate import half_rate_block
 from hpl.search import SearchPaths
 from hpl.simgrid import SimGrid, find_simgrid
 from hpl.sizing import Node, n_for_memory, process_grids
@@ -14,25 +13,14 @@ from hpl.source import HplSource, obtain
 from hpl.virtual_build import build_virtual
 from results.record import SIMULATOR
 from runners.toml_file import GIB
-from runners.virtual.cluster import Nodes, RateTable, Switch, VirtualCluster
+from runners.virtual.cluster import Nodes, Switch, VirtualCluster
 from runners.virtual.load import checked_cluster
-from search_spaces.dimension import Point
-from search_spaces.machine import BlasFacts, Machine
-from search_spaces.space import SearchSpace
 
-from ..engines.surrogate.probes import Messages, Probes
 from ..equipment import Equipment, NodeKind
 from ..events import BuildStep, Listener
 from ..places import Places
-from ..plan import PlanError
 from ..problem_size import STEP
 from ..stopping import stopped_at_once
-from .plan import virtual_plan
-
-UPDATES_FROM = 32
-"""Blocks from which on dgemm is HPL's update; narrower ones belong to its panels."""
-MOVED_BYTES = 16
-"""Of every element of the result of dgemm, in and out of memory (`gemm_s` of model.c)."""
 
 
 @dataclass(frozen=True)
@@ -66,53 +54,6 @@ class VirtualSite:
     def simulator(self) -> str:
         """Name and version of what stands for the machine."""
         return f"SimGrid {self.simgrid.version}"
-
-    def probes(self, space: SearchSpace) -> Probes:
-        """What an engine may know of the cluster before anything is simulated."""
-        rates = {name: blas.dgemm_gflops for name, blas in self.cluster.blas.items()}
-        largest = {
-            name: max(map(max, rate.gflops)) if isinstance(rate, RateTable) else rate for name, rate in rates.items()
-        }
-        kernels = {name: {"auto": gflops} for name, gflops in largest.items()}
-        return Probes(
-            kernels,
-            len(self.cluster.node_list),
-            node_cores=max(node.cores for node in self.cluster.nodes),
-            messages=self._messages(space.first),
-            half_nb=self._half_nb(str(space.first["blas"])),
-            exact=not self.cluster.noise.between_runs,
-        )
-
-    def _half_nb(self, blas: str) -> float | None:
-        """NB at which dgemm has half of the rate that it has with wide blocks, as its costs in a simulation say."""
-        rate = self.cluster.blas[blas].dgemm_gflops
-        if isinstance(rate, RateTable):
-            return half_rate_block(
-                {k: one for k, one in zip(rate.k, rate.gflops[-1], strict=True) if k >= UPDATES_FROM}
-            )
-        return MOVED_BYTES / 2 * rate / self.cluster.core.memory_gb_s
-
-    def _messages(self, first: Point) -> Messages | None:
-        """What a ping-pong between nodes would tell; None on one node, or where the configuration cannot be run."""
-        if len(self.cluster.node_list) == 1:
-            return None
-        try:
-            setup = virtual_plan(first, self.cluster).setup
-        except PlanError:
-            return None
-        latency_us = setup.link.latency_us + 2 * setup.network.cpu_us
-        return Messages.under(first, 1e-6 * latency_us, setup.link.bytes_s)
-
-    def machine(self, N: int) -> Machine:
-        """The facts a search space needs."""
-        blas = {name: BlasFacts(kernels=("auto",), threaded=False) for name in self.cluster.blas}
-        return Machine(cores=self.cluster.cores, memory_bytes=self.memory_bytes, blas=blas, N=N, mpis=("smpi",))
-
-    @property
-    def memory_bytes(self) -> int:
-        """What HPL may take in all, as far as the smallest share of a core allows."""
-        least = min(node.memory_gib / node.cores for node in self.cluster.nodes)
-        return int(least * self.cluster.cores * GIB)
 
     def largest_n(self, fraction: float) -> int:
         """The N whose matrix fills so much of every node's memory, with all cores on the squarest grid."""

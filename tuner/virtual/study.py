@@ -21,6 +21,7 @@ from ..sitting import FINALISTS, NOTHING_LEFT, Sitting, counts, how_it_ended
 from ..slot import KINDS
 from ..trials import finished, rejected, started
 from ..varied import varied
+from .known import probes_of
 from .plan import virtual_plan
 from .simulator import Simulator
 from .site import VirtualSite
@@ -46,7 +47,7 @@ class VirtualStudy(Sitting):
         """A new engine that is told what is known of the cluster, and what a GFLOPS of a configuration is worth."""
         known = {
             "points": points,
-            "probes": self.site.probes(self.space),
+            "probes": probes_of(self.site.cluster, self.space),
             "worth": lambda point: self.objective.worth(self.space.complete(point), 1.0),
         }
         return make_engine(name, self.space, seed, known)

@@ -1,0 +1,61 @@
+"""What is known of a virtual cluster before anything is simulated: what fits it, and what an engine may know."""
+
+from hpl.blas.half_rate import half_rate_block
+from runners.toml_file import GIB
+from runners.virtual.cluster import RateTable, VirtualCluster
+from search_spaces.dimension import Point
+from search_spaces.machine import BlasFacts, Machine
+from search_spaces.space import SearchSpace
+
+from ..engines.surrogate.probes import Messages, Probes
+from ..plan import PlanError
+from .plan import virtual_plan
+
+UPDATES_FROM = 32
+"""Blocks from which on dgemm is HPL's update; narrower ones belong to its panels."""
+MOVED_BYTES = 16
+"""Of every element of the result of dgemm, in and out of memory (`gemm_s` of model.c)."""
+
+
+def machine_of(cluster: VirtualCluster, N: int) -> Machine:
+    """The facts a search space needs; memory is what HPL may take, as far as the smallest share of a core allows."""
+    least = min(node.memory_gib / node.cores for node in cluster.nodes)
+    blas = {name: BlasFacts(kernels=("auto",), threaded=False) for name in cluster.blas}
+    return Machine(cores=cluster.cores, memory_bytes=int(least * cluster.cores * GIB), blas=blas, N=N, mpis=("smpi",))
+
+
+def probes_of(cluster: VirtualCluster, space: SearchSpace) -> Probes:
+    """What short measurements and a look at the cluster would tell an engine."""
+    rates = {name: blas.dgemm_gflops for name, blas in cluster.blas.items()}
+    largest = {
+        name: max(map(max, rate.gflops)) if isinstance(rate, RateTable) else rate for name, rate in rates.items()
+    }
+    first = space.first
+    return Probes(
+        {name: {"auto": gflops} for name, gflops in largest.items()},
+        len(cluster.node_list),
+        node_cores=max(node.cores for node in cluster.nodes),
+        messages=_messages(cluster, first),
+        half_nb=_half_nb(cluster, str(first["blas"])),
+        exact=not cluster.noise.between_runs,
+    )
+
+
+def _half_nb(cluster: VirtualCluster, blas: str) -> float | None:
+    """NB at which dgemm has half of the rate that it has with wide blocks, as its costs in a simulation say."""
+    rate = cluster.blas[blas].dgemm_gflops
+    if isinstance(rate, RateTable):
+        return half_rate_block({k: one for k, one in zip(rate.k, rate.gflops[-1], strict=True) if k >= UPDATES_FROM})
+    return MOVED_BYTES / 2 * rate / cluster.core.memory_gb_s
+
+
+def _messages(cluster: VirtualCluster, first: Point) -> Messages | None:
+    """What a ping-pong between nodes would tell; None on one node, or where the configuration cannot be run."""
+    if len(cluster.node_list) == 1:
+        return None
+    try:
+        setup = virtual_plan(first, cluster).setup
+    except PlanError:
+        return None
+    latency_us = setup.link.latency_us + 2 * setup.network.cpu_us
+    return Messages.under(first, 1e-6 * latency_us, setup.link.bytes_s)
