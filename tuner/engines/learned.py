@@ -21,6 +21,7 @@ from .surrogate.axes import Codes
 from .surrogate.belief import Belief
 from .surrogate.feasible import chance_to_run
 from .surrogate.fitting import Fitting, Measured
+from .surrogate.growth import Growth
 from .surrogate.pool import Pool, in_gflops
 from .surrogate.probes import Probes
 from .surrogate.process import FitError, Process
@@ -39,10 +40,6 @@ UNSURE = 2.0
 """The same while it searches with full runs only, where no cheap ones explore."""
 MOST_REPEATS = 5
 """Full runs of one configuration during a search, where repeating it tells more than trying another."""
-AROUND = 6
-"""Best configurations whose neighbours join the pool of a space too large to hold, and then those of the best again."""
-ROUNDS = 5
-"""Times at most that this is done before a choice."""
 LARGEST_BATCH = 8
 """Runs in one launch: what is in it was decided before the first of them was known."""
 
@@ -61,6 +58,7 @@ class Learned(Engine):
         probes = options.get("probes")
         known = probes if isinstance(probes, Probes) else Probes()
         self._pool = Pool(space, seed, known, options.get("worth", in_gflops))
+        self._growth = Growth(self._pool, self.neighbours)
         self._knows_dgemm = bool(known.dgemm_gflops)
         self._most_repeats = 1 if known.exact else MOST_REPEATS
         self._starts: Iterator[Point] = starts(space)
@@ -71,7 +69,6 @@ class Learned(Engine):
         self._since_full: list[Outcome] = []
         self._instead: Engine | None = None
         self._weighed: Belief | None = None
-        self._around: set[int] = set()
 
     def choose(self, ladder: Ladder) -> Question | None:
         """The run that is worth most by the second, on any rung; a full run may come again where runs differ."""
@@ -261,8 +258,8 @@ class Learned(Engine):
         """Where dgemm was timed, first of all what HPL's model by that holds for the fastest, in full."""
         if self._asked or not self._knows_dgemm:
             return None
-        for _ in self._rounds:
-            if not self._took_in_around(self._pool.modelled(FULL).mean):
+        for _ in self._growth.rounds:
+            if not self._growth.took_in_around(self._pool.modelled(FULL).mean):
                 break
         usual, found = next(starts(self.space)), dict[str, Scalar]()
         while found != (found := self._pool.fastest_modelled(usual)):
@@ -355,24 +352,11 @@ class Learned(Engine):
         """The process, over a pool that has taken in the neighbours of what looks best where it is a sample."""
         pool = self._pool
         process, kinds = self._fitting.process(rungs)
-        for _ in self._rounds:
-            if not self._took_in_around(process.expected(pool.codes, pool.modelled(FULL), 0)):
+        for _ in self._growth.rounds:
+            if not self._growth.took_in_around(process.expected(pool.codes, pool.modelled(FULL), 0)):
                 break
             process, kinds = self._fitting.process(rungs)
         return process, kinds
-
-    @property
-    def _rounds(self) -> range:
-        """Times at most that neighbours join the pool before a choice: none where it holds the whole space."""
-        return range(0 if self._pool.whole else ROUNDS)
-
-    def _took_in_around(self, mean: Vector) -> bool:
-        """Whether there were configurations among the best by a mean whose neighbours had not joined the pool yet."""
-        best = set(np.argsort(-mean)[:AROUND].tolist()) - self._around
-        for place in sorted(best):
-            self._pool.add(self.neighbours(self._pool.points[place]))
-        self._around |= best
-        return bool(best)
 
     def _any(self, rung: Rung) -> Question | None:
         """Some point that was not taken and most likely runs; one drawn by chance where only the pool is used up."""
