@@ -70,7 +70,8 @@ class TrialEnded:
     """A trial is committed to the store.
 
     Attributes:
-        best: best valid result of the study's search so far by its objective, with its unit, or None.
+        best: best valid result of the study's search so far by its objective, with its unit, or None; where a front is
+            searched those by both objectives.
         spent_s: wall seconds spent so far.
         remaining_s: seconds left in the budget, or None where time is not limited.
         left: the same in the unit that the budget was given in.

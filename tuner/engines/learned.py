@@ -21,6 +21,7 @@ from .surrogate.axes import Codes
 from .surrogate.belief import Belief
 from .surrogate.feasible import chance_to_run
 from .surrogate.fitting import Fitting, Measured
+from .surrogate.front import to_surpass
 from .surrogate.growth import Growth
 from .surrogate.pool import Pool, in_gflops
 from .surrogate.probes import Probes
@@ -51,13 +52,16 @@ class Learned(Engine):
     weighs what a run is expected to gain against what it costs; once the cheap runs since the last full one cost half
     as much again as a full one, the most promising configuration is measured in full, so that not much more than half
     of the time is lost where cheap runs mislead. Where the model cannot be fitted, TPE takes over.
+
+    Where `against` says what a GFLOPS is worth in another objective too, it searches the front of both.
     """
 
     def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
         super().__init__(space, seed, options)
         probes = options.get("probes")
         known = probes if isinstance(probes, Probes) else Probes()
-        self._pool = Pool(space, seed, known, options.get("worth", in_gflops))
+        worth, against = (options.get(name, in_gflops) for name in ("worth", "against"))
+        self._pool = Pool(space, seed, known, worth, against)
         self._growth = Growth(self._pool, self.neighbours)
         self._knows_dgemm = bool(known.dgemm_gflops)
         self._most_repeats = 1 if known.exact else MOST_REPEATS
@@ -231,6 +235,8 @@ class Learned(Engine):
         sound, found = self._left(FULL), list[tuple[float, int, Rung]]()
         sound[self._run_in_full] = True
         doubt = 1.0 if len(rungs) > 1 else UNSURE
+        if len(rungs) == 1 and self._pool.against.any():
+            full_s = np.ones(len(full_s))  # runs are counted then, and few nodes take as many of them as many nodes
         for rung in rungs:
             left = self._left(rung) & sound
             if rung == FULL and len(rungs) > 1:
@@ -314,12 +320,12 @@ class Learned(Engine):
         return shared_seconds(rests, rung.size)
 
     def _hoped(self, belief: Belief, doubt: float = 1.0) -> Vector:
-        """Expected gain of each configuration over the best that was measured in full."""
-        mean = belief.mean
-        known = self._run_in_full
+        """Expected gain of each configuration over those measured in full that stand in its way."""
+        mean, known, against = belief.mean, self._run_in_full, self._pool.against
         if not known:
             return np.asarray(np.maximum(mean - mean.min(), WORTHLESS))
-        return expected_excess(mean - max(mean[known]), doubt * belief.sd)
+        _, bars = to_surpass(mean[known], against[known], against)
+        return expected_excess(mean - bars, doubt * belief.sd)
 
     @property
     def _runs(self) -> Sequence[Measured]:
@@ -375,7 +381,10 @@ class Learned(Engine):
     def _give_up(self, error: FitError, ladder: Ladder) -> Question | None:
         from .bayes import Bayes  # noqa: PLC0415 - Optuna is slow to import, and seldom needed here
 
-        self.remarks.append(f"The model cannot describe the runs so far ({error}): Optuna's TPE goes on instead.")
+        alone = ", for GFLOPS alone" if self._pool.against.any() else ""
+        self.remarks.append(
+            f"The model cannot describe the runs so far ({error}): Optuna's TPE goes on instead{alone}."
+        )
         self._instead = Bayes(self.space, self.seed, self.options)
         for key, outcomes in self.told.items():
             for outcome in outcomes:

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Iterable
 
-import numpy as np
-
 from search_spaces.dimension import Point
 
+from .front import best_of_each
 from .pool import Pool
 from .scales import Vector
 
@@ -33,7 +32,7 @@ class Growth:
 
     def took_in_around(self, mean: Vector) -> bool:
         """Whether there were configurations among the best by a mean whose neighbours had not joined the pool yet."""
-        best = set(np.argsort(-mean)[:AROUND].tolist()) - self._around
+        best = set(best_of_each(mean, self._pool.against, AROUND).tolist()) - self._around
         for place in sorted(best):
             self._pool.add(self._neighbours(self._pool.points[place]))
         self._around |= best
