@@ -11,8 +11,8 @@ from results.errors import ResultsError
 from results.statistics import Ranked
 from results.store import Store
 
-from .objective import Objective, of_study, pareto, ranking_of
-from .ranking_report import print_ranking, print_standing, ranking_json
+from .found import Found
+from .objective import Objective, ranking_of
 
 
 def show_best(
@@ -21,39 +21,28 @@ def show_best(
     """The best configurations of a study.
 
     Args:
-        front: an objective; those that none beats both in GFLOPS and by it, of which none is the best, so that nothing
-            is said of how sure that is.
+        front: an objective; those that none beats both in GFLOPS and by it, as of a study that searched for these.
 
     Raises:
         ResultsError: there is no such study, or none of its runs was valid.
         TunerError: the other objective needs a fact of the machine that the study does not know.
     """
     study = store.study(name) if name else store.newest()
-    objective, ranking = of_study(study), ranking_of(store, study)
+    ranking = ranking_of(store, study)
     if not ranking:
         raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name} --failed` says why")
-    known = len(ranking)
-    if front:
-        ranking = pareto(Objective.of(front, study), ranking)
-        count = len(ranking)
-    sure = None if front else objective.standing(ranking)
-    libraries = [] if front else by_blas(objective, ranking, sure)
+    found = Found.of(study, ranking, front)
+    libraries = [] if found.front else by_blas(found.objective, ranking, found.sure)
     if as_json:
-        written = {} if front else {"by_blas": libraries}
-        print(json.dumps(ranking_json(study, ranking, sure, written, count=count), indent=1))
+        print(json.dumps(found.to_json(count, {} if found.front else {"by_blas": libraries}), indent=1))
         return
-    print_ranking(console, study, ranking, count)
-    if front:
-        these = "this" if count == 1 else "these"
-        console.print(f"None of {known} configurations beats {these} both in GFLOPS and by {front}.")
-    else:
-        print_standing(console, study, ranking, sure)
-        for line in libraries[1:]:
-            certainty = "" if line["first_is_faster"] is None else f", which is sure to {line['first_is_faster']:.0%}"
-            console.print(
-                f"The best with {line['blas']} is place {line['place']} with {line['expected_gflops']:.2f} GFLOPS, "
-                f"{line['behind_percent']:.1f} % behind{certainty}.",
-            )
+    found.show(console, count)
+    for line in libraries[1:]:
+        certainty = "" if line["first_is_faster"] is None else f", which is sure to {line['first_is_faster']:.0%}"
+        console.print(
+            f"The best with {line['blas']} is place {line['place']} with {line['expected_gflops']:.2f} GFLOPS, "
+            f"{line['behind_percent']:.1f} % behind{certainty}.",
+        )
 
 
 def by_blas(objective: Objective, ranking: Sequence[Ranked], sure: Standing | None) -> list[dict[str, Any]]:

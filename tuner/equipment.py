@@ -10,6 +10,8 @@ from results.record import Study
 from search_spaces.dimension import Scalar, ranks_and_threads
 
 KINDS = "node_kinds"
+DECIDING = ("layout", "net.network")
+"""The parameters that decide which part of a machine a configuration uses."""
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,8 @@ class TrialEnded:
     """A trial is committed to the store.
 
     Attributes:
-        best: best valid result of the study's search so far by its objective, with its unit, or None.
+        best: best valid result of the study's search so far by its objective, with its unit, or None; where a front is
+            searched those by both objectives.
         spent: part of the budget that is spent, 0 to 1, or None where nothing is limited.
         left: what is left of it, time in the unit that it was given in, or None.
         again: the same was run before in this study's search.

@@ -72,7 +72,7 @@ class Loop(Sitting):
             The sentence why it ended.
         """
         self.bench.listener(PhaseStarted("search", self.meter.budget.trials))
-        self.explain_names()
+        self.explain()
         self._every_rate = engine.wants_every_rate or repeats > 1
         self._rounds, repeats = (repeats, 1) if engine.wants_every_rate else (1, repeats)
         free = deque(Slot(self, evaluator) for evaluator in (self.evaluator, *self.others))

@@ -6,6 +6,7 @@ virtual clusters, where only the nodes that a layout uses are counted, and of se
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from results.confidence import Standing, settled, standing
 from results.levels import levelled
@@ -13,9 +14,10 @@ from results.record import Study, TrialRecord
 from results.statistics import Ranked, hosts_of, on_the_hosts_left, rank
 from results.store import Store
 from search_spaces.dimension import Scalar
+from search_spaces.space import SearchSpace
 
 from .engines.base import Outcome
-from .equipment import Equipment
+from .equipment import DECIDING, Equipment
 from .errors import TunerError
 
 NEEDS: Mapping[str, str] = {
@@ -25,6 +27,8 @@ NEEDS: Mapping[str, str] = {
     "mflops-per-watt": "power_w",
 }
 """The objectives, and the fact of the machine that each needs."""
+AGAINST = tuple(name for name in NEEDS if name != "gflops")
+"""What GFLOPS can be weighed against."""
 UNITS = {
     "percent_of_peak": ("% of peak", "{:.1f}"),
     "usd_per_gflops": ("$/GFLOPS", "{:.2f}"),
@@ -45,36 +49,68 @@ def check_objective(name: str) -> str:
     return name
 
 
-def check_inputs(name: str, **facts: float | None) -> None:
+def check_pareto(name: str | None, objective: str = "gflops") -> str | None:
+    """The name of what GFLOPS are weighed against, or None.
+
+    Args:
+        objective: what else was asked for.
+
+    Raises:
+        TunerError: there is none of that name, or another objective was asked for too.
+    """
+    if name is not None and name not in AGAINST:
+        raise TunerError(f"--pareto {name}: choose one of {', '.join(AGAINST)}")
+    if name is not None and objective != "gflops":
+        raise TunerError(f"--pareto {name} searches GFLOPS against that: leave --objective {objective} out")
+    return name
+
+
+def check_inputs(objective: str, pareto: str | None, **facts: float | None) -> None:
     """Refuse an objective before anything is built, where the user has to give what it needs.
 
     Raises:
         TunerError: the fact it needs is among `facts`, and None.
     """
-    need = NEEDS[name]
-    if need in facts and facts[need] is None:
-        raise TunerError(f"--objective {name} needs {need} of the machine: give it with {OPTIONS[need]}")
+    for option, name in _asked(objective, pareto):
+        need = NEEDS[name]
+        if need in facts and facts[need] is None:
+            raise TunerError(f"{option} {name} needs {need} of the machine: give it with {OPTIONS[need]}")
+
+
+def _asked(objective: str, pareto: str | None) -> tuple[tuple[str, str], ...]:
+    """Objectives with the options that asked for them."""
+    return (("--objective", objective), *((("--pareto", pareto),) if pareto else ()))
 
 
 @dataclass(frozen=True)
 class Objective:
-    """One objective on one machine."""
+    """One objective on one machine.
+
+    Attributes:
+        against: another one, where the front of GFLOPS and that is searched.
+    """
 
     name: str
     machine: Equipment
+    against: "Objective | None" = None
 
     @staticmethod
-    def of(name: str, study: Study) -> "Objective":
+    def of(name: str, study: Study, against: str | None = None) -> "Objective":
         """The objective of a study.
+
+        Args:
+            against: what GFLOPS are weighed against.
 
         Raises:
             TunerError: it needs a price, a power or a peak that the study does not know.
         """
-        need, machine = NEEDS[check_objective(name)], Equipment.of(study)
-        if need and getattr(machine.whole, need) is None:
-            where = "in the cluster's file" if study.simulated else f"with {OPTIONS[need]}"
-            raise TunerError(f"--objective {name} needs {need} of the machine: give it {where}")
-        return Objective(name, machine)
+        machine = Equipment.of(study)
+        for option, asked in _asked(check_objective(name), check_pareto(against)):
+            need = NEEDS[asked]
+            if need and getattr(machine.whole, need) is None:
+                where = "in the cluster's file" if study.simulated else f"with {OPTIONS[need]}"
+                raise TunerError(f"{option} {asked} needs {need} of the machine: give it {where}")
+        return Objective(name, machine, Objective(against, machine) if against else None)
 
     def worth(self, params: Mapping[str, Scalar], gflops: float) -> float:
         """What an engine maximises: GFLOPS, or GFLOPS for the part in use of the machine's peak, price or power."""
@@ -83,6 +119,13 @@ class Objective:
             return gflops
         part: float = getattr(self.machine.used(params), need) / getattr(self.machine.whole, need)
         return gflops / part
+
+    def worths(self, space: SearchSpace) -> frozenset[float]:
+        """All that a GFLOPS of a configuration of a space may be worth."""
+        names = [name for name in DECIDING if name in space.parameters]
+        first, choices = space.first, product(*(space.parameters[name].values for name in names))
+        points = [{**first, **dict(zip(names, choice, strict=True))} for choice in choices]
+        return frozenset(round(self.worth(point, 1.0), 9) for point in points)
 
     @property
     def unit(self) -> str:
@@ -115,9 +158,19 @@ class Objective:
         return "the fastest" if self.name == "gflops" else f"the best by {self.name}"
 
     def finalists(self, ranking: Sequence[Ranked], count: int) -> Sequence[Ranked]:
-        """The best by their medians, however often they ran: what a later sitting found has to be confirmed too."""
-        medians = {entry.key: self.worth(entry.params, entry.median_gflops) for entry in levelled(ranking)}
-        return sorted(ranking, key=lambda entry: -medians[entry.key])[:count]
+        """The best by their medians, however often they ran: what a later sitting found has to be confirmed too.
+
+        Where a front is searched all of it comes first.
+        """
+        by_median = [replace(entry, believed_gflops=None) for entry in levelled(ranking)]
+        medians = {entry.key: self.worth(entry.params, entry.median_gflops) for entry in by_median}
+        front = {entry.key for entry in self.front(by_median)}
+        best = sorted(ranking, key=lambda entry: (entry.key not in front, -medians[entry.key]))
+        return best[: max(count, len(front))]
+
+    def front(self, ranking: Sequence[Ranked]) -> list[Ranked]:
+        """The configurations that none beats in both objectives, fastest first; none where there is only one."""
+        return [] if self.against is None else pareto(self.against, ranking)
 
     def ranked(self, ranking: Sequence[Ranked]) -> Sequence[Ranked]:
         """Configurations with what is expected of them, best by this objective first."""
@@ -142,7 +195,9 @@ def pareto(objective: Objective, ranking: Sequence[Ranked]) -> list[Ranked]:
 
 def of_study(study: Study) -> Objective:
     """The objective a stored study was asked for."""
-    return Objective(str(study.options.get("objective", "gflops")), Equipment.of(study))
+    machine, against = Equipment.of(study), study.options.get("pareto")
+    weighed = Objective(str(against), machine) if against else None
+    return Objective(str(study.options.get("objective", "gflops")), machine, weighed)
 
 
 def ranking_of(store: Store, study: Study) -> Sequence[Ranked]:

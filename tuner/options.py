@@ -22,6 +22,7 @@ class TuneOptions:
 
     Attributes:
         space: shipped name or file; `overrides` are `--set` values by parameter name.
+        pareto: the objective that GFLOPS are searched against, or None.
         points: size of a coarse grid, or None for all legal points (engine grid only).
         repeats: runs of each configuration during the search; `confirm` further runs of each finalist.
         full: measure at the N of the whole memory instead of one chosen from the budget.
@@ -38,6 +39,7 @@ class TuneOptions:
     space: str = "default"
     engine: str = "hpl"
     objective: str = "gflops"
+    pareto: str | None = None
     seed: int = 0
     budget: Budget = field(default_factory=lambda: Budget(wall_s=DEFAULT_WALL_S))
     points: int | None = None
@@ -64,6 +66,8 @@ class TuneOptions:
     def __str__(self) -> str:
         """What is searched, how, for what and for how long."""
         objective = "" if self.objective == "gflops" else f"objective {self.objective}, "
+        if self.pareto:
+            objective = f"GFLOPS against {self.pareto}, "
         return f"space {self.space}, engine {self.engine}, {objective}{self.budget}"
 
     def to_json(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from results.statistics import Ranked, relative_sd
 from search_spaces.dimension import Scalar
 
 from .equipment import Equipment
-from .objective import UNITS, of_study
+from .objective import UNITS, Objective, of_study
 from .tables import print_fitting
 
 
@@ -31,15 +31,20 @@ def figures(machine: Equipment, gflops: float, params: Mapping[str, Scalar], hos
 SHORT = {"rank": "", "spread %": "±%"}
 
 
-def print_ranking(console: Console, study: Study, ranking: Sequence[Ranked], count: int) -> None:
+def print_ranking(
+    console: Console, study: Study, ranking: Sequence[Ranked], count: int, against: Objective | None = None
+) -> None:
     """Show the best configurations; only the parameters in which they differ are told of each, the others below.
 
     Each parameter has a column where all fit the width, else the parameters stand below the table.
+
+    Args:
+        against: these are the front of GFLOPS against this.
     """
     shown = ranking[:count]
     names = varying(shown)
     below = [f"{place}  {_words(entry.params, names)}" for place, entry in enumerate(shown, start=1)]
-    print_fitting(console, _table(study, shown, names), _table(study, shown, []), below)
+    print_fitting(console, _table(study, shown, names, against), _table(study, shown, [], against), below)
     alike = [name for name in shown[0].params if name not in {*names, "threshold"}]
     console.print(_words(shown[0].params, alike))
     changed = change(ranking)
@@ -74,15 +79,18 @@ def _words(params: Mapping[str, Scalar], names: Sequence[str]) -> str:
     return "  ".join(f"{name}={params[name]}" for name in names if name in params)
 
 
-def _table(study: Study, shown: Sequence[Ranked], names: Sequence[str]) -> Table:
+def _table(study: Study, shown: Sequence[Ranked], names: Sequence[str], against: Objective | None) -> Table:
     """Figures and parameters of configurations, as wide as they are."""
     where = " (simulated)" if study.simulated else ""
     objective = of_study(study)
     by = "" if objective.name == "gflops" else f" by {objective.unit}"
-    table = Table(title=f"Best of study {study.name}{where}{by}", title_justify="left")
+    front = None if against is None else f"Front of study {study.name}{where}: GFLOPS against {against.unit}"
+    table = Table(title=front or f"Best of study {study.name}{where}{by}", title_justify="left")
     machine = Equipment.of(study)
     merits = [figures(machine, entry.expected_gflops, entry.params, entry.hosts) for entry in shown]
     columns = first_columns(shown)
+    if front and study.simulated:
+        columns["nodes"] = [str(machine.used(entry.params).nodes) for entry in shown]
     columns |= {UNITS[name][0]: [UNITS[name][1].format(one[name]) for one in merits] for name in merits[0]}
     for head in columns:
         table.add_column(SHORT.get(head, head), justify="right", no_wrap=True)

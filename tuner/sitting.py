@@ -57,7 +57,7 @@ class Sitting(ABC):
     ladder: Ladder = (FULL,)
     expected_s: float | None = None
     best_gflops: float | None = None
-    _best: tuple[float, str] | None = field(default=None, init=False)
+    _best: dict[str, tuple[float, str]] = field(default_factory=dict, init=False)
     _ran: set[tuple[Kind, str, float]] = field(default_factory=set, init=False)
 
     @property
@@ -81,6 +81,12 @@ class Sitting(ABC):
         """The study's configurations, best first, by what one more run of each should give."""
         return self.objective.ranked(rank(self.records(RANKED)))
 
+    @property
+    def largest_front(self) -> int:
+        """Most configurations of which none beats another: one for each worth of a GFLOPS; 1 of one objective."""
+        against = self.objective.against
+        return len(against.worths(self.space)) if against else 1
+
     def confirm(self, repeats: int) -> Sequence[Ranked]:
         """Run each of the best so often again, interleaved so that drift hits all alike, and rank anew."""
         finalists = self.objective.finalists(self.ranking(), FINALISTS)
@@ -103,7 +109,7 @@ class Sitting(ABC):
         self._learn(record)
         ended = TrialEnded(
             record,
-            best=self._best[1] if self._best else None,
+            best=", ".join(told for _, told in self._best.values()) or None,
             spent=self.meter.spent(),
             left=self.meter.left(),
             again=self._runs_again(record),
@@ -123,27 +129,35 @@ class Sitting(ABC):
         """Take a trial that has ended into account."""
 
     def _note_best(self, record: TrialRecord) -> bool:
-        """Whether a trial has a rate that is compared; the highest is kept, and the best by the objective."""
+        """Whether a trial has a rate that is compared; the highest is kept, and the best by each objective."""
         compared = record.ranked and record.kind in RANKED
         if compared:
             gflops = record.gflops or 0.0
             self.best_gflops = max(self.best_gflops or 0.0, gflops)
-            worth = self.objective.worth(record.params, gflops)
-            if self._best is None or worth > self._best[0]:
-                self._best = (worth, self.objective.told(record))
+            for objective in filter(None, (self.objective, self.objective.against)):
+                worth, best = objective.worth(record.params, gflops), self._best.get(objective.name)
+                if best is None or worth > best[0]:
+                    self._best[objective.name] = (worth, objective.told(record))
         return compared
 
     def take_for_best(self, records: Sequence[TrialRecord]) -> None:
         """Forget the best so far; the best of these is it."""
-        self.best_gflops = self._best = None
+        self.best_gflops = None
+        self._best.clear()
         for record in records:
             self._note_best(record)
 
-    def explain_names(self) -> None:
-        """Say what the names of the trials mean."""
+    def explain(self) -> None:
+        """Say what the names of the trials mean, and where a front can have one configuration only."""
         sentence = legend(self.space)
         if sentence:
             self.say(sentence)
+        against = self.objective.against
+        if against and self.largest_front == 1:
+            self.say(
+                "Every configuration uses the same nodes and network, so GFLOPS and "
+                f"{against.unit} are best at the same one: the study searches for that."
+            )
 
     def hear(self, engine: Engine) -> None:
         """Show the user what an engine has to say."""

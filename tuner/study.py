@@ -107,7 +107,7 @@ def tune(options: TuneOptions, begun: Begun, workshop: Workshop, bench: Bench, *
         bench.listener(Notice(too_slow))
     workshop.build(names, threads, bench.listener, mpis)
     loop = Loop(
-        objective=Objective.of(options.objective, study),
+        objective=Objective.of(options.objective, study, options.pareto),
         bench=bench,
         study=name,
         space=space,

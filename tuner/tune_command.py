@@ -20,14 +20,14 @@ from .database import db_option, folder_of, open_store
 from .engines.registry import check_engine
 from .errors import TunerError
 from .events import Listener, Notice
+from .found import Found
 from .network import networked, recover_at_start
-from .objective import check_inputs, of_study, ranking_of
+from .objective import check_inputs, ranking_of
 from .options import TuneOptions
 from .places import Places
 from .progress import display, output
 from .prolonging import MoreBudget, prolonged
 from .provision.setup import provision_if_needed
-from .ranking_report import print_ranking, print_standing, ranking_json
 from .simulated_starts import simulated_ranking
 from .sitting import Bench
 from .stopping import StopRequest, listening
@@ -72,7 +72,7 @@ def run_tune(request: Request) -> int:
         The exit code: 0, 130 when the user stopped it, 1 when no run was valid.
     """
     console = output(stderr=request.as_json)
-    check_engine(request.options.engine)
+    check_engine(request.options.engine, of_two_objectives=request.options.pareto is not None)
     places = Places.of_user()
     with at_work(places), open_store(request.db, places) as store:
         name, options = _which(request, store)
@@ -84,15 +84,14 @@ def run_tune(request: Request) -> int:
             if complete:
                 console.print(complete, soft_wrap=True)
                 if request.as_json:
-                    ranking = ranking_of(store, study)
-                    print(json.dumps(ranking_json(study, ranking, of_study(study).standing(ranking)), indent=1))
+                    print(json.dumps(Found.of(study, ranking_of(store, study)).to_json(), indent=1))
                 return 0
         if not (request.resume or request.join):
             space_text(options.space)
         if options.from_simulation:
             simulated_ranking(store, options.from_simulation)
         if options.cluster is None:
-            check_inputs(options.objective, price_usd=options.price_usd, power_w=options.power_w)
+            check_inputs(options.objective, options.pareto, price_usd=options.price_usd, power_w=options.power_w)
         for source in options.warm_start:
             read_source(store, source)
         if options.cluster is None:
@@ -187,13 +186,12 @@ def _finish(
         last = f"; the last one: {failed[-1].reason}" if failed else ""
         raise TunerError(f"no run was valid, so there is no best configuration{last}")
     out = request.out or folder_of("best", store, places) / outcome.study
-    written = write_winner(out, outcome, store, db)
-    sure = of_study(study).standing(outcome.ranking)
+    found = Found.of(study, outcome.ranking)
+    written = write_winner(out, outcome, store, db, found.front[1:])
     if request.as_json:
-        print(json.dumps(ranking_json(study, outcome.ranking, sure, written.to_json()), indent=1))
+        print(json.dumps(found.to_json(more=written.to_json()), indent=1))
     else:
-        print_ranking(console, study, outcome.ranking, count=5)
-        print_standing(console, study, outcome.ranking, sure)
+        found.show(console, count=5)
         _tell_written(console, written, outcome, options)
         if outcome.interrupted:
             console.print(f"Stopped before its budget was used: {resume}", soft_wrap=True)

@@ -1,10 +1,12 @@
 """Writes what a study found: the winner's HPL.dat, one for the whole memory, and the command that ran it."""
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from hpl.dat import HplDat, render
+from results.statistics import Ranked
 from results.store import Store
 from runners.network.setting import PREFIX
 from runners.ssh import AGENT
@@ -34,12 +36,13 @@ class Written:
         return {name: value for name, value in asdict(self).items() if name != "sentences"}
 
 
-def write_winner(folder: Path, outcome: Outcome, store: Store, db: str) -> Written:
+def write_winner(folder: Path, outcome: Outcome, store: Store, db: str, others: Sequence[Ranked] = ()) -> Written:
     """Write the files of a study's best configuration.
 
     Args:
         folder: made where it is missing; files of an earlier writing are replaced.
         db: the option that names the store, for commands; "" where it is the user's own.
+        others: of a front, beside the fastest; each gets an HPL.dat named after its trial.
 
     Raises:
         TunerError: a file cannot be written.
@@ -51,8 +54,15 @@ def write_winner(folder: Path, outcome: Outcome, store: Store, db: str) -> Writt
     write_text(dat, best.hpl_dat)
     if best.simulated:
         seeded = f"hpltune tune --from-simulation {shlex.quote(outcome.study)}{db}"
-        told = (f"HPL.dat of the best, for a real cluster: {dat}", f"Start a real study from it with\n  {seeded}")
-        return Written(str(dat), "", None, None, told)
+        beside = []
+        for other in others:
+            beside.append(f"HPL-{other.best_record_number}.dat")
+            write_text(folder / beside[-1], store.get(outcome.study, other.best_record_number).hpl_dat)
+        told = [f"HPL.dat of the {'fastest' if others else 'best'}, for a real cluster: {dat}"]
+        if others:
+            told.append(f"Those of the others, in their order, beside it: {', '.join(beside)}")
+        told.append(f"Start a real study from it with\n  {seeded}")
+        return Written(str(dat), "", None, None, tuple(told))
     ran_in = shlex.quote(best.directory)
     line = best.command.replace(ran_in, '"$PWD"') if ran_in else best.command
     text = f'#!/bin/sh\n# Best of study {outcome.study}, trial {best.number}.\ncd "$(dirname "$0")" && exec {line}\n'

@@ -13,7 +13,8 @@ def best(
     pareto: Annotated[
         str | None,
         typer.Option(
-            help="What none beats both in GFLOPS and by this: percent-of-peak, usd-per-gflops or mflops-per-watt.",
+            help="What none beats both in GFLOPS and by this: percent-of-peak, usd-per-gflops or mflops-per-watt; by "
+            "default what the study was searched for with --pareto.",
             metavar="OBJECTIVE",
         ),
     ] = None,

@@ -44,6 +44,13 @@ def tune(
         str,
         typer.Option(metavar="NAME", help="gflops, percent-of-peak, usd-per-gflops or mflops-per-watt."),
     ] = "gflops",
+    pareto: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OBJECTIVE",
+            help="Search the front of GFLOPS against percent-of-peak, usd-per-gflops or mflops-per-watt.",
+        ),
+    ] = None,
     budget: Annotated[
         str | None,
         typer.Option(
@@ -151,6 +158,8 @@ def tune(
 
         hpltune tune --cluster kronos --space kronos-free --objective usd-per-gflops --budget 0.1usd
 
+        hpltune tune --cluster kronos --space quick --set layout=8x1,4x1,2x1,1x1 --set N=4000 --pareto usd-per-gflops
+
         hpltune tune --warm-start default-1 --warm-start old/HPL.out
 
         hpltune tune --cluster my-cluster.toml --parallel 4
@@ -159,7 +168,7 @@ def tune(
 
     from ..budget import Budget
     from ..errors import TunerError
-    from ..objective import check_objective
+    from ..objective import check_objective, check_pareto
     from ..options import (
         DEFAULT_FULL_TRIALS,
         DEFAULT_WALL_S,
@@ -201,6 +210,7 @@ def tune(
         space=space,
         engine=engine,
         objective=check_objective(objective),
+        pareto=check_pareto(pareto, objective),
         seed=seed,
         budget=replace(timed, trials=trials, run_s=run_s),
         points=points,

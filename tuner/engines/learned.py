@@ -21,6 +21,8 @@ from .surrogate.axes import Codes
 from .surrogate.belief import Belief
 from .surrogate.feasible import chance_to_run
 from .surrogate.fitting import Fitting, Measured
+from .surrogate.front import to_surpass
+from .surrogate.growth import Growth
 from .surrogate.pool import Pool, in_gflops
 from .surrogate.probes import Probes
 from .surrogate.process import FitError, Process
@@ -39,10 +41,6 @@ UNSURE = 2.0
 """The same while it searches with full runs only, where no cheap ones explore."""
 MOST_REPEATS = 5
 """Full runs of one configuration during a search, where repeating it tells more than trying another."""
-AROUND = 6
-"""Best configurations whose neighbours join the pool of a space too large to hold, and then those of the best again."""
-ROUNDS = 5
-"""Times at most that this is done before a choice."""
 LARGEST_BATCH = 8
 """Runs in one launch: what is in it was decided before the first of them was known."""
 
@@ -54,13 +52,17 @@ class Learned(Engine):
     weighs what a run is expected to gain against what it costs; once the cheap runs since the last full one cost half
     as much again as a full one, the most promising configuration is measured in full, so that not much more than half
     of the time is lost where cheap runs mislead. Where the model cannot be fitted, TPE takes over.
+
+    Where `against` says what a GFLOPS is worth in another objective too, it searches the front of both.
     """
 
     def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
         super().__init__(space, seed, options)
         probes = options.get("probes")
         known = probes if isinstance(probes, Probes) else Probes()
-        self._pool = Pool(space, seed, known, options.get("worth", in_gflops))
+        worth, against = (options.get(name, in_gflops) for name in ("worth", "against"))
+        self._pool = Pool(space, seed, known, worth, against)
+        self._growth = Growth(self._pool, self.neighbours)
         self._knows_dgemm = bool(known.dgemm_gflops)
         self._most_repeats = 1 if known.exact else MOST_REPEATS
         self._starts: Iterator[Point] = starts(space)
@@ -71,7 +73,6 @@ class Learned(Engine):
         self._since_full: list[Outcome] = []
         self._instead: Engine | None = None
         self._weighed: Belief | None = None
-        self._around: set[int] = set()
 
     def choose(self, ladder: Ladder) -> Question | None:
         """The run that is worth most by the second, on any rung; a full run may come again where runs differ."""
@@ -234,6 +235,8 @@ class Learned(Engine):
         sound, found = self._left(FULL), list[tuple[float, int, Rung]]()
         sound[self._run_in_full] = True
         doubt = 1.0 if len(rungs) > 1 else UNSURE
+        if len(rungs) == 1 and self._pool.against.any():
+            full_s = np.ones(len(full_s))  # runs are counted then, and few nodes take as many of them as many nodes
         for rung in rungs:
             left = self._left(rung) & sound
             if rung == FULL and len(rungs) > 1:
@@ -261,8 +264,8 @@ class Learned(Engine):
         """Where dgemm was timed, first of all what HPL's model by that holds for the fastest, in full."""
         if self._asked or not self._knows_dgemm:
             return None
-        for _ in self._rounds:
-            if not self._took_in_around(self._pool.modelled(FULL).mean):
+        for _ in self._growth.rounds:
+            if not self._growth.took_in_around(self._pool.modelled(FULL).mean):
                 break
         usual, found = next(starts(self.space)), dict[str, Scalar]()
         while found != (found := self._pool.fastest_modelled(usual)):
@@ -317,12 +320,12 @@ class Learned(Engine):
         return shared_seconds(rests, rung.size)
 
     def _hoped(self, belief: Belief, doubt: float = 1.0) -> Vector:
-        """Expected gain of each configuration over the best that was measured in full."""
-        mean = belief.mean
-        known = self._run_in_full
+        """Expected gain of each configuration over those measured in full that stand in its way."""
+        mean, known, against = belief.mean, self._run_in_full, self._pool.against
         if not known:
             return np.asarray(np.maximum(mean - mean.min(), WORTHLESS))
-        return expected_excess(mean - max(mean[known]), doubt * belief.sd)
+        _, bars = to_surpass(mean[known], against[known], against)
+        return expected_excess(mean - bars, doubt * belief.sd)
 
     @property
     def _runs(self) -> Sequence[Measured]:
@@ -355,24 +358,11 @@ class Learned(Engine):
         """The process, over a pool that has taken in the neighbours of what looks best where it is a sample."""
         pool = self._pool
         process, kinds = self._fitting.process(rungs)
-        for _ in self._rounds:
-            if not self._took_in_around(process.expected(pool.codes, pool.modelled(FULL), 0)):
+        for _ in self._growth.rounds:
+            if not self._growth.took_in_around(process.expected(pool.codes, pool.modelled(FULL), 0)):
                 break
             process, kinds = self._fitting.process(rungs)
         return process, kinds
-
-    @property
-    def _rounds(self) -> range:
-        """Times at most that neighbours join the pool before a choice: none where it holds the whole space."""
-        return range(0 if self._pool.whole else ROUNDS)
-
-    def _took_in_around(self, mean: Vector) -> bool:
-        """Whether there were configurations among the best by a mean whose neighbours had not joined the pool yet."""
-        best = set(np.argsort(-mean)[:AROUND].tolist()) - self._around
-        for place in sorted(best):
-            self._pool.add(self.neighbours(self._pool.points[place]))
-        self._around |= best
-        return bool(best)
 
     def _any(self, rung: Rung) -> Question | None:
         """Some point that was not taken and most likely runs; one drawn by chance where only the pool is used up."""
@@ -391,7 +381,10 @@ class Learned(Engine):
     def _give_up(self, error: FitError, ladder: Ladder) -> Question | None:
         from .bayes import Bayes  # noqa: PLC0415 - Optuna is slow to import, and seldom needed here
 
-        self.remarks.append(f"The model cannot describe the runs so far ({error}): Optuna's TPE goes on instead.")
+        alone = ", for GFLOPS alone" if self._pool.against.any() else ""
+        self.remarks.append(
+            f"The model cannot describe the runs so far ({error}): Optuna's TPE goes on instead{alone}."
+        )
         self._instead = Bayes(self.space, self.seed, self.options)
         for key, outcomes in self.told.items():
             for outcome in outcomes:

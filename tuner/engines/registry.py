@@ -22,22 +22,30 @@ ENGINES: Mapping[str, tuple[str, str, str]] = {
 }
 """Name: module, class, and what it does in a phrase."""
 
+OF_TWO_OBJECTIVES = frozenset({"hpl"})
+"""Those that search a front."""
+
 
 def descriptions() -> dict[str, str]:
     """What each engine does, by its name."""
     return {name: entry[2] for name, entry in ENGINES.items()}
 
 
-def check_engine(name: str) -> None:
+def check_engine(name: str, *, of_two_objectives: bool = False) -> None:
     """Refuse a name no engine has.
 
     Raises:
-        TunerError: with the nearest name.
+        TunerError: with the nearest name; or it knows only one objective where it is to search a front of two.
     """
     if name not in ENGINES:
         near = difflib.get_close_matches(name, ENGINES, n=1)
         hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(ENGINES)}"
         raise TunerError(f"--engine {name}: there is no such engine; {hint}")
+    if of_two_objectives and name not in OF_TWO_OBJECTIVES:
+        raise TunerError(
+            f"--pareto needs --engine hpl: the engine {name} knows one objective only; "
+            "`hpltune best --pareto` tells what none of its runs beats"
+        )
 
 
 def make_engine(name: str, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> Engine:

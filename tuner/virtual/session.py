@@ -67,7 +67,7 @@ def _opened(begun: Begun, options: TuneOptions, site: VirtualSite, bench: Bench)
         site=site,
         simulator=Simulator(site, options.jobs or cores_here(), options.limit_s),
         meter=Meter(options.budget, ToldClock(), spent_wall_s=sum(record.cost_s or 0.0 for record in earlier)),
-        objective=Objective.of(options.objective, stored),
+        objective=Objective.of(options.objective, stored, options.pareto),
         ladder=_ladder(options, N),
     )
     for record in earlier:

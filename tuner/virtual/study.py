@@ -1,7 +1,7 @@
 """`hpltune tune --cluster`: a study whose trials are simulated and whose clock is the simulator's."""
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from results.record import SIMULATOR, Invalidity, Kind, TrialRecord, TrialState
@@ -16,6 +16,7 @@ from ..events import PhaseStarted, TrialProgress, TrialStarted
 from ..judge import Fault
 from ..ladder import at_rung, outcome_of, rung_of
 from ..loop import retell
+from ..objective import Objective
 from ..plan import PlanError, Scalar, label
 from ..sitting import FINALISTS, NOTHING_LEFT, Sitting, counts, how_it_ended
 from ..slot import KINDS
@@ -45,12 +46,14 @@ class VirtualStudy(Sitting):
 
     def engine(self, name: str, seed: int, points: int | None = None) -> Engine:
         """A new engine that is told what is known of the cluster, and what a GFLOPS of a configuration is worth."""
-        known = {
-            "points": points,
-            "probes": probes_of(self.site.cluster, self.space),
-            "worth": lambda point: self.objective.worth(self.space.complete(point), 1.0),
-        }
+        probes = probes_of(self.site.cluster, self.space)
+        known = {"points": points, "probes": probes, "worth": self._worth_by(self.objective)}
+        if self.objective.against:
+            known["against"] = self._worth_by(self.objective.against)
         return make_engine(name, self.space, seed, known)
+
+    def _worth_by(self, objective: Objective) -> Callable[[Point], float]:
+        return lambda point: objective.worth(self.space.complete(point), 1.0)
 
     def search(self, engine: Engine, repeats: int, to_confirm: int = 0) -> str:
         """Ask, simulate on all slots, tell in the order of asking, until budget, engine or user end it.
@@ -64,11 +67,11 @@ class VirtualStudy(Sitting):
             The sentence why it ended.
         """
         self.bench.listener(PhaseStarted("search", self.meter.budget.trials))
-        self.explain_names()
+        self.explain()
         retell(engine, self._earlier, self.objective)
         waiting: Waiting = deque()
         reason: str | None = None
-        reserved = FINALISTS * to_confirm if self.site.cluster.noise.between_runs else 0
+        reserved = max(FINALISTS, self.largest_front) * to_confirm if self.site.cluster.noise.between_runs else 0
         while reason is None or waiting:
             if reason is None:
                 reason = self._hopeless() or self._fill(engine, repeats, reserved, waiting)

@@ -10,6 +10,7 @@ from hpl.flops import flop_count
 
 from ..fidelity import FULL, Rung
 from .axes import Codes, Matrix
+from .front import best_of_each
 from .pool import Pool, Rows
 from .process import Process
 from .scales import Vector
@@ -17,7 +18,7 @@ from .straight import Straight
 from .worth import worth_of_runs
 
 AHEAD = 200
-"""Configurations that are reckoned to be the best after a run: those with the highest mean + 2 sd."""
+"""Configurations that are reckoned to be the best after a run, or on the front: the highest by mean + 2 sd."""
 LARGEST_LOG = 100.0
 """Rates beyond e^100 GFLOPS are nobody's, but no reason to divide by zero."""
 
@@ -49,7 +50,7 @@ class Belief:
         """What a process says of a whole pool."""
         codes = pool.codes
         mean, sd = process.believed(codes, pool.modelled(FULL))
-        ahead = np.argsort(-(mean + 2 * sd))[:AHEAD]
+        ahead = best_of_each(mean + 2 * sd, pool.against, AHEAD)
         ahead_codes = codes[ahead]
         return cls(process, pool, kinds, codes, mean, sd, ahead, ahead_codes, process.alike(ahead_codes, codes))
 
@@ -65,7 +66,7 @@ class Belief:
         return replace(self, process=self.process.supposing(rows.codes, at_rung, self.kinds.index(rung)))
 
     def worth(self, rung: Rung, rows: Rows | None = None) -> Vector:
-        """By how much one more run is expected to raise the logarithm of the best rate.
+        """By how much one more run is expected to raise the logarithm of the best rate, or of one on the front.
 
         Args:
             rows: the configurations that may be run, by default the whole pool.
@@ -78,7 +79,7 @@ class Belief:
         full = self.pool.modelled(FULL).of(self.ahead)
         kind = self.kinds.index(rung)
         swayed = self.process.swayed(self.ahead_codes, full, codes, at_rung, kind, alike)
-        return worth_of_runs(self.mean[self.ahead], swayed)
+        return worth_of_runs(self.mean[self.ahead], swayed, self.pool.against[self.ahead])
 
     def time_s(self, rung: Rung, rows: Rows | None = None) -> Vector:
         """Seconds HPL is expected to take for a run of each, by default of all, shape (configurations,)."""

@@ -54,19 +54,26 @@ class Rows:
 class Pool:
     """Distinct points with their rows of value numbers and what HPL's model says of them.
 
+    Args:
+        worth: of a GFLOPS of a point in what is told of runs and asked of the model.
+        against: the same in another objective, where the front of both is searched.
+
     Attributes:
         whole: it holds every point that HPL can tell apart.
     """
 
-    def __init__(self, space: SearchSpace, seed: int, probes: Probes, worth: Worth = in_gflops) -> None:
-        self._space, self._probes, self._worth = space, probes, worth
+    def __init__(
+        self, space: SearchSpace, seed: int, probes: Probes, worth: Worth = in_gflops, against: Worth = in_gflops
+    ) -> None:
+        self._space, self._probes, self._worth, self._against = space, probes, worth, against
         self._prior = prior(probes if one_way(space) else replace(probes, messages=None))
         self._axes = Axes(space)
         self.points: list[dict[str, Scalar]] = []
         self.places: dict[str, int] = {}
         self._rows: list[list[int]] = []
         self._shape_rows: list[tuple[float, ...]] = []
-        self._tables: tuple[Codes, Shapes] | None = None
+        self._worths: list[float] = []
+        self._tables: tuple[Codes, Shapes, Vector] | None = None
         self._modelled: dict[Rung, Straight] = {}
         self._moved = np.zeros(len(UNKNOWN))
         self.whole = len(space) <= WHOLE
@@ -90,6 +97,11 @@ class Pool:
         """What HPL's model needs to know of each point."""
         return self._known()[1]
 
+    @property
+    def against(self) -> Vector:
+        """Logarithm of what a GFLOPS of each point is worth in the other objective; 0 where there is none."""
+        return self._known()[2]
+
     def correlations(self) -> list[Matrix]:
         """Of each parameter between its values."""
         return [axis.correlation() for axis in self._axes.axes]
@@ -112,6 +124,7 @@ class Pool:
                 self.points.append(dict(point))
                 self._rows.append(self._axes.row(point))
                 self._shape_rows.append(self._shape_row(point))
+                self._worths.append(self._against(point))
                 self._tables = None
 
     def rows(self, points: Iterable[Point]) -> Rows:
@@ -138,7 +151,7 @@ class Pool:
 
     def modelled(self, rung: Rung) -> Straight:
         """What HPL's model says of each point on a rung."""
-        _, shapes = self._known()
+        shapes = self.shapes
         known = self._modelled.get(rung)
         if known is None:
             known = self._straightened(shapes, rung)
@@ -149,7 +162,7 @@ class Pool:
 
     def modelled_at(self, places: NDArray[np.intp] | Sequence[int], rung: Rung) -> Straight:
         """What it says of some points, where the others are not asked for."""
-        return self._straightened(self._known()[1].of(places), rung)
+        return self._straightened(self.shapes.of(places), rung)
 
     def modelled_of(self, rows: Rows, rung: Rung) -> Straight:
         """What it says of configurations that the pool need not hold."""
@@ -168,10 +181,10 @@ class Pool:
     def _shape_row(self, point: Point) -> tuple[float, ...]:
         return shape_row(self._space.representative(point), self._probes, self._worth(point))
 
-    def _known(self) -> tuple[Codes, Shapes]:
+    def _known(self) -> tuple[Codes, Shapes, Vector]:
         if self._tables is None:
             codes = np.array(self._rows, dtype=np.intp).reshape(len(self), -1)
-            self._tables = codes, Shapes(np.array(self._shape_rows))
+            self._tables = codes, Shapes(np.array(self._shape_rows)), np.log(np.array(self._worths))
         return self._tables
 
     def _straightened(self, shapes: Shapes, rung: Rung) -> Straight:

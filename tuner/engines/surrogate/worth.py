@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from .axes import Matrix
+from .front import to_surpass
 from .scales import Vector
 
 SAME = 1e-12
@@ -24,7 +25,7 @@ def expected_excess(mean: Vector | Matrix, sd: Vector | Matrix) -> Vector | Matr
     return np.asarray(sd * excess)
 
 
-def worth_of_runs(mean: Vector, swayed: Matrix) -> Vector:
+def worth_of_runs(mean: Vector, swayed: Matrix, worths: Vector | None = None) -> Vector:
     """By how much a run is expected to raise the rate of what looks best after it: the knowledge gradient.
 
     P. Frazier, W. Powell, S. Dayanik, "The knowledge-gradient policy for correlated normal beliefs", INFORMS Journal
@@ -35,11 +36,14 @@ def worth_of_runs(mean: Vector, swayed: Matrix) -> Vector:
         mean: of f at the configurations that may be best, shape (ahead,).
         swayed: change of these means with a run, by standard deviation of what is not known of the run, shape (ahead,
             runs).
+        worths: logarithm of what a GFLOPS of each is worth by another objective, where a front is searched: then by how
+            much it raises what gains most of that over all that beat it so far.
 
     Returns:
         Of each run, in the unit of the mean, shape (runs,).
     """
-    top = int(np.argmax(mean))
-    gains = expected_excess((mean - mean[top])[:, None], np.abs(swayed - swayed[top]) + SAME)
-    gains[top] = 0.0
+    worths = np.zeros(len(mean)) if worths is None else worths
+    rivals, bars = to_surpass(mean, worths, worths)
+    gains = expected_excess((mean - bars)[:, None], np.abs(swayed - swayed[rivals]) + SAME)
+    gains[rivals == np.arange(len(mean))] = 0.0
     return np.asarray(gains.max(axis=0))

@@ -1,0 +1,71 @@
+"""What a study found: its best configurations and how sure that is, or the front of two objectives."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from results.confidence import Standing
+from results.record import Study
+from results.statistics import Ranked
+
+from .objective import Objective, of_study
+from .ranking_report import print_ranking, print_standing, ranking_json
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is told of a study.
+
+    Attributes:
+        ranking: its configurations, best first, at least one.
+        front: those that none beats both in GFLOPS and by another objective, fastest first, where these are to be told;
+            of these none is the best, so that nothing is said of how sure that is.
+    """
+
+    study: Study
+    objective: Objective
+    ranking: Sequence[Ranked]
+    front: Sequence[Ranked] = ()
+
+    @classmethod
+    def of(cls, study: Study, ranking: Sequence[Ranked], against: str | None = None) -> "Found":
+        """What a study was searched for, or its front of GFLOPS against another objective.
+
+        A front that was searched for and has one configuration only is told as its best is.
+
+        Raises:
+            TunerError: the other objective needs a fact of the machine that the study does not know.
+        """
+        objective = Objective.of("gflops", study, against) if against else of_study(study)
+        front = objective.front(ranking)
+        return cls(study, objective, ranking, front if against or len(front) > 1 else ())
+
+    @property
+    def sure(self) -> Standing | None:
+        """How sure the first of the ranking is the best; None where that cannot be told, and of a front."""
+        return None if self.front else self.objective.standing(self.ranking)
+
+    def show(self, console: Console, count: int) -> None:
+        """Print the front, or so many of the ranking."""
+        against = self.objective.against
+        if self.front:
+            print_ranking(console, self.study, self.front, len(self.front), against)
+        else:
+            print_ranking(console, self.study, self.ranking, count)
+            print_standing(console, self.study, self.ranking, self.sure)
+        if against:
+            these = "these" if len(self.front) > 1 else "this" if self.front else "the first"
+            known = len(self.ranking)
+            console.print(f"None of {known} configurations beats {these} both in GFLOPS and by {against.name}.")
+
+    def to_json(self, count: int | None = None, more: Mapping[str, object] | None = None) -> dict[str, object]:
+        """The front, or so many of the ranking, as JSON can hold it.
+
+        Args:
+            count: None for all.
+            more: what else to say.
+        """
+        against = {"pareto": self.objective.against.name} if self.objective.against else {}
+        shown, count = (self.front, None) if self.front else (self.ranking, count)
+        return ranking_json(self.study, shown, self.sure, {**against, **(more or {})}, count=count)
