@@ -9,7 +9,7 @@ from threading import RLock
 import numpy as np
 
 from results.levels import levelled
-from results.noise import noise_of
+from results.noise import Noise, noise_of
 from results.record import Kind, TrialRecord, TrialState
 from results.statistics import Ranked, rank
 from search_spaces.dimension import Point
@@ -279,12 +279,20 @@ class Loop(Sitting):
         measured = [] if self._every_rate else levelled(self._runnable(rank(self.records(RANKED))))
         if not measured or any(entry.key == key for entry in measured):
             return None
+        noise = self.noise(measured)
+        return max(noise.one_more(entry.median_gflops, entry.runs, CERTAINTY) for entry in measured)
+
+    def noise(self, measured: Sequence[Ranked]) -> Noise:
+        """By how much runs differ: as repeats tell, small ones too, or as is usual before anything ran twice.
+
+        Args:
+            measured: the configurations that ran in full, with rates as of the same time.
+        """
         small: dict[str, list[float]] = defaultdict(list)
         for record in self.records((Kind.SMALL,)):
             if record.ranked:
                 small[record.key].append(record.gflops or 0.0)
-        noise = noise_of([np.log(rates) for rates in (*small.values(), *(entry.gflops for entry in measured))])
-        return max(noise.one_more(entry.median_gflops, entry.runs, CERTAINTY) for entry in measured)
+        return noise_of([np.log(rates) for rates in (*small.values(), *(entry.gflops for entry in measured))])
 
     def begin(self, record: TrialRecord) -> int | None:
         """Store that a trial runs, from any thread, and return its number.
