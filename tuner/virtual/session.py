@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from results.store import Store
 from search_spaces.load import load, passed_over
+from search_spaces.space import SearchSpace
 
 from ..budget import Meter
 from ..clock import ToldClock
@@ -26,6 +27,8 @@ AFFORDABLE_S = 30.0
 PANEL_RANK_S = 4e-4
 """Real seconds of a simulation for each panel and rank: measured 1.6e-4 without look-ahead, 3.7e-4 with it."""
 USUAL_NB = 192
+UNSEEN = ("alignment",)
+"""What HPL does with it takes no simulated time: it only moves where the matrix and its copies begin in memory."""
 
 
 @contextmanager
@@ -54,9 +57,8 @@ def sitting(
 
 def _opened(begun: Begun, options: TuneOptions, site: VirtualSite, bench: Bench) -> VirtualStudy:
     stored, earlier = bench.store.study(begun.name), begun.earlier
-    overrides = {"binding": ["core"], **(options.overrides or {})}
     N = study_n(site, options)
-    space = load(options.space, site.machine(N), overrides, stored.space_text)
+    space = _space(options, site, N, stored.space_text)
     for sentence in passed_over(space, options.overrides or {}):
         bench.listener(Notice(sentence))
     study = VirtualStudy(
@@ -73,6 +75,18 @@ def _opened(begun: Begun, options: TuneOptions, site: VirtualSite, bench: Bench)
         if record.kind in SEARCHED:
             study.learn(record)
     return study
+
+
+def _space(options: TuneOptions, site: VirtualSite, N: int, text: str) -> SearchSpace:
+    """The study's space, with one value of what simulations do not look at, unless the user asks for several.
+
+    Raises:
+        SpaceError: as `load`.
+    """
+    asked, machine = options.overrides or {}, site.machine(N)
+    space = load(options.space, machine, {"binding": ["core"], **asked}, text)
+    idle = {name: [str(space.parameters[name].values[0])] for name in UNSEEN if name in space.varying}
+    return load(options.space, machine, {"binding": ["core"], **idle, **asked}, text) if idle else space
 
 
 def _ladder(options: TuneOptions, N: int) -> Ladder:
