@@ -9,8 +9,8 @@ from threading import RLock
 import numpy as np
 
 from results.levels import levelled
-from results.noise import noise_of
-from results.record import Kind, TrialRecord, TrialState
+from results.noise import Noise, noise_of
+from results.record import Invalidity, Kind, TrialRecord, TrialState
 from results.statistics import Ranked, rank
 from search_spaces.dimension import Point
 
@@ -26,7 +26,7 @@ from .plan import Scalar
 from .prospects import CERTAINTY, Prospects
 from .sitting import NOTHING_LEFT, RANKED, SEARCHED, Sitting, counts, how_it_ended
 from .slot import Slot
-from .time_limit import limit_s
+from .time_limit import RAISED, TELLING, limit_s, outlasted_sentence
 
 Started = tuple[list[Question], Slot]
 """What was asked, and where it runs."""
@@ -57,6 +57,7 @@ class Loop(Sitting):
     _every_rate: bool = field(default=False, init=False)
     _rounds: int = field(default=1, init=False)
     _expected: set[int] = field(default_factory=set, init=False)
+    _outlasted: list[float] = field(default_factory=list, init=False)
     _writing: RLock = field(default_factory=RLock, init=False)
 
     def search(self, engine: Engine, *, repeats: int, reserved_runs: float, first: Sequence[Point] = ()) -> str:
@@ -279,12 +280,20 @@ class Loop(Sitting):
         measured = [] if self._every_rate else levelled(self._runnable(rank(self.records(RANKED))))
         if not measured or any(entry.key == key for entry in measured):
             return None
+        noise = self.noise(measured)
+        return max(noise.one_more(entry.median_gflops, entry.runs, CERTAINTY) for entry in measured)
+
+    def noise(self, measured: Sequence[Ranked]) -> Noise:
+        """By how much runs differ: as repeats tell, small ones too, or as is usual before anything ran twice.
+
+        Args:
+            measured: the configurations that ran in full, with rates as of the same time.
+        """
         small: dict[str, list[float]] = defaultdict(list)
         for record in self.records((Kind.SMALL,)):
             if record.ranked:
                 small[record.key].append(record.gflops or 0.0)
-        noise = noise_of([np.log(rates) for rates in (*small.values(), *(entry.gflops for entry in measured))])
-        return max(noise.one_more(entry.median_gflops, entry.runs, CERTAINTY) for entry in measured)
+        return noise_of([np.log(rates) for rates in (*small.values(), *(entry.gflops for entry in measured))])
 
     def begin(self, record: TrialRecord) -> int | None:
         """Store that a trial runs, from any thread, and return its number.
@@ -313,14 +322,34 @@ class Loop(Sitting):
                 self.meter.charge(record.cost_s or 0.0, trial=counts(record))
 
     def commit(self, record: TrialRecord) -> TrialRecord:
-        """As every sitting does, from any thread."""
+        """As every sitting does, from any thread; what was ended by its limit may have been given too little."""
         with self._writing:
-            return super().commit(record)
+            super().commit(record)
+            if record.kind is Kind.SEARCH and record.invalidity is Invalidity.TIMEOUT and self.best_gflops is None:
+                self._doubt(record.cost_s or 0.0)
+        return record
+
+    def _doubt(self, cost_s: float) -> None:
+        """Expect the next run to take at least as long as one that was ended, while none in full came to its end.
+
+        The estimate may be wrong, or the configuration: after RAISED such runs it is taken to be the latter.
+
+        Args:
+            cost_s: after which it was ended; what was begun before the estimate was last raised tells nothing.
+        """
+        if self.expected_s is None or cost_s < TELLING * self.expected_s or len(self._outlasted) > RAISED:
+            return
+        self._outlasted.append(self.expected_s)
+        raised = len(self._outlasted) <= RAISED
+        self.expected_s = cost_s if raised else self._outlasted[0]
+        self.say(outlasted_sentence(self.space.largest_n, self.limit_s(self.expected_s), raised=raised))
 
     def _learn(self, record: TrialRecord) -> None:
         if self._note_best(record):
             cost_s = record.cost_s or 0.0
-            self.expected_s = cost_s if self.expected_s is None else 0.5 * (self.expected_s + cost_s)
+            known_s = None if self._outlasted else self.expected_s
+            self.expected_s = cost_s if known_s is None else 0.5 * (known_s + cost_s)
+            self._outlasted.clear()
 
 
 def seen_to_end(record: TrialRecord) -> bool:

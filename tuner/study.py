@@ -2,8 +2,9 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from results.levels import levelled
 from results.record import Kind, TrialRecord, TrialState
 from results.statistics import Ranked
 from results.store import Store
@@ -16,6 +17,7 @@ from .engines.fidelity import FULL, Ladder
 from .engines.registry import make_engine
 from .errors import TunerError
 from .events import Notice, PhaseStarted
+from .extrapolation import Extrapolation, extrapolate
 from .ladder import ladder
 from .loop import Loop
 from .nodes import NodesLostError
@@ -29,10 +31,8 @@ from .problem_size import (
     RUNS_IN_BUDGET,
     SMALLEST_N,
     STEP,
-    Extrapolation,
     Sample,
     affordable_n,
-    extrapolate,
     launch_s,
 )
 from .site import Site
@@ -322,10 +322,10 @@ def _predict_full(loop: Loop, site: Site, ranking: Sequence[Ranked], options: Tu
     if N <= best.hpl.N:
         return None
     loop.bench.listener(PhaseStarted("extrapolation", len(SMALLER_SIZES)))
-    samples: list[Sample] = samples_of([best])
+    samples: list[Sample] = samples_of([replace(best, gflops=winner.expected_gflops)])
     for part in SMALLER_SIZES:
         if loop.stopped or loop.meter.out_of_time(0.0):
             break
         smaller = max(SMALLEST_N, int(best.hpl.N * part) // STEP * STEP)
         samples += samples_of([loop.trial({**winner.params, "N": smaller}, Kind.EXTRAPOLATION)])
-    return extrapolate(samples, N).at_most(max(site.rpeak.gflops, *winner.gflops))
+    return extrapolate(samples, N, loop.noise(levelled(ranking)), max(site.rpeak.gflops, *winner.gflops))

@@ -1,5 +1,7 @@
 """After how many seconds a launch is ended that hangs."""
 
+from .units import duration
+
 PATIENCE = 5.0
 """A launch is given so many times what it should take: estimates may be wrong by three, and configurations differ."""
 LEAST_PATIENCE = 3.0
@@ -11,6 +13,10 @@ SPARE_S = 5.0
 UNKNOWN_S = 60.0
 """A launch of which nothing is known yet gets this, or the part of the budget that follows where that is more."""
 UNKNOWN_SHARE = 0.1
+RAISED = 2
+"""Runs in full that are ended, before one came to its end, each make what follows be expected to take as long."""
+TELLING = 2.0
+"""So many times what it should take a run has been given that is ended; less was given before that was raised."""
 
 
 def unknown_limit_s(budget_s: float) -> float:
@@ -32,3 +38,18 @@ def limit_s(expected_s: float | None, left_s: float | None, unknown_s: float) ->
         usual_s = expected_s or 0.0
         patient_s = min(patient_s, max(LEFT_SHARE * left_s, LEAST_PATIENCE * usual_s), max(0.0, left_s) + usual_s)
     return max(patient_s, min(SPARE_S, unknown_s))
+
+
+def outlasted_sentence(N: int, limit_s: float, *, raised: bool) -> str:
+    """What the user is told of a run in full that was ended, while none came to its end.
+
+    Args:
+        limit_s: what the next one is given.
+        raised: that is more than this one had.
+    """
+    why = (
+        f"No run of N={N} has come to its end yet, so the next may take up to {duration(limit_s)}."
+        if raised
+        else f"{RAISED + 1} runs of N={N} were ended, however long they were given: the next gets {duration(limit_s)}."
+    )
+    return f"{why} If all are that slow, choose a smaller N with --set N=…, or a longer --budget."

@@ -20,6 +20,7 @@ from .database import db_option, folder_of, open_store
 from .engines.registry import check_engine
 from .errors import TunerError
 from .events import Listener, Notice
+from .extrapolation import COVERAGE
 from .found import Found
 from .network import networked, recover_at_start
 from .objective import check_inputs, ranking_of
@@ -189,7 +190,8 @@ def _finish(
     found = Found.of(study, outcome.ranking)
     written = write_winner(out, outcome, store, db, found.front[1:])
     if request.as_json:
-        print(json.dumps(found.to_json(more=written.to_json()), indent=1))
+        full = outcome.full and outcome.full.to_json()
+        print(json.dumps(found.to_json(more={**written.to_json(), "full": full}), indent=1))
     else:
         found.show(console, count=5)
         _tell_written(console, written, outcome, options)
@@ -201,11 +203,12 @@ def _finish(
 def _tell_written(console: Console, written: Written, outcome: Outcome, options: TuneOptions) -> None:
     for told_line in written.sentences:
         console.print(told_line, soft_wrap=True)
-    if outcome.full is not None and written.confirm is not None:
+    full = outcome.full
+    if full is not None and written.confirm is not None:
+        low, high = full.gflops_range
         console.print(
-            f"The whole memory ({options.memory_fraction:.0%}) holds N={outcome.full.N}: expect about "
-            f"{duration(outcome.full.time_s)} and {outcome.full.gflops:.0f} GFLOPS, predicted from runs up to "
-            f"N={outcome.full.largest_n}{', which is rough' if outcome.full.rough else ''}. "
-            f"Confirm it with\n  {written.confirm}",
+            f"The whole memory ({options.memory_fraction:.0%}) holds N={full.N}: expect about {duration(full.time_s)} "
+            f"and {full.gflops:.4g} GFLOPS ({COVERAGE:.0%} of runs: {low:.4g} to {high:.4g}), predicted from runs up "
+            f"to N={full.largest_n}. Confirm it with\n  {written.confirm}",
             soft_wrap=True,
         )

@@ -137,6 +137,15 @@ class TestOnTheLadder:
         best = max(landscape.rate(point) for point in space)
         assert max(landscape.rate(point) for point, rung in asked if rung == FULL) > 0.995 * best
 
+    def test_full_runs_alone_end_too_where_a_run_comes_out_the_same_each_time(self, space: SearchSpace) -> None:
+        engine, landscape = Learned(space, 0, {"probes": Probes(exact=True)}), Landscape(space, 0)
+        while (question := engine.choose((FULL,))) is not None:
+            engine.tell(question.params, Outcome(landscape.rate(question.params)))
+        assert len(engine.told) < len({space.key(point) for point in space})
+        best = engine.choice()
+        assert best is not None
+        assert landscape.rate(best) > 0.999 * max(landscape.rate(point) for point in space)
+
     def test_spends_less_on_cheap_rungs_than_random_search_on_full_runs(self, space: SearchSpace) -> None:
         gained = []
         for seed in range(5):

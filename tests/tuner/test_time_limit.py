@@ -3,12 +3,31 @@
 import json
 import shlex
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 from as_user import Run, program
+from record_builders import begun, finished
 
-from tuner.time_limit import SPARE_S, limit_s, unknown_limit_s
+from results.record import Invalidity, TrialState
+from results.store import Store
+from search_spaces.load import load
+from search_spaces.machine import BlasFacts, Machine
+from tuner.budget import Budget, Meter
+from tuner.clock import RealClock
+from tuner.engines.fidelity import FULL
+from tuner.evaluate import Evaluator
+from tuner.events import Event, Notice
+from tuner.loop import Loop
+from tuner.objective import of_study
+from tuner.options import TuneOptions
+from tuner.sitting import Bench
+from tuner.stopping import StopRequest
+from tuner.stored_study import MachineFacts, begin
+from tuner.time_limit import SPARE_S, limit_s, outlasted_sentence, unknown_limit_s
 
 FAKE = """#!{python}
 import os, sys, time
@@ -67,6 +86,83 @@ def test_no_limit_is_below_some_seconds() -> None:
             assert limit_s(expected_s, left_s, 60.0) >= SPARE_S
 
 
+@pytest.fixture
+def loop(tmp_path: Path) -> Iterator[Loop]:
+    """A study whose runs should take 10 s by what small ones told."""
+    space = 'parameters = { NB = [32, 64], grid = ["1x2", "2x1"], layout = "2x1" }'
+    machine = Machine(cores=2, memory_bytes=2**34, blas={"blis": BlasFacts(("auto",), threaded=False)}, N=12_000)
+    with Store.open(tmp_path / "study.db") as store:
+        begin(store, "study", TuneOptions(), MachineFacts(host={}, versions={}))
+        yield Loop(
+            bench=Bench(store, lambda _: None, StopRequest(), tmp_path),
+            study="study",
+            space=load("made for a test", machine, text=space),
+            evaluator=cast("Evaluator", None),
+            meter=Meter(Budget(), RealClock()),
+            walltime_s=60.0,
+            objective=of_study(store.study("study")),
+            expected_s=10.0,
+        )
+
+
+def given_s(loop: Loop) -> float:
+    """What the next run in full is given."""
+    return loop.limit_s(loop.should_take_s(FULL))
+
+
+def ran(loop: Loop, cost_s: float, gflops: float | None = None) -> None:
+    """A run in full came to its end, or was ended where it has no rate."""
+    number = loop.begin(begun(key=f"run {len(loop.records())}")) or 0
+    record = finished(number, gflops, cost_s=cost_s)
+    failed = replace(record, state=TrialState.FAILED, invalidity=Invalidity.TIMEOUT, passed=None)
+    loop.commit(record if gflops else failed)
+
+
+def test_after_a_run_that_was_ended_before_any_came_to_its_end_the_next_has_more_than_twice_as_long(loop: Loop) -> None:
+    said = list[Event]()
+    loop.bench = replace(loop.bench, listener=said.append)
+    first_s = given_s(loop)
+    ran(loop, first_s)
+    assert given_s(loop) > 2 * first_s
+    told = [event.text for event in said if isinstance(event, Notice)]
+    assert told == [outlasted_sentence(12_000, given_s(loop), raised=True)]
+
+
+def test_that_stays_within_the_budget(loop: Loop) -> None:
+    loop.meter = Meter(Budget(wall_s=300.0), RealClock())
+    ran(loop, given_s(loop))
+    loop.meter.spent_wall_s = 220.0
+    assert 80.0 < given_s(loop) <= 80.0 + 55.0
+    assert loop.meter.out_of_time(loop.expected_s or 0.0) is None
+    loop.meter.spent_wall_s = 250.0
+    assert loop.meter.out_of_time(loop.expected_s or 0.0) is not None
+
+
+def test_what_ran_at_the_same_time_counts_once(loop: Loop) -> None:
+    for _ in range(4):
+        ran(loop, 55.0)
+    assert loop.expected_s == 55.0
+
+
+def test_a_run_that_comes_to_its_end_is_believed_at_once(loop: Loop) -> None:
+    ran(loop, 55.0)
+    ran(loop, 120.0, gflops=3.0)
+    assert loop.expected_s == 120.0
+    ran(loop, 120.0, gflops=3.0)
+    ran(loop, given_s(loop))
+    assert loop.expected_s == 120.0
+
+
+def test_runs_that_hang_however_long_they_are_given_have_the_first_limit_again(loop: Loop) -> None:
+    first_s, limits_s = given_s(loop), list[float]()
+    for _ in range(5):
+        limits_s.append(given_s(loop))
+        ran(loop, limits_s[-1])
+    assert limits_s[1] > 2 * first_s
+    assert limits_s[2] > 2 * limits_s[1]
+    assert limits_s[3:] == [first_s, first_s]
+
+
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 class TestFaultyProgram:
@@ -84,6 +180,12 @@ class TestFaultyProgram:
         assert hung
         assert all(float(str(trial["cost_s"])) < 60 for trial in hung), hung
         assert any(trial["kind"] == "search" and trial["state"] == "complete" for trial in trials)
+
+    def test_runs_that_take_far_longer_than_small_ones_told_come_to_their_end(self, hpltune: Run, home: Path) -> None:
+        slow = faulty(home, "time.sleep(14 if N == 1000 and count > 1 else 0)")
+        code, said, trials = self.tune(hpltune, *slow, "--set", "N=1000", "--set", "NB=96", "--trials", "2")
+        assert code == 0, said
+        assert any(trial["kind"] == "search" and trial["state"] == "complete" for trial in trials), trials
 
     def test_a_first_run_that_failed_is_tried_once_more(self, hpltune: Run, home: Path) -> None:
         fails = faulty(home, "sys.exit(9) if count == 1 else None")

@@ -130,6 +130,19 @@ def test_a_configuration_is_simulated_again_only_where_it_comes_out_differently(
     assert (len({key for key, _ in full}) < len(full)) is bool(noise)
 
 
+def test_what_takes_no_simulated_time_is_searched_only_where_it_is_asked_for(hpltune: Run, home: Path) -> None:
+    (home / "mine.toml").write_text(
+        '[parameters]\nN = 1000\nNB = 64\nlayout = "8x1"\ngrid = "2x4"\nDEPTH = [0, 1]\nalignment = [4, 8, 16]\n'
+    )
+    few = ("--cluster", "kronos", "--space", "mine.toml", "--set", "blas=atlas", "--confirm", "0")
+    for name, asked in (("usual", ()), ("asked", ("--set", "alignment=8,16"))):
+        done = hpltune("tune", *few, *asked, "--study", name)
+        assert done.returncode == 0, done.stderr
+    found = {name: json.loads(hpltune("show", name, "--json").stdout) for name in ("usual", "asked")}
+    assert [sorted({trial["alignment"] for trial in trials}) for trials in found.values()] == [[4], [8, 16]]
+    assert [len(trials) for trials in found.values()] == [2, 4]
+
+
 def test_a_study_whose_simulations_all_fail_ends(hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tools = home / "bin"
     tools.mkdir()

@@ -234,3 +234,22 @@ def test_a_simulation_that_outgrows_its_memory_is_ended(site: VirtualSite, tmp_p
     fault = measured.verdict.faults[0]
     assert fault is not None
     assert "of memory, more than its share of 0.0 GiB: use fewer --jobs" in fault.reason
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"grid": "1x8", "DEPTH": 1},
+        {"grid": "2x4", "DEPTH": 0, "SWAP": "mix", "L1": "notransposed"},
+        {"grid": "4x2", "DEPTH": 1, "SWAP": "long", "U": "notransposed", "NBMIN": 2},
+    ],
+)
+def test_memory_alignment_takes_no_simulated_time(site: VirtualSite, home: Path, params: Mapping[str, Scalar]) -> None:
+    def told(alignment: int) -> tuple[object, str]:
+        point = {"N": 1500, "NB": 48, "layout": "8x1", "blas": "atlas", **params, "alignment": alignment}
+        simulator = Simulator(site, slots=1, limit_s=120)
+        measured = simulator.run(virtual_plan(point, site.cluster), home / str(alignment), StopRequest())
+        return measured.verdict.results, measured.errors_text
+
+    assert "hpltune-panel" in told(8)[1]
+    assert told(4) == told(8) == told(16) == told(64)

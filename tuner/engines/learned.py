@@ -64,7 +64,7 @@ class Learned(Engine):
         self._pool = Pool(space, seed, known, worth, against)
         self._growth = Growth(self._pool, self.neighbours)
         self._knows_dgemm = bool(known.dgemm_gflops)
-        self._most_repeats = 1 if known.exact else MOST_REPEATS
+        self._exact = known.exact
         self._starts: Iterator[Point] = starts(space)
         self._started = 0
         self._fitting = Fitting(self._pool)
@@ -217,7 +217,7 @@ class Learned(Engine):
             return self._any(FULL)
         runs_at_all = self._chance_to_run(pool.codes)
         may_win = full_left * runs_at_all
-        if len(rungs) > 1 and float((self._hoped(belief, DOUBT) * may_win).max()) < WORTHLESS:
+        if (len(rungs) > 1 or self._exact) and float((self._hoped(belief, DOUBT) * may_win).max()) < WORTHLESS:
             return None
         self._weighed = belief
         full_s = belief.time_s(FULL)
@@ -342,8 +342,9 @@ class Learned(Engine):
     def _repeatable(self) -> np.typing.NDArray[np.bool_]:
         """Configurations that may be run in full once more."""
         counts = np.bincount(np.array(self._run_in_full, dtype=np.intp), minlength=len(self._pool))
-        counts[self._asked.waiting(FULL)] = self._most_repeats
-        return (counts > 0) & (counts < self._most_repeats)
+        most = 1 if self._exact else MOST_REPEATS
+        counts[self._asked.waiting(FULL)] = most
+        return (counts > 0) & (counts < most)
 
     def _chance_to_run(self, codes: Codes) -> Vector:
         known = self._pool.codes

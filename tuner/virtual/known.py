@@ -1,9 +1,12 @@
 """What is known of a virtual cluster before anything is simulated: what fits it, and what an engine may know."""
 
+from collections.abc import Mapping, Sequence
+
 from hpl.blas.half_rate import half_rate_block
 from runners.toml_file import GIB
 from runners.virtual.cluster import RateTable, VirtualCluster
 from search_spaces.dimension import Point
+from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
 
@@ -15,6 +18,8 @@ UPDATES_FROM = 32
 """Blocks from which on dgemm is HPL's update; narrower ones belong to its panels."""
 MOVED_BYTES = 16
 """Of every element of the result of dgemm, in and out of memory (`gemm_s` of model.c)."""
+UNSEEN = ("alignment",)
+"""What HPL does with it takes no simulated time: it only moves where the matrix and its copies begin in memory."""
 
 
 def machine_of(cluster: VirtualCluster, N: int) -> Machine:
@@ -22,6 +27,19 @@ def machine_of(cluster: VirtualCluster, N: int) -> Machine:
     least = min(node.memory_gib / node.cores for node in cluster.nodes)
     blas = {name: BlasFacts(kernels=("auto",), threaded=False) for name in cluster.blas}
     return Machine(cores=cluster.cores, memory_bytes=int(least * cluster.cores * GIB), blas=blas, N=N, mpis=("smpi",))
+
+
+def simulated_space(
+    name: str, machine: Machine, asked: Mapping[str, Sequence[str]], text: str | None = None
+) -> SearchSpace:
+    """A space with one value of what simulations do not look at, unless the user asks for several.
+
+    Raises:
+        search_spaces.errors.SpaceError: as `load`.
+    """
+    space = load(name, machine, {"binding": ["core"], **asked}, text)
+    idle = {one: [str(space.parameters[one].values[0])] for one in UNSEEN if one in space.varying}
+    return load(name, machine, {"binding": ["core"], **idle, **asked}, text) if idle else space
 
 
 def probes_of(cluster: VirtualCluster, space: SearchSpace) -> Probes:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from results.store import Store
-from search_spaces.load import load, passed_over
+from search_spaces.load import passed_over
 
 from ..budget import Meter
 from ..clock import ToldClock
@@ -17,7 +17,7 @@ from ..options import TuneOptions
 from ..problem_size import STEP
 from ..sitting import SEARCHED, Bench
 from ..stored_study import Begun, MachineFacts, begin, closing_study, go_on
-from .known import machine_of
+from .known import machine_of, simulated_space
 from .simulator import Simulator
 from .site import VirtualSite, equipment_of
 from .study import VirtualStudy
@@ -55,9 +55,8 @@ def sitting(
 
 def _opened(begun: Begun, options: TuneOptions, site: VirtualSite, bench: Bench) -> VirtualStudy:
     stored, earlier = bench.store.study(begun.name), begun.earlier
-    overrides = {"binding": ["core"], **(options.overrides or {})}
     N = study_n(site, options)
-    space = load(options.space, machine_of(site.cluster, N), overrides, stored.space_text)
+    space = simulated_space(options.space, machine_of(site.cluster, N), options.overrides or {}, stored.space_text)
     for sentence in passed_over(space, options.overrides or {}):
         bench.listener(Notice(sentence))
     study = VirtualStudy(

@@ -1,0 +1,115 @@
+"""How often a run at a large N lies within what smaller runs told of it, on virtual clusters.
+
+    python benchmarks/whole_memory.py benchmarks/landscapes/{pi5,kronos,ethernet16}.json
+    python benchmarks/whole_memory.py benchmarks/landscapes/unseen/*.json
+
+Of each landscape's cluster some of the better configurations are simulated at N, N/2, N/4, … N/32, N being what its
+memory holds, at most 24576. Runs then differ as on a machine: the largest of three sizes is the median of three runs,
+three finalists that ran three times tell the noise, and the run at N that is to lie within differs as well.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from landscapes_file import Landscape
+from script import as_script
+
+from hpl.flops import flop_count
+from results.noise import noise_of
+from runners.virtual.load import load_cluster
+from tuner.extrapolation import extrapolate
+from tuner.places import Places
+from tuner.problem_size import STEP, Sample
+from tuner.stopping import StopRequest
+from tuner.virtual.batch import Wish, simulate
+from tuner.virtual.session import cores_here
+from tuner.virtual.site import VirtualSite
+
+LARGEST_N = 24_576
+SMALLEST_PART = 32
+RATIOS = (2, 4, 8)
+NOISES = (0.003, 0.01, 0.05)
+STUDIES = 5
+"""Of each configuration, ratio and noise."""
+CONFIGURATIONS = 4
+"""Of each cluster: the best, and some of the better half."""
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A configuration: its seconds by N, without noise, and the peak of its cluster."""
+
+    times_s: Mapping[int, float]
+    rpeak_gflops: float
+
+
+def simulated(path: Path, places: Places) -> list[Simulated]:
+    """Some configurations of a landscape's cluster at all sizes."""
+    landscape, own = Landscape.read(path), path.with_suffix(".cluster.toml")
+    cluster = load_cluster(str(own) if own.exists() else path.stem.removesuffix("-full"))
+    site = VirtualSite.open(cluster, places, None, None)
+    unit = SMALLEST_PART * STEP
+    N = min(LARGEST_N, site.largest_n(0.8)) // unit * unit
+    better = sorted(landscape.places, key=lambda place: -(place.gflops or 0.0))[: len(landscape.places) // 2]
+    chosen = [better[0], *random.Random(path.name).sample(better[1:], CONFIGURATIONS - 1)]
+    space, sizes = landscape.search_space(), [N // 2**halved for halved in range(6)]
+    wishes = [Wish.of_real({**space.complete(place.params), "N": size}) for place in chosen for size in sizes]
+    found = simulate(site, wishes, slots=cores_here(), limit_s=600.0, stop=StopRequest())
+    rows = [found[first : first + len(sizes)] for first in range(0, len(found), len(sizes))]
+    times = [{size: one.time_s for size, one in zip(sizes, row, strict=True) if one.time_s} for row in rows]
+    return [Simulated(times_s, cluster.rpeak_gflops) for times_s in times]
+
+
+def row(configurations: Sequence[Simulated], ratio: int) -> str:
+    """What is told of runs at so many times the largest N that was run, as a line of Markdown."""
+    chance = np.random.default_rng(ratio)
+    off, cells = list[float](), [str(ratio)]
+    inside: dict[float, list[bool]] = {noise: [] for noise in NOISES}
+    widths: dict[float, list[float]] = {noise: [] for noise in NOISES}
+    for one in configurations:
+        times, peak = one.times_s, one.rpeak_gflops
+        N = max(times)
+        sizes = [size for size in (N // ratio, N // ratio // 2, N // ratio // 4) if size in times]
+        exact = extrapolate([Sample(size, times[size], 0.0) for size in sizes], N, noise_of([]), peak)
+        off.append(exact.time_s / times[N] - 1)
+        for noise in NOISES:
+            for _ in range(STUDIES):
+                runs = [times[size] * _differs(chance, noise, 3 if size == sizes[0] else 1) for size in sizes]
+                told = extrapolate(
+                    [Sample(size, time_s, 0.0) for size, time_s in zip(sizes, runs, strict=True)],
+                    N,
+                    noise_of(list(noise * chance.standard_normal((3, 3)))),
+                    peak,
+                )
+                low, high = told.gflops_range
+                gflops = flop_count(N) / times[N] / _differs(chance, noise, 1) / 1e9
+                inside[noise].append(low <= gflops <= high)
+                widths[noise].append((high - low) / told.gflops / 2)
+    cells.append(f"{median(map(abs, off)):.1%}, {min(off):+.0%} to {max(off):+.0%}")
+    cells += [f"{np.mean(inside[noise]):.0%} (±{median(widths[noise]):.1%})" for noise in NOISES]
+    return "| " + " | ".join(cells) + " |"
+
+
+def _differs(chance: np.random.Generator, noise: float, runs: int) -> float:
+    """The factor by which the median of some runs is longer than it should be."""
+    return float(np.exp(noise * np.median(chance.standard_normal(runs))))
+
+
+def main(arguments: Sequence[str]) -> int:
+    places = Places.of_user()
+    configurations = [one for name in arguments for one in simulated(Path(name), places)]
+    print(f"{len(configurations)} configurations of {len(arguments)} clusters")
+    heads = [f"inside, runs differ by {noise:.1%}" for noise in NOISES]
+    print("| " + " | ".join(["N over the largest that ran", "time without noise is off by", *heads]) + " |")
+    print("|" + " --- |" * (2 + len(heads)))
+    for ratio in RATIOS:
+        print(row(configurations, ratio), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    as_script(main)
