@@ -61,8 +61,8 @@ def _held(params: HplParams) -> list[Rule]:
 
 
 def _short_ring(params: HplParams) -> HplParams:
-    """Q = 2: the four rings send root to next; Q = 3: modified and two-ring coincide (`HPL_*rin*.c`)."""
-    same = _RINGS if params.Q == 2 else _RINGS[1:] if params.Q == 3 else ()
+    """Q = 2: the four rings send root to next; Q = 3 and 4: all but 1rg send root to the next two (`HPL_*rin*.c`)."""
+    same = _RINGS if params.Q == 2 else _RINGS[1:] if params.Q in {3, 4} else ()
     return replace(params, BCAST=Bcast.ONE_RING_M) if params.BCAST in same else params
 
 

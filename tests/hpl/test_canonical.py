@@ -76,14 +76,24 @@ def test_one_process_column_broadcasts_nothing(changed: dict[str, object]) -> No
     assert not same(WIDE, **changed)
 
 
-def test_short_rings_are_alike() -> None:
-    two, three = replace(WIDE, Q=2), replace(WIDE, Q=3)
+def test_rings_of_two_columns_are_alike_but_for_the_long_ones() -> None:
+    two = replace(WIDE, Q=2)
     assert same(two, BCAST=Bcast.ONE_RING)
     assert same(two, BCAST=Bcast.TWO_RING_M)
     assert not same(two, BCAST=Bcast.LONG)
-    assert same(three, BCAST=Bcast.TWO_RING)
-    assert not same(three, BCAST=Bcast.ONE_RING)
-    assert not same(WIDE, BCAST=Bcast.TWO_RING_M)
+
+
+@pytest.mark.parametrize("Q", [3, 4])
+def test_of_three_or_four_columns_all_rings_but_the_plain_one_send_the_same(Q: int) -> None:
+    few = replace(WIDE, Q=Q)
+    assert same(few, BCAST=Bcast.TWO_RING)
+    assert same(few, BCAST=Bcast.TWO_RING_M)
+    assert not same(few, BCAST=Bcast.ONE_RING)
+
+
+@pytest.mark.parametrize("other", [Bcast.TWO_RING, Bcast.TWO_RING_M])
+def test_of_five_columns_on_each_ring_sends_differently(other: Bcast) -> None:
+    assert not same(replace(WIDE, Q=5), BCAST=other)
 
 
 def test_a_recursion_that_is_never_entered_has_no_variants() -> None:

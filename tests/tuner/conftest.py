@@ -1,9 +1,11 @@
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE, Run
+from made_loop import MakeLoop, loops
 
 
 @pytest.fixture
@@ -39,3 +41,10 @@ def real_hpl() -> None:
     """Skips where real HPL cannot run."""
     if shutil.which("mpicc") is None or shutil.which("mpirun") is None:
         pytest.skip("needs mpicc and mpirun: `hpltune setup` installs them")
+
+
+@pytest.fixture
+def make_loop(home: Path) -> Iterator[MakeLoop]:
+    """Makes studies whose trials a test makes one by one."""
+    with loops(home) as make:
+        yield make

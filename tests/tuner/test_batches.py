@@ -3,46 +3,28 @@
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from as_user import Run, program
+from made_loop import SMALL, MakeLoop, launch, point
 from record_builders import begun, finished
 
 from hpl.dat_parse import parse
-from hpl.witness import Panel, of_run, parse_panels
+from hpl.witness import of_run, parse_panels
 from results.record import Kind, TrialRecord, TrialState
-from results.store import Store
-from search_spaces.load import load
-from search_spaces.machine import Machine
 from tuner.budget import Budget, Meter
 from tuner.clock import RealClock
-from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
+from tuner.engines.fidelity import FULL, Fidelity, Rung
 from tuner.engines.registry import make_engine
 from tuner.events import Event, Notice, TrialEnded, TrialProgress, TrialStarted
 from tuner.ladder import outcomes_of, rung_of
-from tuner.loop import Loop, retell
-from tuner.objective import of_study
-from tuner.options import TuneOptions
-from tuner.places import Places
-from tuner.plan import Scalar
-from tuner.prospects import FEWEST, Prospects
-from tuner.sitting import Bench
-from tuner.slot import Slot
-from tuner.stopping import StopRequest
-from tuner.stored_study import MachineFacts, begin
-from tuner.taught import tell_earlier
-from tuner.textbook import textbook
+from tuner.loop import retell
 from tuner.trials import started
-from tuner.workshop import Workshop
 
 ROOT = Path(__file__).parents[2]
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
-SMALL = Rung(Fidelity.SMALL, 0.35)
-SPACE = 'parameters = { NB = [32, 64], grid = ["1x2", "2x1"], layout = "2x1" }'
-MakeLoop = Callable[..., Loop]
 
 FAILING = """#!{python}
 import os, sys
@@ -60,40 +42,6 @@ for NB in NBs:
 print("End of Tests.")
 """
 """An HPL of 1 GFLOPS that fails at NB = 64, whatever it was to run after that."""
-
-
-def point(**changes: Scalar) -> dict[str, Scalar]:
-    return {**textbook(N=1000, NB=32, blas="openblas", kernel="auto", ranks=2, threads=1), "grid": "1x2", **changes}
-
-
-@pytest.fixture
-def make_loop(home: Path) -> Iterator[MakeLoop]:
-    stores = []
-
-    def make(xhpl: Path | None = None, *, walltime_s: float = 60.0) -> Loop:
-        options = TuneOptions(blas_only=() if xhpl else ("openblas",), xhpl=xhpl)
-        workshop = Workshop.open(options, Places.of_user(), lambda _: None, probing=False)
-        store = Store.open(home / "batches.db")
-        stores.append(store)
-        begin(store, "study", options, MachineFacts(host={}, versions={}))
-        machine = Machine(cores=2, memory_bytes=2**34, blas=workshop.site.machine(all_blas=True, N=1000).blas, N=1000)
-        return Loop(
-            bench=Bench(store, lambda _: None, StopRequest(), home / "runs"),
-            study="study",
-            space=load("made for a test", machine, text=SPACE),
-            evaluator=workshop.evaluator,
-            meter=Meter(Budget(), RealClock()),
-            walltime_s=walltime_s,
-            objective=of_study(store.study("study")),
-        )
-
-    yield make
-    for store in stores:
-        store.close()
-
-
-def launch(loop: Loop, points: list[dict[str, Scalar]], kind: Kind, rung: Rung) -> list[TrialRecord]:
-    return Slot(loop, loop.evaluator).launch(points, kind, rung)
 
 
 def states(records: list[TrialRecord]) -> list[TrialState]:
@@ -302,82 +250,6 @@ def test_the_first_ctrl_c_lets_the_running_variant_end_and_not_the_whole_launch(
     engine = make_engine("hpl", loop.space, 0, {})
     retell(engine, records, loop.objective)
     assert not engine.seen({"NB": 64, "grid": "1x2", "layout": "2x1"})
-
-
-@pytest.fixture
-def hard_to_beat(make_loop: MakeLoop) -> Loop:
-    """A study after a run that no other is expected to beat."""
-    loop = make_loop()
-    assert loop.trial(point(N=7000, NB=128), Kind.SEARCH).ranked
-    loop.prospects = Prospects()
-    for _ in range(FEWEST):
-        loop.prospects.learn([Panel(1000, column, 1e-9 * (1 + column)) for column in range(0, 1000, 32)], 0.4)
-    return loop
-
-
-def test_a_single_lucky_run_is_no_bar(make_loop: MakeLoop) -> None:
-    loop = make_loop()
-    assert loop.to_beat("another") is None
-    gflops = loop.trial(point(N=600, NB=96), Kind.SEARCH).gflops
-    bar = loop.to_beat("another")
-    assert gflops is not None
-    assert bar is not None
-    assert 0.7 * gflops < bar < 0.85 * gflops
-
-
-@pytest.mark.parametrize(("apart", "least", "most"), [(0.003, 0.95, 0.98), (0.15, 0.25, 0.6)])
-def test_how_much_small_runs_differ_says_how_far_the_best_may_owe_its_rate_to_luck(
-    make_loop: MakeLoop, apart: float, least: float, most: float
-) -> None:
-    loop = make_loop()
-    records = [("best", Kind.SEARCH, 100.0)]
-    records += [(key, Kind.SMALL, 30 * factor) for key in ("a", "b") for factor in (1 - apart, 1 + apart)]
-    for key, kind, gflops in records:
-        loop.bench.store.finish(finished(loop.bench.store.begin(begun(key=key, kind=kind)), gflops, key=key, kind=kind))
-    bar = loop.to_beat("another")
-    assert bar is not None
-    assert 100 * least < bar < 100 * most
-
-
-def test_a_faster_run_does_not_lower_the_bar(make_loop: MakeLoop) -> None:
-    loop = make_loop()
-    for gflops in (99.9, 100.0, 100.1, 100.0):
-        loop.bench.store.finish(finished(loop.bench.store.begin(begun(key="often")), gflops, key="often"))
-    bar = loop.to_beat("another")
-    loop.bench.store.finish(finished(loop.bench.store.begin(begun(key="once")), 100.2, key="once"))
-    assert loop.to_beat("another") == pytest.approx(bar, rel=1e-3)
-
-
-def test_a_run_that_was_given_up_is_not_repeated(hard_to_beat: Loop) -> None:
-    rounds = Slot(hard_to_beat, hard_to_beat.evaluator).measure([Question(point(N=7000, NB=96))], repeats=3)
-    assert [record.kind for (record,) in rounds] == [Kind.GIVEN_UP]
-    assert hard_to_beat.meter.trials == 2, "it is one of the budget's trials"
-
-
-def test_a_repeat_is_not_given_up_and_nothing_is_where_every_rate_is_wanted(hard_to_beat: Loop) -> None:
-    loop = hard_to_beat
-    text = 'parameters = { N = 7000, NB = 96, layout = "2x1", blas = "openblas" }'
-    loop.space = load("one point", replace(loop.space.machine, N=7000), text=text)
-    loop.meter.budget = replace(loop.meter.budget, trials=2)
-    loop.search(make_engine("grid", loop.space, 0, {}), repeats=1, reserved_runs=0)
-    repeated = loop.trial(point(N=7000, NB=128), Kind.SEARCH)
-    assert repeated.ranked
-    assert [record.kind for record in loop.records()] == [Kind.SEARCH] * 3
-
-
-def test_a_run_that_was_given_up_does_not_watch_the_machine_in_a_later_sitting(make_loop: MakeLoop) -> None:
-    loop = make_loop()
-    loop.bench.store.finish(finished(loop.bench.store.begin(begun()), None, kind=Kind.GIVEN_UP, part=0.3, passed=None))
-    tell_earlier(loop, make_engine("random", loop.space, 0, {}), loop.records())
-    assert loop.anchors.due() is None
-
-
-def test_a_full_run_is_given_up_only_when_it_is_alone(hard_to_beat: Loop) -> None:
-    loop = hard_to_beat
-    assert loop.trial(point(N=7000, NB=96), Kind.SEARCH).kind is Kind.GIVEN_UP
-    both = launch(loop, [point(N=2000, NB=NB) for NB in (96, 128)], Kind.SEARCH, FULL)
-    assert [record.kind for record in both] == [Kind.SEARCH] * 2
-    assert all(record.ranked for record in both)
 
 
 def test_an_engine_is_not_told_of_trials_whose_end_was_not_seen(make_loop: MakeLoop) -> None:
