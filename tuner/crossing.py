@@ -65,6 +65,9 @@ def parse_pair(text: str, space: SearchSpace) -> Names:
         TunerError: they are not two, or one of them does not vary.
     """
     names, varying = [name.strip() for name in text.split(",")], list(space.varying)
+    if len(varying) < 2:
+        only = f"only {varying[0]}" if varying else "nothing"
+        raise TunerError(f"--pair {text}: {only} varies in this study, so there is no pair")
     if len(names) != 2 or not all(names) or names[0] == names[1]:
         raise TunerError(f"--pair {text}: write two of {', '.join(varying)}, as --pair {','.join(varying[:2])}")
     for name in names:

@@ -50,7 +50,7 @@ class Found:
         """Print the front, or so many of the ranking."""
         against = self.objective.against
         if self.front:
-            print_ranking(console, self.study, self.front, len(self.front), against)
+            print_ranking(console, self.study, self.front, len(self.front), against, self.ranking)
         else:
             print_ranking(console, self.study, self.ranking, count)
             print_standing(console, self.study, self.ranking, self.sure)
@@ -67,5 +67,5 @@ class Found:
             more: what else to say.
         """
         against = {"pareto": self.objective.against.name} if self.objective.against else {}
-        shown, count = (self.front, None) if self.front else (self.ranking, count)
-        return ranking_json(self.study, shown, self.sure, {**against, **(more or {})}, count=count)
+        shown = self.front or self.ranking[:count]
+        return ranking_json(self.study, shown, self.ranking, self.sure, {**against, **(more or {})})

@@ -210,12 +210,13 @@ class Loop(Sitting):
         params: dict[str, Mapping[str, Scalar]] = {}
         failed = set()
         for record in self.records((Kind.SEARCH,)):
+            key = self.space.key(record.params)
             if record.ranked:
-                params.setdefault(record.key, record.params)
+                params.setdefault(key, record.params)
             if record.ranked or (record.state is TrialState.RUNNING and record.number not in self._known):
-                runs[record.key] += 1
+                runs[key] += 1
             elif record.state is TrialState.FAILED:
-                failed.add(record.key)
+                failed.add(key)
         again = [key for key in params if key not in failed and runs[key] < self._rounds]
         return [Question(dict(params[min(again, key=lambda key: runs[key])]))] if again else []
 
@@ -228,6 +229,7 @@ class Loop(Sitting):
         self.evaluator, self.others, self.shrunk = evaluator, others, True
         self.prospects, self.anchors = Prospects(), Anchors()
         self._expected.clear()
+        self._outlasted.clear()
 
     def ranking(self) -> Sequence[Ranked]:
         """As of every sitting, of the configurations that can be run now."""
@@ -332,7 +334,8 @@ class Loop(Sitting):
     def _doubt(self, cost_s: float) -> None:
         """Expect the next run to take at least as long as one that was ended, while none in full came to its end.
 
-        The estimate may be wrong, or the configuration: after RAISED such runs it is taken to be the latter.
+        The estimate may be wrong, or the configuration: after RAISED such runs, and where the budget has no room for
+        longer ones, it is taken to be the latter.
 
         Args:
             cost_s: after which it was ended; what was begun before the estimate was last raised tells nothing.
@@ -340,9 +343,10 @@ class Loop(Sitting):
         if self.expected_s is None or cost_s < TELLING * self.expected_s or len(self._outlasted) > RAISED:
             return
         self._outlasted.append(self.expected_s)
-        raised = len(self._outlasted) <= RAISED
+        raised = len(self._outlasted) <= RAISED and self.meter.out_of_time(cost_s) is None
         self.expected_s = cost_s if raised else self._outlasted[0]
-        self.say(outlasted_sentence(self.space.largest_n, self.limit_s(self.expected_s), raised=raised))
+        if self.meter.out_of_time(self.expected_s) is None:
+            self.say(outlasted_sentence(self.space.largest_n, self.limit_s(self.expected_s), raised=raised))
 
     def _learn(self, record: TrialRecord) -> None:
         if self._note_best(record):

@@ -32,14 +32,19 @@ SHORT = {"rank": "", "spread %": "±%"}
 
 
 def print_ranking(
-    console: Console, study: Study, ranking: Sequence[Ranked], count: int, against: Objective | None = None
+    console: Console,
+    study: Study,
+    ranking: Sequence[Ranked],
+    count: int,
+    against: Objective | None = None,
+    whole: Sequence[Ranked] = (),
 ) -> None:
     """Show the best configurations; only the parameters in which they differ are told of each, the others below.
 
     Each parameter has a column where all fit the width, else the parameters stand below the table.
 
     Args:
-        against: these are the front of GFLOPS against this.
+        against: these are the front of GFLOPS against this, of all that the study ranks, which is `whole`.
     """
     shown = ranking[:count]
     names = varying(shown)
@@ -47,14 +52,14 @@ def print_ranking(
     print_fitting(console, _table(study, shown, names, against), _table(study, shown, [], against), below)
     alike = [name for name in shown[0].params if name not in {*names, "threshold"}]
     console.print(_words(shown[0].params, alike))
-    changed = change(ranking)
+    changed = change(whole or ranking)
     if changed:
         faster = "faster" if changed > 0 else "slower"
         console.print(
             f"The machine was {abs(changed):.0%} {faster} when the best were confirmed than in the search: "
             "GFLOPS are as it was then."
         )
-    noise = relative_sd(levelled(ranking))
+    noise = relative_sd(levelled(whole or ranking))
     if noise is not None:
         console.print(f"repeated runs differ by {noise:.1%} (pooled standard deviation)")
         console.print(
@@ -105,17 +110,16 @@ def _table(study: Study, shown: Sequence[Ranked], names: Sequence[str], against:
 
 def ranking_json(
     study: Study,
+    shown: Sequence[Ranked],
     ranking: Sequence[Ranked],
     sure: Standing | None,
     written: Mapping[str, object] | None = None,
-    *,
-    count: int | None = None,
 ) -> dict[str, object]:
-    """The best of a ranking with figures of merit, as JSON can hold it.
+    """Some of a ranking with figures of merit, as JSON can hold it.
 
     Args:
-        sure: how the first stands against the whole ranking; None where that cannot be told.
-        count: how many are shown; None shows all.
+        ranking: the whole one.
+        sure: how the first stands against it; None where that cannot be told.
         written: what else to say.
     """
     machine = Equipment.of(study)
@@ -131,7 +135,7 @@ def ranking_json(
             "trial": entry.best_record_number,
             "params": dict(entry.params),
         }
-        for entry in ranking[:count]
+        for entry in shown
     ]
     return {
         "study": study.name,

@@ -47,9 +47,6 @@ def outlasted_sentence(N: int, limit_s: float, *, raised: bool) -> str:
         limit_s: what the next one is given.
         raised: that is more than this one had.
     """
-    why = (
-        f"No run of N={N} has come to its end yet, so the next may take up to {duration(limit_s)}."
-        if raised
-        else f"{RAISED + 1} runs of N={N} were ended, however long they were given: the next gets {duration(limit_s)}."
-    )
+    so = f"so the next may take up to {duration(limit_s)}" if raised else f"and the next gets {duration(limit_s)}"
+    why = f"No run of N={N} has come to its end yet, {so}."
     return f"{why} If all are that slow, choose a smaller N with --set N=…, or a longer --budget."

@@ -48,6 +48,8 @@ def write_winner(folder: Path, outcome: Outcome, store: Store, db: str, others: 
         TunerError: a file cannot be written.
     """
     folder = folder.absolute()
+    for stale in folder.glob("HPL-[0-9]*.dat"):
+        stale.unlink()
     winner = outcome.ranking[0]
     best = store.get(outcome.study, winner.best_record_number)
     dat, command = folder / "HPL.dat", folder / "command.sh"

@@ -109,6 +109,11 @@ def test_what_is_no_pair_is_one_sentence(text: str, sentence: str) -> None:
     assert str(refused.value).startswith(sentence)
 
 
+def test_where_one_parameter_varies_there_is_no_pair() -> None:
+    with pytest.raises(TunerError, match="only NB varies in this study, so there is no pair"):
+        parse_pair("NB,grid", space_of("[parameters]\nNB = [32, 64]"))
+
+
 def test_a_pair_may_have_spaces_around_its_comma() -> None:
     assert parse_pair("SWAP, NB", space_of(SWAPPING)) == ("SWAP", "NB")
 

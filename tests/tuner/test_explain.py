@@ -47,7 +47,7 @@ blas = "openblas"
 kernel = "Zen"
 NB = [64, 128, 192, 256]
 grid = ["2x8", "4x4"]
-BCAST = ["1rM", "2rM", "LnM", "Lng"]
+BCAST = ["1rg", "1rM", "LnM", "Lng"]
 DEPTH = [0, 1]
 """
 MANY = """

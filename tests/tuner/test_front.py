@@ -252,8 +252,11 @@ def test_a_study_searches_the_front_of_a_virtual_cluster_and_tells_it(hpltune: R
     written = [*(home / "data/best/front").glob("HPL-*.dat"), home / "data/best/front/HPL.dat"]
     grids = [[line.split()[0] for line in file.read_text().splitlines()[10:12]] for file in written]
     assert sorted(int(P) * int(Q) for P, Q in grids) == [1, 2, 4, 8]
+    stale = home / "data/best/front/HPL-999.dat"
+    stale.write_text("of a trial that is not on the front any more")
     more = hpltune("tune", "--resume", "--study", "front", "--trials", "11")
     assert more.returncode == 0, more.stderr
+    assert not stale.exists()
     assert "GFLOPS against usd-per-gflops" in more.stdout
     assert "Front of study front" in more.stdout
     assert json.loads(hpltune("tune", "--resume", "--study", "front", "--json").stdout)["pareto"] == "usd-per-gflops"

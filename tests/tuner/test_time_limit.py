@@ -138,6 +138,15 @@ def test_that_stays_within_the_budget(loop: Loop) -> None:
     assert loop.meter.out_of_time(loop.expected_s or 0.0) is not None
 
 
+def test_where_the_budget_has_no_room_for_longer_runs_others_still_have_the_first_limit(loop: Loop) -> None:
+    loop.meter = Meter(Budget(wall_s=300.0), RealClock())
+    ran(loop, given_s(loop))
+    loop.meter.spent_wall_s = 220.0
+    ran(loop, 165.0)
+    assert loop.expected_s == 10.0
+    assert loop.meter.out_of_time(10.0) is None
+
+
 def test_what_ran_at_the_same_time_counts_once(loop: Loop) -> None:
     for _ in range(4):
         ran(loop, 55.0)

@@ -235,8 +235,8 @@ class Learned(Engine):
         sound, found = self._left(FULL), list[tuple[float, int, Rung]]()
         sound[self._run_in_full] = True
         doubt = 1.0 if len(rungs) > 1 else UNSURE
-        if len(rungs) == 1 and self._pool.against.any():
-            full_s = np.ones(len(full_s))  # runs are counted then, and few nodes take as many of them as many nodes
+        if len(rungs) == 1 and np.ptp(self._pool.against) > 0:
+            full_s = np.ones(len(full_s))  # mostly runs are counted then, and on few nodes each would seem dear
         for rung in rungs:
             left = self._left(rung) & sound
             if rung == FULL and len(rungs) > 1:
@@ -382,7 +382,7 @@ class Learned(Engine):
     def _give_up(self, error: FitError, ladder: Ladder) -> Question | None:
         from .bayes import Bayes  # noqa: PLC0415 - Optuna is slow to import, and seldom needed here
 
-        alone = ", for GFLOPS alone" if self._pool.against.any() else ""
+        alone = ", for GFLOPS alone" if np.ptp(self._pool.against) > 0 else ""
         self.remarks.append(
             f"The model cannot describe the runs so far ({error}): Optuna's TPE goes on instead{alone}."
         )

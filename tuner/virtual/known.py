@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from hpl.blas.half_rate import half_rate_block
 from runners.toml_file import GIB
 from runners.virtual.cluster import RateTable, VirtualCluster
-from search_spaces.dimension import Point
+from search_spaces.dimension import DIMENSIONS, Point
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
@@ -38,8 +38,14 @@ def simulated_space(
         search_spaces.errors.SpaceError: as `load`.
     """
     space = load(name, machine, {"binding": ["core"], **asked}, text)
-    idle = {one: [str(space.parameters[one].values[0])] for one in UNSEEN if one in space.varying}
+    idle = {one: [_usual(space, one)] for one in UNSEEN if one in space.varying}
     return load(name, machine, {"binding": ["core"], **idle, **asked}, text) if idle else space
+
+
+def _usual(space: SearchSpace, name: str) -> str:
+    """The value that a parameter has where no space names it, or the first where it is none of the space's."""
+    values, usual = space.parameters[name].values, DIMENSIONS[name].default({}, space.machine)
+    return str(usual if usual in values else values[0])
 
 
 def probes_of(cluster: VirtualCluster, space: SearchSpace) -> Probes:
