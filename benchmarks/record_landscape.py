@@ -25,7 +25,7 @@ from landscapes_file import Landscape, Place, Run, kept
 from script import as_script
 
 from hpl.errors import HplError
-from hpl.flops import flop_count
+from hpl.flops import seconds
 from hpl.witness import parse_panels
 from runners.errors import RunnerError
 from runners.virtual.load import load_cluster
@@ -137,7 +137,7 @@ def run_of(measured: Measured, N: int) -> Run:
         return Run(None, cost_s, cost_s, (), (fault and fault.reason) or "no result")
     gflops = measured.verdict.results[0].gflops
     panels = kept(N, [(panel.column, panel.time_s) for panel in parse_panels(measured.errors_text)])
-    time_s = flop_count(N) / gflops / 1e9
+    time_s = seconds(N, gflops)
     return Run(gflops, round(time_s, 4), cost_s, panels)
 
 

@@ -17,6 +17,11 @@ def gflops(N: int, time_s: float) -> float:
     return flop_count(N) / time_s / 1e9
 
 
+def seconds(N: int, gflops: float) -> float:
+    """Time that a solve takes at a rate above zero."""
+    return flop_count(N) / gflops / 1e9
+
+
 def fraction_done(N: int, column: int) -> float:
     """Part of the operations done when the panel at `column` begins: 1 - (1 - column/N)^3, between 0 and 1."""
     if N <= 0:

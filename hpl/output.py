@@ -8,7 +8,7 @@ import math
 import re
 from dataclasses import dataclass, replace
 
-from .flops import flop_count
+from .flops import seconds
 from .variant import CODE, SHORT
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -53,7 +53,7 @@ class HplResult:
         """Whether the rate fits the flop count and the printed time, within what both are rounded to."""
         if not math.isfinite(self.gflops) or self.gflops <= 0:
             return False
-        time_s = flop_count(self.N) / self.gflops / 1e9
+        time_s = seconds(self.N, self.gflops)
         return abs(time_s - self.time_s) <= TIME_RESOLUTION_S + RATE_TOLERANCE * time_s
 
 

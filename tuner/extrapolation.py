@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from hpl.flops import flop_count
 from hpl.flops import gflops as rate
+from hpl.flops import seconds
 from results.noise import Array, Noise
 
 from .least_squares import non_negative
@@ -83,7 +83,7 @@ def extrapolate(samples: Sequence[Sample], N: int, noise: Noise, most_gflops: fl
     return Extrapolation(
         N=N,
         coefficients=terms,
-        time_s=flop_count(N) / gflops / 1e9,
+        time_s=seconds(N, gflops),
         gflops=gflops,
         gflops_range=(min(low, gflops), min(max(high, gflops), most_gflops)),
         largest_n=largest_n,

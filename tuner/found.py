@@ -50,9 +50,9 @@ class Found:
         """Print the front, or so many of the ranking."""
         against = self.objective.against
         if self.front:
-            print_ranking(console, self.study, self.front, len(self.front), against, self.ranking)
+            print_ranking(console, self.study, self.front, self.ranking, against)
         else:
-            print_ranking(console, self.study, self.ranking, count)
+            print_ranking(console, self.study, self.ranking[:count], self.ranking)
             print_standing(console, self.study, self.ranking, self.sure)
         if against:
             these = "these" if len(self.front) > 1 else "this" if self.front else "the first"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from statistics import median
 
-from hpl.flops import flop_count
+from hpl.flops import seconds
 from results.record import Kind, TrialRecord
 from search_spaces.dimension import Point, Scalar
 from search_spaces.space import SearchSpace
@@ -228,4 +228,4 @@ def _launch_s(records: Sequence[TrialRecord]) -> float:
 
 
 def _time_s(space: SearchSpace, point: Point, gflops: float) -> float:
-    return flop_count(int(space.complete(point)["N"])) / (1e9 * gflops)
+    return seconds(int(space.complete(point)["N"]), gflops)

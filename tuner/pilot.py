@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from hpl.flops import flop_count
+from hpl.flops import seconds
 from results.record import Invalidity, Kind, TrialRecord, TrialState
 
 from .budget import Budget
@@ -96,7 +96,7 @@ def _may_pass(record: TrialRecord) -> bool:
 def samples_of(records: Sequence[TrialRecord]) -> list[Sample]:
     """The valid runs among records, smallest N first."""
     found = [
-        Sample(record.hpl.N, flop_count(record.hpl.N) / record.gflops / 1e9, record.cost_s)
+        Sample(record.hpl.N, seconds(record.hpl.N, record.gflops), record.cost_s)
         for record in records
         if record.ranked and record.hpl and record.gflops and record.cost_s
     ]

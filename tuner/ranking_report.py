@@ -34,32 +34,31 @@ SHORT = {"rank": "", "spread %": "±%"}
 def print_ranking(
     console: Console,
     study: Study,
+    shown: Sequence[Ranked],
     ranking: Sequence[Ranked],
-    count: int,
     against: Objective | None = None,
-    whole: Sequence[Ranked] = (),
 ) -> None:
-    """Show the best configurations; only the parameters in which they differ are told of each, the others below.
+    """Show some configurations; only the parameters in which they differ are told of each, the others below.
 
     Each parameter has a column where all fit the width, else the parameters stand below the table.
 
     Args:
-        against: these are the front of GFLOPS against this, of all that the study ranks, which is `whole`.
+        ranking: the whole one.
+        against: those shown are the front of GFLOPS against this.
     """
-    shown = ranking[:count]
     names = varying(shown)
     below = [f"{place}  {_words(entry.params, names)}" for place, entry in enumerate(shown, start=1)]
     print_fitting(console, _table(study, shown, names, against), _table(study, shown, [], against), below)
     alike = [name for name in shown[0].params if name not in {*names, "threshold"}]
     console.print(_words(shown[0].params, alike))
-    changed = change(whole or ranking)
+    changed = change(ranking)
     if changed:
         faster = "faster" if changed > 0 else "slower"
         console.print(
             f"The machine was {abs(changed):.0%} {faster} when the best were confirmed than in the search: "
             "GFLOPS are as it was then."
         )
-    noise = relative_sd(levelled(whole or ranking))
+    noise = relative_sd(levelled(ranking))
     if noise is not None:
         console.print(f"repeated runs differ by {noise:.1%} (pooled standard deviation)")
         console.print(

@@ -235,7 +235,7 @@ class Learned(Engine):
         sound, found = self._left(FULL), list[tuple[float, int, Rung]]()
         sound[self._run_in_full] = True
         doubt = 1.0 if len(rungs) > 1 else UNSURE
-        if len(rungs) == 1 and np.ptp(self._pool.against) > 0:
+        if len(rungs) == 1 and self._pool.of_two_objectives:
             full_s = np.ones(len(full_s))  # mostly runs are counted then, and on few nodes each would seem dear
         for rung in rungs:
             left = self._left(rung) & sound
@@ -382,7 +382,7 @@ class Learned(Engine):
     def _give_up(self, error: FitError, ladder: Ladder) -> Question | None:
         from .bayes import Bayes  # noqa: PLC0415 - Optuna is slow to import, and seldom needed here
 
-        alone = ", for GFLOPS alone" if np.ptp(self._pool.against) > 0 else ""
+        alone = ", for GFLOPS alone" if self._pool.of_two_objectives else ""
         self.remarks.append(
             f"The model cannot describe the runs so far ({error}): Optuna's TPE goes on instead{alone}."
         )

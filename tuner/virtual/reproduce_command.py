@@ -73,7 +73,7 @@ def run_reproduce(request: ReproduceRequest) -> int:
             study = store.study(last)
             ranking = ranking_of(store, study)
             if ranking and not request.as_json:
-                print_ranking(console, study, ranking, count=1)
+                print_ranking(console, study, ranking[:1], ranking)
             goes_on = f"`hpltune tune --resume --study {last}{db}` goes on with its search"
             console.print(f"Study {last} was stopped: {goes_on}, {_anew(request)}", soft_wrap=True)
     if request.as_json:

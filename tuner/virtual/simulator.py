@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from hpl.flops import flop_count
+from hpl.flops import seconds
 from hpl.witness import parse_panels
 from runners.base import JobId
 from runners.job import Job
@@ -157,7 +157,7 @@ class Simulator:
             errors_text=paths.read_stderr(),
             started_at=pending.started_at,
             ended_at=datetime.now(UTC),
-            cost_s=flop_count(asked.N) / (rate * 1e9) if rate else 0.0,
+            cost_s=seconds(asked.N, rate) if rate else 0.0,
             xhpl_key=self.site.program_key,
         )
 

@@ -102,6 +102,11 @@ class Pool:
         """Logarithm of what a GFLOPS of each point is worth in the other objective; 0 where there is none."""
         return self._known()[2]
 
+    @property
+    def of_two_objectives(self) -> bool:
+        """Whether points are worth differently in the other objective, so that there is a front."""
+        return bool(np.ptp(self.against) > 0)
+
     def correlations(self) -> list[Matrix]:
         """Of each parameter between its values."""
         return [axis.correlation() for axis in self._axes.axes]
