@@ -1,7 +1,7 @@
 """The engine `hpl`: which run, of which configuration and how much of it, gains most by the second of machine time."""
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from .base import GIVEN_UP, Engine, Outcome
 from .companions import Group, alone_seconds, shared_seconds
 from .fidelity import FULL, Fidelity, Ladder, Question, Rung
 from .joining import Joining
-from .starts import starts
+from .opening import Opening
 from .surrogate.axes import Codes
 from .surrogate.belief import Belief
 from .surrogate.feasible import chance_to_run
@@ -29,8 +29,6 @@ from .surrogate.process import FitError, Process
 from .surrogate.scales import Vector
 from .surrogate.worth import expected_excess
 
-FIRST = 3
-"""Start points that are measured before the model is asked, beside its favourite."""
 VERIFY = 1.5
 """Full runs' worth of seconds in cheap runs after which the best so far is measured in full."""
 WORTHLESS = 1e-4
@@ -63,13 +61,11 @@ class Learned(Engine):
         worth, against = (options.get(name, in_gflops) for name in ("worth", "against"))
         self._pool = Pool(space, seed, known, worth, against)
         self._growth = Growth(self._pool, self.neighbours)
-        self._knows_dgemm = bool(known.dgemm_gflops)
         self._exact = known.exact
-        self._starts: Iterator[Point] = starts(space)
-        self._started = 0
         self._fitting = Fitting(self._pool)
         self._failed: list[int] = []
         self._asked = Asked()
+        self._opening = Opening(self, self._pool, self._growth, self._asked, knows_dgemm=bool(known.dgemm_gflops))
         self._since_full: list[Outcome] = []
         self._instead: Engine | None = None
         self._weighed: Belief | None = None
@@ -206,7 +202,7 @@ class Learned(Engine):
     def _decide(self, ladder: Ladder) -> Question | None:
         pool = self._pool
         rungs = sorted({*ladder, FULL}, key=lambda rung: rung.operations)
-        first = self._favourite() or self._start(rungs[0])
+        first = self._opening.question(rungs[0], len(self._runs))
         if first is not None:
             return first
         if not self._runs:
@@ -259,27 +255,6 @@ class Learned(Engine):
         if rung != FULL or not self._run_in_full:
             return told
         return np.where(self._left(FULL), np.maximum(told, self._hoped(belief, doubt)), told)
-
-    def _favourite(self) -> Question | None:
-        """Where dgemm was timed, first of all what HPL's model by that holds for the fastest, in full."""
-        if self._asked or not self._knows_dgemm:
-            return None
-        for _ in self._growth.rounds:
-            if not self._growth.took_in_around(self._pool.modelled(FULL).mean):
-                break
-        usual, found = next(starts(self.space)), dict[str, Scalar]()
-        while found != (found := self._pool.fastest_modelled(usual)):
-            self._pool.add(self.neighbours(found))
-        return Question(found, FULL)
-
-    def _start(self, rung: Rung) -> Question | None:
-        """One of the points that experience suggests, on the cheapest rung, while next to nothing is known."""
-        while self._started < FIRST and len(self._runs) <= FIRST:
-            start = self.first_unseen(self._starts)
-            self._started += 1
-            if start is not None and not self._asked.took(self._pool.place(self.key(start), start), rung):
-                return Question(start, rung)
-        return None
 
     def _to_verify(self, full_s: float) -> bool:
         """Whether so much was spent on cheap runs, those under way included, that a full one must follow.
