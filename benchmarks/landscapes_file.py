@@ -149,7 +149,9 @@ class Landscape:
         try:
             found = cls._parsed(path)
             wrong = found.wrong
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, SpaceError) as error:
+        except KeyError as error:
+            raise LandscapeError(f"{path} is no landscape: it lacks {error}") from error
+        except (OSError, ValueError, TypeError, AttributeError, SpaceError) as error:
             raise LandscapeError(f"{path} is no landscape: {type(error).__name__} {error}") from error
         if wrong:
             raise LandscapeError(f"{path}: {wrong}")

@@ -110,6 +110,14 @@ def test_a_small_n_that_is_not_smaller_is_refused(tmp_path: Path) -> None:
         Landscape.read(written(tmp_path, points(), small_N=4000))
 
 
+def test_a_key_that_is_missing_is_named(tmp_path: Path) -> None:
+    path = written(tmp_path, points())
+    path.write_text(json.dumps({key: value for key, value in json.loads(path.read_text()).items() if key != "small_N"}))
+    with pytest.raises(LandscapeError) as refused:
+        Landscape.read(path)
+    assert str(refused.value) == f"{path} is no landscape: it lacks 'small_N'"
+
+
 def test_runs_that_contradict_each_other_are_told_once_and_played(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
