@@ -9,7 +9,8 @@ from search_spaces.space import SearchSpace
 from tuner.engines.base import Outcome
 from tuner.engines.companions import shared_seconds
 from tuner.engines.fidelity import FULL, Fidelity, Rung
-from tuner.engines.learned import FIRST, Learned
+from tuner.engines.learned import Learned
+from tuner.engines.opening import STARTS
 
 CHEAP = Rung(Fidelity.SMALL, 0.35)
 
@@ -42,7 +43,7 @@ class TestSharingALaunch:
         assert {size for rung, size in found if rung == FULL} == {1}
 
     def test_they_share_it_with_what_the_sample_of_a_large_space_does_not_hold(self) -> None:
-        small = [size for rung, size in self.launches(space_of(LARGE), start_s=0.2) if rung == CHEAP][FIRST:]
+        small = [size for rung, size in self.launches(space_of(LARGE), start_s=0.2) if rung == CHEAP][STARTS:]
         assert sum(small) / len(small) > 4
 
     def test_a_value_that_the_sample_has_not_met_does_not_disturb(self) -> None:
