@@ -7,6 +7,9 @@ Mixing Distribution", JASA 73 (1978); few steps leave it smooth). So the lucky r
 against those that were not chosen, and nothing has to be left out (B. Efron, "Tweedie's Formula and Selection Bias",
 JASA 106 (2011)). What a configuration says of itself counts a fifth in its own prior, so that few are not believed to
 differ because there is nothing else to compare them with.
+
+The noise is alike for all but not known, so all that is said is said for each size that it may have, and taken together
+by how likely each is: where repeats leave open whether runs differ much, they leave it open for all at once.
 """
 
 import math
@@ -30,33 +33,37 @@ class Belief:
     Attributes:
         contenders: places of those that are near enough to the fastest to need a belief.
         rates: logarithms of rates, evenly rising.
-        shares: for each contender the probability of each of `rates`.
+        shares: for each size that the noise may have and each contender the probability of each of `rates`.
+        weights: the probability of each size of the noise.
     """
 
     contenders: tuple[int, ...]
     rates: Array
     shares: Array
+    weights: Array
 
     def medians(self) -> dict[int, float]:
         """The rate of each contender that it surpasses as likely as not, by its place."""
         ends = self.rates + (self.rates[1] - self.rates[0]) / 2
-        middles = [math.exp(np.interp(0.5, shares.cumsum(), ends)) for shares in self.shares]
+        shares = np.tensordot(self.weights, self.shares, axes=1).cumsum(axis=1)
+        middles = [math.exp(np.interp(0.5, below, ends)) for below in shares]
         return dict(zip(self.contenders, middles, strict=True))
 
     def ahead(self, place: int) -> dict[int, float]:
         """The probability that one contender is faster than each other, by their places."""
-        shares = self.shares[self.contenders.index(place)]
-        return dict(zip(self.contenders, (self._slower @ shares).tolist(), strict=True))
+        shares = self.shares[:, self.contenders.index(place), :, None]
+        return dict(zip(self.contenders, (self.weights @ (self._slower @ shares)[..., 0]).tolist(), strict=True))
 
     def fastest(self, place: int) -> float:
         """The probability that one contender is the fastest of all."""
         index = self.contenders.index(place)
-        return float(self.shares[index] @ np.delete(self._slower, index, axis=0).prod(axis=0))
+        others = np.delete(self._slower, index, axis=1).prod(axis=1)
+        return float(self.weights @ (self.shares[:, index] * others).sum(axis=1))
 
     @property
     def _slower(self) -> Array:
-        """For each contender the probability of being slower than each of `rates`; one that is as fast counts half."""
-        slower: Array = self.shares.cumsum(axis=1) - self.shares / 2
+        """For each noise and contender the probability of being slower than each of `rates`; as fast counts half."""
+        slower: Array = self.shares.cumsum(axis=2) - self.shares / 2
         return slower
 
 
@@ -79,13 +86,17 @@ def believed(groups: Sequence[Sequence[float]]) -> Belief | None:
     runs = [logs[place] for place in contenders]
     first = np.cumsum([0, *map(len, runs[:-1])])
     off = np.concatenate(runs)[:, None] - places
-    likelihood = np.zeros((len(runs), len(places)))
-    for one, weight in zip(known.sizes, known.weights, strict=True):
-        likelihood += weight * np.exp(np.add.reduceat(np.log(density(off, one)), first, axis=0))
-    shares = _normal(likelihood)
+    shares = np.array([_shares(np.add.reduceat(np.log(density(off, one)), first, axis=0)) for one in known.sizes])
+    return Belief(contenders, places, shares, known.weights)
+
+
+def _shares(likelihood: Array) -> Array:
+    """The probability of each rate, by what the runs of each contender say as a logarithm, and what all say of each."""
+    likely = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
+    shares = _normal(likely)
     for _ in range(STEPS):
-        shares = _normal(likelihood * (shares.sum(axis=0) - OWN * shares))
-    return Belief(contenders, places, shares)
+        shares = _normal(likely * (shares.sum(axis=0) - OWN * shares))
+    return shares
 
 
 def _normal(rows: Array) -> Array:

@@ -44,7 +44,8 @@ def settled(entries: Sequence[Ranked]) -> list[Ranked]:
 def standing(ranking: Sequence[Ranked]) -> Standing | None:
     """Judge a ranking, or None where there is nothing to compare, or nothing was repeated and the noise is not known.
 
-    The probabilities are of what is believed of each; no other place has a higher one than the first of `settled`.
+    The probabilities are of what is believed of each; hardly ever has another place a higher one than the first of
+    `settled`.
     """
     belief = believed([entry.gflops for entry in levelled(ranking)])
     if len(ranking) < 2 or belief is None:

@@ -97,8 +97,10 @@ def test_among_nearly_equal_ones_few_are_called_sure() -> None:
 
 
 @pytest.mark.parametrize("landscape", [libraries, a_space, nearly_equal, one_flat_top])
-def test_no_other_is_surer_to_be_the_fastest_than_the_first(landscape: Landscape) -> None:
-    assert all(one.confidence > one.of_the_second - 0.03 for one in simulated(landscape))
+def test_hardly_ever_is_another_surer_to_be_the_fastest_than_the_first(landscape: Landscape) -> None:
+    before = [one.of_the_second - one.confidence for one in simulated(landscape)]
+    assert sum(by > 0.03 for by in before) < 0.01 * STUDIES
+    assert max(before) < 0.1
 
 
 @pytest.mark.parametrize("landscape", [libraries, a_space])
