@@ -39,7 +39,7 @@ def why_complete(store: Store, study: Study, options: TuneOptions, db: str, *, n
     return "\n".join(
         [
             f"Study {study.name} is complete, with {trials} trials of its search, so nothing was run ({options}).",
-            f"`hpltune best --study {name}{db}` shows what it found.",
+            f"`hpltune best {name}{db}` shows what it found.",
             f"With a larger --budget, --trials or --run-time it goes on, for example {longer}.",
             *([] if named else _stopped(store, db)),
         ]

@@ -49,7 +49,7 @@ class Extrapolation:
         return {**{name: getattr(self, name) for name in names}, "coverage": COVERAGE}
 
 
-def extrapolate(samples: Sequence[Sample], N: int, noise: Noise, most_gflops: float = math.inf) -> Extrapolation:
+def extrapolate(samples: Sequence[Sample], N: int, noise: Noise, rpeak_gflops: float = math.inf) -> Extrapolation:
     """Predict HPL's time at N by non-negative least squares on relative errors of T = a N^3 + b N^2 + c N.
 
     Runs up to 0.4 N predicted the time of 960-rank runs within 1.5 % this way (Dahu data, Cornebize and Legrand);
@@ -59,7 +59,8 @@ def extrapolate(samples: Sequence[Sample], N: int, noise: Noise, most_gflops: fl
     Args:
         samples: runs at one or more N; three different N fix all coefficients.
         noise: by how much runs differ.
-        most_gflops: the peak, or what was measured where that is more: runs that differ can bend the curve beyond it.
+        rpeak_gflops: no more is promised, as runs that differ can bend the curve beyond it; no bound where a run was
+            faster already, for then the machine does not tell its clock.
 
     Raises:
         ValueError: without samples.
@@ -69,6 +70,8 @@ def extrapolate(samples: Sequence[Sample], N: int, noise: Noise, most_gflops: fl
     sizes = np.array([sample.N for sample in samples], dtype=float)
     times = np.array([sample.time_s for sample in samples])
     largest_n = max(sample.N for sample in samples)
+    fastest = max(rate(sample.N, sample.time_s) for sample in samples)
+    most_gflops = rpeak_gflops if fastest <= rpeak_gflops else math.inf
     terms = _fitted(sizes, times)
     gflops = min(most_gflops, _gflops(terms, N))
     chance = np.random.default_rng(0)

@@ -164,7 +164,7 @@ def test_a_node_that_is_lost_is_taken_out_and_the_study_goes_on(hpltune: OnHead,
     assert ranked[-1]["hosts"] == "h1,h2"
     died = [record for record in records(hpltune, "lost") if "h3" in str(record["reason"])]
     assert {record["state"] for record in died} == {"cancelled"}, "it says nothing about the configuration"
-    best = json.loads(hpltune("best", "--study", "lost", "--count", "20", "--json").stdout)
+    best = json.loads(hpltune("best", "lost", "--count", "20", "--json").stdout)
     first, *_ = best["ranking"]
     trials = {entry["trial"] for entry in best["ranking"]}
     assert {record["hosts"] for record in ranked if record["number"] in trials} == {"h1,h2"}

@@ -211,6 +211,6 @@ def test_predict_has_the_figures_of_best_and_says_where_nodes_are_idle(hpltune: 
     assert [(entry["nodes"], entry["nodes_used"]) for entry in told] == [(2, 2), (4, 2)]
     assert told[0]["usd_per_gflops"] == pytest.approx(5800 / told[0]["gflops"])
     for entry in told:
-        (best,) = json.loads(hpltune("best", "--study", entry["study"], "--count", "1", "--json").stdout)["ranking"]
+        (best,) = json.loads(hpltune("best", entry["study"], "--count", "1", "--json").stdout)["ranking"]
         for name in FIGURES:
             assert best[name] == pytest.approx(entry[name])

@@ -74,9 +74,16 @@ def test_one_size_tells_less_than_three() -> None:
 def test_no_more_than_the_peak_is_promised() -> None:
     bent = [sample(1000, 20.0), sample(2000, 50.0), sample(4000, 95.0)]
     assert extrapolate(bent, 40_000, QUIET).gflops > 100.0
-    found = extrapolate(bent, 40_000, QUIET, most_gflops=100.0)
+    found = extrapolate(bent, 40_000, QUIET, rpeak_gflops=100.0)
     assert found.gflops == found.gflops_range[1] == 100.0 > found.gflops_range[0]
     assert found.time_s == pytest.approx(flop_count(40_000) / 100e9)
+
+
+def test_a_peak_that_a_run_surpassed_bounds_nothing() -> None:
+    measured = [sample(3008, 123.0), sample(6080, 161.2), sample(12_160, 186.4)]
+    found = extrapolate(measured, 49_664, QUIET, rpeak_gflops=166.2)
+    assert found == extrapolate(measured, 49_664, QUIET)
+    assert found.gflops_range[0] < 206.7 < found.gflops_range[1]
 
 
 def test_nothing_can_be_extrapolated_from_nothing() -> None:

@@ -98,7 +98,7 @@ def test_a_simulation_that_cannot_be_written_has_not_failed(hpltune: Run, home: 
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("arguments", ["show", "show study --json", "export csv --study study", "--version"])
+@pytest.mark.parametrize("arguments", ["show", "show study --json", "export csv study", "--version"])
 def test_what_is_printed_to_a_closed_stream_goes_nowhere(home: Path, closed: str, arguments: str) -> None:
     (home / "data").mkdir()
     with Store.open(home / "data/hpltune.db") as store:
@@ -118,7 +118,7 @@ def buffered(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("buffered")
-@pytest.mark.parametrize("arguments", ["show", "show --json", "export csv --study study"])
+@pytest.mark.parametrize("arguments", ["show", "show --json", "export csv study"])
 def test_a_pipe_that_was_closed_is_left_in_silence(arguments: str) -> None:
     line = f"(sleep 1; {HPLTUNE} {arguments}; echo $? >&2) | true"
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)

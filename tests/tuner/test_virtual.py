@@ -56,7 +56,8 @@ def test_a_study_on_a_virtual_cluster_is_a_study(hpltune: Run) -> None:
     assert all(trial["simulated"] and trial["passed"] is None for trial in found)
     assert all(trial["library"].startswith("SimGrid") for trial in found)
     assert "16.0         threshold" in Path(best["hpl_dat"]).read_text()
-    assert "simulated" in hpltune("best", "--study", "sim").stdout
+    assert "simulated" in hpltune("best", "sim").stdout
+    assert hpltune("best", "--study", "sim").stdout == hpltune("best", "sim").stdout
 
 
 def test_the_study_does_not_depend_on_which_simulation_was_faster(hpltune: Run) -> None:
@@ -303,7 +304,7 @@ def test_a_real_study_can_start_from_a_simulated_one(hpltune: Run, home: Path) -
     assert load_cluster(str(home / "mine.toml")).cores >= 1
     small = ("--space", "quick", "--set", "N=1000", "--set", "NB=64,128", "--trials", "4")
     assert hpltune("tune", "--cluster", "mine.toml", *small, "--study", "sim").returncode == 0
-    best = json.loads(hpltune("best", "--study", "sim", "--json").stdout)["ranking"][0]["params"]
+    best = json.loads(hpltune("best", "sim", "--json").stdout)["ranking"][0]["params"]
     real = hpltune("tune", *small, "--from-simulation", "sim", "--confirm", "0", "--study", "real")
     assert real.returncode == 0, real.stderr
     assert "Warm start from the simulation sim: all configurations are in this space." in real.stdout

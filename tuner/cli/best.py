@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from .common import Db, Json, StudyName, console, open_store
+from .common import Db, Json, Newest, StudyName, console, open_store
 
 
 def best(
-    study: StudyName = None,
+    study: Newest = None,
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many.")] = 5,
     pareto: Annotated[
         str | None,
@@ -18,6 +18,7 @@ def best(
             metavar="OBJECTIVE",
         ),
     ] = None,
+    named: StudyName = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -27,11 +28,11 @@ def best(
 
         hpltune best
 
-        hpltune best --study default-1 -n 10 --json
+        hpltune best default-1 -n 10 --json
 
-        hpltune best --study predicted --pareto usd-per-gflops
+        hpltune best predicted --pareto usd-per-gflops
     """
     from ..best_report import show_best
 
     with open_store(db, create=False) as store:
-        show_best(console(), store, study, count, front=pareto, as_json=as_json)
+        show_best(console(), store, study or named, count, front=pareto, as_json=as_json)

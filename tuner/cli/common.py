@@ -91,9 +91,12 @@ Db = Annotated[
         help="Database: a file, or postgresql://user@host:port/name. By default hpltune.db in hpltune's data folder.",
     ),
 ]
-StudyName = Annotated[
+Newest = Annotated[
     str | None,
-    typer.Option("--study", metavar="NAME", autocompletion=complete_study, help="Study; by default the newest."),
+    typer.Argument(metavar="[STUDY]", autocompletion=complete_study, help="A study; none takes the newest."),
+]
+StudyName = Annotated[
+    str | None, typer.Option("--study", autocompletion=complete_study, hidden=True, help="STUDY, as `tune` names it.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 BlasFiles = Annotated[

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Db, Json, complete_study, console, open_store
+from .common import Db, Json, Newest, console, open_store
 
 
 def complete_pair(context: typer.Context, incomplete: str) -> list[str]:
@@ -21,10 +21,7 @@ def complete_pair(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def explain(
-    study: Annotated[
-        str | None,
-        typer.Argument(metavar="[STUDY]", autocompletion=complete_study, help="A study; none takes the newest."),
-    ] = None,
+    study: Newest = None,
     pair: Annotated[
         str | None,
         typer.Option(

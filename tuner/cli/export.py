@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from .common import LARGEST_INT, Db, StudyName, open_store
+from .common import LARGEST_INT, Db, Newest, StudyName, open_store
 
 
 class Format(StrEnum):
@@ -20,13 +20,14 @@ class Format(StrEnum):
 
 def export(
     format_: Annotated[Format, typer.Argument(metavar="FORMAT", help="csv, jsonl, md (Markdown) or dat (HPL.dat).")],
-    study: StudyName = None,
+    study: Newest = None,
     trial: Annotated[
         int | None, typer.Option(min=1, max=LARGEST_INT, help="With dat: which trial; by default the best.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="A file instead of the terminal.")
     ] = None,
+    named: StudyName = None,
     db: Db = None,
 ) -> None:
     """Write a study as CSV, JSON lines or Markdown, or a trial's HPL.dat.
@@ -37,7 +38,7 @@ def export(
 
         hpltune export dat > HPL.dat
 
-        hpltune export md --study default-1
+        hpltune export md default-1
     """
     from ..errors import TunerError
     from ..export_command import export_text
@@ -45,7 +46,7 @@ def export(
     if trial is not None and format_ is not Format.DAT:
         raise TunerError(f"--trial {trial} is for `export dat`: {format_} has all trials of a study")
     with open_store(db, create=False) as store:
-        text = export_text(store, study, str(format_), trial)
+        text = export_text(store, study or named, str(format_), trial)
     if out is None:
         typer.echo(text, nl=False)
         return
