@@ -49,7 +49,9 @@ class Extrapolation:
         return {**{name: getattr(self, name) for name in names}, "coverage": COVERAGE}
 
 
-def extrapolate(samples: Sequence[Sample], N: int, noise: Noise, rpeak_gflops: float = math.inf) -> Extrapolation:
+def extrapolate(
+    samples: Sequence[Sample], N: int, noise: Noise, rpeak_gflops: float = math.inf, fastest_gflops: float = 0.0
+) -> Extrapolation:
     """Predict HPL's time at N by non-negative least squares on relative errors of T = a N^3 + b N^2 + c N.
 
     Runs up to 0.4 N predicted the time of 960-rank runs within 1.5 % this way (Dahu data, Cornebize and Legrand);
@@ -61,6 +63,7 @@ def extrapolate(samples: Sequence[Sample], N: int, noise: Noise, rpeak_gflops: f
         noise: by how much runs differ.
         rpeak_gflops: no more is promised, as runs that differ can bend the curve beyond it; no bound where a run was
             faster already, for then the machine does not tell its clock.
+        fastest_gflops: the fastest single run, where a sample is what is expected of several.
 
     Raises:
         ValueError: without samples.
@@ -70,7 +73,7 @@ def extrapolate(samples: Sequence[Sample], N: int, noise: Noise, rpeak_gflops: f
     sizes = np.array([sample.N for sample in samples], dtype=float)
     times = np.array([sample.time_s for sample in samples])
     largest_n = max(sample.N for sample in samples)
-    fastest = max(rate(sample.N, sample.time_s) for sample in samples)
+    fastest = max(fastest_gflops, *(rate(sample.N, sample.time_s) for sample in samples))
     most_gflops = rpeak_gflops if fastest <= rpeak_gflops else math.inf
     terms = _fitted(sizes, times)
     gflops = min(most_gflops, _gflops(terms, N))

@@ -86,6 +86,13 @@ def test_a_peak_that_a_run_surpassed_bounds_nothing() -> None:
     assert found.gflops_range[0] < 206.7 < found.gflops_range[1]
 
 
+def test_nor_does_one_that_a_single_run_surpassed_though_more_is_not_expected() -> None:
+    measured = [sample(3008, 123.0), sample(6080, 161.2), sample(12_160, 186.4)]
+    found = extrapolate(measured, 49_664, QUIET, rpeak_gflops=188.0, fastest_gflops=190.1)
+    assert found == extrapolate(measured, 49_664, QUIET)
+    assert extrapolate(measured, 49_664, QUIET, rpeak_gflops=188.0).gflops == 188.0
+
+
 def test_nothing_can_be_extrapolated_from_nothing() -> None:
     with pytest.raises(ValueError, match="nothing"):
         extrapolate([], 1000, QUIET)
