@@ -22,7 +22,7 @@ class Parts:
         self._parts = parts
         self._names = list(dict.fromkeys(name for part in parts for name in part))
         self._numbers: Mapping[str, dict[Scalar, int]] = {name: {} for name in self._names}
-        self._table = np.array([[self._number(name, part) for name in self._names] for part in parts], dtype=np.intp)
+        self._table = np.array([[self._number(name, part) for part in parts] for name in self._names], dtype=np.int32)
 
     def nearest(self, wish: Point, keep: str | None) -> Point:
         """The first of those that have most values as wished.
@@ -31,10 +31,10 @@ class Parts:
             keep: the parameter whose value must be as wished, if any part has it so.
         """
         wished = [self._numbers[name].get(wish[name], UNKNOWN) if name in wish else UNKNOWN for name in self._names]
-        same = self._table == np.array(wished, dtype=np.intp)
-        agreeing = same.sum(axis=1)
+        same = self._table == np.array(wished, dtype=np.int32)[:, None]
+        agreeing = same.sum(axis=0, dtype=np.int32)
         if keep in self._names:
-            kept = same[:, self._names.index(keep)]
+            kept = same[self._names.index(keep)]
             agreeing[~kept] -= len(self._names) + 1 if kept.any() else 0
         return self._parts[int(np.argmax(agreeing))]
 

@@ -81,5 +81,5 @@ class Joining:
         return [by_the_second(group) for group in groups]
 
     def _worth_and_s(self, believed: Belief, rows: Rows) -> tuple[Vector, Vector]:
-        worth = believed.worth(self.rung, rows) * self.chance(rows.codes)
-        return worth, believed.time_s(self.rung, rows) + self.own_s
+        worth = believed.worth_of(rows, self.rung) * self.chance(rows.codes)
+        return worth, believed.time_s_of(rows, self.rung) + self.own_s

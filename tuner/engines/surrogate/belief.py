@@ -11,6 +11,7 @@ from hpl.flops import flop_count
 from ..fidelity import FULL, Rung
 from .axes import Codes, Matrix
 from .front import best_of_each
+from .physics import Shapes
 from .pool import Pool, Rows
 from .process import Process
 from .scales import Vector
@@ -19,6 +20,8 @@ from .worth import worth_of_runs
 
 AHEAD = 200
 """Configurations that are reckoned to be the best after a run, or on the front: the highest by mean + 2 sd."""
+LIKELY = 3_000
+"""Configurations of which it is worked out what a run is worth: the highest by the same."""
 LARGEST_LOG = 100.0
 """Rates beyond e^100 GFLOPS are nobody's, but no reason to divide by zero."""
 
@@ -31,8 +34,9 @@ class Belief:
         kinds: the rungs by their numbers in the process.
         codes: of the whole pool.
         mean, sd: of the logarithm of a full run's rate in GFLOPS, shape (configurations,).
+        likely: the configurations that may be worth a run, and `likely_codes` theirs.
         ahead: the configurations that may be best, and `ahead_codes` theirs.
-        alike: prior covariance of the effects of these with those of all, shape (ahead, configurations).
+        alike: prior covariance of the effects of these with those of the likely, shape (ahead, likely).
     """
 
     process: Process
@@ -41,6 +45,8 @@ class Belief:
     codes: Codes
     mean: Vector
     sd: Vector
+    likely: NDArray[np.intp]
+    likely_codes: Codes
     ahead: NDArray[np.intp]
     ahead_codes: Codes
     alike: Matrix
@@ -50,9 +56,12 @@ class Belief:
         """What a process says of a whole pool."""
         codes = pool.codes
         mean, sd = process.believed(codes, pool.modelled(FULL))
-        ahead = best_of_each(mean + 2 * sd, pool.against, AHEAD)
-        ahead_codes = codes[ahead]
-        return cls(process, pool, kinds, codes, mean, sd, ahead, ahead_codes, process.alike(ahead_codes, codes))
+        highest = mean + 2 * sd
+        likely, ahead = (best_of_each(highest, pool.against, count) for count in (LIKELY, AHEAD))
+        likely.sort()
+        likely_codes, ahead_codes = codes[likely], codes[ahead]
+        alike = process.alike(ahead_codes, likely_codes)
+        return cls(process, pool, kinds, codes, mean, sd, likely, likely_codes, ahead, ahead_codes, alike)
 
     def supposing(self, rows: Rows, rung: Rung) -> "Belief":
         """What will be believed after one more run of each of these, as far as that can be known before.
@@ -65,33 +74,41 @@ class Belief:
         at_rung = self.pool.modelled_of(rows, rung)
         return replace(self, process=self.process.supposing(rows.codes, at_rung, self.kinds.index(rung)))
 
-    def worth(self, rung: Rung, rows: Rows | None = None) -> Vector:
-        """By how much one more run is expected to raise the logarithm of the best rate, or of one on the front.
-
-        Args:
-            rows: the configurations that may be run, by default the whole pool.
+    def worth(self, rung: Rung) -> Vector:
+        """What one more run is worth of each configuration of the pool: 0 of those that are not likely enough.
 
         Returns:
-            Shape (configurations,).
+            As `worth_of`, shape (configurations,).
         """
-        codes, at_rung = self._asked(rung, rows)
-        alike = self.alike if rows is None else self.process.alike(self.ahead_codes, codes)
+        worth = np.zeros(len(self.mean))
+        worth[self.likely] = self._worth(self.likely_codes, self.pool.modelled(rung).of(self.likely), rung, self.alike)
+        return worth
+
+    def worth_of(self, rows: Rows, rung: Rung) -> Vector:
+        """By how much one more run of each is expected to raise the logarithm of the best rate, or of one on the front.
+
+        Returns:
+            Shape (rows,).
+        """
+        alike = self.process.alike(self.ahead_codes, rows.codes)
+        return self._worth(rows.codes, self.pool.modelled_of(rows, rung), rung, alike)
+
+    def time_s(self, rung: Rung) -> Vector:
+        """Seconds HPL is expected to take for a run of each configuration of the pool, shape (configurations,)."""
+        return self._time_s(self.codes, self.pool.modelled(rung), self.pool.shapes, rung)
+
+    def time_s_of(self, rows: Rows, rung: Rung) -> Vector:
+        """The same of others, shape (rows,)."""
+        return self._time_s(rows.codes, self.pool.modelled_of(rows, rung), rows.shapes, rung)
+
+    def _worth(self, codes: Codes, at_rung: Straight, rung: Rung, alike: Matrix) -> Vector:
         full = self.pool.modelled(FULL).of(self.ahead)
         kind = self.kinds.index(rung)
         swayed = self.process.swayed(self.ahead_codes, full, codes, at_rung, kind, alike)
         return worth_of_runs(self.mean[self.ahead], swayed, self.pool.against[self.ahead])
 
-    def time_s(self, rung: Rung, rows: Rows | None = None) -> Vector:
-        """Seconds HPL is expected to take for a run of each, by default of all, shape (configurations,)."""
-        codes, at_rung = self._asked(rung, rows)
+    def _time_s(self, codes: Codes, at_rung: Straight, shapes: Shapes, rung: Rung) -> Vector:
         logs = self.process.expected(codes, at_rung, self.kinds.index(rung))
-        shapes = self.pool.shapes if rows is None else rows.shapes
         flops = np.array([flop_count(int(N * rung.size)) for N in shapes.N[:, 0]])
         gflops = np.exp(np.clip(logs, -LARGEST_LOG, LARGEST_LOG)) / shapes.worth[:, 0]
         return np.asarray(flops / gflops / 1e9)
-
-    def _asked(self, rung: Rung, rows: Rows | None) -> tuple[Codes, Straight]:
-        """The configurations and HPL's model of them; those of the whole pool are the same arrays each time."""
-        if rows is None:
-            return self.codes, self.pool.modelled(rung)
-        return rows.codes, self.pool.modelled_of(rows, rung)
