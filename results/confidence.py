@@ -63,11 +63,12 @@ def sentence(found: Standing | None, best: str = "the fastest") -> str:
         best: what the first of the ranking is to be.
     """
     if found is None:
-        return "Nothing was run twice, so it cannot be told how sure this is: --confirm 2 repeats the best."
+        return "Nothing was run twice, so it is not known how sure this is: --confirm 2 repeats the best."
     if len(found.equals) == 1:
-        return f"The first is {best} with {found.confidence:.0%}."
+        return f"The first is {best} with {found.confidence:.0%} confidence."
     return (
-        f"{_places(found.equals)} cannot be told apart by these runs (the first is {best} with {found.confidence:.0%})."
+        f"{_places(found.equals)} cannot be told apart by these runs "
+        f"(the first is {best} with {found.confidence:.0%} confidence)."
     )
 
 

@@ -10,7 +10,7 @@ from hpl.params import LARGEST_INT, Bcast, Fact, Form, HplParamsError, Pmap, Swa
 from hpl.sizing import process_grids
 
 from .errors import SpaceError
-from .machine import Machine
+from .machine import BlasFacts, Machine
 
 Scalar = str | int | float | bool
 Point = Mapping[str, Scalar]
@@ -77,6 +77,10 @@ def _squarest(point: Point, _machine: Machine) -> str:
     return f"{P}x{Q}"
 
 
+def _usual_kernel(point: Point, machine: Machine) -> str:
+    return machine.blas.get(str(point["blas"]), BlasFacts()).usual_kernel
+
+
 def _text(expected: str, pattern: str, default: Callable[[Point, Machine], Scalar | None]) -> Dimension:
     return Dimension(
         expected, lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None, default
@@ -93,7 +97,7 @@ DIMENSIONS: dict[str, Dimension] = {
     "layout": _text("ranks x threads as 4x2", _LAYOUT.pattern, lambda _point, machine: f"{machine.cores}x1"),
     "mpi": _text("an MPI library's name", r"(?!auto$)[\w.+-]+", lambda _point, _machine: None),
     "blas": _text("a BLAS name", r"(?!auto$)[\w.+-]+", lambda _point, machine: next(iter(machine.blas), "openblas")),
-    "kernel": _text("a kernel name or auto", r"[\w.+-]+", lambda _point, _machine: "auto"),
+    "kernel": _text("a kernel name or auto", r"[\w.+-]+", _usual_kernel),
     "NB": _whole(1, 192),
     "grid": Dimension("P x Q as 2x4", _is_grid, _squarest),
     "BCAST": _word(Bcast, "1rM"),
@@ -119,6 +123,7 @@ DIMENSIONS: dict[str, Dimension] = {
 """In the order in which a point is completed: a default may look at what stands before it."""
 
 DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
+    "kernel": ("blas",),
     "grid": ("layout",),
     "N": ("memory_fraction", "NB", "grid", "layout"),
 }

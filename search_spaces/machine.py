@@ -12,11 +12,13 @@ class BlasFacts:
         kernels: worth trying, best guess first.
         threaded: whether a build of it can use several threads.
         known_kernels: every name that it can be asked for on this CPU, as far as it is known; slow ones too.
+        usual_kernel: what runs where a space names none.
     """
 
     kernels: tuple[str, ...] = ("auto",)
     threaded: bool = True
     known_kernels: tuple[str, ...] = ()
+    usual_kernel: str = "auto"
 
     @property
     def named_kernels(self) -> tuple[str, ...]:

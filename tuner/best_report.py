@@ -38,9 +38,9 @@ def show_best(
         return
     found.show(console, count)
     for line in libraries[1:]:
-        certainty = "" if line["first_is_faster"] is None else f", which is sure to {line['first_is_faster']:.0%}"
+        certainty = "" if line["first_is_faster"] is None else f" ({line['first_is_faster']:.0%} sure)"
         console.print(
-            f"The best with {line['blas']} is place {line['place']} with {line['expected_gflops']:.2f} GFLOPS, "
+            f"The best with {line['blas']} is in place {line['place']} with {line['expected_gflops']:.2f} GFLOPS, "
             f"{line['behind_percent']:.1f} % behind{certainty}.",
         )
 

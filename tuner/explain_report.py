@@ -77,7 +77,7 @@ def _print(console: Console, study: Study, found: Explanation) -> None:
 
 
 def _effects(study: Study, found: Explanation) -> Table:
-    title = f"Study {study.name}: what matters, by {found.runs} runs"
+    title = f"Study {study.name}: what matters, from {found.runs} runs"
     caption = f"parts of the variance of all rates; a run differs from the model by {found.noise_percent:.1f} %"
     table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
     for head in ("parameter", "alone", "with others", "best value", "worst value"):

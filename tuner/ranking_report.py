@@ -56,13 +56,14 @@ def print_ranking(
         faster = "faster" if changed > 0 else "slower"
         console.print(
             f"The machine was {abs(changed):.0%} {faster} when the best were confirmed than in the search: "
-            "GFLOPS are as it was then."
+            "GFLOPS are given for the machine as it was then."
         )
     noise = relative_sd(levelled(ranking))
     if noise is not None:
         console.print(f"repeated runs differ by {noise:.1%} (pooled standard deviation)")
         console.print(
-            f"GFLOPS are what one more run is expected to give; the first's fastest run had {max(shown[0].gflops):.2f}."
+            "GFLOPS are what one more run is expected to give; "
+            f"the fastest run of the first reached {max(shown[0].gflops):.2f}."
         )
     failed = shown[0].failed_runs
     if failed:

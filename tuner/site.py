@@ -186,6 +186,12 @@ class Site:
         ranked = sorted(distinct.values(), key=lambda probe: -probe.gflops)
         return tuple(probe.kernel for probe in ranked if probe.gflops >= least) or ("auto",)
 
+    def _usual_kernel(self, blas: str) -> str:
+        """The library's own choice, or its fastest kernel where that choice is too slow to win (see SLOW_KERNEL)."""
+        probes = self.probes.get(blas, ())
+        slow = any(probe.kernel == "auto" and probe.gflops < SLOW_KERNEL * probes[0].gflops for probe in probes)
+        return probes[0].kernel if slow else "auto"
+
     def machine(self, *, all_blas: bool, N: int | None) -> Machine:
         """The facts a search space needs.
 
@@ -202,6 +208,7 @@ class Site:
                     kernels=self.kernels(entry.name, slow=all_blas),
                     threaded=entry.threaded,
                     known_kernels=tuple(family(entry.family).kernels(cpu_flags(), entry.libraries[0])),
+                    usual_kernel=self._usual_kernel(entry.name),
                 )
                 for entry in chosen
             }

@@ -75,7 +75,8 @@ def _blas(records: Sequence[TrialRecord]) -> dict[str, BlasFacts]:
     for name in _seen(records, "blas"):
         own = [record for record in records if record.params["blas"] == name]
         threaded = any(ranks_and_threads(record.params["layout"])[1] > 1 for record in own)
-        found[name] = BlasFacts(_seen(own, "kernel") or ("auto",), threaded=threaded)
+        kernels = _seen(own, "kernel") or ("auto",)
+        found[name] = BlasFacts(kernels, threaded=threaded, usual_kernel=kernels[0])
     return found
 
 

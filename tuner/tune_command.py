@@ -157,7 +157,7 @@ def _joining(request: Request, name: str, store: Store) -> TuneOptions:
 
 def _introduce(name: str, options: TuneOptions, rpeak: Rpeak, listener: Listener, cores: int) -> None:
     listener(Notice(f"Study {name}: {options}"))
-    listener(Notice(f"{rpeak.reasoning[-1]} `hpltune doctor` tells why."))
+    listener(Notice(f"{rpeak.reasoning[-1]} `hpltune doctor` explains it."))
     for caution in (busy_sentence(cores), None if options.real_cluster else unbound_sentence()):
         if caution:
             listener(Notice(f"Caution: {caution}."))

@@ -15,7 +15,7 @@ def test_a_clear_winner_is_sure() -> None:
     assert found is not None
     assert found.confidence > 0.99
     assert found.equals == (1,)
-    assert sentence(found) == f"The first is the fastest with {found.confidence:.0%}."
+    assert sentence(found) == f"The first is the fastest with {found.confidence:.0%} confidence."
 
 
 def test_two_that_differ_by_less_than_the_noise_cannot_be_told_apart() -> None:

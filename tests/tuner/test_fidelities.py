@@ -69,7 +69,7 @@ def test_a_study_stores_small_runs_beside_full_ones_and_ranks_only_full_ones(hpl
     assert (json.loads(done.stdout)["confidence"] is None) == (len(ranked) == 1), "a single one has none to beat"
     explained = hpltune("explain", "rungs")
     assert explained.returncode == 0, explained.stderr
-    assert "what matters, by" in explained.stdout
+    assert "what matters, from" in explained.stdout
     again = hpltune(
         "tune", *options[:-4], "--trials", "2", "--confirm", "0", "--warm-start", "rungs", "--study", "warm"
     )

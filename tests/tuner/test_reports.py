@@ -78,10 +78,10 @@ def test_the_best_are_shown_with_how_sure_the_first_is(store: Store) -> None:
     add(store, key="a", params={"NB": 128})
     assert "Only one configuration has a valid run: there is none to compare it with.\n" in best(store)
     add(store, 80.0, key="b", params={"NB": 192})
-    assert "Nothing was run twice, so it cannot be told how sure this is" in best(store)
+    assert "Nothing was run twice, so it is not known how sure this is" in best(store)
     for rate in (95.3, 95.2):
         add(store, rate, key="a", params={"NB": 128})
-    assert "The first is the fastest with 100%.\n" in best(store)
+    assert "The first is the fastest with 100% confidence.\n" in best(store)
 
 
 def test_a_machine_that_changed_before_the_best_were_confirmed_is_told_to_people_and_to_scripts(
@@ -108,7 +108,7 @@ def test_the_best_of_each_blas_is_told_with_how_sure_the_difference_is(
             add(store, rate, key=key, params={"blas": key, "NB": 128})
     shown = best(store)
     assert re.search(
-        r"The best with blis is place 3 with 90\.\d+ GFLOPS, 5\.\d % behind, which is sure to 100%\.\n", shown
+        r"The best with blis is in place 3 with 90\.\d+ GFLOPS, 5\.\d % behind \(100% sure\)\.\n", shown
     )
     show_best(Console(), store, None, 1, front=None, as_json=True)
     lines = json.loads(capsys.readouterr().out)["by_blas"]

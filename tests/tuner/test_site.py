@@ -11,6 +11,9 @@ from hpl.rpeak import Rpeak
 from hpl.search import SearchPaths
 from hpl.toolchain import Mpi
 from runners.host_facts import host_facts
+from search_spaces.parameter import Parameter
+from search_spaces.restriction import ALWAYS
+from search_spaces.space import SearchSpace
 from tuner.site import Site, survey
 
 MPI = Mpi("openmpi", "4.1.4", Path("/usr/bin/mpicc"), Path("/usr/bin/mpirun"), (), "PATH")
@@ -42,6 +45,15 @@ def test_what_is_too_slow_to_win_is_named_with_its_rate() -> None:
 
 def test_nothing_is_said_where_nothing_is_left_out() -> None:
     assert site({"openblas": {"Zen": 50.0, "Haswell": 36.0}, "blis": {"skx": 26.0}}).too_slow() is None
+
+
+@pytest.mark.parametrize(("own_choice", "kernel"), [(18.0, "skx"), (50.0, "auto")])
+def test_a_space_that_names_no_kernel_runs_the_fastest_where_the_librarys_own_choice_is_much_slower(
+    own_choice: float, kernel: str
+) -> None:
+    here = site({"blis": {"skx": 54.0, "auto": own_choice}, "openblas": {"auto": 49.0}}).machine(all_blas=False, N=4000)
+    space = SearchSpace("test", here, [Parameter("NB", (128,))], ALWAYS)
+    assert (space.first["blas"], space.first["kernel"]) == ("blis", kernel)
 
 
 @pytest.mark.parametrize(("load", "timing"), [(0.1, Timing.QUIET), (9.0, Timing.BUSY)])

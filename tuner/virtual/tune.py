@@ -41,7 +41,8 @@ def tune_virtual(options: TuneOptions, name: str | None, site: VirtualSite, benc
 def _introduce(study: VirtualStudy, options: TuneOptions) -> None:
     cluster = study.site.cluster
     study.say(f"Study {study.study}: {options}")
+    nodes = f"{len(cluster.node_list)} node{'s' if len(cluster.node_list) > 1 else ''}"
     study.say(
-        f"Simulated: {cluster.name}, {len(cluster.node_list)} nodes with {cluster.cores} cores, Rpeak "
+        f"Simulated: {cluster.name}, {nodes} with {cluster.cores} cores in all, Rpeak "
         f"{cluster.rpeak_gflops:.4g} GFLOPS; budget and times are the virtual cluster's."
     )
