@@ -7,26 +7,44 @@ from concurrent.futures import Executor, as_completed
 from dataclasses import asdict
 from pathlib import Path
 
-from replay import Played, Step
+from pydantic import TypeAdapter, ValidationError
+from replay import Played
 
 from tuner.engines.registry import check_engine
+from tuner.errors import TunerError
 
 WITHIN = (0.01, 0.02, 0.05)
+
+
+GAME = TypeAdapter(Played)
+BEGINS = '{"engine": '
+"""What each game begins with in a file."""
+
+
+class GamesError(TunerError):
+    """A file that holds something else than games, to which none may be added."""
 
 
 class Kept:
     """Games that a file keeps, one a line, so that an interrupted hour is not lost."""
 
     def __init__(self, file: Path | None) -> None:
+        """Read them.
+
+        Raises:
+            GamesError: the file is one of something else.
+        """
         self._file = file
         self._games: dict[tuple[str, str, int], Played] = {}
         if file and file.exists():
-            for line in file.read_text(encoding="utf-8").splitlines():
+            text = file.read_text(encoding="utf-8", errors="replace")
+            for number, line in enumerate(text.splitlines(), start=1):
                 try:
-                    fields = json.loads(line)
-                except ValueError:  # cut off when it was stopped
-                    continue
-                game = Played(**{**fields, "steps": [Step(**step) for step in fields["steps"]]})
+                    game = GAME.validate_json(line)
+                except ValidationError as error:
+                    if _cut_off(line, error):
+                        continue
+                    raise GamesError(f"--kept {file}, line {number}: this is no game; name another file") from error
                 self._games[game.landscape, game.engine, game.seed] = game
 
     def _keep(self, game: Played) -> None:
@@ -53,6 +71,11 @@ class Kept:
             self._keep(game)
             found[game.engine, game.seed] = game
         return [game for game in found.values() if game]
+
+
+def _cut_off(line: str, error: ValidationError) -> bool:
+    """Whether a line is the beginning of a game, or nothing, because its writing was stopped."""
+    return BEGINS.startswith(line[: len(BEGINS)]) and error.errors()[0]["type"] == "json_invalid"
 
 
 def quantile(values: Iterable[float], part: float) -> float:

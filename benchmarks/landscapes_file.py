@@ -16,18 +16,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import BaseModel, Field, ValidationError
+
+from runners.toml_file import Count, Positive
 from search_spaces.dimension import Scalar
 from search_spaces.errors import SpaceError
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
-from tuner.engines.surrogate.probes import Messages
+from tuner.engines.surrogate.probes import USUAL_MTU, Messages
 
 SHIPPED = Path(__file__).parent / "landscapes"
 PARTS = (0.03, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7)
 """Parts of the columns whose panels are kept."""
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Order = Annotated[int, Field(ge=1, le=2**31 - 1)]
+"""Of a matrix, as HPL can hold it."""
 APART = 3.0
 """Rates of one configuration that differ by more than this factor contradict each other."""
 
@@ -139,20 +145,22 @@ class Landscape:
         text = json.dumps(head, indent=1)[:-2] + f',\n "points": [\n{points}\n]}}\n'
         path.write_text(text, encoding="utf-8")
 
-    @classmethod
-    def read(cls, path: Path) -> "Landscape":
+    @staticmethod
+    def read(path: Path) -> "Landscape":
         """Read a file back.
 
         Raises:
             LandscapeError: it cannot be read, is no landscape, or contradicts itself.
         """
         try:
-            found = cls._parsed(path)
+            found = _FileJson.model_validate_json(path.read_bytes(), strict=True).landscape()
             wrong = found.wrong
-        except KeyError as error:
-            raise LandscapeError(f"{path} is no landscape: it lacks {error}") from error
-        except (OSError, ValueError, TypeError, AttributeError, SpaceError) as error:
-            raise LandscapeError(f"{path} is no landscape: {type(error).__name__} {error}") from error
+        except OSError as error:
+            raise LandscapeError(f"{path} cannot be read: {error.strerror}") from error
+        except ValidationError as error:
+            raise LandscapeError(f"{path} is no landscape: {_sentence(error)}") from error
+        except SpaceError as error:
+            raise LandscapeError(f"{path} is no landscape: {error}") from error
         if wrong:
             raise LandscapeError(f"{path}: {wrong}")
         return found
@@ -198,27 +206,6 @@ class Landscape:
         """The place of a point in the file, from 1, and what it is."""
         return f"point {number} ({_words(self.places[number - 1].params, self.search_space())})"
 
-    @classmethod
-    def _parsed(cls, path: Path) -> "Landscape":
-        data = json.loads(path.read_text(encoding="utf-8"))
-        facts = data["machine"]
-        blas = {name: BlasFacts(tuple(one["kernels"]), one["threaded"]) for name, one in facts["blas"].items()}
-        return cls(
-            name=data["name"],
-            description=data["description"],
-            space=data["space"],
-            machine=Machine(facts["cores"], facts["memory_bytes"], blas, facts["N"]),
-            N=data["N"],
-            small_n=data["small_N"],
-            probes=data["probes"],
-            messages=Messages(**data["messages"]) if data.get("messages") else None,
-            half_nb=data.get("half_nb"),
-            places=tuple(_place(one) for one in data["points"]),
-            calibrated_s=data.get("calibrated_s", 0.0),
-            nodes=data.get("nodes", 1),
-            simulated=data.get("simulated", False),
-        )
-
 
 def kept(N: int, panels: Sequence[tuple[int, float]]) -> tuple[tuple[int, float], ...]:
     """The first panel at or after each of PARTS, each once."""
@@ -249,13 +236,95 @@ def _run_json(run: Run) -> dict[str, Any]:
     return {name: value for name, value in asdict(run).items() if value not in ("", (), None)}
 
 
-def _place(data: Mapping[str, Any]) -> Place:
-    full, small = (tuple(_run(run) for run in data[name]) for name in ("full", "small"))
-    return Place(data["params"], full, small, data.get("predicted_gflops"))
+class _RunJson(BaseModel):
+    """A run as the file has it."""
+
+    cost_s: float
+    gflops: float | None = None
+    time_s: float | None = None
+    panels: tuple[tuple[int, float], ...] = ()
+    reason: str = ""
+
+    def run(self) -> Run:
+        """The run; one that failed took the whole launch's time."""
+        time_s = self.cost_s if self.gflops is None else self.time_s
+        return Run(self.gflops, math.nan if time_s is None else time_s, self.cost_s, self.panels, self.reason)
 
 
-def _run(data: Mapping[str, Any]) -> Run:
-    panels = tuple((int(column), float(time_s)) for column, time_s in data.get("panels", ()))
-    gflops, cost_s = data.get("gflops"), float(data["cost_s"])
-    time_s = cost_s if gflops is None else float(data["time_s"])
-    return Run(None if gflops is None else float(gflops), time_s, cost_s, panels, str(data.get("reason", "")))
+class _PointJson(BaseModel):
+    params: dict[str, Any]
+    full: tuple[_RunJson, ...]
+    small: tuple[_RunJson, ...]
+    predicted_gflops: float | None = None
+
+    def place(self) -> Place:
+        full, small = (tuple(one.run() for one in runs) for runs in (self.full, self.small))
+        return Place(self.params, full, small, self.predicted_gflops)
+
+
+class _BlasJson(BaseModel):
+    kernels: tuple[str, ...]
+    threaded: bool
+
+
+class _MachineJson(BaseModel):
+    cores: Count
+    memory_bytes: int
+    blas: dict[str, _BlasJson]
+    N: Order
+
+    def machine(self) -> Machine:
+        blas = {name: BlasFacts(one.kernels, one.threaded) for name, one in self.blas.items()}
+        return Machine(self.cores, self.memory_bytes, blas, self.N)
+
+
+class _MessagesJson(BaseModel):
+    latency_s: Positive
+    bytes_s: Positive
+    mtu: Count = USUAL_MTU
+    held_s: Seconds = 0.0
+
+
+class _FileJson(BaseModel):
+    """A whole file: what each key of it has to be."""
+
+    name: str
+    description: str
+    space: Annotated[str, Field(min_length=1)]
+    machine: _MachineJson
+    N: Order
+    small_n: int = Field(alias="small_N")
+    probes: dict[str, dict[str, Positive]]
+    points: tuple[_PointJson, ...]
+    messages: _MessagesJson | None = None
+    half_nb: Positive | None = None
+    calibrated_s: Seconds = 0.0
+    nodes: Count = 1
+    simulated: bool = False
+
+    def landscape(self) -> Landscape:
+        return Landscape(
+            name=self.name,
+            description=self.description,
+            space=self.space,
+            machine=self.machine.machine(),
+            N=self.N,
+            small_n=self.small_n,
+            probes=self.probes,
+            places=tuple(point.place() for point in self.points),
+            calibrated_s=self.calibrated_s,
+            nodes=self.nodes,
+            simulated=self.simulated,
+            messages=Messages(**self.messages.model_dump()) if self.messages else None,
+            half_nb=self.half_nb,
+        )
+
+
+def _sentence(error: ValidationError) -> str:
+    """What is wrong first in a file, with its key as `points[3].full[0].cost_s`."""
+    first = error.errors()[0]
+    key = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"]).lstrip(".")
+    if first["type"] == "missing":
+        return f"it lacks '{key}'"
+    problem = first["msg"].removeprefix("Input ").replace("EOF", "end of file")
+    return f"{key} {problem}".lstrip()

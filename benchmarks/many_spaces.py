@@ -14,14 +14,15 @@ import random
 import statistics
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
 from games import WITHIN, Kept, checked, quantile
-from landscapes_file import SHIPPED, Landscape
+from landscapes_file import SHIPPED, Landscape, LandscapeError
 from replay import Board, Played, Step, play
-from script import as_script, opened
+from script import as_script, count, opened
 
 ENGINES = "hpl,bayes,optuna-tpe,one-at-a-time,random"
 AFTER = (3, 5, 10)
@@ -36,8 +37,15 @@ def _landscape(path: Path) -> Landscape:
 
 
 def part_of(landscape: Landscape, number: int) -> Board:
-    """One of the random parts of a landscape; the same number is the same part each time."""
+    """One of the random parts of a landscape in which a run succeeds; the same number is the same part each time."""
     chance = random.Random(f"{landscape.name} {number}")
+    while True:
+        with suppress(LandscapeError):
+            return Board(landscape, _some_values(landscape, chance))
+
+
+def _some_values(landscape: Landscape, chance: random.Random) -> dict[str, list[str]]:
+    """At least half of the values of each parameter."""
     only = {}
     for name, parameter in landscape.search_space().varying.items():
         values = parameter.values
@@ -45,7 +53,7 @@ def part_of(landscape: Landscape, number: int) -> Board:
             count = chance.randint(max(2, math.ceil(len(values) / 2)), len(values))
             kept = sorted(chance.sample(range(len(values)), count))
             only[name] = [str(values[place]) for place in kept]
-    return Board(landscape, only)
+    return only
 
 
 def game(path: Path, engine: str, number: int) -> Played:
@@ -89,8 +97,8 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("landscapes", nargs="*", type=Path, help="files; without any, all that are shipped")
     parser.add_argument("--engines", default=ENGINES)
-    parser.add_argument("--parts", type=int, default=20, help="of each landscape")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--parts", type=count, default=20, help="of each landscape")
+    parser.add_argument("--jobs", type=count, default=2)
     parser.add_argument("--kept", type=Path, default=None, help="keep each game in this file, and play none twice")
     asked = parser.parse_args(arguments)
     engines = checked(asked.engines)

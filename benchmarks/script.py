@@ -1,5 +1,6 @@
 """What a script of this folder does with a user's mistake."""
 
+import argparse
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from runners.errors import RunnerError
 from search_spaces.errors import SpaceError
 from tuner.errors import TunerError
 
-SENTENCES = (LandscapeError, HplError, RunnerError, SpaceError, TunerError, OSError)
+SENTENCES = (LandscapeError, HplError, RunnerError, SpaceError, TunerError)
 """Errors that say what to do in a sentence."""
 
 
@@ -27,9 +28,22 @@ def opened(path: Path) -> Landscape:
     return landscape
 
 
+def count(text: str) -> int:
+    """An option's number, at least 1.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none.
+    """
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text}: expected a whole number from 1")
+    return int(text)
+
+
 def as_script(main: Callable[[Sequence[str]], int]) -> None:
     """Run a script; where a file, an engine or a machine is not as it needs it, it says so without a traceback."""
     try:
         sys.exit(main(sys.argv[1:]))
+    except OSError as error:
+        sys.exit(f"{error.filename or 'the system'}: {error.strerror or error}")
     except SENTENCES as refused:
         sys.exit(str(refused))

@@ -19,7 +19,7 @@ from pathlib import Path
 from games import WITHIN, Kept, checked, quantile
 from landscapes_file import SHIPPED, Landscape
 from replay import AFTER_SIMULATION, ONE_A_LAUNCH, Board, Played, play
-from script import as_script, opened
+from script import as_script, count, opened
 
 from tuner.engines.registry import ENGINES
 
@@ -106,8 +106,8 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("landscapes", nargs="*", type=Path, help="files; without any, all that are shipped")
     parser.add_argument("--engines", default=",".join(ENGINES))
-    parser.add_argument("--seeds", type=int, default=30)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seeds", type=count, default=30)
+    parser.add_argument("--jobs", type=count, default=2)
     parser.add_argument("--markdown", type=Path, default=None, help="write the tables to a page as well")
     parser.add_argument("--kept", type=Path, default=None, help="keep each game in this file, and play none twice")
     parser.add_argument("--no-play", action="store_true", help="only show the games that --kept holds")

@@ -8,11 +8,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import many_spaces
 import pytest
 import search_quality
+from games import GamesError, Kept
 from landscapes_file import Landscape, LandscapeError
 from record_landscape import Recording, record_real
-from replay import Board, play
+from replay import Board, Played, play
 from script import opened
 
 from hpl.output import HplResult
@@ -118,6 +120,52 @@ def test_a_key_that_is_missing_is_named(tmp_path: Path) -> None:
     assert str(refused.value) == f"{path} is no landscape: it lacks 'small_N'"
 
 
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"machine": 8}, "machine should be an object"),
+        ({"space": 3}, "space should be a valid string"),
+        ({"N": "4000"}, "N should be a valid integer"),
+        ({"N": 10**400}, "N should be less than or equal to 2147483647"),
+        ({"nodes": 0}, "nodes should be greater than or equal to 1"),
+        ({"half_nb": -1.0}, "half_nb should be greater than 0"),
+        ({"probes": {"openblas": {"auto": "fast"}}}, "probes.openblas.auto should be a valid number"),
+        ({"messages": {"latency_s": 1e-6}}, "it lacks 'messages.bytes_s'"),
+        ({"points": 3}, "points should be a valid array"),
+        ({"points": [[]]}, "points[0] should be an object"),
+        ({"points": [{"params": {}, "full": [{}], "small": []}]}, "it lacks 'points[0].full[0].cost_s'"),
+        ({"points": [{"params": {}, "full": [{"cost_s": "3"}], "small": []}]},
+         "points[0].full[0].cost_s should be a valid number"),
+    ],
+)  # fmt: skip
+def test_a_key_of_the_wrong_kind_is_named(tmp_path: Path, changes: Json, sentence: str) -> None:
+    path = written(tmp_path, points(), **changes)
+    with pytest.raises(LandscapeError) as refused:
+        Landscape.read(path)
+    assert str(refused.value) == f"{path} is no landscape: {sentence}"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "end of file while parsing"),
+        ("hello", "Invalid JSON: expected value at line 1"),
+        ("[]", "should be an object"),
+        ("\0\1", "Invalid JSON"),
+        ("[" * 10000, "recursion limit exceeded"),
+    ],
+)
+def test_a_file_that_is_no_json_object_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "small.json").write_text(text)
+    with pytest.raises(LandscapeError, match=words):
+        Landscape.read(tmp_path / "small.json")
+
+
+def test_a_folder_is_no_landscape(tmp_path: Path) -> None:
+    with pytest.raises(LandscapeError, match="cannot be read: Is a directory"):
+        Landscape.read(tmp_path)
+
+
 def test_runs_that_contradict_each_other_are_told_once_and_played(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -166,6 +214,46 @@ def test_the_table_of_a_landscape_says_how_many_configurations_fail(
     path = written(tmp_path, a_third_fails())
     assert search_quality.main([str(path), "--engines", "random", "--seeds", "1", "--jobs", "1"]) == 0
     assert "24 configurations, 8 of which fail, N=4000" in capsys.readouterr().out
+
+
+def test_parts_in_which_every_run_fails_are_not_played(tmp_path: Path) -> None:
+    landscape = Landscape.read(
+        written(tmp_path, [{**point, "full": [TIMED_OUT]} for point in points()[:-1]] + points()[-1:])
+    )
+    assert [many_spaces.part_of(landscape, number).best for number in range(10)] == [73.0] * 10
+
+
+@pytest.mark.parametrize("text", ["[]", '{"name": "small"}', '{"engine": "hpl"}', '{\n "name": "small"\n}\n', "\0\1"])
+def test_games_are_not_kept_in_a_file_of_something_else(tmp_path: Path, text: str) -> None:
+    (tmp_path / "kept").write_text(text)
+    with pytest.raises(GamesError, match="this is no game"):
+        Kept(tmp_path / "kept")
+
+
+def _never(engine: str, seed: int) -> Played:
+    raise AssertionError(engine, seed)
+
+
+def test_a_game_that_was_cut_off_is_played_again_and_the_others_are_kept(tmp_path: Path) -> None:
+    board, file = Board(Landscape.read(written(tmp_path, points()))), tmp_path / "kept"
+    arguments = [str(tmp_path / "small.json"), "--engines", "random", "--seeds", "2", "--jobs", "1"]
+    assert search_quality.main([*arguments, "--kept", str(file)]) == 0
+    file.write_text(file.read_text()[:-20])
+    wanted = [("random", 0), ("random", 1)]
+    assert [game.seed for game in Kept(file).with_missing(board.landscape.name, wanted, _never, None)] == [0]
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "1.5", "many"])
+@pytest.mark.parametrize(
+    ("main", "option"),
+    [(search_quality.main, "--seeds"), (search_quality.main, "--jobs"), (many_spaces.main, "--parts")],
+)
+def test_a_number_of_games_that_nobody_can_mean_is_a_usage_error(
+    main: Callable[[list[str]], int], option: str, number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main([f"{option}={number}"])
+    assert f"{number}: expected a whole number from 1" in capsys.readouterr().err
 
 
 def evaluated(plan: TrialPlan, *_: object) -> Measured:
