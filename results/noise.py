@@ -43,7 +43,7 @@ class Noise:
 
     @property
     def usual(self) -> float:
-        """The standard deviation that is believed most."""
+        """The geometric mean of the standard deviations, as they are believed."""
         return float(np.exp(self.weights @ np.log(self.sizes)))
 
     def one_more(self, gflops: float, runs: int, certainty: float) -> float:

@@ -162,6 +162,19 @@ class Landscape:
         found[found] = cells > rows + columns - 1
         return found
 
+    def part(self, among: NDArray[np.bool_], *columns: int) -> float:
+        """Part of all points that what was found among some says something of: where parameters can be others too.
+
+        That is where HPL looks at them, and where they depend on what it is among these.
+        """
+        found = np.asarray(self.active[:, columns].all(axis=1))
+        for column in columns:
+            by = self.deciders.get(self.names[column])
+            if by is not None:
+                decided = self.asked[:, self.names.index(by)]
+                found = found & np.isin(decided, decided[among])
+        return float(found.mean())
+
 
 def _counted(groups: Numbers, parts: Numbers) -> Numbers:
     """How many parts the group of each point has, where each part lies in one group."""
@@ -203,9 +216,9 @@ def effects(landscape: Landscape, space: SearchSpace, records: Sequence[TrialRec
         each, rest = _taken_out(landscape.draws[:, among], landscape.groups(among, held, []), family)
         own = _mean(each, value_groups)
         with_others = _mean(rest, landscape.groups(among, held, [number]))
-        seen = landscape.active[:, number].mean()
-        share = seen * own.var(axis=1) / whole
-        total = float(np.mean(share + seen * with_others.var(axis=1) / whole))
+        part = landscape.part(among, number)
+        share = part * own.var(axis=1) / whole
+        total = float(np.mean(share + part * with_others.var(axis=1) / whole))
         told = []
         for value in space.varying[name].values:
             codes = [code for code, label in enumerate(landscape.labels[number]) if _is(label, value)]
@@ -242,7 +255,7 @@ def pairs(landscape: Landscape, pool: Pool, mean: Matrix, alone: Sequence[Effect
         joint = _mean(draws - _mean(draws, landscape.groups(among, held, [])), cells)
         _, rest = _taken_out(draws, *(landscape.groups(among, held, landscape.family(one)) for one in (i, j)))
         extra = _mean(rest, cells)
-        share = landscape.active[:, [i, j]].all(axis=1).mean() * extra.var(axis=1) / whole
+        share = landscape.part(among, i, j) * extra.var(axis=1) / whole
         h = np.sqrt(np.clip(extra.var(axis=1) / np.maximum(joint.var(axis=1), 1e-15), 0.0, 1.0))
         one, other = _which_depends(pool, i, j)
         bounded = min(float(share.mean()), totals[one], totals[other])

@@ -124,6 +124,13 @@ def test_one_slow_run_changes_little_and_one_fast_run_speaks_for_itself() -> Non
     assert other == pytest.approx(median(steady), rel=2e-3)
 
 
+@pytest.mark.parametrize("count", [2, 5, 30])
+def test_one_of_those_that_are_alike_is_the_fastest(count: int) -> None:
+    belief = believed([(100.0, 101.0, 99.0)] * count)
+    assert belief is not None
+    assert [belief.fastest(place) for place in range(count)] == pytest.approx([1 / count] * count, rel=1e-3)
+
+
 def test_without_a_repeat_nothing_is_believed() -> None:
     assert believed([(100.0,), (90.0,)]) is None
     assert [

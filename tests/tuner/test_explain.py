@@ -63,6 +63,14 @@ SWAP = ["bin", "long", "mix"]
 RFACT = ["left", "crout", "right"]
 NBMIN = [4, 8, 16]
 """
+ONE_KERNEL = """
+[parameters]
+layout = "4x1"
+grid = "2x2"
+blas = ["openblas", "reference"]
+kernel = "auto"
+NB = [64, 128]
+"""
 RECURSION = """
 [parameters]
 grid = "auto"
@@ -144,6 +152,16 @@ def test_what_adds_up_is_each_parameters_alone(weights: dict[str, float]) -> Non
     assert sum(effect.share for effect in found.effects) == pytest.approx(1, abs=0.01)
     assert all(effect.total == pytest.approx(effect.share, abs=0.01) for effect in found.effects)
     assert all(pair.share < 0.002 for pair in found.pairs)
+
+
+def test_what_only_one_library_can_choose_explains_no_more_than_all_rates_differ_by() -> None:
+    """The library without kernels has a third of the points, and the rate of the slower kernel."""
+    space = space_of(ONE_KERNEL)
+    pool, points = Pool(space, 0, Probes()), list(space)
+    draws = np.array([[0.1 * (point["kernel"] == "Zen") for point in points]])
+    found = effects(Variances.over(space, pool, points, draws, draws.var(axis=1)), space, [])
+    shares = {effect.name: effect.share for effect in found}
+    assert shares == pytest.approx({"kernel": 0.75, "blas": 0.25, "NB": 0.0})
 
 
 def test_of_a_large_space_the_shares_are_of_all_of_it() -> None:
