@@ -173,6 +173,9 @@ class Process:
             Shape (ahead, codes).
         """
         part, prior = self._towards(codes, at_rung, rung)
+        if self._sessions > 1:
+            same = self.runs.session == self.runs.session[-1]
+            part, prior = part + SESSION_SD**2 * same[:, None], prior + SESSION_SD**2
         solved = self._solved(part)
         seen = prior - _squares(solved) + self.scales.noise[rung] ** 2
         among = LEVEL_SD**2 + full.slopes @ at_rung.slopes.T + alike
