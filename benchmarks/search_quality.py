@@ -31,12 +31,14 @@ MOST_TRIALS = 120
 INTRO = """# How fast each engine finds the best
 
 Made by `benchmarks/search_quality.py` from the recorded landscapes in `benchmarks/landscapes/`: complete tables
-of real or simulated HPL runs, each game with another seed. An engine is charged the recorded seconds of every run it
-asks for, launches and failures included, as percent of the time that measuring every configuration once takes (the
-exhaustive grid). Its choice counts only where it was measured in full; "never" is not within 60 % of the grid's time or
-120 trials. `hpl` is offered the rungs that `tune` would offer it there, the others know only full runs. What
-starting takes is paid once by runs that share a launch (`--one-a-launch`: none do). `grid` takes the points in one
-fixed even order, so how soon it comes to the best is luck.
+of real or simulated HPL runs. In a game an engine searches such a table; each game has another seed.
+
+- An engine is charged the recorded seconds of every run it asks for, launches and failures included, as percent of the
+  time that measuring every configuration once takes (the exhaustive grid).
+- Its choice counts only where it was measured in full; "never" is not within 60 % of the grid's time or 120 trials.
+- `hpl` is offered the rungs that `tune` would offer it there, the others know only full runs.
+- Runs that share a launch pay for starting once (`--one-a-launch`: none share).
+- `grid` takes the points in one fixed even order, so how soon it comes to the best is luck.
 """
 
 

@@ -114,7 +114,7 @@ def _total(counts: Mapping[_Kind, int], gflops: float) -> str:
     terms = " + ".join(
         f"{count} x {_figure(kind.ghz)} GHz x {kind.type.flop_per_cycle}" for kind, count in counts.items()
     )
-    return f"Rpeak = {terms} = {gflops:.1f} GFLOPS; overrule it with --rpeak."
+    return f"Rpeak = {terms} = {gflops:.1f} GFLOPS; override it with --rpeak."
 
 
 def _figure(ghz: float) -> str:

@@ -257,7 +257,7 @@ def _rpeak(cluster: Cluster, says: Sequence[NodeSays], site: Site, cores: int) -
     if foreign:
         raise TunerError(foreign)
     gflops = site.rpeak.gflops / site.rpeak.cores * count * cores
-    sentence = f"Rpeak = {count} nodes x {cores} of this host's cores = {gflops:.4g} GFLOPS; --rpeak overrules it."
+    sentence = f"Rpeak = {count} nodes x {cores} of this host's cores = {gflops:.4g} GFLOPS; --rpeak overrides it."
     return replace(site.rpeak, gflops=gflops, cores=count * cores, reasoning=(sentence,))
 
 

@@ -114,7 +114,7 @@ Source = Annotated[
 ]
 Rpeak = Annotated[
     float | None,
-    typer.Option("--rpeak", metavar="GFLOPS", min=0.001, max=MOST, help="Theoretical peak, instead of the detected."),
+    typer.Option("--rpeak", metavar="GFLOPS", min=0.001, max=MOST, help="Theoretical peak, if not the detected one."),
 ]
 Price = Annotated[
     float | None, typer.Option("--price", metavar="USD", min=0.01, max=MOST, help="Price of the machine, for $/GFLOPS.")

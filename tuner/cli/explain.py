@@ -33,7 +33,7 @@ def explain(
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    """Tell which parameters matter, which depend on each other, and what one-at-a-time tuning would have missed.
+    """Show which parameters matter, which depend on each other, and what one-at-a-time tuning would have missed.
 
     Examples:
 

@@ -21,7 +21,7 @@ def spaces(
         ),
     ] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=V[,V]", help="Overrule a parameter's values. Repeatable.")
+        list[str] | None, typer.Option("--set", metavar="NAME=V[,V]", help="Override a parameter's values. Repeatable.")
     ] = None,
     cores: Annotated[
         int | None, typer.Option(min=1, max=MOST_AT_ONCE, help="Count for a machine with this many cores.")

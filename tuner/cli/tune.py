@@ -60,10 +60,10 @@ def tune(
         ),
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(min=1, max=MOST_RUNS, help="At most so many search trials, cheap runs included.")
+        int | None, typer.Option(min=1, max=MOST_RUNS, help="At most this many search trials, cheap runs included.")
     ] = None,
     run_time: Annotated[
-        str | None, typer.Option(metavar="TIME", help="At most so much time in HPL runs themselves.")
+        str | None, typer.Option(metavar="TIME", help="At most this much time in the HPL runs themselves.")
     ] = None,
     full: Annotated[
         bool, typer.Option("--full", help="Measure at the N that fills the memory: 24 trials unless limited otherwise.")
@@ -72,7 +72,7 @@ def tune(
     set_: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=V[,V]", help="Overrule a parameter's values: --set NB=128,192. Repeatable."
+            "--set", metavar="NAME=V[,V]", help="Override a parameter's values: --set NB=128,192. Repeatable."
         ),
     ] = None,
     points: Annotated[
