@@ -201,16 +201,21 @@ class TestOnTheLadder:
         engine.tell(point, Outcome(50.0, state=GIVEN_UP, rung=Rung(Fidelity.PREFIX, 0.3)))
         assert engine.first_unseen([point]) is None
 
-    def test_a_run_under_way_in_a_slower_sitting_moves_nothing_that_is_believed(self, space: SearchSpace) -> None:
+    def test_a_run_in_a_slower_sitting_moves_nothing_before_it_is_known_and_is_worth_the_doubt_that_it_takes(
+        self, space: SearchSpace
+    ) -> None:
         engine, landscape = Learned(space, 3, {}), Landscape(space, 3)
         for number in range(0, 180, 10):
             point, session = space.point(number), int(number >= 120)
             engine.tell(point, Outcome(landscape.rate(point) * 0.9**session, session=session))
         process, pool = engine.model()
-        full = pool.modelled(FULL)
-        after = process.supposing(pool.codes[[5]], pool.modelled_at([5], FULL), 0)
-        believed, _ = process.believed(pool.codes, full)
-        assert after.believed(pool.codes, full)[0] == pytest.approx(believed, abs=1e-9)
+        codes, full = pool.codes, pool.modelled(FULL)
+        run = codes[[5]], pool.modelled_at([5], FULL), 0
+        mean, sd = process.believed(codes, full)
+        mean_after, sd_after = process.supposing(*run).believed(codes, full)
+        assert mean_after == pytest.approx(mean, abs=1e-9)
+        swayed = process.swayed(codes, full, *run, process.alike(codes, run[0]))[:, 0]
+        assert swayed**2 == pytest.approx(sd**2 - sd_after**2, rel=1e-3, abs=1e-9)
 
     def test_look_ahead_of_one_panel_is_taken_to_be_more_like_that_of_two_than_like_none(self) -> None:
         space = space_of("parameters = { NB = [64, 128, 192], DEPTH = [0, 1, 2] }")

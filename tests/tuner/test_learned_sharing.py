@@ -62,3 +62,9 @@ def test_starting_and_running_are_told_apart_by_launches_that_differ() -> None:
     assert shared_seconds(rests, 1.0) == pytest.approx((0.6, 0.4))
     assert shared_seconds(rests[:1], 0.35) == pytest.approx((rests[0][2] / 2, rests[0][2] / 2))
     assert shared_seconds([], 1.0) == (0.0, 0.0)
+
+
+def test_where_all_launches_were_alike_what_each_run_added_is_scaled_to_the_size_that_is_asked_for() -> None:
+    of_eight = (8, 0.35, 0.5)
+    assert shared_seconds([of_eight] * 8, 0.35) == pytest.approx((8 * 0.25, 0.25))
+    assert shared_seconds([of_eight] * 8, 0.7) == pytest.approx((8 * 0.25, 4 * 0.25))

@@ -111,7 +111,7 @@ def shared_seconds(rests: Sequence[tuple[int, float, float]], size: float) -> tu
     terms = np.array([[1 / sharing, part**2] for sharing, part, _ in rests])
     seconds = np.maximum([rest_s for *_, rest_s in rests], 0.0)
     if len(np.unique(terms, axis=0)) == 1:
-        rest_s = float(np.median(seconds)) * rests[0][0]
-        return STARTING * rest_s, (1 - STARTING) * rest_s
+        (sharing, part, _), rest_s = rests[0], float(np.median(seconds))
+        return STARTING * rest_s * sharing, (1 - STARTING) * rest_s * (size / part) ** 2
     starting_s, own_s = non_negative(terms, seconds)
     return starting_s, own_s * size**2
