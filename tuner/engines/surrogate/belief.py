@@ -21,7 +21,7 @@ from .worth import worth_of_runs
 AHEAD = 200
 """Configurations that are reckoned to be the best after a run, or on the front: the highest by mean + 2 sd."""
 LIKELY = 3_000
-"""Configurations of which it is worked out what a run is worth: the highest by the same."""
+"""Configurations of which it is worked out what a run is worth: those with the highest mean + 2 sd."""
 LARGEST_LOG = 100.0
 """Rates beyond e^100 GFLOPS are nobody's, but no reason to divide by zero."""
 
@@ -34,7 +34,7 @@ class Belief:
         kinds: the rungs by their numbers in the process.
         codes: of the whole pool.
         mean, sd: of the logarithm of a full run's rate in GFLOPS, shape (configurations,).
-        likely: the configurations that may be worth a run, and `likely_codes` theirs.
+        likely: the configurations whose runs are weighed, and `likely_codes` theirs.
         ahead: the configurations that may be best, and `ahead_codes` theirs.
         alike: prior covariance of the effects of these with those of the likely, shape (ahead, likely).
     """
