@@ -30,7 +30,7 @@ def show_best(
     study = store.study(name) if name else store.newest()
     ranking = ranking_of(store, study)
     if not ranking:
-        raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name} --failed` says why")
+        raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
     found = Found.of(study, ranking, front)
     libraries = [] if found.front else by_blas(found.objective, ranking, found.sure)
     if as_json:

@@ -26,7 +26,7 @@ def export_text(store: Store, name: str | None, kind: str, trial: int | None) ->
         return to_json_lines(store.records(study.name, outputs=True))
     ranking = ranking_of(store, study)
     if not ranking and trial is None:
-        raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name} --failed` says why")
+        raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
     if kind == "md":
         machine = Equipment.of(study)
         told = [figures(machine, entry.expected_gflops, entry.params, entry.hosts) for entry in ranking]

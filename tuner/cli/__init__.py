@@ -1,8 +1,11 @@
 """The command line. One command a file; heavy imports stay inside the commands, so that help answers at once."""
 
 import os
+import re
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import Annotated, NoReturn
 
 import typer
@@ -95,6 +98,7 @@ def main() -> None:
         with stopped_at_once():
             _forget_inherited_choices()
             _start_no_threads()
+            _refuse_empty(["hpltune", *sys.argv[1:]])
             _run()
     except Stopped as stopped:
         print(f"hpltune: {stopped.sentence}", file=sys.stderr)
@@ -111,6 +115,13 @@ def main() -> None:
         if not _is_ours(error):
             raise
         _fail(str(error))
+
+
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """End where an argument is empty, as of a shell's variable that is not set: it would be taken for not given."""
+    for before, argument in pairwise(arguments):
+        if not argument or re.fullmatch(r"--[\w-]+=", argument):
+            _fail(f"{argument or before} is followed by an empty value: give one, or leave it out")
 
 
 def _run() -> None:
