@@ -50,8 +50,8 @@ def _some_values(landscape: Landscape, chance: random.Random) -> dict[str, list[
     for name, parameter in landscape.search_space().varying.items():
         values = parameter.values
         if parameter.by is None:
-            count = chance.randint(max(2, math.ceil(len(values) / 2)), len(values))
-            kept = sorted(chance.sample(range(len(values)), count))
+            size = chance.randint(max(2, math.ceil(len(values) / 2)), len(values))
+            kept = sorted(chance.sample(range(len(values)), size))
             only[name] = [str(values[place]) for place in kept]
     return only
 

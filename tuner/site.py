@@ -188,9 +188,9 @@ class Site:
 
     def _usual_kernel(self, blas: str) -> str:
         """The library's own choice, or its fastest kernel where that choice is too slow to win (see SLOW_KERNEL)."""
-        probes = self.probes.get(blas, ())
-        slow = any(probe.kernel == "auto" and probe.gflops < SLOW_KERNEL * probes[0].gflops for probe in probes)
-        return probes[0].kernel if slow else "auto"
+        best, least = self.best_probe(blas), SLOW_KERNEL * self._rate(blas)
+        slow = any(probe.kernel == "auto" and probe.gflops < least for probe in self.probes.get(blas, ()))
+        return best.kernel if best and slow else "auto"
 
     def machine(self, *, all_blas: bool, N: int | None) -> Machine:
         """The facts a search space needs.

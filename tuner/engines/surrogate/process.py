@@ -135,9 +135,7 @@ class Process:
             FitError: the covariance of the runs is not positive.
         """
         runs, count = self.runs, len(codes)
-        expected = self.expected(codes, at_rung, rung) - at_rung.mean
-        if self._sessions > 1:
-            expected = expected + SESSION_SD**2 * (runs.session == runs.session[-1]) @ self._weights
+        expected = self.expected(codes, at_rung, rung) - at_rung.mean + self._shift @ self._weights
         more = replace(
             runs,
             codes=np.concatenate([runs.codes, codes]),
@@ -173,11 +171,8 @@ class Process:
             Shape (ahead, codes).
         """
         part, prior = self._towards(codes, at_rung, rung)
-        if self._sessions > 1:
-            same = self.runs.session == self.runs.session[-1]
-            part, prior = part + SESSION_SD**2 * same[:, None], prior + SESSION_SD**2
-        solved = self._solved(part)
-        seen = prior - _squares(solved) + self.scales.noise[rung] ** 2
+        solved = self._solved(part + self._shift[:, None])
+        seen = prior + self._shift[-1] - _squares(solved) + self.scales.noise[rung] ** 2
         among = LEVEL_SD**2 + full.slopes @ at_rung.slopes.T + alike
         among -= self._solved(self._towards(ahead, full, 0)[0]).T @ solved
         return np.asarray(among / np.sqrt(np.maximum(seen, 1e-18)))
@@ -231,6 +226,12 @@ class Process:
     @cached_property
     def _sessions(self) -> int:
         return len(np.unique(self.runs.session))
+
+    @cached_property
+    def _shift(self) -> Vector:
+        """Prior covariance of the present sitting's shift with that of each run, shape (runs,); 0 in the only one."""
+        session = self.runs.session
+        return SESSION_SD**2 * (session == session[-1]) if self._sessions > 1 else np.zeros(len(session))
 
     @cached_property
     def _steady(self) -> Matrix:
