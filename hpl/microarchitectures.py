@@ -31,11 +31,25 @@ class CoreType:
 def core_type(info: CpuInfo, cpu: int, flags: frozenset[str], archspec_name: str, *, efficiency: bool) -> CoreType:
     """Look one CPU up: by its own numbers, then by archspec's name, at last by its instruction sets (a guess).
 
+    Instruction sets that prove more than the row says overrule it: a virtual machine may show another model.
+
     Args:
         flags: instruction sets of the CPU, in the kernel's words.
         archspec_name: what archspec calls this host, or "" where it was not asked.
         efficiency: the kernel lists it among the smaller cores of a hybrid CPU.
     """
+    found = _looked_up(info, cpu, flags, archspec_name, efficiency=efficiency)
+    for proof in _table()["proof"]:
+        shown = [flag for flag in proof["flags"] if flag in flags]
+        proved = shown and info.field(cpu, "vendor_id") == proof["vendor"] and found.name not in proof.get("unless", ())
+        if proved and found.flop_per_cycle < proof["flop_per_cycle"] and not efficiency:
+            model = f"which {found.name} has not" if found.name else "and its model is not in the table"
+            how = f"because the CPU has {shown[0]}, {model} (a virtual machine may show another model)"
+            return CoreType(proof["name"], proof["flop_per_cycle"], f"{proof['name']}, {how}: {proof['source']}")
+    return found
+
+
+def _looked_up(info: CpuInfo, cpu: int, flags: frozenset[str], archspec_name: str, *, efficiency: bool) -> CoreType:
     rows = _table()["microarchitecture"]
     for row in rows:
         how = _by_numbers(row, info, cpu)

@@ -32,6 +32,7 @@ class Rpeak:
         clock_ghz: of the strongest kind of core, as flop_per_cycle and microarchitecture are.
         microarchitecture: name of the row of the table, or "" where none fitted.
         reasoning: one sentence for each factor, for the user to check.
+        strongest: peak of the strongest kind of core, in parts of the average core's; above 1 on hybrid CPUs.
     """
 
     gflops: float
@@ -40,6 +41,12 @@ class Rpeak:
     flop_per_cycle: int
     microarchitecture: str
     reasoning: tuple[str, ...]
+    strongest: float = 1.0
+
+    @property
+    def core_gflops(self) -> float:
+        """Of one core of the strongest kind."""
+        return self.strongest * self.gflops / self.cores
 
     def overruled(self, gflops: float) -> "Rpeak":
         """The same machine with the peak the user states.
@@ -91,8 +98,9 @@ def detect(root: Path = ROOT, *, usable: Collection[int] | None = None, archspec
         counts[kind] = counts.get(kind, 0) + 1
     gflops = sum(count * kind.gflops_per_core for kind, count in counts.items())
     best = max(counts, key=lambda kind: kind.gflops_per_core)
+    strongest = best.gflops_per_core * len(cores.cpus) / gflops
     reasons = (cores.reasoning, *_reasons(counts, info), _total(counts, gflops))
-    return Rpeak(gflops, len(cores.cpus), best.ghz, best.type.flop_per_cycle, best.type.name, reasons)
+    return Rpeak(gflops, len(cores.cpus), best.ghz, best.type.flop_per_cycle, best.type.name, reasons, strongest)
 
 
 def _reasons(counts: Mapping[_Kind, int], info: CpuInfo) -> Iterator[str]:

@@ -44,12 +44,15 @@ def to_hpl_dat(record: TrialRecord) -> str:
     return render(HplDat.of(record.hpl))
 
 
-def to_markdown(ranking: Sequence[Ranked], merits: Sequence[Mapping[str, float]] = ()) -> str:
+def to_markdown(
+    ranking: Sequence[Ranked], merits: Sequence[Mapping[str, float]] = (), below: Sequence[str] = ()
+) -> str:
     """The configurations as a Markdown table, best first; only the parameters that differ have a column.
 
     Args:
         ranking: best first.
         merits: of each configuration the figures of `metrics.Merit` that are known, by name; nothing leaves them out.
+        below: sentences that follow the table, each a paragraph.
     """
     names = varying(ranking)
     known = [name for name in _HEADS if merits and name in merits[0]]
@@ -57,7 +60,7 @@ def to_markdown(ranking: Sequence[Ranked], merits: Sequence[Mapping[str, float]]
     columns |= {_HEADS[name]: [f"{merit[name]:.2f}" for merit in merits] for name in known}
     columns |= {name: [str(entry.params.get(name, "")) for entry in ranking] for name in names}
     lines = [_line(columns), "|" + "---|" * len(columns), *map(_line, zip(*columns.values(), strict=True))]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *(f"\n{sentence}" for sentence in below)]) + "\n"
 
 
 def first_columns(ranking: Sequence[Ranked]) -> dict[str, list[str]]:

@@ -20,6 +20,7 @@ from hpl.source import obtain
 from hpl.toolchain import compiler_version, find_mpis
 from runners.host_facts import HostFacts, busy_sentence, host_facts
 
+from .peak import dgemm_beats_peak, fastest_dgemm_gflops
 from .places import Places
 from .units import gibibytes
 
@@ -30,7 +31,12 @@ BETTER = 1.1
 
 @dataclass
 class Findings:
-    """What the doctor saw; `missing` are sentences about what `tune` needs and is not there."""
+    """What the doctor saw.
+
+    Attributes:
+        missing: sentences about what `tune` needs and is not there.
+        above_peak: the sentence that dgemm on one core is faster than Rpeak allows, or None.
+    """
 
     host: HostFacts
     rpeak: Rpeak
@@ -38,6 +44,7 @@ class Findings:
     probes: dict[str, tuple[Probe, ...]] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     advice: list[str] = field(default_factory=list)
+    above_peak: str | None = None
 
 
 def examine(places: Places, blas_files: Mapping[str, Path], rpeak_gflops: float | None) -> Findings:
@@ -48,6 +55,8 @@ def examine(places: Places, blas_files: Mapping[str, Path], rpeak_gflops: float 
     busy = busy_sentence(found.host.physical_cores)
     _toolchain(found, search)
     _blas(found, search, blas_files, Timing.BUSY if busy else Timing.QUIET)
+    found.above_peak = dgemm_beats_peak(found.rpeak, fastest_dgemm_gflops(found.probes))
+    found.advice += [found.above_peak] if found.above_peak else []
     try:
         source = obtain(search)
         found.facts["HPL"] = f"{source.version} from {source.origin}"
@@ -162,6 +171,7 @@ def _as_json(found: Findings) -> dict[str, object]:
         "host": found.host.to_dict(),
         "rpeak_gflops": found.rpeak.gflops,
         "rpeak_reasoning": list(found.rpeak.reasoning),
+        "above_peak": found.above_peak,
         "found": found.facts,
         "kernels": {
             name: [{"kernel": p.kernel, "used": p.kernel_used, "gflops": round(p.gflops, 2)} for p in probes]

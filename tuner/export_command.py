@@ -6,7 +6,7 @@ from results.store import Store
 
 from .equipment import Equipment
 from .objective import ranking_of
-from .ranking_report import figures
+from .ranking_report import above_peak_of, figures
 
 
 def export_text(store: Store, name: str | None, kind: str, trial: int | None) -> str:
@@ -30,5 +30,6 @@ def export_text(store: Store, name: str | None, kind: str, trial: int | None) ->
     if kind == "md":
         machine = Equipment.of(study)
         told = [figures(machine, entry.expected_gflops, entry.params, entry.hosts) for entry in ranking]
-        return to_markdown(ranking, told)
+        doubt = above_peak_of(study, ranking)
+        return to_markdown(ranking, told, [doubt] if doubt else [])
     return to_hpl_dat(store.get(study.name, trial or ranking[0].best_record_number))

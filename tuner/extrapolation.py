@@ -13,6 +13,7 @@ from results.noise import Array, Noise
 
 from .least_squares import non_negative
 from .problem_size import Sample
+from .units import duration
 
 COVERAGE = 0.9
 """Probability that a run at N lies within what is told."""
@@ -34,6 +35,8 @@ class Extrapolation:
         time_s, gflops: predicted for `N`.
         gflops_range: lowest and highest rate between which one run at N is expected with COVERAGE.
         largest_n: N of the largest run it is made from.
+        can_tell: the runs tell the rate at N. They do not where their curve leads beyond what the machine can do;
+            then `gflops` is that ceiling and `time_s` the least time, and neither is expected.
     """
 
     N: int
@@ -42,15 +45,32 @@ class Extrapolation:
     gflops: float
     gflops_range: tuple[float, float]
     largest_n: int
+    can_tell: bool = True
+
+    @property
+    def sentence(self) -> str:
+        """What a run at N is expected to give, or that the runs cannot tell it."""
+        low, high = self.gflops_range
+        if self.can_tell:
+            return (
+                f"expect about {duration(self.time_s)} and {self.gflops:.4g} GFLOPS ({COVERAGE:.0%} of runs: {low:.4g} "
+                f"to {high:.4g}), predicted from runs up to N={self.largest_n}"
+            )
+        return (
+            f"these runs, up to N={self.largest_n}, cannot tell its rate. It can be anything between "
+            f"{low:.4g} GFLOPS and the most that the machine can do, {high:.4g}; it takes at least "
+            f"{duration(self.time_s)}"
+        )
 
     def to_json(self) -> dict[str, Any]:
-        """What is told of it, as JSON can hold it."""
-        names = ("N", "time_s", "gflops", "gflops_range", "largest_n")
-        return {**{name: getattr(self, name) for name in names}, "coverage": COVERAGE}
+        """What is told of it, as JSON can hold it; no rate and no time where the runs cannot tell them."""
+        expected = {name: getattr(self, name) if self.can_tell else None for name in ("time_s", "gflops")}
+        told = {name: getattr(self, name) for name in ("gflops_range", "largest_n", "can_tell", "sentence")}
+        return {"N": self.N, **expected, **told, "coverage": COVERAGE}
 
 
 def extrapolate(
-    samples: Sequence[Sample], N: int, noise: Noise, rpeak_gflops: float = math.inf, fastest_gflops: float = 0.0
+    samples: Sequence[Sample], N: int, noise: Noise, ceiling_gflops: float = math.inf, fastest_gflops: float = 0.0
 ) -> Extrapolation:
     """Predict HPL's time at N by non-negative least squares on relative errors of T = a N^3 + b N^2 + c N.
 
@@ -61,7 +81,7 @@ def extrapolate(
     Args:
         samples: runs at one or more N; three different N fix all coefficients.
         noise: by how much runs differ.
-        rpeak_gflops: no more is promised, as runs that differ can bend the curve beyond it; no bound where a run was
+        ceiling_gflops: no more is promised, as runs that differ can bend the curve beyond it; no bound where a run was
             faster already, for then the machine does not tell its clock.
         fastest_gflops: the fastest single run, where a sample is what is expected of several.
 
@@ -74,8 +94,9 @@ def extrapolate(
     times = np.array([sample.time_s for sample in samples])
     largest_n = max(sample.N for sample in samples)
     fastest = max(fastest_gflops, *(rate(sample.N, sample.time_s) for sample in samples))
-    most_gflops = rpeak_gflops if fastest <= rpeak_gflops else math.inf
+    most_gflops = ceiling_gflops if fastest <= ceiling_gflops else math.inf
     terms = _fitted(sizes, times)
+    can_tell = _gflops(terms, N) < most_gflops
     gflops = min(most_gflops, _gflops(terms, N))
     chance = np.random.default_rng(0)
     sd = chance.choice(noise.sizes, DRAWS, p=noise.weights)[:, None]
@@ -93,6 +114,7 @@ def extrapolate(
         gflops=gflops,
         gflops_range=(min(low, gflops), min(max(high, gflops), most_gflops)),
         largest_n=largest_n,
+        can_tell=can_tell,
     )
 
 

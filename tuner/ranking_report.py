@@ -15,6 +15,7 @@ from search_spaces.dimension import Scalar
 
 from .equipment import Equipment
 from .objective import UNITS, Objective, of_study
+from .peak import above_peak
 from .tables import print_fitting
 
 
@@ -26,6 +27,13 @@ def figures(machine: Equipment, gflops: float, params: Mapping[str, Scalar], hos
     """
     merits = machine.used_on(hosts, params).merit(gflops)
     return {name: value for name, value in asdict(merits).items() if value is not None}
+
+
+def above_peak_of(study: Study, shown: Sequence[Ranked]) -> str | None:
+    """Why configurations are above 100 % of peak, as one sentence; None where none is."""
+    machine = Equipment.of(study)
+    merits = [figures(machine, entry.expected_gflops, entry.params, entry.hosts) for entry in shown]
+    return above_peak(study, [merit.get("percent_of_peak") for merit in merits])
 
 
 SHORT = {"rank": "", "spread %": "±%"}
@@ -51,6 +59,9 @@ def print_ranking(
     print_fitting(console, _table(study, shown, names, against), _table(study, shown, [], against), below)
     alike = [name for name in shown[0].params if name not in {*names, "threshold"}]
     console.print(_words(shown[0].params, alike))
+    doubt = above_peak_of(study, shown)
+    if doubt:
+        console.print(doubt)
     changed = change(ranking)
     if changed:
         faster = "faster" if changed > 0 else "slower"
@@ -140,6 +151,7 @@ def ranking_json(
     return {
         "study": study.name,
         "rpeak_gflops": study.rpeak_gflops,
+        "above_peak": above_peak_of(study, shown),
         "machine_changed_percent": 100 * change(ranking),
         "confidence": None if sure is None else sure.confidence,
         "cannot_be_told_apart": None if sure is None else list(sure.equals),

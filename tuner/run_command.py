@@ -13,7 +13,6 @@ from rich.console import Console
 from hpl.dat import DEVICE_STDOUT, HplDat, render
 from hpl.dat_parse import parse
 from results.confidence import settled
-from results.metrics import percent_of_peak
 from results.plain import finite
 from results.record import Invalidity, Kind, Study, TrialRecord
 from results.statistics import hosts_of, rank
@@ -24,6 +23,7 @@ from runners.network.setting import PREFIX
 
 from .at_work import at_work
 from .database import folder_of, open_store
+from .equipment import Equipment
 from .errors import TunerError
 from .evaluate import Measured
 from .events import Listener, Notice, TrialEnded, TrialProgress, TrialStarted
@@ -34,6 +34,7 @@ from .options import TuneOptions, user_program
 from .places import Places
 from .plan import Launch, TrialPlan, label, network_of, parse_layout, placed
 from .progress import display, outcome, output
+from .ranking_report import above_peak_of, figures
 from .site import FOREIGN
 from .stopping import StopRequest, listening
 from .stored_study import closing_study
@@ -103,7 +104,8 @@ def run_file(request: RunRequest) -> int:
                         break
                     records += _measure(request, study, plan, ready, store, listener, stop)
             store.end_study(study, "interrupted" if stop.requested else "complete")
-    _report(console, request, study, workshop, records)
+        stored = store.study(study)
+    _report(console, request, stored, records)
     if stop.requested:
         return INTERRUPTED
     return 0 if all(record.ranked for record in records) else 1
@@ -283,10 +285,9 @@ def _measure(
     return records
 
 
-def _report(
-    console: Console, request: RunRequest, study: str, workshop: Workshop, records: Sequence[TrialRecord]
-) -> None:
-    peak = workshop.site.rpeak.gflops
+def _report(console: Console, request: RunRequest, study: Study, records: Sequence[TrialRecord]) -> None:
+    best = settled(rank(records))[:3]
+    doubt = above_peak_of(study, best)
     if request.as_json:
         rows = [
             {
@@ -300,16 +301,19 @@ def _report(
             }
             for record in records
         ]
-        print(json.dumps({"study": study, "rpeak_gflops": peak, "runs": rows}, indent=1))
+        said = {"study": study.name, "rpeak_gflops": study.rpeak_gflops, "above_peak": doubt, "runs": rows}
+        print(json.dumps(said, indent=1))
         return
-    for entry in settled(rank(records))[:3]:
+    for entry in best:
         spread = "" if entry.spread_percent is None else f" ± {entry.spread_percent:.1f} %"
-        percent = percent_of_peak(entry.expected_gflops, peak)
+        percent = figures(Equipment.of(study), entry.expected_gflops, entry.params, entry.hosts)["percent_of_peak"]
         console.print(
             f"{entry.expected_gflops:.2f} GFLOPS{spread} ({percent:.1f} % of Rpeak), {entry.runs} runs: "
             f"N={entry.params['N']} NB={entry.params['NB']} {entry.params['grid']} with {entry.params['blas']}",
         )
+    if doubt:
+        console.print(doubt)
     for record in records:
         if not record.ranked:
             console.print(f"Trial {record.number} does not count: {outcome(record).strip()}")
-    console.print(f"Stored as study {study}.")
+    console.print(f"Stored as study {study.name}.")

@@ -15,6 +15,7 @@ from search_spaces.dimension import Scalar
 from .equipment import Equipment
 from .net_words import sentence
 from .objective import ranking_in
+from .peak import above_peak
 from .progress import outcome
 from .ranking_report import figures
 from .units import duration
@@ -151,6 +152,8 @@ def _facts(study: Study, record: TrialRecord, how: str, others: Sequence[int]) -
         machine = Equipment.of(study)
         merits = figures(machine, record.gflops, record.params, hosts_of(record)) if record.ranked else {}
         facts["GFLOPS"] = " ".join([f"{record.gflops:.2f}", *(f"{name}={value:.2f}" for name, value in merits.items())])
+        doubt = above_peak(study, [merits.get("percent_of_peak")])
+        facts |= {"peak": doubt} if doubt else {}
         checked = f"{record.residual} ({'PASSED' if record.passed else 'not passed'})"
         facts["residual"] = "none, because nothing was computed: simulated" if record.simulated else checked
     if record.time_s is not None:

@@ -19,6 +19,7 @@ from runners.registry import LAUNCHERS
 from search_spaces.machine import BlasFacts, Machine
 
 from .errors import TunerError
+from .peak import CORE_DGEMM, CORE_RPEAK, dgemm_beats_peak, fastest_dgemm_gflops
 
 FOREIGN = "xhpl"
 """Name under which a program the user brought (`--xhpl`) stands where a BLAS would."""
@@ -97,7 +98,27 @@ class Site:
     def facts(self) -> dict[str, object]:
         """The host as a study keeps it."""
         nodes = {"nodes": self.nodes.count, "node_names": list(self.nodes.names)} if self.nodes else {}
-        return {**self.host.to_dict(), **nodes}
+        timed = {CORE_DGEMM: round(self._dgemm_gflops, 2), CORE_RPEAK: round(self.rpeak.core_gflops, 2)}
+        return {**self.host.to_dict(), **nodes, **(timed if self._dgemm_gflops else {})}
+
+    @property
+    def ceiling_gflops(self) -> float:
+        """What no run can exceed: Rpeak, or what dgemm on one core gives on all cores where that is more.
+
+        The second is left out where the cluster's file says the peak of its nodes: dgemm was timed on this host.
+        """
+        return max(self.rpeak.gflops, self.host.physical_cores * self._dgemm_gflops / self.rpeak.strongest)
+
+    @property
+    def peak_doubt(self) -> str | None:
+        """The sentence that dgemm on one core is faster than Rpeak allows, or None."""
+        return dgemm_beats_peak(self.rpeak, self._dgemm_gflops)
+
+    @property
+    def _dgemm_gflops(self) -> float:
+        """Of the fastest dgemm on one core, where it says something of the nodes in use; else 0."""
+        foreign = self.nodes is not None and self.nodes.cluster.node.rpeak_gflops is not None
+        return 0.0 if foreign else fastest_dgemm_gflops(self.probes)
 
     @property
     def mpi(self) -> Mpi:

@@ -328,4 +328,4 @@ def _predict_full(loop: Loop, site: Site, ranking: Sequence[Ranked], options: Tu
             break
         smaller = max(SMALLEST_N, int(best.hpl.N * part) // STEP * STEP)
         samples += samples_of([loop.trial({**winner.params, "N": smaller}, Kind.EXTRAPOLATION)])
-    return extrapolate(samples, N, loop.noise(levelled(ranking)), site.rpeak.gflops, max(winner.gflops))
+    return extrapolate(samples, N, loop.noise(levelled(ranking)), site.ceiling_gflops, max(winner.gflops))

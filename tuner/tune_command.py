@@ -9,7 +9,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from hpl.rpeak import Rpeak
 from results.store import Store
 from runners.host_facts import busy_sentence, unbound_sentence
 from search_spaces.load import space_text
@@ -20,7 +19,6 @@ from .database import db_option, folder_of, open_store
 from .engines.registry import check_engine
 from .errors import TunerError
 from .events import Listener, Notice
-from .extrapolation import COVERAGE
 from .found import Found
 from .network import networked, recover_at_start
 from .objective import check_inputs, ranking_of
@@ -30,12 +28,12 @@ from .progress import display, output
 from .prolonging import MoreBudget, prolonged
 from .provision.setup import provision_if_needed
 from .simulated_starts import simulated_ranking
+from .site import Site
 from .sitting import Bench
 from .stopping import StopRequest, listening
 from .stored_study import closing_study
 from .study import Outcome, enter, tune
 from .study_names import check_name, newest_search
-from .units import duration
 from .virtual.site import VirtualSite, cluster_from
 from .virtual.tune import tune_virtual
 from .warm_start import read_source
@@ -115,7 +113,7 @@ def _real(request: Request, name: str | None, options: TuneOptions, places: Plac
     with closing(workshop):
         begun = enter(name, options, store, workshop, resume=request.resume, join=join)
         with closing_study(begun.name, store), networked(workshop, store, begun.name, listener) as ready:
-            _introduce(begun.name, options, workshop.site.rpeak, listener, workshop.site.host.physical_cores)
+            _introduce(begun.name, options, workshop.site, listener)
             return tune(options, begun, ready, bench, joined=join)
 
 
@@ -155,10 +153,11 @@ def _joining(request: Request, name: str, store: Store) -> TuneOptions:
     return replace(options, real_cluster=mine, parallel=request.options.parallel, seed=seed)
 
 
-def _introduce(name: str, options: TuneOptions, rpeak: Rpeak, listener: Listener, cores: int) -> None:
+def _introduce(name: str, options: TuneOptions, site: Site, listener: Listener) -> None:
     listener(Notice(f"Study {name}: {options}"))
-    listener(Notice(f"{rpeak.reasoning[-1]} `hpltune doctor` explains it."))
-    for caution in (busy_sentence(cores), None if options.real_cluster else unbound_sentence()):
+    listener(Notice(f"{site.rpeak.reasoning[-1]} `hpltune doctor` explains it."))
+    unbound = None if options.real_cluster else unbound_sentence()
+    for caution in (busy_sentence(site.host.physical_cores), unbound, site.peak_doubt):
         if caution:
             listener(Notice(f"Caution: {caution}."))
 
@@ -205,10 +204,9 @@ def _tell_written(console: Console, written: Written, outcome: Outcome, options:
         console.print(told_line, soft_wrap=True)
     full = outcome.full
     if full is not None and written.confirm is not None:
-        low, high = full.gflops_range
+        measure = "Confirm it with" if full.can_tell else "Measure it with"
         console.print(
-            f"The whole memory ({options.memory_fraction:.0%}) holds N={full.N}: expect about {duration(full.time_s)} "
-            f"and {full.gflops:.4g} GFLOPS ({COVERAGE:.0%} of runs: {low:.4g} to {high:.4g}), predicted from runs up "
-            f"to N={full.largest_n}. Confirm it with\n  {written.confirm}",
+            f"The whole memory ({options.memory_fraction:.0%}) holds N={full.N}: {full.sentence}. "
+            f"{measure}\n  {written.confirm}",
             soft_wrap=True,
         )

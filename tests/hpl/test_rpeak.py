@@ -61,6 +61,17 @@ isa	: rv64imafdc
 mmu	: sv39
 uarch	: sifive,u74-mc
 """
+MASKED_SAPPHIRE_RAPIDS = """\
+vendor_id	: GenuineIntel
+cpu family	: 6
+model		: 106
+model name	: Intel(R) Xeon(R) Processor @ 2.60GHz
+stepping	: 6
+cpu MHz		: 2600.028
+bogomips	: 5200.05
+flags		: fpu sse2 ss ht syscall constant_tsc hypervisor avx fma f16c avx2 avx512f avx512dq avx512ifma avx512cd \
+avx512bw avx512vl avx512vbmi avx512_vbmi2 gfni vaes avx512_vnni avx512_bf16 amx_bf16 avx512_fp16 amx_tile amx_int8
+"""
 UNHEARD_OF = """\
 vendor_id	: GenuineIntel
 cpu family	: 19
@@ -142,6 +153,27 @@ def test_a_raspberry_pi_5_is_known_by_its_part_and_the_kernel_s_highest_frequenc
     for cpu in range(4):
         machine.write(f"sys/devices/system/cpu/cpu{cpu}/cpufreq/cpuinfo_max_freq", "2400000\n")
     assert machine.rpeak().gflops == pytest.approx(4 * 2.4 * 8)
+
+
+@pytest.mark.parametrize("model", ["85", "106", "125", "140", "158", "199"])
+@pytest.mark.parametrize("archspec_name", ["", "icelake"])
+def test_instruction_sets_of_a_sapphire_rapids_overrule_the_model_that_a_virtual_machine_shows(
+    tmp_path: Path, model: str, archspec_name: str
+) -> None:
+    masked = MASKED_SAPPHIRE_RAPIDS.replace("model\t\t: 106", f"model\t\t: {model}")
+    rpeak = detect(Machine(tmp_path, masked, masked).root, archspec_name=archspec_name)
+    assert rpeak.flop_per_cycle == 32
+    assert rpeak.gflops == pytest.approx(2 * 2.6 * 32)
+
+
+def test_a_masked_model_is_told_with_the_flag_that_shows_it(tmp_path: Path) -> None:
+    masked = MASKED_SAPPHIRE_RAPIDS.replace("model\t\t: 106", "model\t\t: 125")
+    told = said(Machine(tmp_path, masked).rpeak())
+    assert "because the CPU has amx_tile, which Cannon Lake to Rocket Lake (client) has not" in told
+
+
+def test_an_alder_lake_with_avx512_is_no_xeon(tmp_path: Path) -> None:
+    assert Machine(tmp_path, CORE_12900K.replace("avx2\n", "avx2 avx512f avx512_fp16\n")).rpeak().flop_per_cycle == 16
 
 
 def test_a_virtual_machine_on_zen_5_says_that_its_clock_is_the_host_s_word(tmp_path: Path) -> None:

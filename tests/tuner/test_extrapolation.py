@@ -74,23 +74,35 @@ def test_one_size_tells_less_than_three() -> None:
 def test_no_more_than_the_peak_is_promised() -> None:
     bent = [sample(1000, 20.0), sample(2000, 50.0), sample(4000, 95.0)]
     assert extrapolate(bent, 40_000, QUIET).gflops > 100.0
-    found = extrapolate(bent, 40_000, QUIET, rpeak_gflops=100.0)
-    assert found.gflops == found.gflops_range[1] == 100.0 > found.gflops_range[0]
+    found = extrapolate(bent, 40_000, QUIET, ceiling_gflops=100.0)
+    assert found.gflops_range[1] == 100.0 > found.gflops_range[0]
     assert found.time_s == pytest.approx(flop_count(40_000) / 100e9)
+
+
+def test_runs_whose_curve_leads_beyond_the_peak_are_said_to_tell_nothing() -> None:
+    bent = [sample(1000, 20.0), sample(2000, 50.0), sample(4000, 95.0)]
+    found = extrapolate(bent, 40_000, QUIET, ceiling_gflops=100.0)
+    assert not found.can_tell
+    assert "expect" not in found.sentence
+    assert found.sentence.startswith("these runs, up to N=4000, cannot tell its rate.")
+    told = found.to_json()
+    assert (told["gflops"], told["time_s"], told["can_tell"]) == (None, None, False)
+    assert told["gflops_range"] == found.gflops_range
+    assert extrapolate(bent, 40_000, QUIET, ceiling_gflops=1000.0).sentence.startswith("expect about ")
 
 
 def test_a_peak_that_a_run_surpassed_bounds_nothing() -> None:
     measured = [sample(3008, 123.0), sample(6080, 161.2), sample(12_160, 186.4)]
-    found = extrapolate(measured, 49_664, QUIET, rpeak_gflops=166.2)
+    found = extrapolate(measured, 49_664, QUIET, ceiling_gflops=166.2)
     assert found == extrapolate(measured, 49_664, QUIET)
     assert found.gflops_range[0] < 206.7 < found.gflops_range[1]
 
 
 def test_nor_does_one_that_a_single_run_surpassed_though_more_is_not_expected() -> None:
     measured = [sample(3008, 123.0), sample(6080, 161.2), sample(12_160, 186.4)]
-    found = extrapolate(measured, 49_664, QUIET, rpeak_gflops=188.0, fastest_gflops=190.1)
+    found = extrapolate(measured, 49_664, QUIET, ceiling_gflops=188.0, fastest_gflops=190.1)
     assert found == extrapolate(measured, 49_664, QUIET)
-    assert extrapolate(measured, 49_664, QUIET, rpeak_gflops=188.0).gflops == 188.0
+    assert extrapolate(measured, 49_664, QUIET, ceiling_gflops=188.0).gflops == 188.0
 
 
 def test_nothing_can_be_extrapolated_from_nothing() -> None:
