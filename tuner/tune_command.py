@@ -155,6 +155,7 @@ def _joining(request: Request, name: str, store: Store) -> TuneOptions:
 
 def _introduce(name: str, options: TuneOptions, site: Site, listener: Listener) -> None:
     listener(Notice(f"Study {name}: {options}"))
+    listener(Notice(f"MPI: {site.mpi.name} {site.mpi.version}, {site.mpi.mpirun} ({site.mpi.origin})."))
     listener(Notice(f"{site.rpeak.reasoning[-1]} `hpltune doctor` explains it."))
     unbound = None if options.real_cluster else unbound_sentence()
     for caution in (busy_sentence(site.host.physical_cores), unbound, site.peak_doubt):

@@ -189,6 +189,7 @@ def test_mpi_libraries_are_told_by_their_own_words(
 
 def test_an_mpi_that_is_missing_or_broken_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("hpl.toolchain.ROOT", tmp_path)
     with pytest.raises(ToolchainError, match="hpltune setup"):
         find_mpis(SearchPaths(None, tmp_path))
     broken_mpicc(tmp_path, "echo who am I")
@@ -200,6 +201,7 @@ def test_an_mpi_without_headers_starts_programs_and_builds_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("hpl.toolchain.ROOT", tmp_path)
     broken_mpicc(tmp_path, "echo 'mpirun (Open MPI) 4.1.4'")
     assert find_mpis(SearchPaths(None, tmp_path))
     says = "<stdin>:1:10: fatal error: mpi.h: No such file or directory"

