@@ -65,15 +65,12 @@ def sentence(found: Standing | None, best: str = "the fastest") -> str:
     if found is None:
         return "Nothing was run twice, so it is not known how sure this is: --confirm 2 repeats the best."
     if len(found.equals) == 1:
-        return f"The first is {best} with {found.confidence:.0%} confidence."
-    return (
-        f"{_places(found.equals)} cannot be told apart by these runs "
-        f"(the first is {best} with {found.confidence:.0%} confidence)."
-    )
+        return f"No. 1 is {best} with {100 * found.confidence:.0f} % confidence."
+    return f"{_places(found.equals)} are a tie; the chance that no. 1 is {best} is {100 * found.confidence:.0f} %."
 
 
 def _places(equals: Sequence[int]) -> str:
     count = len(equals)
     if count > NAMED:
-        return f"The first {count}" if equals[-1] == count else f"The first and {count - 1} others"
-    return f"{', '.join(map(str, equals[:-1]))} and {equals[-1]}"
+        return f"The top {count}" if equals[-1] == count else f"No. 1 and {count - 1} others"
+    return f"Nos. {', '.join(map(str, equals[:-1]))} and {equals[-1]}"

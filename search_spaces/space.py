@@ -164,7 +164,7 @@ class SearchSpace:
                 yield f"start {number} is not tried: {refused}"
         for rule in self.restrictions:
             if rule.own and rule.name not in self._dropping and not set(rule.needs) & set(touched):
-                yield f"{rule.name} has no effect here: nothing that is legal without it matches it"
+                yield f"{rule.name} has no effect here: no combination that is valid without it matches it"
 
     def nearest(self, wish: Point, keep: str | None = None) -> dict[str, Scalar]:
         """The legal point that keeps most of a wished one's values, in each block the first of the best.
@@ -182,7 +182,7 @@ class SearchSpace:
         for value in self.parameters[name].values:
             point = self.nearest({name: value}, keep=name)
             if point.get(name) != value:
-                yield f"no legal point has {value}: {self.why_not({**point, name: value})}"
+                yield f"no valid combination has {value}: {self.why_not({**point, name: value})}"
 
     @cached_property
     def _parts(self) -> list[Parts]:
@@ -237,7 +237,7 @@ class SearchSpace:
         legal = parameter.values_in(params)
         shown = ", ".join(map(str, legal))
         if parameter.name not in params:
-            return f"the point gives no value; legal are {shown}" if legal else None
+            return f"no value is given; valid are {shown}" if legal else None
         if params[parameter.name] in legal:
             return None
         if parameter.by is not None:

@@ -183,8 +183,8 @@ class Meter:
         """
         remaining_s = self.remaining_s()
         if remaining_s is not None and remaining_s < run_s * runs:
-            following = f" and those that must follow it, {duration(run_s * runs)} together" if runs > 1.0 else ""
-            return f"the budget ({self.budget}) has no room for another run of about {duration(run_s)}{following}"
+            what = "another run plus confirmation" if runs > 1.0 else "another run"
+            return f"{what} needs {duration(run_s * runs)}, more than is left"
         if remaining_s is not None and remaining_s <= 0:
             return f"the budget ({self.budget}) is used up"
         return None

@@ -70,13 +70,17 @@ def _turned(crossing: Crossing) -> Crossing:
 
 def sentences(told: Crossing) -> list[str]:
     """What the cells mean, and how much of the variance both explain only together."""
-    legend = "Percentages behind best values say how sure that is."
-    found = [f"{legend} No run had a combination in brackets." if 0 in _legal_runs(told) else legend]
+    legend = "The percentage behind a best value says how sure it is."
+    found = [
+        f"{legend} Values in brackets are estimates; those combinations were not run."
+        if 0 in _legal_runs(told)
+        else legend
+    ]
     pair = told.together
     if pair is not None:
         found.append(
-            f"Their joint effect makes up {100 * pair.share:.1f} ± {100 * pair.sd:.1f} % of the variance of all rates, "
-            f"H {pair.h:.2f} ± {pair.h_sd:.2f}."
+            f"Their joint effect explains {100 * pair.share:.1f} ± {100 * pair.sd:.1f} % of the speed differences "
+            f"(H {pair.h:.2f} ± {pair.h_sd:.2f})."
         )
     return found
 

@@ -68,7 +68,7 @@ def _print(console: Console, study: Study, found: Explanation) -> None:
     if pairs:
         console.print(_pairs(pairs))
     else:
-        console.print("No two parameters depend on each other as far as the runs can tell.")
+        console.print("These runs show no two parameters that depend on each other.")
     best = shown(found.best, [effect.name for effect in found.effects])
     console.print(f"Best by the model: {best}, {found.best_gflops:.4g} GFLOPS ± {found.best_sd_percent:.1f} %.")
     print_one_by_one(console, found)
@@ -78,7 +78,10 @@ def _print(console: Console, study: Study, found: Explanation) -> None:
 
 def _effects(study: Study, found: Explanation) -> Table:
     title = f"Study {study.name}: what matters, from {found.runs} runs"
-    caption = f"parts of the variance of all rates; a run differs from the model by {found.noise_percent:.1f} %"
+    caption = (
+        "Share of the speed differences that each setting explains. "
+        f"The model is off by about {found.noise_percent:.1f} %."
+    )
     table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
     for head in ("parameter", "alone", "with others", "best value", "worst value"):
         table.add_column(head, justify="right" if head in {"alone", "with others"} else "left")
@@ -122,4 +125,4 @@ def depends(pair: Pair) -> str:
 def untested(found: Explanation) -> str:
     """The sentence that names the values that no run had."""
     parts = [f"{name} {', '.join(map(str, values))}" for name, values in found.untested.items()]
-    return f"No run had {'; '.join(parts)}: what is said of them is inferred."
+    return f"Not run: {'; '.join(parts)}. What is said of these values is an estimate."

@@ -9,8 +9,9 @@ from results.confidence import Standing
 from results.record import Study
 from results.statistics import Ranked
 
-from .objective import Objective, of_study
+from .objective import BETTER, Objective, of_study
 from .ranking_report import print_ranking, print_standing, ranking_json
+from .words import counted
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,9 @@ class Found:
             print_ranking(console, self.study, self.ranking[:count], self.ranking)
             print_standing(console, self.study, self.ranking, self.sure)
         if against:
-            these = "these" if len(self.front) > 1 else "this" if self.front else "the first"
-            known = len(self.ranking)
-            console.print(f"None of {known} configurations beats {these} both in GFLOPS and by {against.name}.")
+            these = "one of these" if len(self.front) > 1 else "this one" if self.front else "no. 1"
+            known = counted(len(self.ranking), "configuration")
+            console.print(f"Of {known}, none is both faster and {BETTER[against.name]} than {these}.")
 
     def to_json(self, count: int | None = None, more: Mapping[str, object] | None = None) -> dict[str, object]:
         """The front, or so many of the ranking, as JSON can hold it.

@@ -165,7 +165,7 @@ class Loop(Sitting):
             running: trials under way, which the budget does not know of yet.
         """
         if self.stopped:
-            return "stopped on request"
+            return "you asked for it"
         refused = self.meter.out_of_trials(running)
         if refused:
             return refused

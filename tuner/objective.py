@@ -35,6 +35,12 @@ UNITS = {
     "mflops_per_watt": ("MFLOPS/W", "{:.1f}"),
 }
 """Figures of merit by their names in `results.metrics`: unit and format."""
+BETTER = {
+    "percent-of-peak": "nearer to its peak",
+    "usd-per-gflops": "cheaper per GFLOPS",
+    "mflops-per-watt": "more efficient per watt",
+}
+"""What a configuration is that is better by one of AGAINST."""
 OPTIONS = {"rpeak_gflops": "--rpeak", "price_usd": "--price", "power_w": "--power"}
 
 

@@ -82,7 +82,7 @@ def _missed(missed: Sequence[Missed]) -> Table:
 
 
 def _percent(percent: float | None, sd: float | None) -> str:
-    return "not legal" if percent is None else f"{percent:+.1f} ± {sd:.1f} %"
+    return "not valid" if percent is None else f"{percent:+.1f} ± {sd:.1f} %"
 
 
 def why(way: OneByOne) -> str:

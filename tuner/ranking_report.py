@@ -64,21 +64,17 @@ def print_ranking(
         console.print(doubt)
     changed = change(ranking)
     if changed:
-        faster = "faster" if changed > 0 else "slower"
+        did, speeds = ("sped up", "faster") if changed > 0 else ("slowed", "slower")
         console.print(
-            f"The machine was {abs(changed):.0%} {faster} when the best were confirmed than in the search: "
-            "GFLOPS are given for the machine as it was then."
+            f"The machine {did} by {100 * abs(changed):.0f} % before confirmation; the table shows the {speeds} speeds."
         )
     noise = relative_sd(levelled(ranking))
     if noise is not None:
-        console.print(f"repeated runs differ by {noise:.1%} (pooled standard deviation)")
-        console.print(
-            "GFLOPS are what one more run is expected to give; "
-            f"the fastest run of the first reached {max(shown[0].gflops):.2f}."
-        )
+        console.print(f"Repeated runs of one configuration differ by {100 * noise:.1f} % (standard deviation).")
+        console.print(f"GFLOPS estimates the next run. No. 1's fastest run gave {max(shown[0].gflops):.2f}.")
     failed = shown[0].failed_runs
     if failed:
-        console.print(f"The first failed in {failed} of its {failed + shown[0].runs} runs.")
+        console.print(f"No. 1 failed in {failed} of its {failed + shown[0].runs} runs.")
 
 
 def print_standing(console: Console, study: Study, ranking: Sequence[Ranked], sure: Standing | None) -> None:

@@ -20,6 +20,7 @@ from search_spaces.machine import BlasFacts, Machine
 
 from .errors import TunerError
 from .peak import CORE_DGEMM, CORE_RPEAK, dgemm_beats_peak, fastest_dgemm_gflops
+from .words import counted, listed
 
 FOREIGN = "xhpl"
 """Name under which a program the user brought (`--xhpl`) stands where a BLAS would."""
@@ -183,15 +184,12 @@ class Site:
     def too_slow(self) -> str | None:
         """The sentence which libraries and kernels a search leaves out unless they are asked for, or None."""
         promising = self.promising()
-        slow = [f"{entry.name} {self._rate(entry.name):.0f}" for entry in self.ranked_blas() if entry not in promising]
+        slow = [entry.name for entry in self.ranked_blas() if entry not in promising]
         kernels = sum(
             len(self.kernels(entry.name, slow=True)) - len(self.kernels(entry.name, slow=False)) for entry in promising
         )
-        left_out = [f"dgemm below {SLOW_BLAS:.0%} of the fastest: {', '.join(slow)} GFLOPS"] if slow else []
-        left_out += [f"kernels below {SLOW_KERNEL:.0%} of their library's fastest: {kernels}"] if kernels else []
-        if not left_out:
-            return None
-        return f"Left out, {'; '.join(left_out)}; --blas NAME searches a library with all its kernels."
+        skipped = [*slow, *([counted(kernels, "kernel")] if kernels else [])]
+        return f"Skipped as too slow: {listed(skipped)}. --blas NAME includes them." if skipped else None
 
     def kernels(self, blas: str, *, slow: bool) -> tuple[str, ...]:
         """Kernel choices of a BLAS, fastest first, each real kernel once and by its name where it has one.

@@ -22,6 +22,7 @@ from search_spaces.values import converted
 from .errors import TunerError
 from .options import TuneOptions, parse_overrides
 from .places import Places
+from .words import counted
 from .workshop import look_around
 
 EXAMPLE_N = 10_000
@@ -75,10 +76,10 @@ def list_spaces(console: Console, *, cores: int | None, as_json: bool) -> None:
     if as_json:
         print(json.dumps(rows, indent=1))
         return
-    counted = f"legal points with {here.machine.cores} cores and every BLAS and kernel found, those too slow to win too"
-    table = Table(caption=f"{counted}. {here.caution(['kernel'])}", caption_justify="left")
+    how = f"Counted with {counted(here.machine.cores, 'core')}, every BLAS and every kernel found, the slow ones too"
+    table = Table(caption=f"{how}. {here.caution(['kernel'])}", caption_justify="left")
     table.add_column("space")
-    table.add_column("legal points", justify="right")
+    table.add_column("valid combinations", justify="right")
     table.add_column("what it is for")
     for row in rows:
         points = f"{row['points']:,}" if row["points"] else "none"
@@ -120,7 +121,8 @@ def show_space(console: Console, name: str, overrides: Sequence[str], *, cores: 
         table.add_row(parameter, ", ".join(map(str, listed)) + (f"  (by {by})" if by else ""))
     console.print(table)
     console.print(
-        f"{len(space):,} legal points; HPL can tell {told_apart} of them apart. {here.caution(values)}".rstrip()
+        f"{len(space):,} valid combinations, of which {told_apart} really run differently. "
+        f"{here.caution(values)}".rstrip()
     )
     for sentence in (*passed_over(space, wished), *_unknown_names(space)):
         console.print(sentence)

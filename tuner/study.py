@@ -137,7 +137,7 @@ def _search(loop: Loop, options: TuneOptions, site: Site, *, joined: bool) -> Ou
     loop.count(earlier)
     reserved_runs = FINALISTS * options.confirm + SMALLER_RUNS
     ended = loop.search(engine, repeats=options.repeats, reserved_runs=reserved_runs, first=first)
-    loop.say(f"Search ended: {ended}.")
+    loop.say(f"Search stopped: {ended}.")
     if joined and loop.bench.store.others(loop.study):
         loop.bench.store.end_study(loop.study, "interrupted")
         return Outcome(

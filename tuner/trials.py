@@ -58,8 +58,8 @@ def given_up(record: TrialRecord, hopeless: Hopeless, best_gflops: float) -> Tri
         time_s=hopeless.time_s,
         gflops=None,
         reason=(
-            f"given up after {hopeless.part:.0%} of its columns: at most {hopeless.most_gflops:.4g} GFLOPS with "
-            f"{CERTAINTY:.0%} certainty, one more run of the best at least {best_gflops:.4g}"
+            f"stopped early: at most {hopeless.most_gflops:.4g} GFLOPS; the best reaches at least {best_gflops:.4g} "
+            f"({100 * CERTAINTY:.0f} % sure)"
         ),
     )
 

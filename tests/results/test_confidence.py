@@ -15,7 +15,7 @@ def test_a_clear_winner_is_sure() -> None:
     assert found is not None
     assert found.confidence > 0.99
     assert found.equals == (1,)
-    assert sentence(found) == f"The first is the fastest with {found.confidence:.0%} confidence."
+    assert sentence(found) == f"No. 1 is the fastest with {100 * found.confidence:.0f} % confidence."
 
 
 def test_two_that_differ_by_less_than_the_noise_cannot_be_told_apart() -> None:
@@ -23,13 +23,13 @@ def test_two_that_differ_by_less_than_the_noise_cannot_be_told_apart() -> None:
     assert found is not None
     assert 0.4 < found.confidence < 0.8
     assert found.equals == (1, 2)
-    assert sentence(found).startswith("1 and 2 cannot be told apart by these runs (the first is the fastest with ")
+    assert sentence(found).startswith("Nos. 1 and 2 are a tie; the chance that no. 1 is the fastest is ")
 
 
 def test_many_that_cannot_be_told_apart_are_counted_and_only_the_first_ones_are_called_so() -> None:
-    assert sentence(Standing(0.2, (1, 2, 3, 4, 5))).startswith("The first 5 cannot be told apart")
-    assert sentence(Standing(0.2, (1, 2, 4, 5, 6))).startswith("The first and 4 others cannot be told apart")
-    assert sentence(Standing(0.2, (1, 4, 5))).startswith("1, 4 and 5 cannot be told apart")
+    assert sentence(Standing(0.2, (1, 2, 3, 4, 5))).startswith("The top 5 are a tie; ")
+    assert sentence(Standing(0.2, (1, 2, 4, 5, 6))).startswith("No. 1 and 4 others are a tie; ")
+    assert sentence(Standing(0.2, (1, 4, 5))).startswith("Nos. 1, 4 and 5 are a tie; ")
 
 
 def test_more_runs_of_the_same_kind_make_it_surer() -> None:

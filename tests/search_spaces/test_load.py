@@ -44,7 +44,7 @@ def test_a_value_of_the_user_s_that_no_legal_point_has_is_named() -> None:
     given = {"NB": ["64", "384"], "N": ["512"], "grid": ["1x2"], "layout": ["2x1"], "DEPTH": ["0"]}
     (sentence,) = passed_over(load("quick", machine(2), given), given)
     assert sentence == (
-        "--set NB: no legal point has 384: N = 512 leaves some of 2 process columns without a panel of NB = 384: "
+        "--set NB: no valid combination has 384: N = 512 leaves some of 2 process columns without a panel of NB = 384: "
         "take a larger N or a smaller NB."
     )
 
@@ -54,7 +54,7 @@ def test_what_auto_leaves_out_was_not_given(tmp_path: Path) -> None:
     assert passed_over(load(name, machine(4)), {}) == []
     assert passed_over(load(name, machine(4), {"grid": ["auto"]}), {"grid": ["auto"]}) == []
     (sentence,) = passed_over(load(name, machine(4), {"grid": ["1x4", "2x2"]}), {"grid": ["1x4", "2x2"]})
-    assert sentence == "--set grid: no legal point has 1x4: slow."
+    assert sentence == "--set grid: no valid combination has 1x4: slow."
 
 
 def test_blocks_without_effect_are_told_unless_the_command_line_may_be_why(tmp_path: Path) -> None:
@@ -162,7 +162,10 @@ NB = 192
         ('[parameters]\nkernel = { by = "blas", openblas = ["Zen"] }\n', "does not have"),
         ('restrictions = ["square"]\n[parameters]\nNB = 64\n', "unknown name square"),
         ("[parameters]\nNB = 64\n[[forbid]]\nwhen = { NB = 64 }\n", "forbid 1: expected `when`"),
-        ('[parameters]\nNB = 64\n[[forbid]]\nwhen = { NB = 64 }\nbecause = "no"\n', "no legal point: no (forbid 1)"),
+        (
+            '[parameters]\nNB = 64\n[[forbid]]\nwhen = { NB = 64 }\nbecause = "no"\n',
+            "no valid combination: no (forbid 1)",
+        ),
         ("[parameters]\nthreshold = [0]\n", "HPL would not check"),
         ("[parameters]\nthreshold = inf\n", "HPL would not check"),
         ("[parameters]\nN = 3_000_000_000\n", "N = 3000000000: expected a whole number of at least 1, below 2^31"),

@@ -61,7 +61,7 @@ def test_the_points_of_a_space_are_just_the_legal_ones(
     whole = [(point, space("NB").complete(point)) for point in every]
     legal = [point for point, full in whole if all(rule.check(full, MACHINE) is None for rule in (*ALWAYS, *rules))]
     if not legal:
-        with pytest.raises(SpaceError, match="no legal point: "):
+        with pytest.raises(SpaceError, match="no valid combination: "):
             space(*names, values=values, rules=rules)
         return
     found = space(*names, values=values, rules=rules)
@@ -195,7 +195,7 @@ def test_an_impossible_space_names_each_rule_that_left_nothing_with_an_example()
     with pytest.raises(SpaceError) as caught:
         space("layout", "grid", values={**VALUES, "layout": ("3x1", "8x1"), "grid": ("2x2",)})
     assert str(caught.value) == (
-        "no legal point: "
+        "no valid combination: "
         "the grid 2x2 needs 4 ranks, but the layout 3x1 starts 3: choose a grid of 3 (grid_uses_all_ranks); "
         "the layout 8x1 needs 8 cores, but there are 4: take fewer ranks or threads (layout_fits_cores)"
     )

@@ -181,7 +181,7 @@ def test_spaces_say_whose_kernels_they_cannot_count(
 
 def test_spaces_names_what_was_set_and_is_in_no_legal_point(hpltune: Run) -> None:
     done = hpltune("spaces", "quick", "--set", "NB=64,384", "--set", "N=384", "--set", "grid=1x2", "--cores", "2")
-    assert "--set NB: no legal point has 384" in done.stdout
+    assert "--set NB: no valid combination has 384" in done.stdout
 
 
 @pytest.mark.usefixtures("home")

@@ -143,7 +143,7 @@ def test_what_no_run_had_stands_in_brackets() -> None:
     told = printed(explain_pair(space, some, ("NB", "SWAP"), Probes()), 160)
     [row] = [line for line in told.splitlines() if line.startswith("│ 128 ")]
     assert row.count("(") == 2
-    assert "No run had a combination in brackets." in told
+    assert "Values in brackets are estimates; those combinations were not run." in told
 
 
 def test_a_pair_as_json_is_the_matrix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

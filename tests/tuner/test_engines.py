@@ -174,7 +174,7 @@ def test_a_coarse_grid_tries_pairs_of_values_too() -> None:
 
 def test_a_space_too_large_for_a_grid_is_refused_with_its_size_and_the_way_out() -> None:
     space = load("full", Machine(cores=2, memory_bytes=2**34, blas={"openblas": BlasFacts()}, N=4000))
-    with pytest.raises(TunerError, match=rf"{len(space):,} legal points.*--points"):
+    with pytest.raises(TunerError, match=rf"{len(space):,} valid combinations.*--points"):
         make_engine("grid", space, 0, {})
 
 

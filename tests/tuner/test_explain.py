@@ -213,7 +213,7 @@ def test_values_that_no_run_had_are_named() -> None:
     some = [record for record in records(space, planted, 80) if record.params["BCAST"] != "LnM"]
     found = explain(space, some)
     assert found.untested == {"BCAST": ("LnM",)}
-    assert untested(found) == "No run had BCAST LnM: what is said of them is inferred."
+    assert untested(found) == "Not run: BCAST LnM. What is said of these values is an estimate."
 
 
 def test_small_runs_and_failures_are_understood() -> None:

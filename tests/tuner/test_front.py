@@ -241,7 +241,7 @@ def test_a_study_searches_the_front_of_a_virtual_cluster_and_tells_it(hpltune: R
     lines = [line for line in done.stdout.splitlines() if line.startswith("#")]
     assert all(re.search(r" best \d+\.\d\d GFLOPS, \d+\.\d\d \$/GFLOPS( |$)", line) for line in lines)
     assert "Front of study front (simulated): GFLOPS against $/GFLOPS" in done.stdout
-    assert "configurations beats these both in GFLOPS and by usd-per-gflops." in done.stdout
+    assert "none is both faster and cheaper per GFLOPS than one of these." in done.stdout
     table = hpltune("best", "front").stdout
     assert table in done.stdout
     front = json.loads(hpltune("best", "front", "--json").stdout)
@@ -285,4 +285,4 @@ def test_where_all_use_the_same_nodes_the_fastest_is_searched_and_it_is_said(hpl
     said = " ".join(done.stdout.split())
     assert "so GFLOPS and $/GFLOPS are best at the same one: the study searches for that." in said
     assert "Best of study one" in said
-    assert "beats the first both in GFLOPS and by usd-per-gflops." in said
+    assert "none is both faster and cheaper per GFLOPS than no. 1." in said

@@ -68,7 +68,7 @@ def test_how_often_configurations_failed_is_shown_where_any_did(
     shown = best(store)
     assert re.search(r"runs +. failed", shown)
     assert re.search(r"1 . +95\.29 .+ 1 . +2 .+ 192", shown)
-    assert "The first failed in 2 of its 3 runs.\n" in shown
+    assert "No. 1 failed in 2 of its 3 runs.\n" in shown
     assert "| runs | failed |" in export_text(store, None, "md", None)
     show_best(Console(), store, None, 5, front=None, as_json=True)
     assert [entry["failed_runs"] for entry in json.loads(capsys.readouterr().out)["ranking"]] == [2, 0]
@@ -81,7 +81,7 @@ def test_the_best_are_shown_with_how_sure_the_first_is(store: Store) -> None:
     assert "Nothing was run twice, so it is not known how sure this is" in best(store)
     for rate in (95.3, 95.2):
         add(store, rate, key="a", params={"NB": 128})
-    assert "The first is the fastest with 100% confidence.\n" in best(store)
+    assert "No. 1 is the fastest with 100 % confidence.\n" in best(store)
 
 
 def test_a_machine_that_changed_before_the_best_were_confirmed_is_told_to_people_and_to_scripts(
@@ -96,7 +96,9 @@ def test_a_machine_that_changed_before_the_best_were_confirmed_is_told_to_people
     assert told() == 0.0
     for NB, gflops in ((64, 10.96), (96, 4.14), (128, 4.97), (64, 11.41), (96, 5.77), (128, 5.77)):
         add(store, gflops, key=str(NB), params={"NB": NB}, kind=Kind.CONFIRMATION)
-    assert f"The machine was {-told():.0f}% slower when the best were confirmed than in the search" in best(store)
+    assert f"The machine slowed by {-told():.0f} % before confirmation; the table shows the slower speeds." in best(
+        store
+    )
 
 
 def test_the_best_of_each_blas_is_told_with_how_sure_the_difference_is(
@@ -118,7 +120,7 @@ def test_nothing_is_said_of_how_sure_the_first_of_simulations_or_of_a_front_is(s
     add(store)
     front = printed(200, lambda console: show_best(console, store, None, 5, front="percent-of-peak", as_json=False))
     assert "none to compare" not in front
-    assert "configurations beats this both in GFLOPS and by percent-of-peak." in front
+    assert "none is both faster and nearer to its peak than this one." in front
     with Store.open(tmp_path / "simulated.db") as simulated:
         simulated.create_study(a_study("default-of-the-cluster-1", versions={"simulator": "SimGrid 3.32"}))
         add(simulated)

@@ -64,7 +64,10 @@ def test_a_value_that_no_point_can_have_is_told_and_the_others_are_searched(hplt
     one = ("--space", "quick", "--set", "N=512", "--set", "NB=64,384", "--set", "grid=1x2", "--set", "layout=2x1")
     done = hpltune("tune", *one, "--trials", "1", "--confirm", "0")
     assert done.returncode == 0, done.stderr
-    assert "--set NB: no legal point has 384: N = 512 leaves some of 2 process columns without a panel" in done.stdout
+    assert (
+        "--set NB: no valid combination has 384: N = 512 leaves some of 2 process columns without a panel"
+        in done.stdout
+    )
 
 
 def test_every_ask_ends_in_a_record_that_says_what_really_ran(hpltune: Run) -> None:

@@ -31,7 +31,7 @@ def calibrate(
 ) -> None:
     """Measure this machine's routines and messages, write them as a virtual cluster, and say how well it predicts HPL.
 
-    With --cluster those of a real cluster's nodes. What is simulated then teaches a real study: tune --from-simulation.
+    --cluster measures a real cluster's nodes. Simulated results can then guide a real study: tune --from-simulation.
 
     dgemm and dtrsm are timed at HPL's shapes on all cores at once, messages by ping-pong. The HPL runs it is checked
     against take part in no fit. About a minute a round.

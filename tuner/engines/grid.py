@@ -39,7 +39,7 @@ class Grid(Engine):
         size = points_option(options)
         if size is None and len(space) > LARGEST:
             raise TunerError(
-                f"the space {space.name} has {len(space):,} legal points, too many for a whole grid: "
+                f"the space {space.name} has {len(space):,} valid combinations, too many for a whole grid: "
                 "give --points for a coarse one, narrow it with --set, or take --engine bayes"
             )
         self._whole = size is None

@@ -103,7 +103,7 @@ def show_found(console: Console, published: Published, rows: Sequence[TestRow], 
         f"published {published.best['gflops']}{beside}.",
         soft_wrap=True,
     )
-    table = Table(title="What each setting of that is worth, the others left as they are", title_justify="left")
+    table = Table(title="What you lose by changing one setting of the best configuration", title_justify="left")
     for head in ("setting", "best", "published", "loss with it", "worst", "loss with that"):
         table.add_column(head, justify="right" if "loss" in head else "left")
     for row in found.settings:
@@ -115,8 +115,8 @@ def show_found(console: Console, published: Published, rows: Sequence[TestRow], 
         advised = found.advised.expected_gflops
         held = ", ".join(str(found.advised.params[name]) for name in published.advice.values)
         console.print(
-            f'The advice "{published.advice.what}" costs {1 - advised / best:.1%}: with {held} the best '
-            f"is {advised:.2f} GFLOPS, though all else was tuned for it.",
+            f'The documentation recommends "{published.advice.what}". With {held} you lose '
+            f"{100 * (1 - advised / best):.1f} %, even after retuning everything else ({advised:.2f} GFLOPS).",
             soft_wrap=True,
         )
     console.print(f"All trials: hpltune show {study}")

@@ -91,7 +91,7 @@ class VirtualStudy(Sitting):
         """Start what the engine asks for until all slots are busy; the sentence why nothing more is asked, or None."""
         while len(waiting) < self.simulator.slots:
             running = len(waiting)
-            refused = "stopped on request" if self.stopped else self.meter.out_of_trials(running)
+            refused = "you asked for it" if self.stopped else self.meter.out_of_trials(running)
             if refused:
                 return refused
             full_s = self.expected_s or self._guessed_s

@@ -32,7 +32,7 @@ def tune_virtual(options: TuneOptions, name: str | None, site: VirtualSite, benc
         say_n(study, options)
         engine = study.engine(options.engine, options.seed, options.points)
         ended = study.search(engine, options.repeats, to_confirm=options.confirm)
-        study.say(f"Search ended: {ended}.")
+        study.say(f"Search stopped: {ended}.")
         study.say(spent(site, study.meter.run_s))
         ranking = study.confirm(options.confirm)
     return Outcome(study=study.study, ranking=ranking, ended=ended, interrupted=study.stopped)
