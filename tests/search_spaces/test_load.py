@@ -63,7 +63,7 @@ def test_blocks_without_effect_are_told_unless_the_command_line_may_be_why(tmp_p
     name = write(tmp_path, f"{blocks}[parameters]\nNB = [64, 128]")
     assert passed_over(load(name, machine()), {}) == [
         "Space mine: start 1 is not tried: NB: 96 is not among 64, 128.",
-        "Space mine: forbid 1 has no effect here: nothing that is legal without it matches it.",
+        "Space mine: forbid 1 has no effect here: no combination that is valid without it matches it.",
     ]
     assert [start["NB"] for start in load(name, machine()).starts] == [64]
     assert passed_over(load(name, machine(), {"NB": ["32"]}), {"NB": ["32"]}) == []

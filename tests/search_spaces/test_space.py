@@ -104,7 +104,7 @@ def test_what_depends_on_an_absent_parameter_is_absent_too() -> None:
     ]
     assert [found.why_not(point) for point in found] == [None, None, None]
     assert found.why_not({"blas": "atlas", "NB": 64}) == "NB: it depends on kernel, which the point does not give"
-    assert found.why_not({"blas": "openblas"}) == "kernel: the point gives no value; legal are Haswell"
+    assert found.why_not({"blas": "openblas"}) == "kernel: no value is given; valid are Haswell"
 
 
 KERNELS = Machine(
@@ -155,7 +155,7 @@ def test_a_kernel_without_a_library_is_asked_of_the_first_one() -> None:
     [
         ({"NB": 63, "layout": "4x1", "grid": "2x2"}, "NB: 63 is not among 2, 64, 128, 192"),
         ({"NB": 64, "layout": "4x1", "grid": "1x2"}, "the grid 1x2 needs 2 ranks, but the layout 4x1 starts 4"),
-        ({"NB": 64, "layout": "4x1"}, "grid: the point gives no value"),
+        ({"NB": 64, "layout": "4x1"}, "grid: no value is given"),
         ({"NB": 64, "layout": "4x1", "grid": "2x2", "DEPTH": 7}, "DEPTH = 7 is not a value of the space test"),
         ({"NB": 2, "layout": "4x1", "grid": "2x2"}, "NBMIN = 4 is larger than NB = 2"),
     ],

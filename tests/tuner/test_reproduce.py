@@ -1,5 +1,6 @@
 """A published tuning as `reproduce` tells of it: its tests, the search, and what ends either."""
 
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ import pytest
 from as_user import HPLTUNE, Run
 from rich.console import Console
 
+from results.statistics import Ranked
 from results.store import Store
 from runners.virtual.load import load_cluster
 from tuner.budget import Budget
@@ -19,9 +21,9 @@ from tuner.sitting import Bench
 from tuner.stopping import StopRequest
 from tuner.virtual.batch import Simulated
 from tuner.virtual.published import published
+from tuner.virtual.reproduce import Found, SettingRow, neighbours, search, weighed
 from tuner.virtual.reproduce import TestRow as Row
-from tuner.virtual.reproduce import neighbours, search, weighed
-from tuner.virtual.reproduce_report import sentences, show_tests
+from tuner.virtual.reproduce_report import sentences, show_found, show_summary, show_tests
 from tuner.virtual.session import sitting
 from tuner.virtual.site import VirtualSite, cluster_dict
 from tuner.virtual.study import VirtualStudy
@@ -59,6 +61,38 @@ def test_nothing_of_the_published_tests_is_cut_off(width: int) -> None:
         assert figure in said, said
 
 
+def test_every_figure_of_the_articles_tests_is_shown_beside_the_simulated_ones() -> None:
+    text = StringIO()
+    show_tests(Console(file=text, width=160), KRONOS, rows())
+    lines = {int(line.split("│")[1]): line for line in text.getvalue().splitlines() if re.match(r"│ +\d", line)}
+    percent = {1: 0, 2: 38, 3: 41, 4: 45, 5: 47, 6: 41, 7: 52, 8: 27}
+    assert all(f"│ {percent[number]:9d} │" in line for number, line in lines.items()), text.getvalue()
+    assert "│      171 │" in lines[7]
+    assert "│      235 │" in lines[2]
+
+
+def test_what_the_article_says_of_prices_and_of_the_network_is_shown() -> None:
+    site = VirtualSite(load_cluster("kronos"), *([None] * 4))  # type: ignore[arg-type]
+    text = StringIO()
+    show_summary(Console(file=text, width=160), site, KRONOS, rows())
+    said = text.getvalue()
+    for figure in ("2,490", "171", "2,063", "142", "1,961", "135", "$211", "117 to 29 us", "three more nodes"):
+        assert figure in said, figure
+
+
+def test_an_assumed_setting_is_never_shown_as_published() -> None:
+    assumed = SettingRow("DEPTH", 1, None, 0, 0.072, 0, 0.072)
+    stated = SettingRow("net.mtu", 9000, 6000, None, 0.009, 1500, 0.038)
+    found = Found(Ranked("best", {}, (15.32,), 1), (assumed, stated), None)
+    text = StringIO()
+    show_found(Console(file=text, width=160), KRONOS, rows(), found, "study")
+    said = text.getvalue()
+    assert re.search(r"┃ setting +┃ best +┃ published ┃ assumed ┃", said)
+    assert re.search(r"│ DEPTH +│ 1 +│ +│ 0 +│", said)
+    assert "The article does not state DEPTH." in said
+    assert "net.mtu was best at 6000 in the article and at 9000 here. In the model each packet costs" in said
+
+
 def test_only_tests_with_a_result_are_counted_among_the_predicted() -> None:
     said = sentences(KRONOS, rows(4, 7))
     assert any("Predicted tests 2, 8: 0.0% off" in sentence for sentence in said)
@@ -87,6 +121,7 @@ def test_every_setting_of_the_best_is_weighed_wherever_the_search_began(study: V
     assert best is not None
     found = weighed(study, best, KRONOS)
     assert {row.name for row in found} == set(study.space.varying)
+    assert {row.name for row in found if row.assumed is not None} == {"BCAST", "DEPTH", "SWAP", "NBMIN"}
     simulated = {entry.key for entry in study.ranking()}
     assert all(study.space.key(point) in simulated for _, point in neighbours(study, best.params))
     assert all(row.worst_loss >= 0 for row in found)

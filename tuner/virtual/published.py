@@ -16,6 +16,7 @@ class PublishedTest:
     """One row of a published table.
 
     Attributes:
+        percent_of_peak: as published, a whole number.
         role: "fitted" where a constant of the virtual cluster was fitted to it, else "predicted".
         what: what was new in it, in a phrase.
         apart: it is so unlike the others that its error is not counted among theirs.
@@ -23,6 +24,7 @@ class PublishedTest:
 
     number: int
     gflops: float
+    percent_of_peak: int
     role: str
     what: str
     params: Mapping[str, Scalar]
@@ -47,13 +49,24 @@ class Advice:
 
 
 @dataclass(frozen=True)
+class Differs:
+    """A setting of which a simulation may find another best value than the authors did, and the sentences why."""
+
+    setting: str
+    published: Scalar
+    why: str
+
+
+@dataclass(frozen=True)
 class Published:
     """What a publication says of a cluster.
 
     Attributes:
+        facts: what else it says, in sentences.
         unstated: settings the publication does not give, with the values taken.
         best: its summary, by name with units.
         space: the search space of all that could have been turned.
+        differs: settings whose best published value the model does not find, with the reason.
         gains: pairs of tests that differ in one thing.
         advice: to be weighed against a free search.
     """
@@ -62,9 +75,11 @@ class Published:
     cluster: str
     source: str
     space: str
+    facts: Sequence[str]
     unstated: Mapping[str, Scalar]
     best: Mapping[str, float]
     tests: tuple[PublishedTest, ...]
+    differs: tuple[Differs, ...]
     gains: tuple[Gain, ...]
     advice: Advice
 
@@ -94,6 +109,7 @@ def published(name: str) -> Published:
     return Published(
         name=name,
         tests=tuple(PublishedTest(number=row.pop("test"), **row) for row in table.pop("tests")),
+        differs=tuple(Differs(**row) for row in table.pop("differs")),
         gains=tuple(Gain(**row) for row in table.pop("gains")),
         advice=Advice(table["advice"]["what"], table.pop("advice")["set"]),
         **table,

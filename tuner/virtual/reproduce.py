@@ -33,14 +33,18 @@ class SettingRow:
     """One setting of the best configuration, all others left as they are.
 
     Attributes:
-        best, published: its value there and in the best published test.
-        loss: part of the best rate lost with the published value; 0 where it is the same, None where it cannot run.
+        best: its value there.
+        published: its value in the best published test; None where the publication does not state it.
+        assumed: the value that was taken for it where it is not stated, else None.
+        loss: part of the best rate lost with the published or assumed value; 0 where it is the same, None where it
+            cannot run.
         worst, worst_loss: the value that costs most.
     """
 
     name: str
     best: Scalar
     published: Scalar | None
+    assumed: Scalar | None
     loss: float | None
     worst: Scalar
     worst_loss: float
@@ -125,7 +129,8 @@ def neighbours(study: VirtualStudy, params: Mapping[str, Scalar]) -> list[tuple[
 
 def weighed(study: VirtualStudy, winner: Ranked, published: Published) -> tuple[SettingRow, ...]:
     """What each setting of a polished winner is worth, most first."""
-    stated = published.params(published.test(int(published.best["test"])), study.site.cluster.cores)
+    test = published.test(int(published.best["test"]))
+    simulated = published.params(test, study.site.cluster.cores)
     best = winner.expected_gflops
     rates = {entry.key: entry.expected_gflops for entry in study.ranking()}
     losses: dict[str, dict[Scalar, float]] = {}
@@ -136,7 +141,8 @@ def weighed(study: VirtualStudy, winner: Ranked, published: Published) -> tuple[
     rows = []
     for name, lost in losses.items():
         worst = max(lost, key=lambda value: lost[value])
-        was = stated.get(name)
+        was = simulated.get(name)
         loss = 0.0 if was == winner.params[name] else lost.get(was) if was is not None else None
-        rows.append(SettingRow(name, winner.params[name], was, loss, worst, lost[worst]))
+        stated, assumed = (None, was) if name in published.unstated and name not in test.params else (was, None)
+        rows.append(SettingRow(name, winner.params[name], stated, assumed, loss, worst, lost[worst]))
     return tuple(sorted(rows, key=lambda row: -row.worst_loss))

@@ -10,20 +10,28 @@ from rich.table import Table
 from results.metrics import merit
 
 from ..tables import of_cells, print_fitting
+from ..words import listed
 from .published import Published
 from .reproduce import Found, TestRow, gain, judged, typical_error
 from .site import VirtualSite
 
 NARROW = ("test", "published", "simulated", "error")
 """Columns of Table 1 where not all of them fit; what else is said of a test then stands below."""
+PRICES = {
+    "at construction": "",
+    "at the article's date": "later_",
+    "then, less a disk and the video card": "stripped_",
+}
+"""What the hardware cost: when, and how the keys of its price begin."""
 LEFT = frozenset({"what", "grid", ""})
 
 
 def show_tests(console: Console, published: Published, rows: Sequence[TestRow]) -> None:
     """Table 1, published beside simulated, and how far the predictions are off."""
-    cells = [_cells(row) for row in rows]
+    cells = [_cells(row, published.best["price_usd"]) for row in rows]
     below = [
-        f"Test {row['test']}: {row['what']}, N={row['N']}, NB={row['NB']}, grid={row['grid']}, {row['']}"
+        f"Test {row['test']}: {row['what']}, N={row['N']}, NB={row['NB']}, grid={row['grid']}, "
+        f"{row['% of peak']} % of peak, {row['$/GFLOPS']} $/GFLOPS, {row['']}"
         for row in cells
     ]
     title = f"Published and simulated: {published.source}"
@@ -33,7 +41,7 @@ def show_tests(console: Console, published: Published, rows: Sequence[TestRow]) 
         console.print(sentence, soft_wrap=True)
 
 
-def _cells(row: TestRow) -> dict[str, str]:
+def _cells(row: TestRow, price_usd: float) -> dict[str, str]:
     params, rate = row.test.params, row.simulated.gflops
     return {
         "test": str(row.test.number),
@@ -42,6 +50,8 @@ def _cells(row: TestRow) -> dict[str, str]:
         "NB": str(params["NB"]),
         "grid": str(params["grid"]),
         "published": f"{row.test.gflops:g}",
+        "% of peak": str(row.test.percent_of_peak),
+        "$/GFLOPS": f"{price_usd / row.test.gflops:,.0f}",
         "simulated": "failed" if rate is None else f"{rate:.4g}",
         "error": "" if row.error is None else f"{row.error:+.1%}",
         "": row.test.role,
@@ -51,6 +61,11 @@ def _cells(row: TestRow) -> dict[str, str]:
 def sentences(published: Published, rows: Sequence[TestRow]) -> list[str]:
     """Which tests failed, how far the predictions are off, and what single changes gained."""
     found = [f"Test {row.test.number} failed: {row.simulated.reason}." for row in rows if row.simulated.gflops is None]
+    found.append(
+        "GFLOPS and % of peak are published. "
+        f"$/GFLOPS is the price at construction, ${published.best['price_usd']:,.0f}, for each published GFLOPS."
+    )
+    found.append(unstated_sentence(published))
     errors = typical_error(rows)
     fitted = ", ".join(str(row.test.number) for row in rows if row.test.role == "fitted")
     if errors:
@@ -65,13 +80,25 @@ def sentences(published: Published, rows: Sequence[TestRow]) -> list[str]:
     return found
 
 
+def unstated_sentence(published: Published) -> str:
+    """Which settings the publication does not state, and what was taken for them."""
+    words = ", ".join(f"{name}={value}" for name, value in published.unstated.items())
+    return (
+        f"The article does not state {listed(list(published.unstated))}. "
+        f"The simulations assume values from the HPL.dat that HPL ships: {words}."
+    )
+
+
 def show_summary(console: Console, site: VirtualSite, published: Published, rows: Sequence[TestRow]) -> None:
     """Table 2, published beside simulated."""
+    console.print("The article also says:")
+    for fact in published.facts:
+        console.print(f"- {fact}", soft_wrap=True)
     table = Table(title="The best published configuration", title_justify="left")
     for head in ("", "published", "simulated"):
         table.add_column(head, justify="left" if not head else "right")
     for name, said, simulated in summary(site, published, rows):
-        table.add_row(name, f"{said:g}", "" if simulated is None else f"{simulated:.4g}")
+        table.add_row(name, f"{said:,.10g}", "" if simulated is None else f"{simulated:.4g}")
     console.print(table)
 
 
@@ -81,15 +108,14 @@ def summary(site: VirtualSite, published: Published, rows: Sequence[TestRow]) ->
     rate = next((row.simulated.gflops for row in rows if row.test.number == best["test"]), None)
     cluster = site.cluster
     found: list[tuple[str, float, float | None]] = [("GFLOPS", best["gflops"], rate)]
-    for name, key, price in (
-        ("% of peak", "percent_of_peak", None),
-        ("$/GFLOPS", "usd_per_gflops", best["price_usd"]),
-        ("$/GFLOPS, later prices", "later_usd_per_gflops", best["later_price_usd"]),
-        ("MFLOPS/W", "mflops_per_watt", None),
-    ):
-        figures = rate and merit(rate, rpeak_gflops=cluster.rpeak_gflops, price_usd=price, power_w=cluster.power_w)
-        field = key.removeprefix("later_")
-        found.append((name, best[key], getattr(figures, field) if figures else None))
+    figures = rate and merit(rate, rpeak_gflops=cluster.rpeak_gflops, price_usd=None, power_w=cluster.power_w)
+    found.append(("% of peak", best["percent_of_peak"], figures.percent_of_peak if figures else None))
+    for when, prefix in PRICES.items():
+        price = best[f"{prefix}price_usd"]
+        found.append((f"price in $, {when}", price, None))
+        found.append((f"$/GFLOPS, {when}", best[f"{prefix}usd_per_gflops"], price / rate if rate else None))
+    found.append(("W under load", best["power_w"], None))
+    found.append(("MFLOPS/W", best["mflops_per_watt"], figures.mflops_per_watt if figures else None))
     return found
 
 
@@ -104,13 +130,15 @@ def show_found(console: Console, published: Published, rows: Sequence[TestRow], 
         soft_wrap=True,
     )
     table = Table(title="What you lose by changing one setting of the best configuration", title_justify="left")
-    for head in ("setting", "best", "published", "loss with it", "worst", "loss with that"):
+    for head in ("setting", "best", "published", "assumed", "loss with it", "worst", "loss with that"):
         table.add_column(head, justify="right" if "loss" in head else "left")
     for row in found.settings:
         loss = "" if row.loss is None else f"{row.loss:.1%}"
-        was = "" if row.published is None else str(row.published)
-        table.add_row(row.name, str(row.best), was, loss, str(row.worst), f"{row.worst_loss:.1%}")
+        was, taken = ("" if value is None else str(value) for value in (row.published, row.assumed))
+        table.add_row(row.name, str(row.best), was, taken, loss, str(row.worst), f"{row.worst_loss:.1%}")
     console.print(table)
+    for sentence in remarks(published, found):
+        console.print(sentence, soft_wrap=True)
     if found.advised is not None:
         advised = found.advised.expected_gflops
         held = ", ".join(str(found.advised.params[name]) for name in published.advice.values)
@@ -122,16 +150,38 @@ def show_found(console: Console, published: Published, rows: Sequence[TestRow], 
     console.print(f"All trials: hpltune show {study}")
 
 
+def remarks(published: Published, found: Found) -> list[str]:
+    """What the published values do not say: those that were assumed, and those where the model differs."""
+    said = []
+    assumed = [row.name for row in found.settings if row.assumed is not None]
+    if assumed:
+        said.append(
+            f'The article does not state {listed(assumed)}. "assumed" is what the simulations took, not what the '
+            "authors used: these losses say nothing about the authors' tests."
+        )
+    best = {row.name: row.best for row in found.settings}
+    said += [
+        f"{one.setting} was best at {one.published} in the article and at {best[one.setting]} here. {one.why}"
+        for one in published.differs
+        if best.get(one.setting, one.published) != one.published
+    ]
+    return said
+
+
 def as_json(site: VirtualSite, published: Published, rows: Sequence[TestRow], found: Found | None) -> dict[str, Any]:
     """All of it for scripts."""
     errors = typical_error(rows)
     return {
         "source": published.source,
+        "facts": list(published.facts),
+        "assumed": dict(published.unstated),
         "tests": [
             {
                 "test": row.test.number,
                 "role": row.test.role,
                 "published_gflops": row.test.gflops,
+                "published_percent_of_peak": row.test.percent_of_peak,
+                "published_usd_per_gflops": published.best["price_usd"] / row.test.gflops,
                 "simulated_gflops": row.simulated.gflops,
                 "error": row.error,
                 "params": dict(row.test.params),
@@ -149,6 +199,7 @@ def as_json(site: VirtualSite, published: Published, rows: Sequence[TestRow], fo
             "gflops": found.winner.expected_gflops,
             "params": dict(found.winner.params),
             "settings": [asdict(row) for row in found.settings],
+            "remarks": remarks(published, found),
             "advised_gflops": found.advised.expected_gflops if found.advised else None,
             "advised_params": dict(found.advised.params) if found.advised else None,
         },
