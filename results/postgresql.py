@@ -51,6 +51,7 @@ WHERE name <> 'synchronous_commit' OR setting = 'off'
 """What a session asks of the server, as far as its version knows it: a commit is on disk when it is reported, an idle
 session stays, and a client's host that is gone is noticed after a minute."""
 _LOST = "the connection was lost: everything finished before is kept, go on when the server is there again"
+_NOBODY = "no server answers there: start it, or correct host and port in the URL"
 _CROSSED = "another program changed the same rows: everything finished before is kept, try again"
 _RIGHTS = "{said}: ask its owner for the right to create and change tables there, or use a database of your own"
 _FULL = "the server has no connection left: try again later"
@@ -75,8 +76,9 @@ _WORDS = {
     "pg_hba[.]conf": "the server lets this user in neither from this host nor in this way: ask who runs it",
     'role ".*" does not exist': "the server knows no such user: give another in the URL, " + SHAPE,
     'database ".*" does not exist': "the server has no such database: make it with createdb, or correct the URL",
-    "Connection refused|on socket .* No such file|No route to host|Network is unreachable|timeout expired": (
-        "no server answers there: start it, or correct host and port in the URL"
+    "Connection refused|on socket .* No such file|No route to host|Network is unreachable|timeout expired": _NOBODY,
+    "invalid response to|unsupported frontend protocol|expected authentication request": (
+        "what answers there is no PostgreSQL server: correct host and port in the URL"
     ),
     "failed to resolve host": "the host's name is not known: correct it in the URL",
     "starting up": "the server is starting: try again in a moment",
@@ -101,6 +103,7 @@ class PostgresqlDatabase(Database):
         super().__init__(_engine(parsed), _shown(parsed))
         self._busy_s = busy_s
         self._away_s = 0.0
+        self._reached = False
         event.listen(self.engine, "do_connect", self._connect)
         event.listen(self.engine, "connect", self._prepare)
 
@@ -139,7 +142,8 @@ class PostgresqlDatabase(Database):
         said = " ".join(str(error).partition("\n")[0].split())
         by_state = _STATES.get(getattr(error, "sqlstate", None) or "")
         by_words = (meaning for sign, meaning in _WORDS.items() if re.search(sign, str(error)))
-        return (by_state or next(by_words, "{said}")).format(said=said)
+        meaning = by_state or next(by_words, "{said}")
+        return (_NOBODY if meaning is _LOST and not self._reached else meaning).format(said=said)
 
     def _connect(
         self, dialect: Dialect, _record: object, arguments: list[object], options: dict[str, object]
@@ -160,6 +164,7 @@ class PostgresqlDatabase(Database):
                 return connection
 
     def _prepare(self, connection: DBAPIConnection, _record: object) -> None:
+        self._reached = True
         cursor = connection.cursor()
         cursor.execute(_SESSION)
         cursor.execute(f"SET lock_timeout = {self._busy_s * 1000:.0f}")

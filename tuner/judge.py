@@ -145,11 +145,17 @@ def _fault(asked: HplParams, result: HplResult | None, ended: Fault | None) -> F
     if another := another_run(asked, result):
         return another
     if result.passed is None:
-        return Fault(
-            Invalidity.CORRECTNESS, "the residual was not checked (threshold 0 or less, or the run was cut off)"
-        )
+        return _unchecked(asked, ended)
     if not result.passed:
         return Fault(Invalidity.CORRECTNESS, f"the residual check FAILED ({result.residual})")
     if not result.consistent:
         return Fault(Invalidity.CORRECTNESS, f"{result.gflops} GFLOPS do not fit {result.time_s} s at N={result.N}")
     return None
+
+
+def _unchecked(asked: HplParams, ended: Fault | None) -> Fault:
+    """Why HPL printed a result and no residual: it was told not to check it, or the run was cut off between the two."""
+    if asked.threshold <= 0:
+        unasked = f"the residual was not checked: the threshold of HPL.dat is {asked.threshold:g}, not above 0"
+        return Fault(Invalidity.CORRECTNESS, unasked)
+    return ended or Fault(Invalidity.CORRECTNESS, "HPL printed a result, but no residual check")

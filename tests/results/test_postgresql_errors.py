@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -220,6 +221,31 @@ def test_a_connection_that_is_cut_in_the_middle_of_a_write(server: Server, url: 
         cutting.join()
         holder.rollback()
         assert store.begin(begun()) == 4
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (b"", "no server answers there: start it, or correct host and port in the URL"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "what answers there is no PostgreSQL server: correct host and port"),
+    ],
+)
+def test_a_port_that_is_no_server_s_loses_no_connection_that_never_was(answer: bytes, words: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    caller, _ = listener.accept()
+                    with caller:
+                        caller.recv(8)
+                        caller.sendall(answer)
+
+        threading.Thread(target=serve, daemon=True).start()
+        said = sentence(f"postgresql://tuner@127.0.0.1:{listener.getsockname()[1]}/hpl")
+        listener.shutdown(socket.SHUT_RDWR)
+    assert words in said
+    assert "everything finished before" not in said
 
 
 def test_a_server_that_does_not_come_back(server: Server, url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,7 +66,25 @@ def test_a_failed_residual_keeps_its_rate_but_does_not_count() -> None:
 
 
 def test_an_unchecked_result_does_not_count() -> None:
-    assert fault(output(passed=""))[0] == "correctness"
+    assert fault(output(passed="")) == ("correctness", "HPL printed a result, but no residual check")
+    unchecked = replace(ASKED, threshold=0.0)
+    kind, reason = fault(output(passed=""), asked=plan(unchecked))
+    assert kind == "correctness"
+    assert reason == "the residual was not checked: the threshold of HPL.dat is 0, not above 0"
+
+
+@pytest.mark.parametrize(
+    ("state", "kind", "message"),
+    [
+        (JobState.FAILED, "runtime", "node h2 does not answer any more: the run on it was ended"),
+        (JobState.TIMEOUT, "timeout", "stopped at its time limit of 6 s"),
+    ],
+)
+def test_a_run_that_was_cut_off_between_result_and_residual_ended_for_its_own_reason(
+    state: JobState, kind: str, message: str
+) -> None:
+    cut_off = output(passed="", ended=False)
+    assert fault(cut_off, status=JobStatus(state, 1, message)) == (kind, message)
 
 
 def test_a_rate_that_does_not_fit_its_time_does_not_count() -> None:
