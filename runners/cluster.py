@@ -53,6 +53,7 @@ class SlurmTable(Part):
     Attributes:
         nodes: on which each trial runs.
         launcher: "mpirun" of the MPI library inside the allocation, or "srun".
+        time_limit_s: None for 4 hours, or the partition's MaxTime where that is less.
     """
 
     nodes: Count
@@ -66,7 +67,7 @@ class SlurmTable(Part):
     exclusive: bool = True
     further: tuple[str, ...] = ()
     reuse: bool = True
-    time_limit_s: Positive = 4 * 3600.0
+    time_limit_s: Positive | None = None
     queue_limit_s: Positive = 24 * 3600.0
 
     def options(self, cores_per_node: int, queue_limit_s: float = math.inf) -> SlurmOptions:
@@ -78,7 +79,7 @@ class SlurmTable(Part):
         Raises:
             InvalidJobError: a value that Slurm could not take.
         """
-        values = self.model_dump(exclude={"launcher", "queue_limit_s"})
+        values = self.model_dump(exclude={"launcher", "queue_limit_s"}, exclude_none=True)
         limit_s = min(self.queue_limit_s, queue_limit_s)
         return SlurmOptions(**values, cores_per_node=cores_per_node, queue_limit_s=limit_s)
 

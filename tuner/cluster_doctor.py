@@ -1,7 +1,8 @@
 """`hpltune doctor --cluster`: what the nodes of a cluster say of themselves, filled into its file."""
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -25,8 +26,8 @@ from .files import write_text
 from .nodes import asked, cautions_of, common_blas, faults, foreign_cpu, library_files
 from .places import Places
 from .site import usable_mpis
-from .slurm_site import candidates_of
-from .units import gibibytes
+from .slurm_facts import BY_SRUN, SlurmFacts, ask_slurm, slurm_faults
+from .units import duration, gibibytes
 
 Fact = float | list[str]
 USED = 0.95
@@ -41,7 +42,7 @@ def examine_cluster(file: Path, places: Places, console: Console, *, as_json: bo
     """
     cluster = load_real_cluster(file)
     if cluster.slurm:
-        return _examine_slurm(file, cluster, cluster.slurm, console, as_json=as_json)
+        return _examine_slurm(file, cluster, cluster.slurm, _mpi(places), console, as_json=as_json)
     mpi = _mpi(places)
     blas = discover(SearchPaths(places.prefix, places.cache), {})
     says, silent = asked(cluster, places.shared, mpi.mpirun if mpi else None, library_files(blas))
@@ -59,14 +60,18 @@ def examine_cluster(file: Path, places: Places, console: Console, *, as_json: bo
     return _conclude(file, console, filled, missing, advice)
 
 
-def _examine_slurm(file: Path, cluster: Cluster, table: SlurmTable, console: Console, *, as_json: bool) -> int:
-    nodes = candidates_of(table)
-    usable = [node for node in nodes if node.usable]
-    missing = [] if len(usable) >= table.nodes else [f"{table.nodes} nodes are asked, but {len(usable)} can run jobs"]
+def _examine_slurm(
+    file: Path, cluster: Cluster, table: SlurmTable, mpi: Mpi | None, console: Console, *, as_json: bool
+) -> int:
+    facts = ask_slurm(table)
+    nodes, usable = facts.nodes, facts.usable()
+    missing = list(slurm_faults(cluster, table, facts, mpi))
     sizes = [(node.cores, node.memory_bytes) for node in usable]
     filled = _fill(file, cluster, _sizes(sizes)) if sizes else {}
     if as_json:
-        return _print_json(cluster, [asdict(node) for node in nodes], filled, missing)
+        return _print_json(
+            cluster, [asdict(node) for node in nodes], filled, missing, more=_slurm_json(table, facts, mpi)
+        )
     shown = Table(title=f"{cluster.name}: {len(usable)} of {len(nodes)} nodes can run jobs", title_justify="left")
     for heading in ("node", "cores", "memory", "state", "features"):
         shown.add_column(heading)
@@ -74,7 +79,38 @@ def _examine_slurm(file: Path, cluster: Cluster, table: SlurmTable, console: Con
         state = f"{node.state}: {node.reason}" if node.reason and not node.usable else node.state
         shown.add_row(node.name, str(node.cores), gibibytes(node.memory_bytes), state, " ".join(node.features))
     console.print(shown)
+    for sentence in _slurm_sentences(table, facts, mpi):
+        console.print(sentence)
     return _conclude(file, console, filled, missing)
+
+
+def _slurm_sentences(table: SlurmTable, facts: SlurmFacts, mpi: Mpi | None) -> Iterator[str]:
+    """What a user wants to know of partition, nodes and MPI."""
+    for part in facts.asked:
+        most = "no MaxTime" if part.limit_s in {None, math.inf} else f"MaxTime {duration(part.limit_s or 0.0)}"
+        yield f"Partition {part.name}: {'up' if part.up else 'DOWN'}, {most}."
+    if facts.asked:
+        yield f"Time limit of an allocation: {duration(facts.time_limit_s(table))}."
+        yield f"Nodes by state: {', '.join(f'{count} {state}' for state, count in facts.by_state().items()) or 'none'}."
+    if mpi is None:
+        return
+    ways = [f'"mpirun" ({mpi.mpirun}, which all nodes must have)']
+    ways += [f'"srun" (--mpi={BY_SRUN[mpi.name][0]})'] if facts.mpi_types and facts.can_srun(mpi.name) else []
+    yield f"MPI: {mpi.name} {mpi.version}; launcher can be {' or '.join(ways)}; it is {json.dumps(table.launcher)}."
+
+
+def _slurm_json(table: SlurmTable, facts: SlurmFacts, mpi: Mpi | None) -> dict[str, object]:
+    return {
+        "partitions": [
+            {"name": part.name, "up": part.up, "max_time_s": None if part.limit_s == math.inf else part.limit_s}
+            for part in facts.asked
+        ],
+        "time_limit_s": facts.time_limit_s(table),
+        "nodes_by_state": dict(facts.by_state()),
+        "launcher": table.launcher,
+        "srun_mpi": None if mpi is None or not facts.can_srun(mpi.name) else BY_SRUN[mpi.name][0],
+        "mpi_types": list(facts.mpi_types),
+    }
 
 
 def _print_json(
@@ -83,8 +119,10 @@ def _print_json(
     filled: Mapping[str, Fact],
     missing: Sequence[str],
     advice: Sequence[str] = (),
+    more: Mapping[str, object] | None = None,
 ) -> int:
-    said = {"cluster": cluster.name, "nodes": nodes, "filled": filled, "missing": missing, "advice": advice}
+    said: dict[str, object] = {"cluster": cluster.name, "nodes": nodes, "filled": filled, "missing": missing}
+    said |= {"advice": advice, **(more or {})}
     print(json.dumps(said, indent=1))
     return 1 if missing else 0
 

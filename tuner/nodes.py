@@ -168,11 +168,18 @@ def faults(cluster: Cluster, says: Sequence[NodeSays], mpi: Mpi | None, shared: 
                 )
         if mpi is not None:
             yield from _mpi_faults(where, node, mpi)
-        for interface in cluster.interfaces:
-            if interface not in node.interfaces:
-                yield f"{where} has no interface {interface} (there: {', '.join(node.interfaces) or 'none'})"
+        yield from _less_than_the_file_says(where, node, cluster)
     if mpi is None:
         yield "no MPI was found on this host: `hpltune setup` installs it"
+
+
+def _less_than_the_file_says(where: str, node: NodeSays, cluster: Cluster) -> Iterator[str]:
+    if cluster.node.cores and 0 < node.cores < cluster.node.cores:
+        has = "1 core" if node.cores == 1 else f"{node.cores} cores"
+        yield f"{where} has {has}, but [node] of the cluster file says cores = {cluster.node.cores}: lower cores"
+    for interface in cluster.interfaces:
+        if interface not in node.interfaces:
+            yield f"{where} has no interface {interface} (there: {', '.join(node.interfaces) or 'none'})"
 
 
 def _mpi_faults(where: str, node: NodeSays, mpi: Mpi) -> Iterator[str]:

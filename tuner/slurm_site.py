@@ -6,17 +6,13 @@ from pathlib import Path
 from runners.cluster import Cluster, SlurmTable
 from runners.launchers.base import ByMpi, Launcher
 from runners.launchers.srun import Srun
-from runners.slurm.client import candidates
-from runners.slurm.nodes import NodeFacts
 from runners.slurm.runner import SPARE_S, SlurmRunner
 
 from .errors import TunerError
 from .nodes import on_nodes
 from .site import Nodes, Site
+from .slurm_facts import BY_SRUN, ask_slurm, slurm_faults
 from .units import gibibytes
-
-BY_SRUN = {"openmpi": ("pmix", "OMPI_MCA_"), "mpich": ("pmi2", ""), "intelmpi": ("pmi2", "")}
-"""How srun starts the ranks of a library, and what makes a variable of the name of one of its parameters."""
 
 
 def survey_slurm(cluster: Cluster, table: SlurmTable, site: Site) -> tuple[Site, list[str]]:
@@ -26,16 +22,19 @@ def survey_slurm(cluster: Cluster, table: SlurmTable, site: Site) -> tuple[Site,
         The site, and sentences about what the user should know.
 
     Raises:
-        TunerError: there are not so many nodes.
-        runners.errors.RunnerError: Slurm is not there, or has no such partition.
+        TunerError: Slurm does not give what is asked; the sentence says what.
+        runners.errors.RunnerError: Slurm is not there.
     """
-    usable = [node for node in candidates_of(table) if node.usable]
+    facts = ask_slurm(table)
+    for sentence in slurm_faults(cluster, table, facts, site.mpi):
+        raise TunerError(f"Slurm: {sentence}")
     where = f"partition {table.partition}" if table.partition else "Slurm"
-    if len(usable) < table.nodes:
-        raise TunerError(f"{table.nodes} nodes are asked, but {where} has {len(usable)} that can run jobs")
+    usable = facts.usable(cluster.node.cores)
     cores = cluster.node.cores or min(node.cores for node in usable)
     memory_bytes = cluster.node.memory_bytes(node.memory_bytes for node in usable)
-    longest_s = max(1.0, table.time_limit_s - SPARE_S)
+    table = table.model_copy(update={"time_limit_s": facts.time_limit_s(table)})
+    cluster = cluster.model_copy(update={"slurm": table})
+    longest_s = max(1.0, facts.time_limit_s(table) - SPARE_S)
     nodes = Nodes((), table.nodes, cores, memory_bytes, cluster, longest_s)
     gflops = cluster.node.rpeak_gflops or site.rpeak.gflops / site.rpeak.cores * cores
     origin = "from the cluster file" if cluster.node.rpeak_gflops else "taken to be like this host's: see [node]"
@@ -45,16 +44,7 @@ def survey_slurm(cluster: Cluster, table: SlurmTable, site: Site) -> tuple[Site,
     return on_nodes(site, nodes, rpeak), [notice]
 
 
-def candidates_of(table: SlurmTable) -> tuple[NodeFacts, ...]:
-    """The nodes among which Slurm chooses for a study's jobs.
-
-    Raises:
-        runners.errors.RunnerError: Slurm is not there, or has no such partition.
-    """
-    return candidates(table.partition, table.nodelist, table.exclude, table.constraint)
-
-
-def slurm_runner(table: SlurmTable, site: Site, mpiruns: ByMpi, queue_limit_s: float, folder: Path) -> SlurmRunner:
+def slurm_runner(site: Site, mpiruns: ByMpi, queue_limit_s: float, folder: Path) -> SlurmRunner:
     """The runner that asks Slurm for the nodes of a site.
 
     Args:
@@ -62,9 +52,11 @@ def slurm_runner(table: SlurmTable, site: Site, mpiruns: ByMpi, queue_limit_s: f
         queue_limit_s: how long a study may wait for its nodes.
         folder: on the file system that all nodes share.
     """
+    if site.nodes is None or site.nodes.cluster.slurm is None:
+        raise TunerError("this machine is no cluster behind Slurm")
+    table = site.nodes.cluster.slurm
     launchers: dict[str, Launcher] = {}
     for mpi, own in mpiruns.launchers.items():
         pmi, prefix = BY_SRUN[mpi]
         launchers[mpi] = Srun(table.nodes, pmi, prefix) if table.launcher == "srun" else own
-    cores = site.nodes.cores if site.nodes else site.host.physical_cores
-    return SlurmRunner(table.options(cores, queue_limit_s), ByMpi(launchers), folder)
+    return SlurmRunner(table.options(site.nodes.cores, queue_limit_s), ByMpi(launchers), folder)

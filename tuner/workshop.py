@@ -80,7 +80,7 @@ class Workshop:
 
         def runner() -> Runner:
             if cluster.slurm and whole.nodes:
-                return slurm_runner(cluster.slurm, whole, starters, queue_limit_s, places.data / "slurm")
+                return slurm_runner(whole, starters, queue_limit_s, places.data / "slurm")
             return SshRunner(starters, cluster.reach, cluster.check_s)
 
         evaluator = Evaluator(whole, search, source, runner(), listener=listener)

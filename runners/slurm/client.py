@@ -8,7 +8,16 @@ from pathlib import Path
 
 from ..batch_job import outside
 from ..errors import InvalidJobError, ProcessError, SubmitError
-from .nodes import NodeFacts, nodes_command, parse_nodes, parse_partitions, partitions_command
+from .nodes import (
+    MPI_TYPES,
+    NodeFacts,
+    Partition,
+    nodes_command,
+    parse_mpi_types,
+    parse_nodes,
+    parse_partitions,
+    partitions_command,
+)
 from .options import SlurmOptions
 from .queue import Queued, forgotten, parse_squeue, scancel_command, squeue_command
 from .submit import parse_sbatch, refusal, sbatch_command, too_much
@@ -100,6 +109,29 @@ def nodes_of(partition: str | None = None, nodes: str | None = None) -> tuple[No
     return parse_nodes(said.stdout)
 
 
+def partitions() -> tuple[Partition, ...]:
+    """All partitions, in Slurm's order.
+
+    Raises:
+        ProcessError, SubmitError: as `nodes_of`.
+    """
+    argv = partitions_command()
+    said = _ask(argv)
+    if said.exit_code != 0:
+        raise ProcessError(f"sinfo failed: {_last_words(said)}", argv, said.exit_code, said.stdout, said.stderr)
+    return parse_partitions(said.stdout)
+
+
+def mpi_types() -> tuple[str, ...]:
+    """What `srun --mpi` takes here; empty where srun does not say.
+
+    Raises:
+        SubmitError: srun is missing or slurmctld does not answer.
+    """
+    said = _ask(MPI_TYPES)
+    return parse_mpi_types(said.stdout + said.stderr) if said.exit_code == 0 else ()
+
+
 def candidates(
     partition: str | None, nodelist: str | None = None, exclude: str | None = None, constraint: str | None = None
 ) -> tuple[NodeFacts, ...]:
@@ -111,8 +143,7 @@ def candidates(
         ProcessError, SubmitError: as `nodes_of`.
     """
     if partition is None:
-        known = parse_partitions(_ask(partitions_command()).stdout)
-        partition = next((one.name for one in known if one.default), None)
+        partition = next((one.name for one in partitions() if one.default), None)
     left_out = {node.name for node in nodes_of(nodes=exclude)} if exclude else set()
     wanted = set(constraint.split("&")) if constraint and _FEATURES.fullmatch(constraint) else set()
     return tuple(

@@ -1,5 +1,6 @@
 """sinfo: what Slurm knows of partitions and of their nodes."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,8 @@ _NODE_FIELDS = ("%N", "%X", "%Y", "%m", "%T", "%f", "%E")
 _PARTITION_FIELDS = ("%P", "%a", "%l", "%D", "%s")
 _FLAGS = "*~#!%$@^-+"
 """What sinfo appends to a state: "*" does not respond, "~" is powered off, … (sinfo(1), NODE STATE CODES)."""
+MPI_TYPES = ("srun", "--mpi=list")
+_MPI_TYPE = re.compile(r"\b(?:none|pmi2|pmix(?:_v\d+)?|openmpi|cray_shasta)\b")
 _AT_WORK = frozenset({"idle", "mixed", "allocated", "completing", "reserved", "planned"})
 
 
@@ -108,3 +111,9 @@ def parse_partitions(text: str) -> tuple[Partition, ...]:
 def out_of_service(nodes: Sequence[NodeFacts]) -> tuple[str, ...]:
     """The names of nodes that cannot run jobs."""
     return tuple(node.name for node in nodes if not node.usable)
+
+
+def parse_mpi_types(text: str) -> tuple[str, ...]:
+    """The ways to start MPI in what `srun --mpi=list` prints, each once; older versions print it to standard error."""
+    listed = (line for line in text.splitlines() if "are..." not in line)
+    return tuple(dict.fromkeys(kind for line in listed for kind in _MPI_TYPE.findall(line.partition(":")[2] or line)))

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from runners.errors import InvalidJobError, SubmitError
 from runners.slurm.duration import in_words, minutes, parse_span_s
-from runners.slurm.nodes import NodeFacts, nodes_command, out_of_service, parse_nodes, parse_partitions
+from runners.slurm.nodes import (
+    NodeFacts,
+    nodes_command,
+    out_of_service,
+    parse_mpi_types,
+    parse_nodes,
+    parse_partitions,
+)
 from runners.slurm.options import SlurmOptions
 from runners.slurm.queue import Queued, parse_squeue, squeue_command
 from runners.slurm.spool import Spool
@@ -313,3 +320,18 @@ class TestSpool:
         assert spool.report(1).started
         (spool.folder / "1.status").write_text("started\nended exited 3\n")
         assert spool.report(1).failed
+
+
+@pytest.mark.parametrize(
+    ("said", "types"),
+    [
+        (
+            "MPI plugin types are...\n\tpmix\n\tnone\n\tpmi2\nspecific pmix plugin versions available: pmix_v4\n",
+            ("pmix", "none", "pmi2", "pmix_v4"),
+        ),
+        ("srun: MPI types are...\nsrun: none\nsrun: pmi2\nsrun: openmpi\n", ("none", "pmi2", "openmpi")),
+        ("", ()),
+    ],
+)
+def test_the_ways_to_start_mpi_are_read_of_srun(said: str, types: tuple[str, ...]) -> None:
+    assert parse_mpi_types(said) == types

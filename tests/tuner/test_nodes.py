@@ -68,6 +68,13 @@ def test_a_node_that_does_not_fit_is_named(changed: dict[str, str], words: str) 
     assert words in found[0]
 
 
+def test_more_cores_than_a_node_has_are_refused_and_not_only_a_caution() -> None:
+    greedy = Cluster(**{**dict(CLUSTER), "node": {"cores": 64}})
+    (sentence,) = faults(greedy, [N1, replace(N2, cores=64)], MPI, SHARED)
+    assert sentence == "node n1 has 8 cores, but [node] of the cluster file says cores = 64: lower cores"
+    assert not list(faults(Cluster(**{**dict(CLUSTER), "node": {"cores": 4}}), [N1, N2], MPI, SHARED))
+
+
 def library(name: str) -> Blas:
     return Blas(name, name, (BlasLibrary(name, name, "1", Path(f"/lib/{name}.so"), Threading.SERIAL, "", "/lib"),))
 

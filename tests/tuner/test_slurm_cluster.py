@@ -96,7 +96,18 @@ def test_a_file_that_is_run_on_a_cluster_has_its_price_and_not_that_of_the_trial
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"partition": "nowhere"}, "nowhere"),
+        (
+            {"partition": "nowhere"},
+            "there is no partition nowhere: correct partition under [slurm] (there: main, short, shut)",
+        ),
+        (
+            {"partition": "shut"},
+            "partition shut is down and starts no jobs: wait until it is up, or choose another (up: main, short)",
+        ),
+        (
+            {"partition": "short"},
+            "time_limit_s = 1800 is more than MaxTime of partition short, 60 s: lower time_limit_s",
+        ),
         ({"nodes": 3}, "3 nodes are asked, but partition main has 2 that can run jobs"),
         ({"partition": "a b"}, "slurm: partition = 'a b' is nothing that slurm could take"),
         ({"further": ["--wrap=x"]}, "hpltune sets --wrap itself"),
@@ -112,6 +123,51 @@ def test_a_mistake_about_slurm_is_one_sentence(
     assert words in done.stderr
     assert done.stderr.count("\n") == 1
     assert lab.jobs() == []
+
+
+@pytest.mark.parametrize(
+    "changed", [{"partition": "nowhere"}, {"partition": "shut"}, {"partition": "short"}, {"nodes": 3}]
+)
+def test_the_doctor_says_of_slurm_what_tune_refuses(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch, changed: dict[str, object]
+) -> None:
+    file = cluster(home, lab, monkeypatch, **changed)
+    refused = hpltune("tune", "--cluster", file, *FAST, "--budget", "5m", "--trials", "1").stderr
+    done = hpltune("doctor", "--cluster", file, "--json")
+    assert done.returncode == 1
+    (sentence,) = json.loads(done.stdout)["missing"]
+    assert sentence in refused
+    assert lab.jobs() == []
+
+
+def test_the_doctor_tells_partition_time_limit_nodes_and_launchers_of_slurm(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = cluster(home, lab, monkeypatch, partition="short", time_limit_s=60)
+    text = Path(file).read_text().replace("time_limit_s = 60\n", "")
+    Path(file).write_text(text)
+    said = hpltune("doctor", "--cluster", file)
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert "Partition short: up, MaxTime 1 min.\n" in said.stdout
+    assert "Time limit of an allocation: 1 min.\n" in said.stdout, "no more than MaxTime"
+    assert "Nodes by state: 2 idle.\n" in said.stdout
+    assert '; it is "mpirun".' in said.stdout
+    Path(file).write_text(text.replace("short", "main"))
+    told = json.loads(hpltune("doctor", "--cluster", file, "--json").stdout)
+    assert told["partitions"] == [{"name": "main", "up": True, "max_time_s": None}]
+    assert (told["time_limit_s"], told["nodes_by_state"], told["launcher"]) == (14400.0, {"idle": 2}, "mpirun")
+    assert "none" in told["mpi_types"]
+
+
+def test_more_cores_than_the_nodes_of_slurm_have_are_refused(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = cluster(home, lab, monkeypatch)
+    Path(file).write_text(Path(file).read_text().replace("cores = 1", "cores = 64"))
+    done = hpltune("tune", "--cluster", file, *FAST, "--budget", "5m", "--trials", "1")
+    assert done.returncode == 1
+    assert "cores = 64 under [node] of the cluster file, but 0 nodes of partition main have so many" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_nodes_that_do_not_come_within_the_budget_end_the_study_with_a_sentence(
