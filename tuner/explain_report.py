@@ -9,6 +9,7 @@ from rich.table import Table
 
 from results.record import Study
 from results.store import Store
+from search_spaces.glossary import meaning
 from search_spaces.space import SearchSpace
 
 from .crossing import explain_pair, parse_pair
@@ -23,6 +24,8 @@ from .variance import Effect, Pair
 from .virtual.known import probes_of
 
 SHOWN_PAIRS = 6
+MATTERS = 0.01
+"""A parameter with at least this share of the differences, with others, has its meaning told."""
 LEAST_SHARE = 0.002
 """Pairs below this share of the variance, or below its own uncertainty, are not worth a line."""
 
@@ -49,7 +52,7 @@ def run_explain(console: Console, store: Store, name: str | None, *, pair: str |
         return
     found = explain(space, records, known)
     if as_json:
-        print(json.dumps({"study": study.name, **asdict(found)}, indent=1))
+        print(json.dumps({"study": study.name, **asdict(found), "glossary": glossary(found)}, indent=1))
     else:
         _print(console, study, found)
 
@@ -74,6 +77,14 @@ def _print(console: Console, study: Study, found: Explanation) -> None:
     print_one_by_one(console, found)
     if found.untested:
         console.print(untested(found))
+    for name, text in glossary(found).items():
+        console.print(f"{name}: {text}", soft_wrap=True)
+
+
+def glossary(found: Explanation) -> dict[str, str]:
+    """What the parameters that matter do, most first."""
+    names = [effect.name for effect in found.effects if effect.total >= MATTERS]
+    return {name: text for name in names if (text := meaning(name)) is not None}
 
 
 def _effects(study: Study, found: Explanation) -> Table:

@@ -28,7 +28,7 @@ from tuner.engines.surrogate import process as process_module
 from tuner.engines.surrogate.pool import Pool
 from tuner.engines.surrogate.probes import Probes
 from tuner.errors import TunerError
-from tuner.explain_report import depends, known_before, run_explain, untested
+from tuner.explain_report import depends, glossary, known_before, run_explain, untested
 from tuner.explanation import explain, looked_at
 from tuner.ladder import outcome_of
 from tuner.options import TuneOptions
@@ -214,6 +214,15 @@ def test_values_that_no_run_had_are_named() -> None:
     found = explain(space, some)
     assert found.untested == {"BCAST": ("LnM",)}
     assert untested(found) == "Not run: BCAST LnM. What is said of these values is an estimate."
+
+
+def test_what_matters_is_told_with_what_it_does() -> None:
+    space = space_of(SWAPPING)
+    found = explain(space, records(space, planted, 60))
+    told = glossary(found)
+    assert "Look-ahead." in told["DEPTH"]
+    assert next(iter(told)) == "NB"
+    assert "BCAST" not in told, "all broadcasts are alike in these runs"
 
 
 def test_small_runs_and_failures_are_understood() -> None:
