@@ -28,6 +28,7 @@ class HostsLab:
     Attributes:
         names: the hosts.
         ssh: ssh with the options that let any host of the lab into any other without a password.
+        home: of who logs in: what this machine's own user starts in each shell is neither waited for nor disturbed.
         programs: a folder whose executables all hosts find before their own, for drivers that misbehave on demand.
     """
 
@@ -37,11 +38,13 @@ class HostsLab:
         self.nics = nics
         self.ssh = ("ssh", "-F", str(folder / "ssh_config"))
         self.programs = folder / "bin"
+        self.home = folder / "home"
         self._tag = f"hpltest{os.getpid()}"
         self._sshd: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Self:
         self.programs.mkdir(parents=True, exist_ok=True)
+        self.home.mkdir(exist_ok=True)
         try:
             self._up()
         except BaseException:
@@ -118,7 +121,8 @@ class HostsLab:
             f"HostKey {self.folder}/host_key\nAuthorizedKeysFile {self.folder}/authorized_keys\nPort 22\nUsePAM no\n"
             "PidFile none\nStrictModes no\nPermitRootLogin prohibit-password\nPasswordAuthentication no\n"
             "MaxStartups 100\nSubsystem sftp internal-sftp\n"
-            f"SetEnv PATH={self.programs}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n"
+            f"SetEnv HOME={self.home} PATH={self.programs}:/usr/local/sbin:/usr/local/bin"
+            ":/usr/sbin:/usr/bin:/sbin:/bin\n"
         )
 
     def _host(self, number: int, host: str, switch: str) -> None:
