@@ -105,7 +105,7 @@ def compiler_version(mpi: Mpi) -> str:
     Raises:
         ToolchainError: it does not run.
     """
-    return _say([str(mpi.mpicc), "--version"], mpi.variables()).splitlines()[0]
+    return says([str(mpi.mpicc), "--version"], mpi.variables()).splitlines()[0]
 
 
 def wrapper_line(mpi: Mpi) -> str:
@@ -114,7 +114,7 @@ def wrapper_line(mpi: Mpi) -> str:
     Raises:
         ToolchainError: mpicc does not run.
     """
-    return _say([str(mpi.mpicc), "-show"], mpi.variables()).strip()
+    return says([str(mpi.mpicc), "-show"], mpi.variables()).strip()
 
 
 def _own_compiler(search: SearchPaths) -> dict[str, str]:
@@ -160,7 +160,7 @@ def _private(search: SearchPaths) -> Iterator[Place]:
 
 
 def _identified(mpicc: Path, mpirun: Path, environment: dict[str, str], origin: str) -> Mpi:
-    said = _say([str(mpirun), "--version"], {**os.environ, **environment})
+    said = says([str(mpirun), "--version"], {**os.environ, **environment})
     open_mpi = re.search(r"Open(?: MPI|RTE)\D*(\d+\.\d+\S*)", said)
     intel = re.search(r"Intel\(R\) MPI Library.*?Version (\d+\.\d+\S*)", said)
     mpich = re.search(r"(?:HYDRA|Version:)\D*(\d+\.\d+\S*)", said)
@@ -225,8 +225,8 @@ def _ran(argv: list[str], environment: Mapping[str, str], given: str = "") -> su
         raise ToolchainError(f"{argv[0]} does not run: {error}") from error
 
 
-def _say(argv: list[str], environment: Mapping[str, str]) -> str:
-    """What a program says of itself; it is asked once, as long as its file is the same."""
+def says(argv: list[str], environment: Mapping[str, str]) -> str:
+    """What a program prints of itself; it is asked once, as long as its file is the same."""
     try:
         file = Path(argv[0]).stat()
     except OSError as error:

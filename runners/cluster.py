@@ -5,23 +5,27 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from .errors import InvalidJobError
-from .job import HOST_NAME, INTERFACE
+from .host_names import EXPECTED, host_named
+from .job import INTERFACE
 from .reach import Ssh, anchored
 from .slurm.options import SlurmOptions
-from .toml_file import GIB, ClusterFileError, Count, Part, Positive, parse_table, read_text, validated
+from .toml_file import GIB, ClusterFileError, Count, Part, Positive, matching, parse_table, read_text, validated
 
 
-def _without_user(host: object) -> object:
-    if isinstance(host, str) and "@" in host:
+def _host(text: str) -> str:
+    if "@" in text:
         raise ValueError('hosts are named without users: say ssh = ["ssh", "-l", "user"], or set it in ~/.ssh/config')
+    host = host_named(text)
+    if host is None:
+        raise ValueError(f"that is no host: expected {EXPECTED}")
     return host
 
 
-Host = Annotated[str, BeforeValidator(_without_user), Field(pattern=rf"^{HOST_NAME.pattern}$")]
-Interface = Annotated[str, Field(pattern=rf"^{INTERFACE.pattern}$")]
+Host = Annotated[str, AfterValidator(_host)]
+Interface = Annotated[str, matching(INTERFACE.pattern, "a network interface's name, as eth0, of at most 15 signs")]
 
 
 class NodeFacts(Part):
@@ -105,7 +109,7 @@ class Cluster(Part):
         on_node_loss: "continue" goes on with the nodes that are left, "pause" ends the session, to be resumed.
     """
 
-    name: str = Field(pattern=r"^[\w.-]+$")
+    name: Annotated[str, matching(r"\w[\w.-]*", "letters, digits and _ . -")]
     backend: Literal["ssh", "slurm"]
     hosts: tuple[Host, ...] = ()
     ssh: tuple[str, ...] = Field(default=("ssh",), min_length=1)

@@ -6,15 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from .errors import InvalidJobError
+from .forwarded import parameter_fault, plain
+from .host_names import host_named
 
 BINDINGS = ("core", "l3cache", "numa", "socket", "none")
 """What a rank may be bound to; with "core" it gets one core for each of its threads."""
-HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
-"""Names and IPv4 addresses of hosts (RFC 1123); nothing that a shell or an option parser could take for more."""
 INTERFACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,14}")
 """Names of network interfaces; Linux allows 15 bytes."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_PARAMETER = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 
 
 @dataclass(frozen=True)
@@ -60,8 +59,9 @@ class Job:
         self._require(self.threads_per_rank >= 1, "threads_per_rank", "at least 1")
         self._require(self.walltime_s > 0, "walltime_s", "above zero")
         self._require(self.binding in BINDINGS, "binding", f"one of {', '.join(BINDINGS)}")
+        self._require(self.agent is None or plain(self.agent), "agent", "a path that every shell reads as it is")
         for node in self.nodes:
-            if not HOST_NAME.fullmatch(node):
+            if host_named(node) != node:
                 raise InvalidJobError(f"job: {node!r} is not the name of a host")
         for interface in self.interfaces:
             if not INTERFACE.fullmatch(interface):
@@ -72,8 +72,9 @@ class Job:
             if not _VARIABLE.fullmatch(name) or "\0" in value or "\n" in value:
                 raise InvalidJobError(f"environment variable {name!r}={value!r}: not a name and one line of text")
         for name, value in self.mpi_parameters.items():
-            if not _PARAMETER.fullmatch(name) or not value or any(sign in value for sign in "\0\n"):
-                raise InvalidJobError(f"MPI parameter {name!r}={value!r}: not a name and one line of text")
+            fault = parameter_fault(name, value)
+            if fault:
+                raise InvalidJobError(fault)
 
     @property
     def ranks_per_node(self) -> int:

@@ -1,6 +1,6 @@
 """How a command gets to a node: by ssh, or directly where the node is this machine.
 
-A remote shell takes one text; it is always `for_any_shell` of tokens, and host names are checked (HOST_NAME).
+A remote shell takes one text; it is always `for_any_shell` of tokens, and host names are checked (`host_named`).
 """
 
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from .errors import InvalidJobError, ProcessError, UnreachableError
-from .job import HOST_NAME
+from .host_names import EXPECTED, host_named
 
 CONNECT_S = 10
 """Seconds a node gets to answer."""
@@ -29,10 +29,19 @@ _MARKED = ("sh", "-c", f'echo {ANSWER}; exec "$@"', "sh")
 _PLAIN = re.compile(rb"[\w@%+=:,./ -]")
 """Bytes that mean themselves to every shell."""
 
+_CHANGED = (
+    "its host key has changed: it was installed anew, or another machine answers; where you know why, forget the old "
+    "key with `ssh-keygen {forget}`, then log in once with `{{ssh}} {{node}}`"
+)
 _SAYINGS: tuple[tuple[str, str], ...] = (
     (r"Could not resolve hostname|Name or service not known", "its name is not known: check the host list"),
-    (r"REMOTE HOST IDENTIFICATION HAS CHANGED|Host key verification failed",
-     "its host key is unknown or has changed: log in by hand once, and check that it is the node you mean"),
+    (r"(?s)REMOTE HOST IDENTIFICATION HAS CHANGED.*Offending \S+ key in (?P<file>.+?):\d+\s",
+     _CHANGED.format(forget="-f {file} -R {node}")),
+    (r"REMOTE HOST IDENTIFICATION HAS CHANGED",
+     _CHANGED.format(forget="-R {node}")),
+    (r"REVOKED HOST KEY|marked as revoked", "its host key is revoked: ask who runs it for a new one"),
+    (r"Host key verification failed|host key is known for",
+     "its host key is not known here yet: log in once with `{ssh} {node}`, and compare the key that it shows"),
     (r"Permission denied", "it wants a password: set up a key with `ssh-copy-id {node}`"),
     (r"Connection refused", "nothing listens for ssh there: is sshd running?"),
     (r"timed out|No route to host|Network is unreachable|Host is down|not responding", "it does not answer"),
@@ -111,14 +120,15 @@ def anchored(program: Sequence[str], folder: Path) -> tuple[str, ...]:
 
 
 def checked(node: str) -> str:
-    """The name of a node, fit for a command line.
+    """The name of a node, fit for a command line; an IPv6 address without brackets.
 
     Raises:
         InvalidJobError: that is no host name.
     """
-    if not HOST_NAME.fullmatch(node):
-        raise InvalidJobError(f"{node!r} is not the name of a host")
-    return node
+    host = host_named(node)
+    if host is None:
+        raise InvalidJobError(f"{node!r} is not the name of a host: expected {EXPECTED}")
+    return host
 
 
 def say(reach: Reach, node: str, command: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> Said:
@@ -131,7 +141,7 @@ def say(reach: Reach, node: str, command: Sequence[str], *, timeout_s: float = 6
         UnreachableError: the node does not answer or does not let us in; the sentence says why.
         InvalidJobError: that is no host name.
     """
-    remote = isinstance(reach, Ssh)
+    remote = reach if isinstance(reach, Ssh) else None
     argv = reach.argv(node, (*_MARKED, *command) if remote else command)
     try:
         done = subprocess.run(
@@ -148,10 +158,10 @@ def say(reach: Reach, node: str, command: Sequence[str], *, timeout_s: float = 6
         raise UnreachableError(f"node {node}: no answer within {timeout_s:.0f} s", node) from error
     except OSError as error:
         raise UnreachableError(f"node {node}: cannot start {argv[0]}: {error.strerror}", node) from error
-    if not remote:
+    if remote is None:
         return Said(done.returncode, done.stdout, done.stderr)
     if done.returncode == SSH_FAILED:
-        raise UnreachableError(f"node {node}: {_why(node, done.stderr)}", node)
+        raise UnreachableError(f"node {node}: {_why(node, done.stderr, remote)}", node)
     before, mark, printed = done.stdout.partition(f"{ANSWER}\n")
     if not mark:
         last = (before + done.stderr).strip().splitlines()[-1:]
@@ -199,9 +209,12 @@ def silent(
     return {node: str(answer) for node, answer in said.items() if isinstance(answer, UnreachableError)}
 
 
-def _why(node: str, stderr: str) -> str:
+def _why(node: str, stderr: str, reach: Ssh) -> str:
+    ssh = shlex.join(reach.program)
     for pattern, sentence in _SAYINGS:
-        if re.search(pattern, stderr):
-            return sentence.format(node=node)
+        match = re.search(pattern, stderr)
+        if match:
+            named = {name: shlex.quote(text) for name, text in match.groupdict().items()}
+            return sentence.format(node=node, ssh=ssh, **named)
     lines = stderr.strip().splitlines()
     return f"ssh says: {lines[-1]}" if lines else "ssh failed and did not say why"

@@ -1,13 +1,19 @@
 """Runs jobs on nodes that are reached by ssh: the launcher runs here, its daemons there."""
 
 import shlex
+import shutil
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from pathlib import Path
 
 from .base import JobId
+from .errors import SubmitError
+from .forwarded import plain
+from .host_names import launcher_name
 from .job import Job
 from .launchers.base import Launcher
 from .local import LocalRunner, Running
@@ -42,6 +48,13 @@ export {MARK}="$1"
 exec sh -c "$command" </dev/null
 """
 """Starts what it reads on a node, marked as of job $1, with a lease of $2 seconds."""
+GATE = """\
+case "$*" in
+*'`'* | *'$('* | *'
+'*) echo "hpltune: an MPI launcher's command that runs another command is not sent to $node: $*" >&2; exit 1 ;;
+esac
+"""
+"""Part of the agent: a last look at the line that a node's shell is to read. The user's OMPI_MCA_* are in it, too."""
 SWEEP = f"""
 tries=0
 while [ -n "$({FIND})" ] && [ "$tries" -lt 20 ]; do
@@ -71,13 +84,19 @@ class SshRunner(LocalRunner):
         if not job.nodes:
             return super().submit(job)
         agent = job.directory / AGENT
+        if not plain(agent):
+            agent = _plain_folder() / AGENT
         environment = {**job.launcher_environment, "SHELL": "/bin/sh"}
-        return super().submit(replace(job, agent=agent, launcher_environment=environment))
+        try:
+            return super().submit(replace(job, agent=agent, launcher_environment=environment))
+        except BaseException:
+            _remove(agent, job)
+            raise
 
     def _prepare(self, job: Job, job_id: JobId) -> None:
         if job.agent is None:
             return
-        job.agent.write_text(agent_text(self._reach, job_id, job.walltime_s), encoding="utf-8")
+        job.agent.write_text(agent_text(self._reach, job_id, job.walltime_s, job.nodes), encoding="utf-8")
         job.agent.chmod(0o755)
 
     def _look(self, job_id: JobId) -> JobStatus:
@@ -93,6 +112,8 @@ class SshRunner(LocalRunner):
     def _clear(self, running: Running, job_id: JobId) -> None:
         super()._clear(running, job_id)
         self._watches.pop(job_id, None)
+        if running.job.agent is not None:
+            _remove(running.job.agent, running.job)
         status = running.status
         if status.state is JobState.COMPLETED or not running.job.nodes:
             return
@@ -133,6 +154,27 @@ class NodeWatch:
         return not silent(self._reach, self._nodes)
 
 
+def _plain_folder() -> Path:
+    """A new folder on this machine whose path launchers may repeat on the command lines of nodes.
+
+    Raises:
+        SubmitError: none can be made.
+    """
+    parents = [Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")]  # noqa: S108 - mkdtemp makes it ours
+    for parent in filter(plain, parents):
+        try:
+            return Path(tempfile.mkdtemp(prefix="hpltune-", dir=parent))
+        except OSError:
+            continue
+    raise SubmitError("no folder for the agent that starts MPI's daemons: /tmp cannot be written", transient=False)
+
+
+def _remove(agent: Path, job: Job) -> None:
+    """Take away an agent that does not lie in its job's own folder."""
+    if agent.parent != job.directory:
+        shutil.rmtree(agent.parent, ignore_errors=True)
+
+
 def _in_background(work: Callable[[], bool]) -> Future[bool]:
     """Run something in a thread that does not keep this program from ending."""
     future: Future[bool] = Future()
@@ -147,8 +189,15 @@ def _in_background(work: Callable[[], bool]) -> Future[bool]:
     return future
 
 
-def agent_text(reach: Ssh, job_id: str, walltime_s: float) -> str:
-    """The script that an MPI launcher calls as `agent [options] node command…` to start its daemon on a node."""
+def agent_text(reach: Ssh, job_id: str, walltime_s: float, nodes: Sequence[str] = ()) -> str:
+    """The script that an MPI launcher calls as `agent [options] node command…` to start its daemon on a node.
+
+    Args:
+        nodes: of the job; those that the launcher has another name for are called by their own.
+    """
+    names = "".join(
+        f"{launcher_name(node)}) node={shlex.quote(node)} ;;\n" for node in nodes if launcher_name(node) != node
+    )
     lease_s = int(walltime_s) + GRACE_S
     remote = for_any_shell(("sh", "-c", START, "hpltune-start", job_id, str(lease_s)))
     return (
@@ -157,6 +206,8 @@ def agent_text(reach: Ssh, job_id: str, walltime_s: float) -> str:
         'while [ "${1#-}" != "$1" ]; do shift; done\n'
         "node=$1\n"
         "shift\n"
+        f"{f'case $node in{chr(10)}{names}esac{chr(10)}' if names else ''}"
+        f"{GATE}"
         f'exec {shlex.join(reach.start())} "$node" -- {shlex.quote(remote)} <<END\n'
         "$*\n"
         "END\n"

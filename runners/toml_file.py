@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import RunnerError
 
@@ -14,6 +14,17 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=10**6)]
 GIB = 2**30
 Model = TypeVar("Model", bound=BaseModel)
+
+
+def matching(pattern: str, expected: str) -> AfterValidator:
+    """What refuses a text that a pattern does not match from its beginning to its end, and says what is expected."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"expected {expected}")
+        return text
+
+    return AfterValidator(check)
 
 
 class Part(BaseModel):
@@ -69,7 +80,8 @@ def _sentence(place: str, table: Mapping[str, Any], text: str, error: Validation
     key = ".".join(map(str, steps)) or "the file"
     line = _line_of(text, steps)
     where = f"{place}, line {line}" if line else place
-    problem = first["msg"].removeprefix("Value error, ").lower()
+    own = first["msg"].startswith("Value error, ")
+    problem = first["msg"].removeprefix("Value error, ") if own else first["msg"][:1].lower() + first["msg"][1:]
     if missing:
         return f"{where}: {key} is missing"
     if first["type"] == "extra_forbidden":
@@ -77,7 +89,8 @@ def _sentence(place: str, table: Mapping[str, Any], text: str, error: Validation
     if first["type"] == "tuple_type":
         tables = f"; each table of a list begins with [[{key}]]" if isinstance(first["input"], dict) else ""
         problem = f"should be a list{tables}"
-    shown = "" if isinstance(first["input"], dict | list | tuple) else f" = {first['input']}"
+    given = first["input"]
+    shown = "" if isinstance(given, dict | list | tuple) else f" = {given if str(given).isprintable() else repr(given)}"
     return f"{where}: {key}{shown}: {problem.removeprefix('input ')}"
 
 

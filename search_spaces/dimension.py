@@ -164,6 +164,20 @@ FREE = Dimension(
     "a printable text or a number", lambda value: str(value) != "" and str(value).isprintable(), lambda _p, _m: None
 )
 
+MPI_VALUE = r"-[0-9][0-9.]*|[A-Za-z0-9_./^+][A-Za-z0-9_./^+,:=@%-]*"
+MPI_RESERVED = r"mca_.*|(.*_)?(agent|args|chdir|libpath|prefix|env_list\w*|component_path|param_files?)"
+"""As launchers are told them: `runners/forwarded.py` says why, and what is reserved."""
+MPI = Dimension(
+    "letters, digits and _ . , : / + = @ % ^ -, beginning with - only in a number, since shells of nodes read it",
+    lambda value: re.fullmatch(MPI_VALUE, str(value)) is not None,
+    lambda _p, _m: None,
+)
+
+
+def shown(value: object) -> str:
+    """A value as an error repeats it: signs that a terminal would obey, or that end a line, as their escapes."""
+    return str(value) if str(value).isprintable() else repr(str(value))
+
 
 def dimension(name: str) -> Dimension:
     """The parameter of that name; every `mpi.NAME` and `net.NAME` is one.
@@ -174,8 +188,10 @@ def dimension(name: str) -> Dimension:
     for known in (DIMENSIONS, NETWORK):
         if name in known:
             return known[name]
-    if re.fullmatch(r"(mpi|net)\.[A-Za-z][\w.-]*", name):
-        return FREE
+    if name.startswith("mpi.") and re.fullmatch(MPI_RESERVED, name[4:]):
+        raise SpaceError(f"{name} names what MPI starts or loads, which hpltune chooses itself: leave it out")
+    if re.fullmatch(r"(mpi|net)\.[A-Za-z][A-Za-z0-9_.-]*", name):
+        return MPI if name.startswith("mpi.") else FREE
     near = difflib.get_close_matches(name, DIMENSIONS, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(DIMENSIONS)}, mpi.NAME and net.NAME"
-    raise SpaceError(f"unknown parameter {name}: {hint}")
+    raise SpaceError(f"unknown parameter {shown(name)}: {hint}")

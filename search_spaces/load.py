@@ -9,7 +9,7 @@ from typing import Any
 
 from .automatic import AUTO, automatic, full_layouts
 from .cases import check_cases
-from .dimension import DIMENSIONS, Scalar, dimension
+from .dimension import DIMENSIONS, Scalar, dimension, shown
 from .errors import SpaceError
 from .machine import Machine
 from .parameter import Parameter
@@ -72,10 +72,7 @@ def load(
     place, text = (name, text) if text is not None else _text(name)
     table = _table(place, text)
     wished = overrides or {}
-    given = _flat(_parameters(place, table))
-    if any(size in wished for size in SIZES):
-        given = {key: value for key, value in given.items() if key not in SIZES}
-    given |= {key: _override(key, texts) for key, texts in wished.items()}
+    given = entries(place, wished, text)
     if all(size in given for size in SIZES):
         raise SpaceError(f"{place}: N and memory_fraction both say how large the matrix is: keep one of them")
     places = {key: f"--set {key}" if key in wished else f"{place}: parameters.{key}" for key in given}
@@ -90,6 +87,19 @@ def load(
         return SearchSpace(table.get("name", place), machine, [*parameters.values()], restrictions, starts)
     except SpaceError as error:
         raise SpaceError(f"{place}: {error}") from error
+
+
+def entries(name: str, overrides: Mapping[str, Sequence[str]] | None, text: str) -> dict[str, Any]:
+    """What a space and `--set` say of each parameter, as TOML has it; arguments as those of `load`.
+
+    Raises:
+        SpaceError: the text is no TOML, or a key or a name in it is unknown.
+    """
+    wished = overrides or {}
+    given = _flat(_parameters(name, _table(name, text)))
+    if any(size in wished for size in SIZES):
+        given = {key: value for key, value in given.items() if key not in SIZES}
+    return given | {key: _override(key, texts) for key, texts in wished.items()}
 
 
 def passed_over(space: SearchSpace, overrides: Mapping[str, Sequence[str]]) -> list[str]:
@@ -282,7 +292,7 @@ def _legal(where: str, name: str, entry: Any, most: int | None = None) -> tuple[
         raise SpaceError(f"{where}: expected {'one value' if most == 1 else 'at least one value'}, not {entry}")
     for value in listed:
         if not known.accepts(value):
-            raise SpaceError(f"{where} = {value}: expected {known.expected}")
+            raise SpaceError(f"{where} = {shown(value)}: expected {known.expected}")
     return listed
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .dimension import Point, Scalar, dimension
+from .dimension import Point, Scalar, dimension, shown
 from .errors import SpaceError
 
 MOST_VALUES = 10_000
@@ -34,7 +34,7 @@ class Parameter:
             raise SpaceError(f"{self.name} has no value: expected {known.expected}")
         for value in self.values:
             if not known.accepts(value):
-                raise SpaceError(f"{self.name} = {value}: expected {known.expected}")
+                raise SpaceError(f"{self.name} = {shown(value)}: expected {known.expected}")
         if len(set(self.values)) < len(self.values):
             raise SpaceError(f"{self.name} names a value twice")
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from .dimension import FREE, Scalar, dimension
+from .dimension import FREE, MPI, Scalar, dimension
 from .errors import SpaceError
 from .parameter import integers
 
@@ -37,7 +37,7 @@ def converted(name: str, text: str) -> Scalar:
             value = kind(text)
         except ValueError:
             continue
-        if known.accepts(value) and (known is not FREE or str(value) == text):
+        if known.accepts(value) and (known not in (FREE, MPI) or str(value) == text):
             return value
     return text
 

@@ -26,10 +26,8 @@ def way(hosts: str | None, ssh: str | None) -> tuple[Reach, tuple[str, ...]]:
         if ssh is not None:
             raise TunerError("--ssh says how hosts are reached: name them with --hosts")
         return Here(), (platform.node(),)
-    names = tuple(dict.fromkeys(name.strip() for name in hosts.split(",")))
     try:
-        for name in names:
-            checked(name)
+        names = tuple(dict.fromkeys(checked(name.strip()) for name in hosts.split(",")))
     except InvalidJobError as error:
         raise TunerError(f"--hosts {hosts}: {error}; write names with commas between, as h1,h2") from error
     try:

@@ -11,6 +11,8 @@ from hpl.blas.catalogue import Blas
 from hpl.rpeak import Rpeak
 from hpl.toolchain import Mpi
 from runners.cluster import Cluster
+from runners.errors import InvalidJobError
+from runners.forwarded import require_plain
 from runners.node_facts import NodeSays, ask_nodes
 from runners.reach import silent
 
@@ -169,8 +171,17 @@ def faults(cluster: Cluster, says: Sequence[NodeSays], mpi: Mpi | None, shared: 
         if mpi is not None:
             yield from _mpi_faults(where, node, mpi)
         yield from _less_than_the_file_says(where, node, cluster)
+    yield from _launcher_faults(mpi)
+
+
+def _launcher_faults(mpi: Mpi | None) -> Iterator[str]:
     if mpi is None:
         yield "no MPI was found on this host: `hpltune setup` installs it"
+        return
+    try:
+        require_plain(mpi.mpirun)
+    except InvalidJobError as error:
+        yield str(error)
 
 
 def _less_than_the_file_says(where: str, node: NodeSays, cluster: Cluster) -> Iterator[str]:

@@ -26,6 +26,7 @@ from .loop import Loop
 from .pilot import pilot_point, settled
 from .plan import TrialPlan, plan
 from .problem_size import SMALLEST_N
+from .run_folders import study_folder
 from .site import Site
 from .stopping import Stopping
 from .virtual.figures import LARGEST, Figures, half_nb_of, message_times, messages_of, parse_figures
@@ -58,7 +59,7 @@ def timed_at_first(loop: Loop, site: Site, known: Probes) -> Probes:
         return known
     try:
         asked = plan({**pilot_point(site, SMALLEST_N), **settled(loop), **_network(loop.space)}, site)
-        directory = loop.bench.runs / loop.study / FOLDER
+        directory = loop.bench.runs / study_folder(loop.study) / FOLDER
         found = timed(loop.evaluator, asked, directory, limit_s, loop.bench.stop)
     except (TunerError, HplError, RunnerError, OSError) as error:
         loop.say(f"Ping-pong between two ranks failed, so how long messages take is not known: {error}.")

@@ -67,6 +67,8 @@ class Places:
 def _writable(variable: str, default: Path) -> Path:
     """The folder a variable names, or the default; made where it is missing."""
     folder = Path(os.environ.get(variable) or default)
+    if not str(folder).isprintable():
+        raise TunerError(f"the folder {str(folder)!r} has a name that cannot be printed: set {variable} to another")
     try:
         folder = folder.expanduser().absolute()
         folder.mkdir(parents=True, exist_ok=True)

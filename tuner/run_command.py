@@ -35,6 +35,7 @@ from .places import Places
 from .plan import Launch, TrialPlan, label, network_of, parse_layout, placed
 from .progress import display, outcome, output
 from .ranking_report import above_peak_of, figures
+from .run_folders import study_folder
 from .site import FOREIGN
 from .stopping import StopRequest, listening
 from .stored_study import closing_study
@@ -251,7 +252,7 @@ def _measure(
     begun = started(study, {**plan.runs[0].words(), **layout}, Kind.RUN, "")
     begun = replace(begun, number=store.begin(begun))
     listener(TrialStarted(begun.number, label(plan), None))
-    directory = folder_of("runs", store, workshop.places) / study / f"{begun.number:05d}"
+    directory = folder_of("runs", store, workshop.places) / study_folder(study) / f"{begun.number:05d}"
     began_s = time.monotonic()
 
     def elapsed_s() -> float:

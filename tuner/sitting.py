@@ -17,6 +17,7 @@ from .engines.base import Engine
 from .engines.fidelity import FULL, Ladder
 from .events import Listener, Notice, PhaseStarted, TrialEnded
 from .objective import Objective
+from .run_folders import study_folder
 from .slot import KINDS
 from .stopping import StopRequest
 from .varied import legend
@@ -75,7 +76,7 @@ class Sitting(ABC):
 
     def folder(self, number: int) -> Path:
         """Where a trial runs."""
-        return self.bench.runs / self.study / f"{number:05d}"
+        return self.bench.runs / study_folder(self.study) / f"{number:05d}"
 
     def ranking(self) -> Sequence[Ranked]:
         """The study's configurations, best first, by what one more run of each should give."""

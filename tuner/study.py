@@ -35,6 +35,7 @@ from .problem_size import (
     affordable_n,
     launch_s,
 )
+from .run_folders import study_folder
 from .site import Site
 from .sitting import FINALISTS, SEARCHED, Bench
 from .stored_study import Begun, MachineFacts, begin, elapsed_s, go_on, withdraw
@@ -283,7 +284,7 @@ def _check_budget(loop: Loop, run_s: float, options: TuneOptions, asked_n: int |
     too_small = options.budget.too_small(run_s, FINALISTS * (1 + options.confirm) + SMALLER_RUNS)
     if too_small:
         if loop.session == 0 and not loop.bench.store.others(loop.study):
-            withdraw(loop.bench.store, loop.study, loop.bench.runs / loop.study)
+            withdraw(loop.bench.store, loop.study, loop.bench.runs / study_folder(loop.study))
         smaller = ", or a smaller N with --set N=…" if asked_n else ", or a smaller N without --full"
         raise TunerError(too_small + (smaller if asked_n or options.full else ""))
     if loop.meter.out_of_time(run_s):

@@ -20,6 +20,7 @@ from .engines.registry import check_engine
 from .errors import TunerError
 from .events import Listener, Notice
 from .found import Found
+from .mpi_parameters import require_mpi_parameters
 from .network import networked, recover_at_start
 from .objective import check_inputs, ranking_of
 from .options import TuneOptions
@@ -27,6 +28,7 @@ from .places import Places
 from .progress import display, output
 from .prolonging import MoreBudget, prolonged
 from .provision.setup import provision_if_needed
+from .run_folders import study_folder
 from .simulated_starts import simulated_ranking
 from .site import Site
 from .sitting import Bench
@@ -109,6 +111,8 @@ def _real(request: Request, name: str | None, options: TuneOptions, places: Plac
     store, listener = bench.store, bench.listener
     recover_at_start(store, listener)
     join = request.join is not None
+    text = store.study(name).space_text if name and (request.resume or join) else space_text(options.space)
+    require_mpi_parameters(options, text, places)
     workshop = Workshop.open(options, places, listener, leave_out=request.resume or join)
     with closing(workshop):
         begun = enter(name, options, store, workshop, resume=request.resume, join=join)
@@ -186,7 +190,7 @@ def _finish(
         failed = [record for record in store.records(outcome.study) if record.reason]
         last = f"; the last one: {failed[-1].reason}" if failed else ""
         raise TunerError(f"no run was valid, so there is no best configuration{last}")
-    out = request.out or folder_of("best", store, places) / outcome.study
+    out = request.out or folder_of("best", store, places) / study_folder(outcome.study)
     found = Found.of(study, outcome.ranking)
     written = write_winner(out, outcome, store, db, found.front[1:])
     if request.as_json:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from ..forwarded import require_plain, require_variables
+from ..host_names import launcher_name
 from ..job import Job
 from .base import explained, last_words, on_interfaces, signal_of
 
@@ -47,6 +49,7 @@ class Mpich:
         """The tokens: ranks, where they are bound, their variables, the program."""
         argv = [str(self.mpiexec), *self._places(job), "-n", str(job.ranks), *self._binding(job)]
         argv += ["-wdir", str(job.directory)]
+        require_variables(tuple(job.mpi_parameters))
         own = {**self._pinning(job), **on_interfaces(job)}
         for name, value in sorted({**own, **job.mpi_parameters, **job.environment}.items()):
             argv += ["-genv", name, value]
@@ -60,7 +63,8 @@ class Mpich:
     def _places(self, job: Job) -> list[str]:
         if not job.nodes:
             return []
-        hosts = ",".join(f"{node}:{job.ranks_per_node}" for node in job.nodes)
+        require_plain(self.mpiexec)
+        hosts = ",".join(f"{launcher_name(node)}:{job.ranks_per_node}" for node in job.nodes)
         launcher = [] if job.agent is None else ["-launcher", "ssh", "-launcher-exec", str(job.agent)]
         iface = ["-iface", job.interfaces[0]] if job.interfaces else []
         return [*launcher, *iface, "-hosts", hosts]
@@ -85,8 +89,9 @@ class IntelMpi(Mpich):
     def _places(self, job: Job) -> list[str]:
         if not job.nodes:
             return []
+        require_plain(self.mpiexec)
         bootstrap = [] if job.agent is None else ["-bootstrap", "ssh", "-bootstrap-exec", str(job.agent)]
-        return [*bootstrap, "-hosts", ",".join(job.nodes), "-ppn", str(job.ranks_per_node)]
+        return [*bootstrap, "-hosts", ",".join(map(launcher_name, job.nodes)), "-ppn", str(job.ranks_per_node)]
 
     def _binding(self, job: Job) -> list[str]:
         del job

@@ -1,10 +1,11 @@
 """Open MPI 4 and 5: `mpirun`."""
 
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..forwarded import require_plain
+from ..host_names import launcher_name
 from ..job import Job
 from .base import explained, last_words, signal_of
 
@@ -79,14 +80,16 @@ class OpenMpi:
         return explained(_SAYINGS, (said, signal_of(exit_code))) or last_words("mpirun", exit_code, said)
 
     def _places(self, job: Job) -> list[str]:
-        """Where the ranks go, and how the daemons get there."""
+        """Where the ranks go, and how the daemons get there; from other nodes only where those have the agent too."""
         if not job.nodes:
             return []
-        hosts = ",".join(f"{node}:{job.ranks_per_node}" for node in job.nodes)
+        require_plain(self.mpirun)
+        hosts = ",".join(f"{launcher_name(node)}:{job.ranks_per_node}" for node in job.nodes)
         if job.agent is None:
             return ["--host", hosts]
         launch = "ssh" if self.major >= 5 else "rsh"
-        return ["--host", hosts, "--mca", "plm", launch, "--mca", f"plm_{launch}_agent", _agent(job.agent)]
+        alone = [] if job.agent.parent == job.directory else ["--mca", f"plm_{launch}_no_tree_spawn", "1"]
+        return ["--host", hosts, "--mca", "plm", launch, "--mca", f"plm_{launch}_agent", str(job.agent), *alone]
 
     def _interfaces(self, job: Job) -> dict[str, str]:
         """TCP between ranks, and between the launcher's daemons, on these interfaces only."""
@@ -105,8 +108,3 @@ class OpenMpi:
             return ["--map-by", f"slot:PE={threads}{over}", "--bind-to", "core"]
         name = _OBJECTS[job.binding] if self.major >= 5 else job.binding
         return ["--map-by", f"{name}{over}", "--bind-to", name]
-
-
-def _agent(agent: Path) -> str:
-    """The agent as Open MPI's option takes it, which is split at blanks and colons: a job runs where its agent lies."""
-    return f"./{agent.name}" if re.search(r"[\s:]", str(agent)) else str(agent)

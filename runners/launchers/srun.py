@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import InvalidJobError
+from ..forwarded import require_variables
 from ..job import Job
 from .base import explained, last_words, on_interfaces, signal_of
 
@@ -78,6 +79,8 @@ class Srun:
             *(f"--ntasks-per-node={job.ranks // self.nodes}", "--distribution=block", *self._binding(job)),
             *("--kill-on-bad-exit=1", "--export=ALL", f"--chdir={job.directory}"),
         ]
+        if not self.parameter_prefix:
+            require_variables(tuple(job.mpi_parameters))
         variables = self._interfaces(job)
         variables.update({f"{self.parameter_prefix}{name}": value for name, value in job.mpi_parameters.items()})
         variables.update(job.environment)

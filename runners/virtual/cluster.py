@@ -5,9 +5,11 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from ..toml_file import Count, Part, Positive
+from ..toml_file import Count, Part, Positive, matching
 
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+Key = Annotated[str, matching(r"[\w.+-]+", "letters, digits and _ . + -")]
 
 
 class Nodes(Part):
@@ -206,8 +208,8 @@ class VirtualCluster(Part):
     power_w: Positive | None = None
     nodes: Annotated[tuple[Nodes, ...], Field(min_length=1)]
     core: Core
-    blas: Annotated[Mapping[Annotated[str, Field(pattern=r"^[\w.+-]+$")], Blas], Field(min_length=1)]
-    networks: Annotated[Mapping[Annotated[str, Field(pattern=r"^[\w.+-]+$")], Network], Field(min_length=1)]
+    blas: Annotated[Mapping[Key, Blas], Field(min_length=1)]
+    networks: Annotated[Mapping[Key, Network], Field(min_length=1)]
     shared_memory: SharedMemory = SharedMemory()
     noise: Noise = Noise()
 

@@ -101,9 +101,16 @@ def test_open_mpi_reaches_nodes_through_the_agent() -> None:
     assert tokens(ON_NODES, major=5)[4:8] == ["plm", "ssh", "--mca", "plm_ssh_agent"]
 
 
-@pytest.mark.parametrize("folder", ["/run my HPL", "/run/a:b"])
-def test_open_mpi_would_split_an_agent_at_blanks_and_colons(folder: str) -> None:
-    assert tokens(replace(ON_NODES, agent=Path(folder) / "agent"))[8] == "./agent"
+@pytest.mark.parametrize("folder", ["/run my HPL", "/run/a:b", "/run/$(a)"])
+def test_an_agent_lies_where_no_shell_and_no_option_would_split_its_path(folder: str) -> None:
+    with pytest.raises(InvalidJobError, match="a path that every shell reads as it is"):
+        replace(ON_NODES, agent=Path(folder) / "agent")
+
+
+def test_nodes_start_no_daemons_of_other_nodes_with_an_agent_that_they_lack() -> None:
+    elsewhere = replace(ON_NODES, agent=Path("/var/hpltune-1/agent"))
+    assert tokens(elsewhere)[9:12] == ["--mca", "plm_rsh_no_tree_spawn", "1"]
+    assert tokens(elsewhere, major=5)[9:12] == ["--mca", "plm_ssh_no_tree_spawn", "1"]
 
 
 def test_parameters_of_the_transport_below_open_mpi_are_variables() -> None:

@@ -1,6 +1,7 @@
 """Speaking to nodes: real sshd on hosts of their own."""
 
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from net_lab import HostsLab, hosts_lab
 from runner_contract import executable
 
 from runners.errors import InvalidJobError, UnreachableError
+from runners.host_names import HOST_NAME, host_named, launcher_name
 from runners.node_facts import NodeSays, ask_nodes
 from runners.reach import Here, Ssh, ask, say, say_all
 
@@ -80,6 +82,27 @@ def test_a_login_shell_that_runs_nothing_is_said(tmp_path: Path, text: str, why:
         say(login(tmp_path, text), "h1", ("true",))
 
 
+@pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        ("fd77::2", "fd77::2"),
+        ("[FD77:0::2]", "fd77::2"),
+        ("fe80::1%eth0", "fe80::1%eth0"),
+        ("::ffff:10.77.0.2", "::ffff:10.77.0.2"),
+        ("10.77.0.2", "10.77.0.2"),
+        ("node-1.site", "node-1.site"),
+    ],
+)
+def test_names_and_addresses_of_both_kinds_are_hosts(text: str, host: str) -> None:
+    assert str(host_named(text)).replace("a4d:2", "10.77.0.2") == host
+    assert HOST_NAME.fullmatch(launcher_name(host)), "launchers split hosts at colons"
+
+
+@pytest.mark.parametrize("text", ["[fd77::2", "fd77::2]", "fd77::2:", "fd77::g", "fe80::1%e;x", "[h1]", ":", "1::2::3"])
+def test_what_only_looks_like_an_address_is_no_host(text: str) -> None:
+    assert host_named(text) is None
+
+
 def test_this_machine_is_spoken_to_directly() -> None:
     assert ask(Here(), "localhost", ("echo", "hello")) == "hello\n"
 
@@ -95,12 +118,33 @@ def test_all_nodes_are_spoken_to_and_those_that_do_not_answer_say_why(lab: Hosts
     assert "its name is not known" in str(said["h9"])
 
 
-def test_a_changed_host_key_is_said(lab: HostsLab, tmp_path: Path) -> None:
-    other = tmp_path / "known_hosts"
+def test_a_changed_host_key_is_said_with_what_forgets_the_old_one(lab: HostsLab, tmp_path: Path) -> None:
+    other = tmp_path / "known hosts"
     key = (lab.folder / "user_key.pub").read_text().rsplit(" ", maxsplit=1)[0]
     other.write_text(f"h2 {key}\n")
-    with pytest.raises(UnreachableError, match="node h2: its host key is unknown or has changed"):
-        ask(from_h1(lab, "-o", f"UserKnownHostsFile={other}"), "h2", ("true",))
+    reach = from_h1(lab, "-o", f'UserKnownHostsFile="{other}"')
+    with pytest.raises(UnreachableError, match="node h2: its host key has changed") as changed:
+        ask(reach, "h2", ("true",))
+    command = re.search("`(ssh-keygen [^`]*)`", str(changed.value))
+    assert command is not None
+    subprocess.run(["sh", "-c", command[1]], check=True, capture_output=True)
+    with pytest.raises(UnreachableError, match="its host key is not known here yet"):
+        ask(reach, "h2", ("true",))
+
+
+def test_an_unknown_host_key_is_said_with_what_logs_in_once(lab: HostsLab) -> None:
+    reach = from_h1(lab, "-o", "UserKnownHostsFile=/dev/null")
+    with pytest.raises(UnreachableError, match="its host key is not known here yet: log in once with `") as unknown:
+        ask(reach, "h2", ("true",))
+    command = re.search("`([^`]*)`", str(unknown.value))
+    assert command is not None
+    done = subprocess.run(
+        ["sh", "-c", f"{command[1]} -o StrictHostKeyChecking=accept-new hostname"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "h2" in done.stdout + done.stderr
 
 
 def test_a_node_that_wants_a_password_says_how_to_set_up_a_key(lab: HostsLab) -> None:

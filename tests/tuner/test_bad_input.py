@@ -35,7 +35,7 @@ from tuner.workshop import look_around
         (("best",), "there is no"),
         (("export", "csv"), "there is no"),
         (("spaces", "none"), "there is no space none"),
-        (("spaces", "quick", "--set", "mpi.btl=tc\udcff"), "expected a printable text or a number"),
+        (("spaces", "quick", "--set", "mpi.btl=tc\udcff"), "expected letters, digits and _ . , : / + = @ % ^ -"),
         (("spaces", "quick", "--explain", "NB"), "write NAME=VALUE"),
         (("setup", "--with", "cray"), "--with cray: expected one of"),
         (("tune", "--points", "10"), "--points 10 makes the engine grid coarser: add --engine grid"),

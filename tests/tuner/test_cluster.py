@@ -229,9 +229,12 @@ def test_the_doctor_asks_the_nodes_and_fills_in_what_they_are(hpltune: OnHead, c
     ("changed", "words"),
     [
         ({"hosts": ["h1", "h9"]}, "node h9: its name is not known: check the host list"),
-        ({"hosts": ["h1", "127.0.0.1"]}, "its host key is unknown or has changed"),
+        ({"hosts": ["h1", "127.0.0.1"]}, "its host key is not known here yet: log in once with `ssh -F"),
         ({"interfaces": ["ib0"]}, "has no interface ib0 (there: eth0)"),
-        ({"hosts": ["h1", "-oProxyCommand=x"]}, "line 3: hosts.1 = -oProxyCommand=x: string should match pattern"),
+        (
+            {"hosts": ["h1", "-oProxyCommand=x"]},
+            "line 3: hosts.1 = -oProxyCommand=x: that is no host: expected a name of letters, digits",
+        ),
         ({"hosts": ["h1", "h1"]}, "hosts names a node twice"),
         ({"hosts": []}, 'backend "ssh" needs hosts'),
         ({"colour": "red"}, "line 6: colour is not known here"),

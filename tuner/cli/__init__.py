@@ -81,6 +81,7 @@ def _root(
 
 
 def _fail(sentence: str) -> NoReturn:
+    sentence = "".join(sign if sign.isprintable() or sign == "\n" else ascii(sign)[1:-1] for sign in sentence)
     red, plain = ("\033[31m", "\033[0m") if sys.stderr.isatty() and "NO_COLOR" not in os.environ else ("", "")
     with suppress(OSError):
         print(f"{red}hpltune: {sentence}{plain}", file=sys.stderr)
