@@ -9,6 +9,8 @@ from results.record import Study
 CORE_DGEMM, CORE_RPEAK = "core_dgemm_gflops", "core_rpeak_gflops"
 """What a study keeps of its machine: GFLOPS of the fastest dgemm on one core, and Rpeak of such a core."""
 
+_OF_MODEL = "the model of this virtual cluster computes faster than its clock_ghz and flops_per_cycle allow"
+
 
 def fastest_dgemm_gflops(probes: Mapping[str, Sequence[Probe]]) -> float:
     """The fastest dgemm that was timed on one core; 0 where none was."""
@@ -30,9 +32,17 @@ def above_peak(study: Study, percents: Iterable[float | None]) -> str | None:
     Args:
         percents: of Rpeak; None where one is not known.
     """
-    if not any(percent is not None and percent > 100 for percent in percents):
-        return None
-    return f"More than 100 % of peak: {_why(study)}."
+    return _reason(percents, _why(study))
+
+
+def model_above_peak(percent: float | None) -> str | None:
+    """Why a simulated figure is above 100 % of its cluster's peak, as one sentence; None where it is not."""
+    return _reason([percent], _OF_MODEL)
+
+
+def _reason(percents: Iterable[float | None], why: str) -> str | None:
+    above = any(percent is not None and percent > 100 for percent in percents)
+    return f"More than 100 % of peak: {why}." if above else None
 
 
 def _why(study: Study) -> str:
@@ -40,7 +50,7 @@ def _why(study: Study) -> str:
     if study.options.get("rpeak_gflops"):
         return f"the Rpeak given with --rpeak ({study.options['rpeak_gflops']:g} GFLOPS) is too low for this machine"
     if study.simulated:
-        return "the model of this virtual cluster computes faster than its clock_ghz and flops_per_cycle allow"
+        return _OF_MODEL
     if _of_cluster_file(study):
         return "rpeak_gflops under [node] of the cluster file is too low for these nodes"
     if dgemm > rpeak > 0:

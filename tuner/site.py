@@ -306,7 +306,16 @@ def survey(
         site.named(name)
     if not site.blas:
         raise TunerError("no BLAS library was found: run `hpltune setup`, or name one with --blas NAME=/path/lib.so")
-    timing = Timing.BUSY if busy_sentence(rpeak.cores) else Timing.QUIET
+    return timed(site, search, on_probe)
+
+
+def timed(site: Site, search: SearchPaths, on_probe: Callable[[str], None] | None) -> Site:
+    """The site with how fast each kernel of its BLAS libraries is on one core of this host.
+
+    Args:
+        on_probe: as of `survey`.
+    """
+    timing = Timing.BUSY if busy_sentence(detect().cores) else Timing.QUIET
     probes = {}
     for entry in site.blas:
         if on_probe:

@@ -7,7 +7,7 @@ from itertools import product
 
 from hpl.build import Recipe, build
 from hpl.search import SearchPaths
-from hpl.source import HplSource, obtain
+from hpl.source import obtain
 from runners.base import Runner
 from runners.cluster import stored_cluster
 from runners.local import LocalRunner
@@ -22,7 +22,7 @@ from .events import BuildStep, Listener, Notice
 from .nodes import part, survey_nodes, without
 from .options import TuneOptions
 from .places import Places
-from .site import Site, survey
+from .site import Site, survey, timed
 from .slurm_site import slurm_runner, survey_slurm
 from .stopping import stopped_at_once
 
@@ -50,7 +50,7 @@ class Workshop:
     def open(
         cls, options: TuneOptions, places: Places, listener: Listener, *, probing: bool = True, leave_out: bool = False
     ) -> "Workshop":
-        """Look at the machine and get HPL's source.
+        """Look at the machine and get HPL's source; the nodes of a cluster are asked before anything is timed.
 
         Args:
             leave_out: go on without nodes of a cluster that do not answer.
@@ -61,18 +61,21 @@ class Workshop:
             TunerError: a BLAS that was asked for is not on this machine.
         """
         search = SearchPaths(prefix=places.prefix, cache=places.cache)
-        site = look_around(options, places, listener, probing=probing)
-        source: HplSource | None = None if options.xhpl else obtain(search, options.hpl_source)
+        cluster = None if options.real_cluster is None else stored_cluster(options.real_cluster)
+        site = look_around(options, places, listener, probing=probing and cluster is None)
         starters = launchers(Installed(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
-        if options.real_cluster is None:
+        if cluster is None:
+            source = None if options.xhpl else obtain(search, options.hpl_source)
             return cls(places, site, Evaluator(site, search, source, LocalRunner(starters)))
-        cluster = stored_cluster(options.real_cluster)
         if cluster.slurm:
             whole, notices = survey_slurm(cluster, cluster.slurm, site)
         else:
             whole, notices = survey_nodes(cluster, site, places.shared, leave_out=leave_out)
         for sentence in notices:
             listener(Notice(sentence))
+        if probing:
+            whole = timed(whole, search, telling(listener))
+        source = None if options.xhpl else obtain(search, options.hpl_source)
         if options.rpeak_gflops is not None:
             whole = replace(whole, rpeak=whole.rpeak.overruled(options.rpeak_gflops))
 
@@ -150,10 +153,6 @@ def look_around(options: TuneOptions, places: Places, listener: Listener, *, pro
         hpl.errors.HplError: MPI or a BLAS is missing; the sentence says what to do.
         TunerError: a BLAS that was asked for is not on this machine.
     """
-
-    def on_probe(name: str) -> None:
-        listener(Notice(f"Timing {name}: dgemm with each kernel this CPU can run"))
-
     return survey(
         SearchPaths(prefix=places.prefix, cache=places.cache),
         extra_blas=options.blas_files or {},
@@ -161,5 +160,10 @@ def look_around(options: TuneOptions, places: Places, listener: Listener, *, pro
         asked=[name for name in (options.overrides or {}).get("blas", ()) if name != AUTO],
         xhpl=options.xhpl,
         rpeak_gflops=options.rpeak_gflops,
-        on_probe=on_probe if probing else None,
+        on_probe=telling(listener) if probing else None,
     )
+
+
+def telling(listener: Listener) -> Callable[[str], None]:
+    """What says that the kernels of a BLAS are timed now."""
+    return lambda name: listener(Notice(f"Timing {name}: dgemm with each kernel this CPU can run"))

@@ -250,6 +250,16 @@ def test_a_mistake_in_a_cluster_is_one_sentence_and_nothing_is_started(
     assert done.returncode == 1
     assert words in done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
+    assert "Timing" not in done.stdout, "hosts are asked before kernels are timed"
+    assert not list((home / "data").glob("runs/*/*"))
+
+
+def test_more_cores_than_a_host_has_are_refused_before_work_begins(hpltune: OnHead, lab: HostsLab, home: Path) -> None:
+    file = write_cluster(lab, home / "greedy.toml", "[node]\ncores = 4096\n")
+    done = hpltune("tune", "--cluster", str(file), *FAST, "--trials", "1")
+    assert done.returncode == 1
+    assert re.search(r"node h1 has \d+ cores?, but \[node\] of the cluster file says cores = 4096", done.stderr)
+    assert "Timing" not in done.stdout
     assert not list((home / "data").glob("runs/*/*"))
 
 

@@ -22,7 +22,7 @@ from runners.host_facts import host_facts
 from tuner.best_report import show_best
 from tuner.export_command import export_text
 from tuner.nodes import on_nodes
-from tuner.peak import above_peak
+from tuner.peak import above_peak, model_above_peak
 from tuner.progress import Terminal
 from tuner.show_report import show_trial
 from tuner.site import Nodes, Site
@@ -85,6 +85,14 @@ def test_the_reason_for_more_than_the_peak_is_the_likeliest_one(facts: dict[str,
     assert told.startswith("More than 100 % of peak: ")
     assert reason in told
     assert above_peak(a_study(**facts), [None, 99.9, 100.0]) is None
+
+
+def test_a_design_above_its_peak_says_that_its_model_is_too_fast() -> None:
+    assert model_above_peak(101.0) == (
+        "More than 100 % of peak: the model of this virtual cluster computes faster than its clock_ghz and "
+        "flops_per_cycle allow."
+    )
+    assert model_above_peak(99.0) is model_above_peak(None) is None
 
 
 @pytest.fixture

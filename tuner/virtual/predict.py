@@ -19,6 +19,7 @@ from ..database import folder_of, open_store
 from ..errors import TunerError
 from ..events import Notice
 from ..options import TuneOptions
+from ..peak import model_above_peak
 from ..places import Places
 from ..progress import display, output
 from ..sitting import Bench
@@ -172,6 +173,9 @@ def show_designs(console: Console, found: Sequence[Prediction]) -> None:
                 f"MFLOPS/W are of those.",
                 soft_wrap=True,
             )
+        doubt = model_above_peak(entry.merit.percent_of_peak)
+        if doubt:
+            console.print(f"{entry.design.name}: {doubt}", soft_wrap=True)
         if entry.unknown:
             lost = " and no ".join(entry.unknown)
             sentence = (
@@ -205,6 +209,7 @@ def to_json(entry: Prediction) -> dict[str, Any]:
         "rpeak_gflops": entry.design.cluster.rpeak_gflops,
         "gflops": entry.best.expected_gflops,
         "percent_of_peak": entry.merit.percent_of_peak,
+        "above_peak": model_above_peak(entry.merit.percent_of_peak),
         "usd_per_gflops": entry.merit.usd_per_gflops,
         "mflops_per_watt": entry.merit.mflops_per_watt,
         "study": entry.study,
