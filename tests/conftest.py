@@ -11,7 +11,9 @@ from postgresql_server import Server, running_server
 from hpl.simgrid import SimGrid, SimGridError, find_simgrid
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
-"""What a shell starts in its background ignores Ctrl-C, and every program that the tests start would inherit that."""
+"""A shell's background job ignores Ctrl-C, and every program that the tests start would inherit that."""
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+"""The same for SIGHUP, which a program started by nohup ignores."""
 os.environ.update(OMPI_MCA_mpi_yield_when_idle="1")
 """Tests that run HPL share the cores with others: ranks that wait for one without a core would take theirs from it."""
 settings.register_profile("hpltune", deadline=None)

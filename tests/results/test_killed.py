@@ -51,13 +51,13 @@ def test_sigkill_loses_no_finished_trial(place: str, after_s: float) -> None:
     with Store.open(place) as store:
         store.create_study(a_study())
         store.end_study("study", "interrupted")
-    child = inserting(place)
-    assert child.stdout is not None
-    first = child.stdout.readline()
-    time.sleep(after_s)
-    child.send_signal(signal.SIGKILL)
-    reported = [int(line) for line in (first + child.stdout.read()).split()]
-    child.wait()
+    with inserting(place) as child:
+        assert child.stdout is not None
+        first = child.stdout.readline()
+        time.sleep(after_s)
+        child.send_signal(signal.SIGKILL)
+        reported = [int(line) for line in (first + child.stdout.read()).split()]
+        child.wait()
     with Store.open(place, create=False) as store:
         kept = [record.number for record in store.records("study", states=[TrialState.COMPLETE])]
         assert kept[: len(reported)] == reported

@@ -1,5 +1,4 @@
 import json
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -30,10 +29,8 @@ def write(folder: Path, text: str) -> str:
 
 @pytest.mark.parametrize("cores", [1, 2, 8, 96])
 @pytest.mark.parametrize("name", sorted(set(shipped()) - {"kronos", "kronos-free"}))
-def test_every_shipped_space_has_points_on_every_machine_and_is_counted_soon(name: str, cores: int) -> None:
-    began = time.monotonic()
+def test_every_shipped_space_has_points_on_every_machine(name: str, cores: int) -> None:
     space = load(name, machine(cores))
-    assert time.monotonic() - began < 5
     assert len(space) > 0
     for number in {0, len(space) // 2, len(space) - 1}:
         assert space.why_not(space.point(number)) is None

@@ -106,10 +106,9 @@ def test_a_run_that_cannot_be_started_now_is_submitted_again_and_this_is_said_on
 @pytest.mark.parametrize(("transient", "patience_s"), [(True, 0.2), (False, 60.0), (True, 0.0)])
 def test_what_does_not_pass_is_an_error_in_the_end(job: Job, *, transient: bool, patience_s: float) -> None:
     runner = Busy(10**6, transient=transient)
-    began_s = time.monotonic()
     with runner, pytest.raises(SubmitError, match="Socket timed out"):
         evaluator(runner, [], patience_s=patience_s).run_job(job, lambda _: None, StopRequest())
-    assert time.monotonic() - began_s < patience_s + 1.0 if transient else runner.asked == 1
+    assert runner.asked > 1 if transient and patience_s else runner.asked == 1
 
 
 def test_the_user_need_not_wait_for_what_cannot_be_started(job: Job) -> None:
@@ -130,14 +129,13 @@ def test_a_run_that_waits_in_a_queue_says_why_and_for_how_long_and_not_at_each_l
     assert said.text.endswith(" s so far.")
 
 
+@pytest.mark.timeout(50)  # the job waits for a minute
 def test_one_ctrl_c_ends_a_run_that_still_waits_in_a_queue(job: Job) -> None:
     events = list[Event]()
-    began_s = time.monotonic()
     with Queue(60.0) as runner:
         long = replace(job, program=("/bin/sleep", "60"))
         status = evaluator(runner, events).run_job(long, lambda _: None, OnceAsked(runner))
     assert status.state is JobState.CANCELLED
-    assert time.monotonic() - began_s < 10.0
     assert events == [Notice("The run only waits for its nodes: it is cancelled.")]
 
 

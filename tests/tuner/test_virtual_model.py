@@ -1,7 +1,6 @@
 """What simulated HPL makes of a virtual cluster, and how long it may take."""
 
 import re
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -220,10 +219,8 @@ def test_what_the_cluster_cannot_do_is_a_sentence(site: VirtualSite, params: dic
 def test_a_simulation_that_takes_too_long_is_ended(site: VirtualSite) -> None:
     point: dict[str, Scalar] = {"N": 60000, "NB": 32, "grid": "12x12", "layout": "144x1", "blas": "atlas", "DEPTH": 1}
     cluster = with_nodes(site.cluster, count=144, memory_gib=99)
-    began = time.monotonic()
     found = simulate(site, [Wish(point, cluster)], slots=1, limit_s=1.0, stop=StopRequest())
     assert "stopped at its time limit of 1 s" in found[0].reason
-    assert time.monotonic() - began < 30
     assert not [process for process in psutil.Process().children(recursive=True) if process.name() == "smpimain"]
 
 

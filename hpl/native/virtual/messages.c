@@ -1,6 +1,5 @@
 /* MPI calls: what is owed passes before, and the CPU time of a message between nodes is added. */
 #include "virtual.h"
-#include <dlfcn.h>
 
 static void cpu(Rank *rank, double message_s, int count, MPI_Datatype type, int peer, MPI_Comm comm)
 {
@@ -115,27 +114,4 @@ int __wrap_MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status 
     rank->failed_source = source;
     rank->failed_tag = tag;
     return error;
-}
-
-/* Most messages carry parts of a matrix that does not exist. Only short ones are copied: input, timings. Where this SimGrid
- * has no such function all are, which takes longer and changes no result. */
-static void (*copy)(smx_activity_t comm, void *buffer, size_t bytes);
-
-static void copy_short(smx_activity_t comm, void *buffer, size_t bytes)
-{
-    copy(comm, buffer, bytes > SHORT ? 0 : bytes);
-}
-
-int payloads_dropped(void)
-{
-    return copy != NULL;
-}
-
-void drop_payloads(void)
-{
-    if (copy)
-        return;
-    *(void **)&copy = dlsym(RTLD_DEFAULT, "_Z30smpi_comm_copy_buffer_callbackPN7simgrid6kernel8activity8CommImplEPvm");
-    if (copy)
-        smpi_comm_set_copy_data_callback(copy_short);
 }

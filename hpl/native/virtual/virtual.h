@@ -75,9 +75,11 @@ double settle(Rank *rank);      /* let the owed time pass; returns the clock */
 /* ---- nodes.c */
 int beside(MPI_Comm comm, int peer); /* 1: that rank is on the node of this one */
 
-/* ---- pivots.c and messages.c */
-enum { SHORT = 4096 };          /* bytes; longer messages carry nothing */
+/* ---- pivots.c */
 int pivot_row(int column, int N);
+
+/* ---- payloads.c */
+enum { SHORT = 4096 };          /* bytes; longer messages carry nothing */
 void drop_payloads(void);
 int payloads_dropped(void);
 
