@@ -6,7 +6,7 @@ from typing import Any
 
 from hpl.mpi_parameters import CONTROL, parameters_of
 from hpl.search import SearchPaths
-from hpl.toolchain import Mpi, find_mpis
+from hpl.toolchain import Mpi
 from runners.forwarded import VARIABLES
 from runners.launchers.openmpi import TRANSPORTS
 from search_spaces.automatic import AUTO
@@ -15,6 +15,7 @@ from search_spaces.load import entries
 from .errors import TunerError
 from .options import TuneOptions
 from .places import Places
+from .site import usable_mpis
 
 PREFIX = "mpi."
 
@@ -33,7 +34,7 @@ def require_mpi_parameters(options: TuneOptions, text: str, places: Places) -> N
     names = [name for name in given if name.startswith(PREFIX)]
     if not names:
         return
-    mpis = _used(find_mpis(SearchPaths(places.prefix, places.cache)), given.get("mpi"))
+    mpis = _used(usable_mpis(SearchPaths(places.prefix, places.cache), building=options.xhpl is None), given.get("mpi"))
     for name in names:
         for mpi in _given_it(mpis, given[name]):
             _require(name, mpi, alone=len(mpis) == 1)

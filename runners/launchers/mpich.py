@@ -16,6 +16,8 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
     (r"Need at least (\d+) processes", r"HPL.dat needs \1 ranks"),
     (r"unable to (?:find|get) host information for (\S+)|unable to (?:resolve|change to) host (\S+)",
      r"mpiexec does not know the host \1"),
+    (r"unable to get network interface IP",
+     "mpiexec finds no IPv4 address on its interface, and speaks no IPv6: give it one, or use Open MPI"),
     (r"unrecognized argument (\S+)", r"mpiexec does not know the option \1"),
     (r"KILLED BY SIGNAL: 9|EXIT CODE: 9\b|exited on signal 9 ",
      "a rank was killed (signal 9): often by the kernel for want of memory"),

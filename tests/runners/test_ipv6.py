@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,31 @@ def launcher(lab: HostsLab, mpi: str) -> Launcher:
 def test_ssh_takes_an_address_without_brackets(lab: HostsLab) -> None:
     reach = Ssh((*lab.enter("h1"), *lab.ssh))
     assert ask(reach, "fd77::2", ("hostname",)) == ask(reach, "[fd77::2]", ("hostname",)) == "h2\n"
+
+
+@contextmanager
+def without_ipv4(lab: HostsLab) -> Iterator[None]:
+    """Take the hosts' IPv4 addresses from them for a while."""
+    for host in lab.names:
+        lab.run(host, "ip", "-4", "addr", "flush", "dev", "eth0")
+    try:
+        yield
+    finally:
+        for host in lab.names:
+            lab.run(host, "ip", "addr", "add", f"10.77.0.{host[1:]}/24", "dev", "eth0")
+
+
+def test_mpich_says_that_it_needs_ipv4_and_open_mpi_does_not(lab: HostsLab, tmp_path: Path) -> None:
+    said = {}
+    for mpi in ("openmpi", "mpich"):
+        (folder := tmp_path / mpi).mkdir()
+        runner = SshRunner(launcher(lab, mpi), Ssh((*lab.enter("h1"), *lab.ssh)), 60.0)
+        program = executable(folder / "program", "uname -n")
+        job = Job((str(program),), 2, folder, binding="none", nodes=tuple(ADDRESSES.values()), interfaces=("eth0",))
+        with without_ipv4(lab):
+            said[mpi] = wait(runner, runner.submit(job)).message
+    assert said["openmpi"] == ""
+    assert said["mpich"].startswith("mpiexec finds no IPv4 address on its interface")
 
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
