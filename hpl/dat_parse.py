@@ -13,6 +13,8 @@ from .params import LARGEST_INT, Bcast, Fact, Form, Pmap, Swap, Word
 T = TypeVar("T")
 W = TypeVar("W", bound=Word)
 LINES = 31
+LONGEST_WORD = 40
+"""Characters of a number; longer words are shown by their beginning."""
 WORD = re.compile(r"[^ \t\n\v\f\r]+")
 """What sscanf's %s reads."""
 
@@ -107,15 +109,20 @@ def _read_by_hpl(line: str, count: int) -> list[str]:
     return read
 
 
+def _shown(word: str) -> str:
+    """A word as messages show it: the beginning of a long one."""
+    return word if len(word) <= LONGEST_WORD else f"{word[:LONGEST_WORD]}..."
+
+
 def whole(least: int, most: int = LARGEST_INT) -> Callable[[str], int]:
     """A converter to whole numbers of a range; its ValueError is the sentence."""
 
     def convert(word: str) -> int:
         expected = f"at least {least}" if most == LARGEST_INT else f"between {least} and {most}"
-        if not re.fullmatch(r"[-+]?\d+", word):
-            raise ValueError(f"{word} is not a whole number")
-        if not least <= int(word) <= most:
-            raise ValueError(f"{word} is out of range: expected a number {expected}")
+        if not re.fullmatch(r"[-+]?[0-9]+", word):
+            raise ValueError(f"{_shown(word)} is not a whole number")
+        if len(word) > LONGEST_WORD or not least <= int(word) <= most:
+            raise ValueError(f"{_shown(word)} is out of range: expected a number {expected}")
         return int(word)
 
     return convert
@@ -128,7 +135,7 @@ def digit(kind: type[W], refused: str = "") -> Callable[[str], W]:
         legal = {str(int(member)): member for member in kind}
         if word not in legal:
             choices = ", ".join(f"{number} = {member.word}" for number, member in legal.items())
-            raise ValueError(f"{word} is none of {choices}{refused}")
+            raise ValueError(f"{_shown(word)} is none of {choices}{refused}")
         return legal[word]
 
     return convert
@@ -138,9 +145,9 @@ def _number(word: str) -> float:
     try:
         value = float(word)
     except ValueError:
-        raise ValueError(f"{word} is not a number") from None
+        raise ValueError(f"{_shown(word)} is not a number") from None
     if not math.isfinite(value):
-        raise ValueError(f"{word} is not a finite number")
+        raise ValueError(f"{_shown(word)} is not a finite number")
     return value
 
 

@@ -1,25 +1,26 @@
 """Reads what HPL prints: results, residual checks, errors and whether it came to its end.
 
-Written for netlib's 1.0 to 2.3 and for forks: a result line is found by its T/V code, and the rate is the last number
-on it, because forks add columns before it. Nothing here raises: a text that was cut off gives what it holds.
+Written for netlib's 1.0 to 2.3 and for forks. A result line is found by its T/V code and read word by word, so that
+the time grows with the length of the text and nothing else. Nothing here raises: a text that was cut off gives what it
+holds.
 """
 
 import math
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from .flops import seconds
-from .variant import CODE, SHORT
+from .variant import is_code
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|inf(?:inity)?|nan)"
-_RESULT = re.compile(
-    rf"^\s*({CODE.pattern}|{SHORT.pattern})\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+"
-    rf"({_NUMBER}(?:\s+{_NUMBER})*)(?:\s*\(.*\))?\s*$",
-    re.IGNORECASE,
-)
-_CHECK = re.compile(rf"=\s*({_NUMBER})\s*\.*\s*(PASSED|FAILED)\s*$", re.IGNORECASE)
-_ERROR = re.compile(r"^HPL (ERROR|WARNING) from process #\s*(-?\d+)(?:, on line \d+)?,? (?:of|in) function (\w+):?\s*$")
+_ERROR = re.compile(r"^HPL (?:ERROR|WARNING) from process #\s*-?\d+(?:, on line \d+)?,? (?:of|in) function (\w+):?$")
+LONGEST_LINE = 1000
+"""Characters; HPL's own lines have 80, and no fork prints a longer one that matters."""
+LARGEST_INT = 2**31 - 1
+"""HPL counts in C's int."""
+MORE_COLUMNS = 2
+"""Columns of whole numbers that a fork may have before N: AMD's has one, SWP."""
 TIME_RESOLUTION_S = 0.005
 """HPL rounds the time to two decimals."""
 RATE_TOLERANCE = 0.01
@@ -54,7 +55,7 @@ class HplResult:
         if not math.isfinite(self.gflops) or self.gflops <= 0:
             return False
         time_s = seconds(self.N, self.gflops)
-        return abs(time_s - self.time_s) <= TIME_RESOLUTION_S + RATE_TOLERANCE * time_s
+        return math.isfinite(time_s) and abs(time_s - self.time_s) <= TIME_RESOLUTION_S + RATE_TOLERANCE * time_s
 
 
 @dataclass(frozen=True)
@@ -80,32 +81,99 @@ def parse(text: str) -> HplOutput:
     Returns:
         The results in the order HPL printed them.
     """
-    lines = [_ANSI.sub("", line).rstrip() for line in text.splitlines()]
     results: list[HplResult] = []
-    for line in lines:
-        result = _result(line)
-        if result is not None:
+    errors: dict[str, None] = {}
+    heads: list[str] = []
+    said_by, finished, checkable = "", False, False
+    for line in _lines(text):
+        if said_by:
+            errors[f"{line.removeprefix('>>>').partition('<<<')[0].strip() or 'no message'} ({said_by})"] = None
+        error = _ERROR.match(line)
+        said_by = error[1] if error else ""
+        finished |= line == "End of Tests."
+        words = line.split()
+        if words[:1] == ["T/V"] and "N" in words:
+            heads, checkable = words, False
+        elif (result := _result(words, heads)) is not None:
             results.append(result)
-            continue
-        check = _CHECK.search(line)
-        if check and results:
-            results[-1] = _checked(results[-1], float(check[1]), check[2].upper() == "PASSED")
-    return HplOutput(
-        results=tuple(results),
-        errors=_errors(lines),
-        finished=any(line.strip() == "End of Tests." for line in lines),
-    )
+            checkable = True
+        elif checkable and (check := _check(line)) is not None:
+            results[-1] = _checked(results[-1], *check)
+    if said_by:
+        errors[f"no message ({said_by})"] = None
+    return HplOutput(results=tuple(results), errors=tuple(errors), finished=finished)
 
 
-def _result(line: str) -> HplResult | None:
-    match = _RESULT.match(line)
-    if match is None:
+def _lines(text: str) -> Iterator[str]:
+    """Lines without colours and outer white space, one after the other; those too long to be HPL's are empty."""
+    begin = 0
+    while begin < len(text):
+        end = text.find("\n", begin) + 1 or len(text)
+        for line in text[begin:end].splitlines():
+            yield _ANSI.sub("", line).strip() if len(line) <= LONGEST_LINE else ""
+        begin = end
+
+
+def _result(words: Sequence[str], heads: Sequence[str]) -> HplResult | None:
+    """The result of a line: code, N, NB, P, Q, time and rate, with other columns between and behind them.
+
+    Args:
+        heads: the words of the table's head; none where it was not printed.
+    """
+    if not words or not is_code(words[0]):
         return None
-    *_, N, NB, P, Q, numbers = match.groups()
-    values = [float(number) for number in numbers.split()]
-    if len(values) < 2:
+    told = heads.index("N") if heads else 1
+    columns = dict.fromkeys((told, *range(1, 2 + MORE_COLUMNS)))
+    found = [result for at in columns if (result := _from_column(words, at, heads)) is not None]
+    return next((result for result in found if result.consistent), found[0] if found else None)
+
+
+def _from_column(words: Sequence[str], at: int, heads: Sequence[str]) -> HplResult | None:
+    """The result of a line whose N is the word at this index.
+
+    The rate is in its column of the head; else, or where that does not fit the time, in the last column that does.
+    HPL-MxP prints another number behind the rate and HPL-GPU the CPU's time before it.
+    """
+    whole = [_whole(word) for word in words[1 : at + 4]]
+    if len(whole) < at + 3 or None in whole:
         return None
-    return HplResult(match[1], int(N), int(NB), int(P), int(Q), values[0], values[-1])
+    N, NB, P, Q = (number or 0 for number in whole[at - 1 :])
+    numbers = []
+    for word in words[at + 4 :]:
+        number = _number(word)
+        if number is None:
+            break
+        numbers.append(number)
+    behind = words[at + 4 + len(numbers) : at + 5 + len(numbers)]
+    if len(numbers) < 2 or (behind and not behind[0].startswith("(")):
+        return None
+    read = [HplResult(words[0], N, NB, P, Q, numbers[0], rate) for rate in numbers[1:]]
+    headed = heads.index("Gflops") - at - 5 if "Gflops" in heads else -1
+    first = [read[headed]] if 0 <= headed < len(read) else []
+    return next((result for result in (*first, *reversed(read)) if result.consistent), first[0] if first else read[-1])
+
+
+def _whole(word: str) -> int | None:
+    return int(word) if word.isascii() and word.isdigit() and len(word) < 11 and int(word) <= LARGEST_INT else None
+
+
+def _number(word: str) -> float | None:
+    """What C prints of a double, `nan` and `inf` included; None where it is none."""
+    if "_" in word or not word.isascii():
+        return None
+    try:
+        return float(word)
+    except ValueError:
+        return None
+
+
+def _check(line: str) -> tuple[float, bool] | None:
+    """The residual and whether it passed: `…*N)=   0.0045 ...... PASSED`, as in all versions; a fork adds words."""
+    words = re.sub(r"\.\.+", " ", line.rpartition("=")[2]).split() if "=" in line else []
+    if len(words) < 2 or words[1].upper() not in {"PASSED", "FAILED"}:
+        return None
+    residual = _number(words[0])
+    return None if residual is None else (residual, words[1].upper() == "PASSED")
 
 
 def _checked(result: HplResult, residual: float, passed: bool) -> HplResult:  # noqa: FBT001 - read off one line
@@ -114,16 +182,3 @@ def _checked(result: HplResult, residual: float, passed: bool) -> HplResult:  # 
         return replace(result, residual=residual, passed=passed)
     worst = max((result.residual or 0.0, residual), key=lambda value: math.inf if math.isnan(value) else value)
     return replace(result, residual=worst, passed=result.passed and passed)
-
-
-def _errors(lines: list[str]) -> tuple[str, ...]:
-    """Messages of `HPL_pwarn.c` and `HPL_pabort.c`: `>>> MESSAGE <<<`, the latter with `Abort ...` behind it."""
-    errors: list[str] = []
-    for number, line in enumerate(lines):
-        head = _ERROR.match(line.strip())
-        if head is None:
-            continue
-        said = lines[number + 1].strip() if number + 1 < len(lines) else ""
-        message = said.removeprefix(">>>").partition("<<<")[0].strip()
-        errors.append(f"{message or 'no message'} ({head[3]})")
-    return tuple(dict.fromkeys(errors))

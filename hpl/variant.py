@@ -11,8 +11,8 @@ from .errors import HplError
 from .params import Bcast, Fact, HplParams, Pmap
 
 CODE = re.compile(r"W([RC])(\d+)(\d)([LCR])(\d+)([LCR])(\d+)")
-SHORT = re.compile(r"W[RC]\d+")
-"""What NVIDIA's HPL prints in place of a code: it tells no variant."""
+_FORK = re.compile(r"W[RC][A-Za-z0-9]{0,30}")
+"""What forks print: NVIDIA's a short code, AMD's `WRC07R8C48c` or `WR0XR8C48`, with letters of its own."""
 _LETTERS = {"L": Fact.LEFT, "C": Fact.CROUT, "R": Fact.RIGHT}
 _MAPS = {"R": Pmap.ROW, "C": Pmap.COLUMN}
 
@@ -47,9 +47,14 @@ def encode(params: HplParams) -> str:
     return Variant(params.PMAP, params.DEPTH, params.BCAST, params.RFACT, params.NDIV, params.PFACT, params.NBMIN).code
 
 
+def is_code(word: str) -> bool:
+    """Whether a word can be the T/V code of a result line, of netlib's HPL or of a fork: it has a digit."""
+    return _FORK.fullmatch(word) is not None and any(letter.isdigit() for letter in word)
+
+
 def contradicts(code: str, params: HplParams) -> bool:
-    """Whether a result line's code tells another variant than that of a run; a short one tells none."""
-    return SHORT.fullmatch(code) is None and code != encode(params)
+    """Whether a result line's code tells another variant than that of a run; one of a fork's own form tells none."""
+    return CODE.fullmatch(code) is not None and code != encode(params)
 
 
 def decode(code: str) -> Variant:

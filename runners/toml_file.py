@@ -1,7 +1,6 @@
 """TOML files that describe clusters; every mistake is named with its file, line and key."""
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -9,6 +8,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import RunnerError
+from .toml_text import TomlError, parse_toml, read_toml
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=10**6)]
@@ -44,9 +44,9 @@ def read_text(file: Path) -> str:
         ClusterFileError: it cannot be read.
     """
     try:
-        return file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ClusterFileError(f"cannot read {file}: {getattr(error, 'strerror', None) or 'not a text'}") from error
+        return read_toml(file)
+    except (OSError, TomlError) as error:
+        raise ClusterFileError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def parse_table(place: str, text: str) -> dict[str, Any]:
@@ -56,8 +56,8 @@ def parse_table(place: str, text: str) -> dict[str, Any]:
         ClusterFileError: it is no TOML.
     """
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return parse_toml(text)
+    except TomlError as error:
         raise ClusterFileError(f"{place}: {error}") from error
 
 
@@ -110,12 +110,13 @@ def _line_of(text: str, steps: Sequence[int | str]) -> int | None:
     last: dict[str, int] = {}
     found, depth = None, 0
     for number, line in enumerate(text.splitlines(), start=1):
-        header = re.match(r"\s*(\[+)\s*([^\],]+?)\s*\]+\s*(?:#|$)", line)
-        key = re.match(r"\s*([\w.\"'+-]+)\s*=", line)
+        said = line.strip()
+        header = _header(said)
+        key = re.match(r"([\w.\"'+-]+)\s*=", said)
         if header:
-            if header[1] == "[[":
-                last[header[2]] = last.get(header[2], -1) + 1
-            path = table = _table_path(header[2], last)
+            if said.startswith("[["):
+                last[header] = last.get(header, -1) + 1
+            path = table = _table_path(header, last)
         elif key:
             path = [*table, *key[1].replace('"', "").split(".")]
         else:
@@ -124,6 +125,13 @@ def _line_of(text: str, steps: Sequence[int | str]) -> int | None:
         if shared > depth and path[:shared] == list(steps[:shared]):
             found, depth = number, shared
     return found
+
+
+def _header(line: str) -> str:
+    """The name of the table that a line begins; "" where it begins none."""
+    name, closed, behind = line.lstrip("[").partition("]")
+    begins = line.startswith("[") and closed and "," not in name and behind.lstrip("] \t")[:1] in {"", "#"}
+    return name.strip() if begins else ""
 
 
 def _table_path(header: str, last: Mapping[str, int]) -> list[int | str]:

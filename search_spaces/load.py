@@ -1,7 +1,6 @@
 """Spaces from TOML files; every mistake is named with its file and key, or with the option it came from."""
 
 import difflib
-import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -15,6 +14,7 @@ from .machine import Machine
 from .parameter import Parameter
 from .restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden
 from .space import SIZES, SearchSpace
+from .toml_text import TomlError, parse_toml, read_toml
 from .values import converted, values
 
 KEYS: Mapping[str, tuple[type, str]] = {
@@ -125,17 +125,16 @@ def _text(name: str) -> tuple[str, str]:
         hint = f"did you mean {near[0]}?" if near else "give a TOML file or one of these"
         raise SpaceError(f"there is no space {name} (shipped: {', '.join(shipped())}): {hint}")
     try:
-        return name, path.read_text(encoding="utf-8-sig")
+        return name, read_toml(path)
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise SpaceError(f"{name} cannot be read: {reason}") from error
+        raise SpaceError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _table(place: str, text: str) -> dict[str, Any]:
     """The file's table, its keys known and of the right kind."""
     try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        table = parse_toml(text)
+    except TomlError as error:
         raise SpaceError(f"{place} is not TOML: {error}") from error
     _known(f"{place}: unknown key", table, KEYS)
     for key, value in table.items():

@@ -1,10 +1,33 @@
-"""Writes the user's files whole or not at all."""
+"""Reads the user's files up to a size, and writes them whole or not at all."""
 
 import os
 from contextlib import suppress
 from pathlib import Path
 
 from .errors import TunerError
+
+LARGEST_BYTES = 32 * 2**20
+"""HPL's longest outputs, with a line for each panel, have a few megabytes."""
+
+
+def read_text(path: Path, what: str, largest_bytes: int = LARGEST_BYTES) -> str:
+    """The text of a file that is not larger than any of its kind; of a larger one only so much is read.
+
+    Args:
+        what: how errors call the file, with its name.
+
+    Raises:
+        TunerError: it cannot be read, or is larger.
+    """
+    try:
+        with path.open("rb") as file:
+            read = file.read(largest_bytes + 1)
+    except OSError as error:
+        raise TunerError(f"{what}: {error.strerror}") from error
+    if len(read) > largest_bytes:
+        limit = f"{largest_bytes / 2**20:g} MiB"
+        raise TunerError(f"{what}: the file is larger than {limit}; keep only what HPL read or printed in it")
+    return read.decode("utf-8", errors="replace")
 
 
 def write_text(path: Path, text: str, *, executable: bool = False) -> None:

@@ -27,6 +27,7 @@ from .equipment import Equipment
 from .errors import TunerError
 from .evaluate import Measured
 from .events import Listener, Notice, TrialEnded, TrialProgress, TrialStarted
+from .files import read_text
 from .judge import Fault
 from .network import networked, recover_at_start
 from .objective import ranking_of
@@ -153,10 +154,7 @@ def read_dat(file: Path) -> tuple[HplDat, str]:
         TunerError: it cannot be read.
         hpl.dat_parse.HplDatError: HPL would reject or misread it; every problem with its line.
     """
-    try:
-        text = file.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise TunerError(f"{file} cannot be read: {error.strerror}") from error
+    text = read_text(file, f"{file} cannot be read")
     return parse(text, str(file)), text
 
 

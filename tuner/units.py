@@ -7,7 +7,7 @@ from .errors import TunerError
 
 LONGEST_S = 100 * 365 * 86400.0
 _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_DURATION = re.compile(r"(?:\d+(?:\.\d+)?[smhd]\s*)+")
+_PART = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
 
 
 def parse_duration_s(text: str, option: str) -> float:
@@ -23,9 +23,10 @@ def parse_duration_s(text: str, option: str) -> float:
     cleaned = text.strip().lower()
     if re.fullmatch(r"\d+(\.\d+)?", cleaned):
         raise TunerError(f"{option} {text}: a duration needs a unit: write for example 90s, 5m or 1h30m")
-    if not _DURATION.fullmatch(cleaned):
+    parts = _PART.findall(cleaned)
+    if not parts or "".join(number + unit for number, unit in parts) != "".join(cleaned.split()):
         raise TunerError(f"{option} {text}: not a duration; write for example 90s, 5m or 1h30m")
-    seconds = sum(float(n) * _UNITS_S[u] for n, u in re.findall(r"(\d+(?:\.\d+)?)([smhd])", cleaned))
+    seconds = sum(float(number) * _UNITS_S[unit] for number, unit in parts)
     return sensible_s(seconds, f"{option} {text}")
 
 

@@ -18,6 +18,7 @@ from search_spaces.space import SearchSpace
 from .engines.base import Engine, Outcome
 from .engines.fidelity import Fidelity, Rung
 from .errors import TunerError
+from .files import read_text
 
 MAY_DIFFER = ("N", "memory_fraction", "layout", "binding")
 """What belongs to the machine that ran, or follows from it; runs that differ in it alone still tell something."""
@@ -143,20 +144,20 @@ def advise(engine: Engine, found: Sequence[Advice]) -> list[dict[str, Scalar]]:
 
 
 def _file(path: Path) -> Source:
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise TunerError(f"--warm-start {path}: {error.strerror}") from error
+    text = read_text(path, f"--warm-start {path}")
     if "\0" in text:
         raise TunerError(f"--warm-start {path}: this is no text, so neither HPL's output nor an HPL.dat")
     if not text.strip():
         raise TunerError(f"--warm-start {path}: the file is empty")
     results = output.parse(text).results
-    passed = sorted((result for result in results if result.passed), key=lambda result: -result.gflops)
-    if passed:
-        return Source(f"the output {path}", tuple(_of_result(result) for result in passed))
+    passed = [result for result in results if result.passed]
+    usable = sorted((result for result in passed if result.consistent), key=lambda result: -result.gflops)
+    if usable:
+        return Source(f"the output {path}", tuple(_of_result(result) for result in usable))
     if results or BANNER in text:
         lacks = "no result in it PASSED" if results else "it ends before its first result"
+        if passed:
+            lacks = f"{passed[0].gflops:g} GFLOPS do not fit {passed[0].time_s:g} s at N = {passed[0].N}"
         raise TunerError(f"--warm-start {path}: this is HPL's output, but {lacks}")
     try:
         dat = parse_dat(text, str(path))

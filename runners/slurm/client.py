@@ -26,7 +26,7 @@ ANSWER_S = 60.0
 """Seconds slurmctld gets to answer; a busy one takes many."""
 _KEPT = frozenset({"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS", "SLURM_JWT"})
 """Variables that say which Slurm, not which job."""
-_FEATURES = re.compile(r"[\w.-]+(&[\w.-]+)*")
+_FEATURE = re.compile(r"[\w.-]+")
 _SILENT = re.compile(
     r"[Uu]nable to contact slurm controller|Unable to establish controller|onnection refused|Socket timed out"
     r"|connect failure|Zero Bytes were transmitted|communication connection failure|standby mode|Transport endpoint"
@@ -145,7 +145,8 @@ def candidates(
     if partition is None:
         partition = next((one.name for one in partitions() if one.default), None)
     left_out = {node.name for node in nodes_of(nodes=exclude)} if exclude else set()
-    wanted = set(constraint.split("&")) if constraint and _FEATURES.fullmatch(constraint) else set()
+    features = set((constraint or "").split("&"))
+    wanted = features if all(_FEATURE.fullmatch(feature) for feature in features) else set()
     return tuple(
         node for node in nodes_of(partition, nodelist) if node.name not in left_out and wanted.issubset(node.features)
     )

@@ -1,3 +1,4 @@
+import contextlib
 import ctypes
 from dataclasses import replace
 
@@ -217,3 +218,28 @@ def read_by_c(line: str, count: int) -> list[int]:
         at += len(word.value) + 1
         found.append(int(word.value))
     return found
+
+
+WORDS = st.one_of(
+    st.sampled_from(["9" * 5000, "-", "+1", "-1", "1e999", "nan", "²", "٣", "1_0", "0", "1", "2", "64", "x", "", "\v"]),
+    st.text(max_size=8),
+)
+
+
+@given(st.integers(1, 31), st.lists(WORDS, max_size=12), st.sampled_from([" ", "  ", "\t"]))
+def test_no_words_of_a_line_make_the_reader_of_hpl_dat_fail(number: int, words: list[str], gap: str) -> None:
+    text = with_line(number, gap.join(words))
+    with contextlib.suppress(HplDatError):
+        parse(text, "my.dat")
+
+
+@given(st.text())
+def test_no_text_makes_the_reader_of_hpl_dat_fail(text: str) -> None:
+    for whole in (text, SHIPPED + text, text + SHIPPED):
+        with contextlib.suppress(HplDatError):
+            parse(whole)
+
+
+@pytest.mark.parametrize("line", [6, 11])
+def test_a_number_of_five_thousand_digits_is_out_of_range(line: int) -> None:
+    assert "is out of range" in problems(with_line(line, "9" * 5000))[0][1]

@@ -88,6 +88,78 @@ def test_forks_put_the_rate_last(line: str, expected: float) -> None:
     assert parse(line).results[0].gflops == expected
 
 
+def test_amds_codes_and_its_column_before_n_are_read_and_passed() -> None:
+    output = parse(captured("amd-zen"))
+    assert output.finished
+    assert [(one.code, one.N, one.NB, one.P, one.Q, one.time_s, one.gflops) for one in output.results] == [
+        ("WRC07R8C48c", 100000, 384, 1, 2, 100.0, 6666.8),
+        ("WR0XR8C48", 50000, 384, 1, 2, 20.0, 4166.9),
+    ]
+    assert all(one.passed and one.consistent for one in output.results)
+
+
+def test_what_hpl_mxp_prints_behind_the_rate_is_not_the_rate() -> None:
+    (result,) = parse(captured("hpl-mxp")).results
+    assert (result.gflops, result.passed, result.consistent) == (106700.0, True, True)
+
+
+@pytest.mark.parametrize("name", ["amd-zen", "hpl-mxp"])
+def test_a_fork_is_read_without_the_head_of_its_table_too(name: str) -> None:
+    whole = captured(name)
+    bare = "\n".join(line for line in whole.splitlines() if not line.startswith("T/V"))
+    assert parse(bare).results == parse(whole).results
+
+
+def test_a_check_belongs_to_the_result_of_its_own_table() -> None:
+    text = captured("passed") + captured("failed").replace("\nW", "\n?")
+    assert [result.passed for result in parse(text).results] == [True]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "WR11C2R4 1 1 1 1 " + "1 " * 20_000 + "x",
+        "WR11C2R4 1 1 1 1 " + "1" * 100_000 + "x",
+        "WR11C2R4 " + "1" * 5_000 + " 64 1 2 1.0 1.0",
+        "WR11C2R4 500 64 1 2 " + "1" * 900 + " 1.0",
+        "W" + "R1" * 50_000,
+        "=" + "1" * 100_000 + "." * 100_000 + "PASSE",
+        "=" * 100_000,
+        "\x1b[" + "1;" * 100_000,
+        "HPL ERROR from process # " + "1" * 100_000,
+    ],
+    ids=lambda line: line[:30],
+)
+def test_a_line_of_any_length_is_read_at_once(line: str) -> None:
+    assert not any(result.consistent for result in parse(f"{line}\n").results)
+
+
+WORDS = "WR11C2R4 WRC07R8C48c W T/V N Gflops ||Ax-b||= PASSED ...... ( 1_0 1 211 0.00 1e999 nan -inf 1e-320 ²"
+PIECES = st.sampled_from(
+    [*WORDS.split(), "9" * 5000, "\n", "\r", "\x1b[1m", "HPL ERROR from process # 1, in function f:"]
+)
+
+
+@given(
+    st.lists(
+        st.builds(
+            lambda piece, times, gap: (piece + gap) * times,
+            PIECES,
+            st.integers(1, 400),
+            st.sampled_from(["", " ", "\t"]),
+        )
+    )
+)
+def test_no_repetition_makes_the_parser_fail(pieces: list[str]) -> None:
+    output = parse("".join(pieces))
+    assert all(result.N < 2**31 for result in output.results)
+
+
+def test_a_rate_too_small_to_have_a_time_is_not_consistent() -> None:
+    (result,) = parse("WR11C2R4 500000 64 1 2 inf 1e-320\n").results
+    assert not result.consistent
+
+
 def test_a_rate_that_is_no_number_is_read_but_not_believed() -> None:
     for word in ("inf", "nan", "-nan"):
         result = parse(f"WR11C2R4 500 64 1 2 0.00 {word}\n").results[0]

@@ -1,5 +1,6 @@
 """What is known before a study begins."""
 
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -100,6 +101,26 @@ def test_hpls_own_output_is_a_source(store: Store, tmp_path: Path) -> None:
     path.write_text(OUTPUT, encoding="utf-8")
     found = advice(read_source(store, str(path)), space_of(SMALL))
     assert [(point["NB"], point["DEPTH"], gflops) for point, gflops in found.points] == [(64, 0, 53.38), (128, 1, 42.7)]
+
+
+def test_rows_whose_rate_does_not_fit_their_time_teach_nothing(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "HPL.out"
+    path.write_text(OUTPUT.replace("5.3380e+01", "9.9999e+03"), encoding="utf-8")
+    assert [known.gflops for known in read_source(store, str(path)).known] == [42.7]
+    path.write_text(OUTPUT.replace("5.3380e+01", "9.9e+03").replace("4.2700e+01", "1.0e+00"), encoding="utf-8")
+    with pytest.raises(TunerError, match=r"but 1 GFLOPS do not fit 1 s at N = 4000"):
+        read_source(store, str(path))
+
+
+def test_of_a_file_of_gigabytes_only_so_much_is_read_as_hpl_could_have_printed(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "HPL.out"
+    with path.open("wb") as file:
+        file.truncate(4 * 2**30)
+    tracemalloc.start()
+    with pytest.raises(TunerError, match=r"HPL\.out: the file is larger than 32 MiB; keep only what HPL"):
+        read_source(store, str(path))
+    assert tracemalloc.get_traced_memory()[1] < 200 * 2**20
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("first_line", ["HPLinpack benchmark input file", "what won on the old cluster"])

@@ -1,0 +1,61 @@
+"""Reads the text of a TOML file as a table of bounded size, depth and numbers."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+LARGEST_BYTES = 2**20
+"""Larger files are not read: a thousand nodes with a line each have some tens of kilobytes."""
+DEEPEST = 50
+"""Tables and lists within each other; what is deeper is no description of anything here."""
+
+
+class TomlError(ValueError):
+    """A text that is no TOML, or more than is read; the message is what is wrong, without the file's name."""
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The table of a TOML text.
+
+    Raises:
+        TomlError: it is no TOML, is nested too deeply, or has a whole number of more than 64 bits, which TOML forbids.
+    """
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise TomlError(str(error)) from error
+    except RecursionError as error:
+        raise TomlError(f"tables or lists are more than {DEEPEST} deep") from error
+    except ValueError as error:  # int() refuses texts of thousands of digits
+        raise TomlError("a whole number is larger than 64 bits") from error
+    _check(table)
+    return table
+
+
+def _check(table: dict[str, Any]) -> None:
+    left: list[tuple[object, int]] = [(table, 1)]
+    while left:
+        value, depth = left.pop()
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise TomlError("a whole number is larger than 64 bits")
+        within = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        if within and depth > DEEPEST:
+            raise TomlError(f"tables or lists are more than {DEEPEST} deep")
+        left += [(each, depth + 1) for each in within]
+
+
+def read_toml(file: Path) -> str:
+    """The text of a file.
+
+    Raises:
+        OSError: it cannot be read.
+        TomlError: it is larger than such a file may be, or not UTF-8.
+    """
+    with file.open("rb") as opened:
+        read = opened.read(LARGEST_BYTES + 1)
+    if len(read) > LARGEST_BYTES:
+        raise TomlError(f"the file is larger than {LARGEST_BYTES / 2**20:g} MiB")
+    try:
+        return read.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise TomlError("it is not UTF-8 text") from error
