@@ -51,5 +51,17 @@ class UnreachableError(RunnerError):
         self.node = node
 
 
+class HeldError(RunnerError):
+    """Somebody else has changed a node's network, so that we may not; the sentence names the holder."""
+
+
 class RefusedError(RunnerError):
-    """A network setting that a node, its driver or the switch does not take; everything is as it was before."""
+    """A network setting that a node, its driver or the switch does not take; everything is as it was before.
+
+    Attributes:
+        setting: name, without "net.", of the setting whose value cannot be had; "" where it is not one value's fault.
+    """
+
+    def __init__(self, sentence: str, setting: str = "") -> None:
+        super().__init__(sentence)
+        self.setting = setting

@@ -1,9 +1,9 @@
 """One trial: build, write, check the memory, run, judge."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from hpl.source import HplSource
 from hpl.witness import Panel, parse_panels
 from results.record import Invalidity
 from runners.base import JobId, Runner
-from runners.errors import RefusedError, SubmitError, UnreachableError
+from runners.errors import HeldError, RefusedError, SubmitError, UnreachableError
 from runners.job import Job
 from runners.network.control import NetworkControl
 from runners.paths import RunPaths
@@ -23,7 +23,7 @@ from runners.tail import Tail
 from .errors import TunerError
 from .events import Listener, Notice
 from .judge import Fault, Verdict, judge
-from .plan import TrialPlan
+from .plan import Scalar, TrialPlan
 from .site import Site
 from .stopping import Stopping
 from .units import duration, gibibytes
@@ -50,6 +50,8 @@ class Measured:
         command: the exact command line, "" where nothing was started.
         output: HPL's own standard output; `errors_text` everything the ranks and the launcher said on stderr.
         lost_nodes: nodes that did not answer when the run had failed.
+        disturbed: the sentence about a network setting that somebody else changed while it ran; "" where none.
+        unavailable: parameters of the plan that together cannot be had on these nodes, with their values.
         cost_s: wall seconds from launch to the end of the process tree, without waiting in a queue.
         begun_s: when the first panel of each run was heard of, in seconds from launch; fewer where none was.
     """
@@ -64,6 +66,8 @@ class Measured:
     xhpl_key: str
     lost_nodes: tuple[str, ...] = ()
     begun_s: tuple[float, ...] = ()
+    disturbed: str = ""
+    unavailable: Mapping[str, Scalar] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ class Evaluator:
             stop: looked at all the time; `at_once` ends the run, `requested` one that has not begun.
 
         Raises:
-            TunerError: as `run_folder`.
+            TunerError: as `run_folder`; or somebody else has a node's network.
             RunnerError: the launcher does not start, or a node does not answer.
         """
         started_at = datetime.now(UTC)
@@ -117,7 +121,10 @@ class Evaluator:
         try:
             self._set_network(plan)
         except RefusedError as error:
-            return self._not_started(plan, Fault(Invalidity.CONSTRAINTS, str(error)), started_at)
+            failed = self._not_started(plan, Fault(Invalidity.CONSTRAINTS, str(error)), started_at)
+            return replace(failed, unavailable=plan.with_setting(error.setting))
+        except HeldError as error:
+            raise TunerError(str(error)) from error
         except UnreachableError as error:
             failed = self._not_started(plan, Fault(Invalidity.RUNTIME, str(error)), started_at)
             return replace(failed, lost_nodes=(error.node,))
@@ -135,11 +142,13 @@ class Evaluator:
         cost_s = time.monotonic() - began
         if status.started_at and status.ended_at:
             cost_s = min(cost_s, (status.ended_at - status.started_at).total_seconds())
-        if status.lost_nodes and self.network is not None:
-            self.network.doubt()
+        disturbed = ""
+        if self.network is not None and not status.lost_nodes:
+            disturbed = self.network.disturbed(self.site.node_names)
         stdout, stderr = paths.read_stdout(), paths.read_stderr()
+        verdict = judge(plan, status, stdout, stderr)
         return Measured(
-            verdict=judge(plan, status, stdout, stderr),
+            verdict=verdict.without_network(disturbed) if disturbed else verdict,
             command=paths.read_command(),
             output=stdout,
             errors_text=stderr,
@@ -149,6 +158,7 @@ class Evaluator:
             xhpl_key=xhpl.key if xhpl else "",
             lost_nodes=status.lost_nodes,
             begun_s=tuple(begun_s),
+            disturbed=disturbed,
         )
 
     def _program(self, plan: TrialPlan) -> Xhpl | None:

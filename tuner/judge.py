@@ -1,7 +1,7 @@
 """What a finished run is worth: the rules by which a GFLOPS counts, or why it does not. Pure functions over texts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hpl import output, variant
 from hpl.blas.registry import family
@@ -37,6 +37,11 @@ class Verdict:
     faults: tuple[Fault | None, ...]
     observed: Observed | None
     cancelled: bool
+
+    def without_network(self, why: str) -> "Verdict":
+        """The same where the network did not stay as it was asked for: no run counts."""
+        fault = Fault(Invalidity.CONSTRAINTS, why)
+        return replace(self, faults=tuple(found or fault for found in self.faults))
 
 
 def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdict:

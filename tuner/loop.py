@@ -27,6 +27,7 @@ from .prospects import CERTAINTY, Prospects
 from .sitting import NOTHING_LEFT, RANKED, SEARCHED, Sitting, counts, how_it_ended
 from .slot import Slot
 from .time_limit import RAISED, TELLING, limit_s, outlasted_sentence
+from .unavailable import fact_of, told, unavailable_in
 
 Started = tuple[list[Question], Slot]
 """What was asked, and where it runs."""
@@ -58,6 +59,7 @@ class Loop(Sitting):
     _rounds: int = field(default=1, init=False)
     _expected: set[int] = field(default_factory=set, init=False)
     _outlasted: list[float] = field(default_factory=list, init=False)
+    _unavailable: Sequence[Point] | None = field(default=None, init=False)
     _writing: RLock = field(default_factory=RLock, init=False)
 
     def search(self, engine: Engine, *, repeats: int, reserved_runs: float, first: Sequence[Point] = ()) -> str:
@@ -98,6 +100,8 @@ class Loop(Sitting):
         self, engine: Engine, first: Sequence[Point], runs_to_follow: float, running: Collection[Started]
     ) -> tuple[list[Question], str | None]:
         """What to start next, with nothing where that must wait for what is running; or the sentence why no more."""
+        for part in self.unavailable:
+            engine.bar(part)
         under_way = self._hear_of_others(engine) + sum(len(batch) for batch, _ in running)
         refused = self._refusal(runs_to_follow, under_way)
         if refused:
@@ -296,6 +300,26 @@ class Loop(Sitting):
             if record.ranked:
                 small[record.key].append(record.gflops or 0.0)
         return noise_of([np.log(rates) for rates in (*small.values(), *(entry.gflops for entry in measured))])
+
+    @property
+    def unavailable(self) -> Sequence[Point]:
+        """What earlier trials of the study found that these nodes cannot have: parameters that go with these values."""
+        if self._unavailable is None:
+            self._unavailable = unavailable_in(self.bench.store.study(self.study).host)
+        return self._unavailable
+
+    def rule_out(self, part: Point) -> None:
+        """Ask for no configuration any more that has all these values, in later sittings neither; from any thread.
+
+        Args:
+            part: parameters with their values; nothing happens where there are none.
+        """
+        with self._writing:
+            if not part or part in self.unavailable:
+                return
+            self._unavailable = [*self.unavailable, part]
+            self.bench.store.note_host(self.study, fact_of(part))
+        self.say(f"{told(part)} cannot be had on these nodes: the search leaves it out from now on.")
 
     def begin(self, record: TrialRecord) -> int | None:
         """Store that a trial runs, from any thread, and return its number.

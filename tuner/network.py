@@ -1,22 +1,28 @@
 """The network of a study: originals in its store, and hosts that a killed hpltune left changed."""
 
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 from results.errors import ResultsError
 from results.lease import Lease
 from results.network import NetworkOriginal
 from results.store import Store
-from runners.errors import RefusedError
+from runners.errors import HeldError, RunnerError
 from runners.network.control import NetworkControl
-from runners.network.journal import Original
+from runners.network.journal import Holder, Original, reach_of
+from runners.network.mark import settle
 from runners.network.restore import put_all_back
+from runners.network.script import for_each
+from runners.network.setting import PREFIX
 
 from .errors import TunerError
+from .evaluate import Evaluator
 from .events import Listener, Notice
+from .plan import Scalar
 from .workshop import Workshop
 
 AGAIN = "`hpltune net restore` tries again"
@@ -33,6 +39,11 @@ class StoreJournal:
     store: Store
     study: str | None
 
+    @property
+    def holder(self) -> Holder:
+        """This process."""
+        return Holder(str(Lease.mine()), self.study or "", lives)
+
     def remember(self, originals: Sequence[Original]) -> Sequence[Original]:
         """Commit originals, or find older ones."""
         mine, now = str(Lease.mine()), datetime.now(UTC)
@@ -43,7 +54,7 @@ class StoreJournal:
         try:
             return [original_of(row) for row in self.store.network.remember(rows)]
         except ResultsError as error:
-            raise RefusedError(str(error)) from error
+            raise HeldError(str(error)) from error
 
     def forget(self, originals: Sequence[Original]) -> None:
         """Drop originals."""
@@ -63,7 +74,10 @@ def networked(workshop: Workshop, store: Store, study: str, listener: Listener) 
         yield workshop
         return
     cluster = nodes.cluster
-    control = NetworkControl(cluster.reach, nodes.names, cluster.interfaces, StoreJournal(store, study))
+    journal = StoreJournal(store, study)
+    control = NetworkControl(
+        cluster.reach, nodes.names, cluster.interfaces, journal, say=lambda sentence: listener(Notice(sentence))
+    )
     first, *others = (replace(each, network=control) for each in (workshop.evaluator, *workshop.others))
     try:
         yield replace(workshop, evaluator=first, others=tuple(others))
@@ -72,24 +86,79 @@ def networked(workshop: Workshop, store: Store, study: str, listener: Listener) 
             listener(Notice(f"Caution: a network setting is not put back: {why}; {AGAIN}."))
 
 
-def recover(store: Store, *, force: bool = False) -> tuple[list[str], list[str]]:
+def prepare(evaluator: Evaluator, wanted: Mapping[str, Sequence[Scalar]]) -> None:
+    """See before any work that all nodes have the interfaces that are named, and take their network for the study.
+
+    Args:
+        wanted: all values of parameters that will be asked for; only those of the network matter.
+
+    Raises:
+        TunerError: a node lacks an interface, somebody else changes its network, or it does not answer.
+    """
+    if evaluator.network is None:
+        return
+    asked = {name.removeprefix(PREFIX): values for name, values in wanted.items() if name.startswith(PREFIX)}
+    try:
+        evaluator.network.prepare(asked)
+    except RunnerError as error:
+        raise TunerError(str(error)) from error
+
+
+def recover(
+    store: Store, *, force: bool = False, hosts: Sequence[str] = (), ssh: tuple[str, ...] = ()
+) -> tuple[list[str], list[str]]:
     """Put back the hosts that a killed hpltune left changed, those that answer.
+
+    What the notes on the hosts themselves tell is put back too.
 
     Args:
         force: also what a process changed that may still be living.
+        hosts: look at these as well, whichever database and user they were changed with; `ssh` reaches them.
 
     Returns:
         Sentences about what was put back, and about what is still changed.
     """
     rows = store.network.originals()
-    if not rows:
-        return [], []
     busy = [row for row in rows if _not_ours(row) and not (force and row.ssh)]
-    outcome = put_all_back([original_of(row) for row in rows if row not in busy])
+    free = [row for row in rows if row not in busy]
+    done: list[Original] = []
+    left: list[str] = []
+    for way in dict.fromkeys((*(row.ssh for row in free), *((ssh,) if hosts else ()))):
+        asked = (*(row.host for row in free if row.ssh == way), *(hosts if way == ssh else ()))
+        settled = partial(_settled, way, hosts, force=force)
+        for host, found in for_each(tuple(dict.fromkeys(asked)), settled).items():
+            if isinstance(found, RunnerError):
+                left.append(f"Not put back: {found}; it stays recorded, {AGAIN}.")
+                free = [row for row in free if row.host != host]
+            else:
+                done += found
+    outcome = put_all_back([original_of(row) for row in free])
     store.network.forget([each.key for each in outcome.done])
-    done = [f"Put back on {host}: {_values(outcome.done, host)}." for host in dict.fromkeys(_hosts(outcome.done))]
-    left = [f"Not put back: {why}; it stays recorded, {AGAIN}." for why in outcome.left.values()]
-    return done, left + list(dict.fromkeys(_owned(row) for row in busy))
+    done = list({each.key: each for each in (*done, *outcome.done)}.values())
+    told = [f"Put back on {host}: {_values(done, host)}." for host in dict.fromkeys(_hosts(done))]
+    left += [f"Not put back: {why}; it stays recorded, {AGAIN}." for why in outcome.left.values()]
+    return told, left + list(dict.fromkeys(_owned(row) for row in busy))
+
+
+def _settled(way: tuple[str, ...], named: Sequence[str], host: str, *, force: bool) -> Sequence[Original] | RunnerError:
+    """What a host's notes told and is put back, or why it is not."""
+    holder = Holder(str(Lease.mine()), "", lambda owner: lives(owner, force=force))
+    try:
+        return settle(reach_of(way), host, holder, of_all_users=host in named)
+    except RunnerError as error:
+        return error
+
+
+def lives(owner: str, *, force: bool = False) -> bool:
+    """Whether another process that changed a network may still run.
+
+    Args:
+        force: one on another machine is taken to have ended.
+    """
+    lease = Lease.parse(owner)
+    if lease is None:
+        return not force
+    return lease.alive and (lease.of_this_host or not force)
 
 
 def forget_host(store: Store, host: str) -> str:

@@ -8,7 +8,7 @@ from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from hpl.sizing import memory_bytes
 from runners.errors import RunnerError
-from runners.network.registry import CHOICE, setting
+from runners.network.registry import CHOICE, SETTINGS, setting
 from runners.network.setting import PREFIX, interfaces_of
 from search_spaces.dimension import ranks_and_threads
 from search_spaces.errors import SpaceError
@@ -91,6 +91,17 @@ class TrialPlan:
     def interfaces(self) -> tuple[str, ...]:
         """The interfaces MPI may use, as `net.interface` says; empty where it does not."""
         return interfaces_of(self.network[CHOICE]) if CHOICE in self.network else ()
+
+    def with_setting(self, name: str) -> dict[str, Scalar]:
+        """A network setting's parameter with its value here, and that of the interfaces it is for; empty where none.
+
+        Args:
+            name: without "net.".
+        """
+        if name not in self.network:
+            return {}
+        names = [name, CHOICE] if name != CHOICE and SETTINGS[name].per_interface and CHOICE in self.network else [name]
+        return {f"{PREFIX}{one}": self.network[one] for one in names}
 
     @property
     def memory_bytes(self) -> int:

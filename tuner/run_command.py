@@ -29,7 +29,7 @@ from .evaluate import Measured
 from .events import Listener, Notice, TrialEnded, TrialProgress, TrialStarted
 from .files import read_text
 from .judge import Fault
-from .network import networked, recover_at_start
+from .network import networked, prepare, recover_at_start
 from .objective import ranking_of
 from .options import TuneOptions, user_program
 from .places import Places
@@ -101,6 +101,7 @@ def run_file(request: RunRequest) -> int:
             study = _new_study(request, workshop, store)
             records: list[TrialRecord] = []
             with closing_study(study, store), networked(workshop, store, study, listener) as ready:
+                prepare(ready.evaluator, {f"{PREFIX}{name}": [value] for name, value in plan.network.items()})
                 for _ in range(request.repeats):
                     if stop.requested:
                         break

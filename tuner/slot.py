@@ -47,6 +47,8 @@ class Slot:
     loop: Loop
     evaluator: Evaluator
     _lost: tuple[str, ...] = field(default=(), init=False)
+    _disturbed: str = field(default="", init=False)
+    _again: bool = field(default=False, init=False)
 
     def measure(self, batch: Sequence[Question], repeats: int) -> list[list[TrialRecord]]:
         """Run what an engine asks, full runs several times; what fails or is given up is not repeated.
@@ -69,7 +71,8 @@ class Slot:
         """Run complete points, in one launch if one HPL.dat holds them, and commit a record of each in their order.
 
         Where a run of a launch fails, those before it keep their results, and each after it gets a launch of its own.
-        Where a run died with a node, all are run once more as soon as it answers again. What another process of this
+        Where a run died with a node, all are run once more as soon as it answers again; at once where somebody else
+        changed the network meanwhile. What another process of this
         study began in the same moment is left to it, and so is the budget's last trial: the record here is cancelled
         and has no number.
 
@@ -79,6 +82,9 @@ class Slot:
             results.errors.ResultsError: the store cannot be written; then the run's directory still tells the result.
         """
         records = self._launch(points, kind, rung)
+        if self._disturbed and not self.loop.stopped:
+            self.loop.say(f"{self._disturbed}: the run is repeated.")
+            records = self._launch(points, kind, rung, again=True)
         if self._lost and not self.loop.stopped:
             self._wait_for_nodes()
             records = self._launch(points, kind, rung)
@@ -104,8 +110,10 @@ class Slot:
                 raise NodesLostError(lost)
         self.loop.say("It answers again: the run is repeated.")
 
-    def _launch(self, points: Sequence[Mapping[str, Scalar]], kind: Kind, rung: Rung) -> list[TrialRecord]:
-        self._lost = ()
+    def _launch(
+        self, points: Sequence[Mapping[str, Scalar]], kind: Kind, rung: Rung, *, again: bool = False
+    ) -> list[TrialRecord]:
+        self._lost, self._disturbed, self._again = (), "", again
         plans = [self._plan_or_fault(params, rung) for params in points]
         records: dict[int, TrialRecord] = {}
         planned: dict[int, Planned] = {}
@@ -131,7 +139,7 @@ class Slot:
         """Run what shares a launch, in HPL's order, and commit the records; what HPL did not come to again alone."""
         records = [self.loop.commit(record) for record in self._measured(planned, expected_s)]
         for one in planned[len(records) :]:
-            over = self.loop.stopped or self._lost or self.loop.meter.out_of_time(0.0)
+            over = self.loop.stopped or self._lost or self._disturbed or self.loop.meter.out_of_time(0.0)
             records += [self.loop.commit(not_reached(one.begun))] if over else self._launched([one], expected_s)
         return records
 
@@ -174,11 +182,18 @@ class Slot:
         except RunnerError as error:
             return [rejected(first, Fault(Invalidity.RUNTIME, str(error)))]
         self._lost = measured.lost_nodes
+        self.loop.rule_out(measured.unavailable)
         records = [
             replace(finished(one.begun, shared, measured, directory, index), hpl_dat=one.plan.hpl_dat)
             for index, one in enumerate(planned[: None if measured.verdict.cancelled else reached(measured)])
         ]
         run.come_to(len(records) - 1)
+        if measured.disturbed:
+            ended_by_user = measured.verdict.cancelled and run.hopeless is None
+            self._disturbed = "" if self._again or ended_by_user else measured.disturbed
+            if self._disturbed:
+                return [replace(record, state=TrialState.CANCELLED, invalidity=None) for record in records]
+            return records
         if run.hopeless is not None and records[0].state is TrialState.CANCELLED and run.best_gflops is not None:
             return [given_up(records[0], run.hopeless, run.best_gflops)]
         for record in records:

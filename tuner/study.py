@@ -20,6 +20,7 @@ from .events import Notice, PhaseStarted
 from .extrapolation import Extrapolation, extrapolate
 from .ladder import ladder
 from .loop import Loop
+from .network import prepare
 from .nodes import NodesLostError
 from .objective import Objective
 from .options import DEFAULT_WALL_S, TuneOptions
@@ -103,6 +104,7 @@ def tune(options: TuneOptions, begun: Begun, workshop: Workshop, bench: Bench, *
     space = load_space(options, workshop.site, _study_n(earlier) or SMALLEST_N, text)
     names, threads, mpis = _programs(space, workshop.site)
     require_network(space.parameters, workshop.site)
+    prepare(workshop.evaluator, {name: parameter.values for name, parameter in space.parameters.items()})
     too_slow = None if _compares(options, text) else workshop.site.too_slow()
     if too_slow and "blas" in space.parameters and "blas" not in (options.overrides or {}):
         bench.listener(Notice(too_slow))

@@ -11,6 +11,7 @@ from typing import Self
 
 from ..errors import RefusedError, RunnerError, UnreachableError
 from ..reach import Reach
+from .hold import Hold
 from .journal import Journal, Original, place, tokens_of
 from .path_test import PATIENCE_S, PathTest, path_tests
 from .registry import CHOICE, SETTINGS, setting
@@ -53,10 +54,13 @@ class NetworkControl:
 
     What is applied stays until another trial asks for something else; what a trial does not name is at its original.
     Trials at a time, on nodes of their own, share one control: their changes are made one after the other.
-    Originals are in the journal before anything is changed. Use it as a context: leaving puts everything back.
+    A note on each node and the journal hold the originals before anything is changed there. What is set is read again
+    before each trial: what somebody else changed meanwhile is said and put right. Use it as a context: leaving puts
+    everything back.
 
     Args:
         interfaces: where settings of interfaces are applied, unless a trial names `interface`.
+        say: told in a sentence what somebody else changed.
         grace_s: seconds after which a node that was cut off by a change undoes it.
         patience_s: seconds for a link that was touched to carry packets again.
     """
@@ -69,9 +73,11 @@ class NetworkControl:
         journal: Journal,
         grace_s: float = GRACE_S,
         patience_s: float = PATIENCE_S,
+        say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._reach, self._nodes, self._interfaces = reach, tuple(nodes), tuple(interfaces)
-        self._journal, self._grace_s, self._patience_s = journal, grace_s, patience_s
+        self._journal, self._grace_s, self._patience_s, self._say = journal, grace_s, patience_s, say
+        self._hold = Hold(reach, journal.holder)
         self._lock = Lock()
         self._found: Mapping[str, Node] = {}
         self._originals: dict[tuple[str, str, str], Original] = {}
@@ -85,6 +91,24 @@ class NetworkControl:
     ) -> None:
         self.restore()
 
+    def prepare(self, wanted: Mapping[str, Sequence[Scalar]]) -> None:
+        """See before the first trial that all nodes have what trials will name, and take their network for this study.
+
+        Args:
+            wanted: all values that trials will ask for, by name, without "net.".
+
+        Raises:
+            RefusedError: a node lacks an interface; the sentence lists those it has.
+            HeldError: somebody else has a node's network; the sentence names the holder.
+            RunnerError: a node does not answer, or what a killed hpltune left changed there does not go back.
+        """
+        chosen = [name for value in wanted.get(CHOICE, ()) for name in interfaces_of(value)]
+        with self._lock:
+            if chosen:
+                self._require(self._nodes, chosen)
+            if wanted.keys() & SETTINGS.keys():
+                self._take(self._nodes)
+
     def apply(self, wanted: Mapping[str, Scalar], nodes: Sequence[str] | None = None) -> None:
         """Make the nodes as a trial wants them; changes only what differs.
 
@@ -94,14 +118,18 @@ class NetworkControl:
 
         Raises:
             RefusedError: something cannot be had; these nodes are put back then, or named in the sentence.
+            HeldError: somebody else has a node's network.
             RunnerError: a node does not answer.
         """
         targets = self._targets(wanted)
         hosts = tuple(nodes or self._nodes)
         with self._lock:
+            if CHOICE in wanted:
+                self._require(hosts, interfaces_of(wanted[CHOICE]))
             if not targets and not self._originals_of(hosts):
                 return
             try:
+                self._take(hosts)
                 self._learn(hosts, targets)
                 changes = self._changes(hosts, targets)
                 if changes:
@@ -112,10 +140,21 @@ class NetworkControl:
                     raise
                 raise _with(error, f"not put back yet: {'; '.join(left.values())}") from error
 
-    def doubt(self) -> None:
-        """Believe nothing that was read before: a node may have started again meanwhile."""
+    def disturbed(self, nodes: Sequence[str] | None = None) -> str:
+        """Look after a trial whether all is still as it was set.
+
+        Returns:
+            The sentence about what somebody else has changed meanwhile, or that it cannot be told; "" where nothing.
+        """
+        hosts = tuple(nodes or self._nodes)
         with self._lock:
-            self._now.clear()
+            keys = tuple(dict.fromkeys(original.key[1:] for original in self._originals_of(hosts)))
+            if not keys:
+                return ""
+            try:
+                return "; ".join(self._looked_at(hosts, keys))
+            except RunnerError as error:
+                return f"whether the network stayed as it was set cannot be told: {error}"
 
     def restore(self) -> Mapping[str, str]:
         """Put every node back.
@@ -124,7 +163,14 @@ class NetworkControl:
             Per node that could not be put back the sentence why; its originals stay in the journal.
         """
         with self._lock:
-            return self._put_back(tuple(self._originals.values()))
+            left = self._put_back(tuple(self._originals.values()))
+            self._hold.release([original.host for original in self._originals.values()])
+            return left
+
+    def _take(self, hosts: Sequence[str]) -> None:
+        for host, found in self._hold.take(hosts).items():
+            names = ", ".join(f"{each.interface} {each.setting} = {each.value}".strip() for each in found)
+            self._say(f"Put back on {host}: {names}; a hpltune that has ended had left it changed.")
 
     def _put_back(self, originals: Sequence[Original]) -> Mapping[str, str]:
         if not originals:
@@ -156,22 +202,40 @@ class NetworkControl:
         return targets
 
     def _learn(self, hosts: Sequence[str], targets: Mapping[Key, str]) -> None:
-        """Read what is not known yet, and commit what will be changed."""
-        new = [host for host in hosts if host not in self._found]
-        self._found = {**self._found, **for_each(new, lambda host: look_at(self._reach, host))}
-        require_interfaces(self._present(hosts), {interface for interface, _ in targets if interface})
-        keys = dict.fromkeys((*targets, *(original.key[1:] for original in self._originals_of(hosts))))
-        unknown = [key for key in keys if any((host, *key) not in self._now for host in hosts)]
-        if unknown:
-            read = for_each(hosts, lambda host: self._read(host, unknown))
-            self._now.update({(host, *key): value for host, values in read.items() for key, value in values.items()})
+        """Read how everything is, and commit what will be changed, on the nodes and in the journal."""
+        self._require(hosts, [interface for interface, _ in targets if interface])
+        keys = tuple(dict.fromkeys((*targets, *(original.key[1:] for original in self._originals_of(hosts)))))
+        for sentence in self._looked_at(hosts, keys):
+            self._say(f"{sentence}; it is put right.")
         first = [
             Original(host, *key, self._now[(host, *key)], tokens_of(self._reach))
             for host in hosts
             for key in targets
             if (host, *key) not in self._originals
         ]
-        self._originals.update({each.key: each for each in self._journal.remember(first)} if first else {})
+        if not first:
+            return
+        self._originals.update({each.key: each for each in self._journal.remember(first)})
+        changed = tuple(dict.fromkeys(each.host for each in first))
+        for_each(changed, lambda host: self._hold.note(host, self._originals_of([host])))
+
+    def _require(self, hosts: Sequence[str], interfaces: Sequence[str]) -> None:
+        """Look at nodes that were not seen yet, and make sure that they have these interfaces."""
+        new = [host for host in hosts if host not in self._found]
+        self._found = {**self._found, **for_each(new, lambda host: look_at(self._reach, host))}
+        require_interfaces(self._present(hosts), dict.fromkeys(interfaces))
+
+    def _looked_at(self, hosts: Sequence[str], keys: Sequence[Key]) -> list[str]:
+        """Read settings, and say in a sentence each what is not as we left it."""
+        read = for_each(hosts, lambda host: self._read(host, keys))
+        now = {(host, *key): value for host, values in read.items() for key, value in values.items()}
+        differs = [
+            f"{place(*key)} is {value}, though it was set to {self._now[key]}: somebody else changed it"
+            for key, value in now.items()
+            if key in self._originals and self._now.get(key, value) != value
+        ]
+        self._now.update(now)
+        return differs
 
     def _present(self, hosts: Sequence[str]) -> dict[str, Node]:
         return {host: self._found[host] for host in hosts}
@@ -184,7 +248,7 @@ class NetworkControl:
         try:
             return SETTINGS[key[1]].read(told.printed).value
         except RefusedError as error:
-            raise RefusedError(f"{place(host, *key)} cannot be set: {error}") from error
+            raise RefusedError(f"{place(host, *key)} cannot be set: {error}", key[1]) from error
 
     def _changes(self, hosts: Sequence[str], targets: Mapping[Key, str]) -> dict[str, list[Change]]:
         """What each node has to change, in the order of the settings."""
@@ -206,8 +270,8 @@ class NetworkControl:
         timers = {host: Timer(host, uuid.uuid4().hex, self._grace_s) for host in changes}
         try:
             refused = for_each(tuple(changes), self._changing(hosts, changes, timers))
-            for sentence in filter(None, refused.values()):
-                raise RefusedError(sentence)
+            for refusal in filter(None, refused.values()):
+                raise refusal
             verified = for_each(tuple(changes), lambda host: self._confirm(host, changes[host], timers[host]))
         except BaseException:
             for_each(tuple(changes), lambda host: self._stop(host, timers[host]))
@@ -217,8 +281,8 @@ class NetworkControl:
 
     def _changing(
         self, hosts: Sequence[str], changes: Mapping[str, list[Change]], timers: Mapping[str, Timer]
-    ) -> Callable[[str], str]:
-        """What changes one node and tests its way to the next; it gives the sentence why not, or ""."""
+    ) -> Callable[[str], RefusedError | None]:
+        """What changes one node and tests its way to the next; it gives the error why not, or None."""
         after = {
             (host, each.interface): int(each.after) for host in changes for each in changes[host] if each.setting == MTU
         }
@@ -232,7 +296,9 @@ class NetworkControl:
         tests = path_tests(self._present(hosts), moved, mtu, self._patience_s)
         return lambda host: self._change(host, changes[host], tests.get(host, ()), timers[host])
 
-    def _change(self, host: str, changes: Sequence[Change], tests: Sequence[PathTest], timer: Timer) -> str:
+    def _change(
+        self, host: str, changes: Sequence[Change], tests: Sequence[PathTest], timer: Timer
+    ) -> RefusedError | None:
         root = self._found[host].root
         commands = [_setting(each.interface, each.setting, each.after, root=root) for each in changes]
         undo = [_setting(each.interface, each.setting, each.original, root=root) for each in changes]
@@ -245,8 +311,12 @@ class NetworkControl:
             return self._cut_off(host, changes, error, later)
         for each, said in zip(changes, told, strict=False):
             if not said.taken:
-                return f"{place(host, each.interface, each.setting, each.after)} was refused: {failure(said)}"
-        return "" if told[-1].taken else tests[len(told) - 1 - len(changes)].sentence(host, told[-1])
+                where = place(host, each.interface, each.setting, each.after)
+                return RefusedError(f"{where} was refused: {failure(said)}", each.setting)
+        if told[-1].taken:
+            return None
+        sentence = tests[len(told) - 1 - len(changes)].sentence(host, told[-1])
+        return RefusedError(sentence, _only([each.setting for each in changes if each.moves_link], MTU))
 
     def _confirm(self, host: str, changes: Sequence[Change], timer: Timer) -> dict[tuple[str, str, str], str]:
         """Speak to a node anew, stop its timer, and look whether the change is there."""
@@ -254,7 +324,7 @@ class NetworkControl:
         try:
             stopped, *answers = converse(self._reach, host, [timer.stop(), *shows], timeout_s=CONFIRM_S, wide=True)
         except UnreachableError as error:
-            raise RefusedError(self._cut_off(host, changes, error, timer)) from error
+            raise self._cut_off(host, changes, error, timer) from error
         if stopped.exit_code != 0:
             raise RefusedError(f"node {host}: {_named(changes)} was undone by the node, which was not reached in time")
         values = {}
@@ -262,11 +332,11 @@ class NetworkControl:
             found = self._value(host, (each.interface, each.setting), told)
             if found != each.after:
                 where = place(host, each.interface, each.setting, each.after)
-                raise RefusedError(f"{where} was accepted, but the node made it {found}")
+                raise RefusedError(f"{where} was accepted, but the node made it {found}", each.setting)
             values[(host, each.interface, each.setting)] = found
         return values
 
-    def _cut_off(self, host: str, changes: Sequence[Change], error: Exception, timer: Timer) -> str:
+    def _cut_off(self, host: str, changes: Sequence[Change], error: Exception, timer: Timer) -> RefusedError:
         """Wait until a node that does not answer has undone its change."""
         until_s = time.monotonic() + timer.after_s + COME_BACK_S
         while time.monotonic() < until_s:
@@ -275,8 +345,9 @@ class NetworkControl:
             except RunnerError:
                 time.sleep(1.0)
             else:
-                return f"node {host}: {_named(changes)} cut it off ({error}); it has come back"
-        return f"node {host}: {_named(changes)} cut it off ({error}), and it has not come back"
+                sentence = f"node {host}: {_named(changes)} cut it off ({error}); it has come back"
+                return RefusedError(sentence, _only([each.setting for each in changes]))
+        return RefusedError(f"node {host}: {_named(changes)} cut it off ({error}), and it has not come back")
 
     def _stop(self, host: str, timer: Timer) -> None:
         """Stop a node's timer, as far as the node answers and the timer has not acted."""
@@ -288,11 +359,19 @@ def _with(error: RunnerError, more: str) -> RunnerError:
     """The same error with more to say."""
     if isinstance(error, UnreachableError):
         return UnreachableError(f"{error}; {more}", error.node)
-    return (RefusedError if isinstance(error, RefusedError) else RunnerError)(f"{error}; {more}")
+    if isinstance(error, RefusedError):
+        return RefusedError(f"{error}; {more}", error.setting)
+    return RunnerError(f"{error}; {more}")
 
 
 def _setting(interface: str, name: str, value: str, *, root: bool) -> Command:
     return as_root(SETTINGS[name].apply(interface, value), root=root)
+
+
+def _only(settings: Sequence[str], likely: str = "") -> str:
+    """The setting that a failure is due to: the only one, or the likely one if it is among them; else ""."""
+    found = set(settings)
+    return likely if likely in found else found.pop() if len(found) == 1 else ""
 
 
 def _named(changes: Sequence[Change]) -> str:

@@ -1,6 +1,6 @@
 """What must be known to put a node back, kept where it survives this process."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,8 +30,28 @@ class Original:
         return (self.host, self.interface, self.setting)
 
 
+@dataclass(frozen=True)
+class Holder:
+    """Who changes networks here.
+
+    Attributes:
+        owner: this process, in words that tell it from every other one.
+        study: what it changes them for, or "".
+        lives: whether another process than this one, in those words, may still run.
+    """
+
+    owner: str
+    study: str
+    lives: Callable[[str], bool]
+
+
 class Journal(Protocol):
     """Keeps originals."""
+
+    @property
+    def holder(self) -> Holder:
+        """For whom it keeps them."""
+        ...
 
     def remember(self, originals: Sequence[Original]) -> Sequence[Original]:
         """Commit originals before the first change.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ..errors import RefusedError
 from ..reach import Reach
 from .ip_link import ADDRESSES, Interface, interfaces_in, last_words
+from .registry import CHOICE
 from .script import converse
 from .setting import Command
 
@@ -60,4 +61,4 @@ def require_interfaces(nodes: Mapping[str, Node], names: Collection[str]) -> Non
         for name in names:
             if node.interface(name) is None:
                 has = ", ".join(each.name for each in node.interfaces)
-                raise RefusedError(f"node {host} has no interface {name} (it has {has})")
+                raise RefusedError(f"node {host} has no interface {name} (it has {has})", CHOICE)

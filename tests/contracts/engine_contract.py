@@ -178,6 +178,41 @@ class EngineContract:
             engine.tell(point, Outcome(landscape.rate(point)))
             beside.tell(theirs, Outcome(landscape.rate(point)))
 
+    def test_asks_nothing_more_with_a_value_that_cannot_be_had(
+        self, make_engine: MakeEngine, small: SearchSpace
+    ) -> None:
+        engine, landscape = make_engine(small, 0), Landscape(small, 0)
+        before = drive(engine, landscape, 4)
+        engine.bar({"NB": 128})
+        engine.bar({"NB": 64, "grid": "2x2"})
+        after = drive(engine, landscape, len(small))
+        assert not [point for point in after if point["NB"] == 128]
+        assert not [point for point in after if point["NB"] == 64 and point["grid"] == "2x2"]
+        assert engine.ask() is None
+        if self.asks_every_point:
+            possible = {small.key(point) for point in small if not engine.barred(point)}
+            assert possible <= {small.key(point) for point in (*before, *after)}
+
+    def test_puts_nothing_into_a_launch_that_has_a_value_that_cannot_be_had(
+        self, make_engine: MakeEngine, conditional: SearchSpace
+    ) -> None:
+        engine, landscape = make_engine(conditional, 6), Landscape(conditional, 6)
+        for NB in (64, 256):
+            engine.bar({"NB": NB})
+        for _ in range(15):
+            question = engine.choose((SMALL_RUN, FULL))
+            if question is None:
+                break
+            batch = [question.params, *engine.companions(question, most=5)]
+            assert {point["NB"] for point in batch} <= {128, 192}
+            for point in batch:
+                rate = landscape.rate(point)
+                time_s = question.rung.operations * 100.0 / rate
+                outcome = Outcome(
+                    rate, time_s, rung=question.rung, cost_s=time_s + 5.0 / len(batch), sharing=len(batch)
+                )
+                engine.tell(point, outcome)
+
     # repeatable
 
     def test_the_same_seed_and_outcomes_lead_to_the_same_questions(

@@ -166,12 +166,28 @@ class HostsLab:
             daemon.wait(timeout=10)
         for host in (*self.names, "switch"):
             space = self.namespace(host)
+            for note in notes_of(space):
+                note.unlink(missing_ok=True)
             left = subprocess.run(("ip", "netns", "pids", space), capture_output=True, text=True, check=False).stdout
             for pid in left.split():
                 subprocess.run(("kill", "-9", pid), check=False, capture_output=True)
             subprocess.run(("ip", "netns", "del", space), check=False, capture_output=True)
             subprocess.run(("umount", str(self.folder / f"uts-{host}")), check=False, capture_output=True)
             shutil.rmtree(Path("/etc/netns") / space, ignore_errors=True)
+
+    def notes(self, host: str) -> list[Path]:
+        """The files in which hpltunes say that they have a host's network."""
+        return notes_of(self.namespace(host))
+
+
+def notes_of(space: str) -> list[Path]:
+    """The same of a network namespace; its number may come again in another one."""
+    try:
+        number = (Path("/run/netns") / space).stat().st_ino
+    except OSError:
+        return []
+    folders = (Path("/run/lock"), Path("/tmp"))  # noqa: S108 - where the notes are
+    return [file for folder in folders for file in folder.glob(f"hpltune-net-{number}.*")]
 
 
 def missing(programs: Sequence[str] = NEEDED) -> str | None:

@@ -1,13 +1,13 @@
 """What is stored of networks, built with few words."""
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from record_builders import START
 
 from results.lease import Lease
 from results.network import NetworkOriginal, NetworkProbe
-from runners.network.journal import Original
+from runners.network.journal import Holder, Original
 
 DEAD = Lease(platform.node(), "no such boot", 1, "0")
 
@@ -22,10 +22,16 @@ def a_probe(study: str | None = None) -> NetworkProbe:
 
 
 class Notes:
-    """A journal that can be looked into; it keeps the older value, as the store does."""
+    """A journal that can be looked into; it keeps the older value, as the store does.
 
-    def __init__(self) -> None:
+    Args:
+        study: what the network is changed for; `owner` the process that does it.
+        living: owners of others that still run.
+    """
+
+    def __init__(self, study: str = "noted", owner: str = str(Lease.mine()), living: Collection[str] = ()) -> None:
         self.kept: dict[tuple[str, str, str], Original] = {}
+        self.holder = Holder(owner, study, lambda other: other in living)
 
     def remember(self, originals: Sequence[Original]) -> Sequence[Original]:
         return [self.kept.setdefault(each.key, each) for each in originals]

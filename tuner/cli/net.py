@@ -101,12 +101,21 @@ def probe(
 
 @net.command()
 def restore(
+    hosts: Annotated[
+        str | None,
+        typer.Option(
+            "--hosts",
+            metavar="H1,H2",
+            help="Look at these hosts too, whichever database and user (as root) they were changed with.",
+        ),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Also what was changed from another machine, whose hpltune may still run.")
     ] = False,
     forget: Annotated[
         str | None, typer.Option("--forget", metavar="HOST", help="Drop what is recorded of a host that is gone.")
     ] = None,
+    ssh: SshProgram = None,
     db: Db = None,
 ) -> None:
     """Put back every host whose network a killed hpltune left changed.
@@ -117,15 +126,21 @@ def restore(
 
         hpltune net restore
 
+        hpltune net restore --hosts node1,node2
+
         hpltune net restore --forget node7
     """
+    from runners.network.journal import tokens_of
+
+    from ..net_options import way
     from ..network import forget_host, recover
 
+    reach, names = way(hosts, ssh)
     with open_store(db, create=True) as store:
         if forget is not None:
             console().print(forget_host(store, forget))
             return
-        done, left = recover(store, force=force)
+        done, left = recover(store, force=force, hosts=names if hosts else (), ssh=tokens_of(reach))
     for sentence in (*done, *left):
         console().print(sentence)
     if not done and not left:

@@ -43,9 +43,9 @@ class Outcome:
 class Engine(ABC):
     """Says what to try next, and learns what came of it.
 
-    It never asks an illegal point, nor one whose key (`SearchSpace.key`) it asked before or was told of, unless that
-    was released: repeats are the loop's business. It may be asked several times before it is told. Everything it
-    knows it was told, so an engine that is told the records of a stored study goes on from there.
+    It never asks an illegal or barred point, nor one whose key (`SearchSpace.key`) it asked before or was told of,
+    unless that was released: repeats are the loop's business. It may be asked several times before it is told.
+    Everything it knows it was told, so an engine that is told the records of a stored study goes on from there.
 
     Args:
         space: the legal points.
@@ -65,6 +65,7 @@ class Engine(ABC):
         self.options = options
         self.told: dict[str, list[Outcome]] = {}
         self.remarks: list[str] = []
+        self._barred: list[dict[str, Scalar]] = []
         self._pending: set[str] = set()
         self._released: dict[str, dict[str, Scalar]] = {}
         self._medians: dict[str, float] = {}
@@ -110,6 +111,19 @@ class Engine(ABC):
         point = self._known_here(question.params)
         if point is not None and question.rung == FULL:
             self._pending.add(self.key(point))
+
+    def bar(self, part: Point) -> None:
+        """Hear that no point that has all these values can run, so that none is asked any more.
+
+        Args:
+            part: some parameters with their values.
+        """
+        if part not in self._barred:
+            self._barred.append(dict(part))
+
+    def barred(self, point: Point) -> bool:
+        """Whether it has all the values of something that cannot run."""
+        return any(all(point.get(name) == value for name, value in part.items()) for part in self._barred)
 
     def release(self, question: Question) -> None:
         """Hear that what somebody else ran was left unfinished, so that it may be asked again."""
@@ -177,9 +191,9 @@ class Engine(ABC):
                         yield moved
 
     def seen(self, point: Point) -> bool:
-        """Whether the point, or one that HPL cannot tell from it, was asked or told."""
+        """Whether the point, or one that HPL cannot tell from it, was asked or told, or cannot be asked any more."""
         key = self.key(point)
-        return key in self._pending or key in self.told
+        return key in self._pending or key in self.told or self.barred(point)
 
     def key(self, point: Point) -> str:
         """`SearchSpace.key`, remembered."""

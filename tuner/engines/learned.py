@@ -134,6 +134,12 @@ class Learned(Engine):
         question = self.choose((FULL,))
         return None if question is None else question.params
 
+    def bar(self, part: Point) -> None:
+        """As the contract."""
+        super().bar(part)
+        if self._instead is not None:
+            self._instead.bar(part)
+
     def expect(self, question: Question) -> None:
         """Hear that somebody else runs this now; it is reckoned with as one's own runs under way are."""
         point = self._known_here(question.params)
@@ -284,7 +290,8 @@ class Learned(Engine):
 
         def free(point: Point) -> bool:
             place = self._pool.places.get(self.key(point))
-            return place is None or not any(self._asked.took(place, one) for one in (question.rung, FULL))
+            taken = place is not None and any(self._asked.took(place, one) for one in (question.rung, FULL))
+            return not taken and not self.barred(point)
 
         joining = Joining(belief, question.rung, starting_s, own_s, self._chance_to_run, self.key, free)
         return joining.companions(self.space, question.params, most)
@@ -312,14 +319,20 @@ class Learned(Engine):
         return [run.place for run in self._runs if run.rung == FULL]
 
     def _left(self, rung: Rung) -> np.typing.NDArray[np.bool_]:
-        return self._asked.left(rung, len(self._pool))
+        return self._asked.left(rung, len(self._pool)) & self._allowed()
 
     def _repeatable(self) -> np.typing.NDArray[np.bool_]:
         """Configurations that may be run in full once more."""
         counts = np.bincount(np.array(self._run_in_full, dtype=np.intp), minlength=len(self._pool))
         most = 1 if self._exact else MOST_REPEATS
         counts[self._asked.waiting(FULL)] = most
-        return (counts > 0) & (counts < most)
+        return (counts > 0) & (counts < most) & self._allowed()
+
+    def _allowed(self) -> np.typing.NDArray[np.bool_]:
+        """Configurations that are not barred."""
+        if not self._barred:
+            return np.ones(len(self._pool), dtype=bool)
+        return np.array([not self.barred(point) for point in self._pool.points], dtype=bool)
 
     def _chance_to_run(self, codes: Codes) -> Vector:
         known = self._pool.codes
@@ -362,6 +375,8 @@ class Learned(Engine):
             f"The model cannot describe the runs so far ({error}): Optuna's TPE goes on instead{alone}."
         )
         self._instead = Bayes(self.space, self.seed, self.options)
+        for part in self._barred:
+            self._instead.bar(part)
         for key, outcomes in self.told.items():
             for outcome in outcomes:
                 self._instead.tell(self._pool.points[self._pool.places[key]], outcome)

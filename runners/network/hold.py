@@ -1,0 +1,62 @@
+"""The hold of one study on the network of its nodes: nobody else changes it meanwhile."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from ..errors import RunnerError
+from ..reach import Reach
+from .journal import Holder, Original
+from .mark import remove, settle, write
+from .script import for_each
+
+
+class Hold:
+    """The notes of one study on its nodes (`mark`)."""
+
+    def __init__(self, reach: Reach, holder: Holder) -> None:
+        self._reach, self._holder, self._token = reach, holder, uuid.uuid4().hex
+        self._held: set[str] = set()
+
+    def take(self, hosts: Sequence[str]) -> Mapping[str, Sequence[Original]]:
+        """Leave our note on nodes where it is not yet, before anything is changed there; on all of them or on none.
+
+        Of two that do so in the same moment at least one sees the other, because each first writes and then looks.
+
+        Returns:
+            Per node what hpltunes that have ended had left changed, and what is put back now.
+
+        Raises:
+            HeldError: somebody else has a node's network; the sentence names the holder.
+            RefusedError: a note cannot be written, or what was left changed does not go back.
+            RunnerError: a node does not answer.
+        """
+        new = tuple(host for host in hosts if host not in self._held)
+        try:
+            for_each(new, lambda host: self.note(host, ()))
+            left = for_each(new, lambda host: settle(self._reach, host, self._holder, self._token))
+        except BaseException:
+            for_each(new, self._remove)
+            raise
+        self._held.update(new)
+        return {host: found for host, found in left.items() if found}
+
+    def note(self, host: str, originals: Sequence[Original]) -> None:
+        """Write into our note on a node what is changed there.
+
+        Raises:
+            RefusedError: it cannot be written.
+            RunnerError: the node does not answer.
+        """
+        write(self._reach, host, self._token, self._holder, originals)
+
+    def release(self, changed: Sequence[str]) -> None:
+        """Remove our notes, but for those of nodes that are still changed."""
+        done = tuple(host for host in self._held if host not in changed)
+        for_each(done, self._remove)
+        self._held.difference_update(done)
+
+    def _remove(self, host: str) -> None:
+        """Remove our note from a node; where that does not answer, the note counts no more once we have ended."""
+        with suppress(RunnerError):
+            remove(self._reach, host, [self._token])

@@ -1,0 +1,210 @@
+"""A note on a node that says who has changed its network, for everybody who reaches that node.
+
+Databases are one user's or one group's; the node is everybody's. So each hpltune that changes a node's network leaves a
+file there first, which any user may read and only its owner and root may remove: in /run/lock, or in /tmp where that is
+not open to all users. It names the process, the study, the boot, and each setting with its original value; so what a
+killed hpltune left can be put back without the database that it used. A note of another boot says nothing: what it
+tells of is gone. The file's name holds the node's network namespace, because containers may share a file system.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..errors import HeldError, RefusedError
+from ..job import INTERFACE
+from ..reach import Reach
+from .journal import Holder, Original, tokens_of
+from .registry import SETTINGS
+from .restore import put_back
+from .script import converse, failure
+
+LONGEST = 100
+"""Characters of a word in a note that are shown: others may write there what they like."""
+FORMAT = "hpltune network 1"
+
+_PLACE = (
+    "dir=/tmp; [ -k /run/lock ] && dir=/run/lock; "
+    "base=$dir/hpltune-net-$(readlink /proc/self/ns/net | tr -dc 0-9); boot=$(cat /proc/sys/kernel/random/boot_id); "
+)
+_WRITE = (
+    _PLACE + 'umask 022; new=$base-$1; rm -f "$new"; set -C; '
+    'printf "%s\\nboot %s\\n%s\\n" "$3" "$boot" "$2" >"$new" && mv -f "$new" "$base.$1" || { rm -f "$new"; exit 1; }'
+)
+_READ = (
+    _PLACE + 'echo "boot $boot"; echo "uid $(id -u)"; for mark in "$base".*; do '
+    '[ -f "$mark" ] && [ ! -L "$mark" ] || continue; '
+    'printf "\\n@ %s %s\\n" "${mark##*.}" "$(stat -c "%u %U" "$mark")"; head -c 65536 "$mark"; done'
+)
+_REMOVE = _PLACE + 'rm -f "$base.$1"'
+_TOKEN = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A note as it was found on a node.
+
+    Attributes:
+        token: tells notes apart.
+        uid: of the user whose file it is; `user` is its name there.
+        originals: what was changed, as it was before.
+    """
+
+    token: str
+    uid: int
+    user: str
+    boot: str
+    owner: str
+    study: str
+    originals: tuple[Original, ...]
+
+    @property
+    def who(self) -> str:
+        """The holder in words."""
+        what = f"study {self.study}" if self.study else "hpltune"
+        host, _, pid = [*self.owner.split("|"), "", "", ""][:3]
+        where = f", process {pid} on {host}" if pid else ""
+        return f"{what} of {self.user or self.uid}{where}"
+
+    @property
+    def what(self) -> str:
+        """The settings in words."""
+        names = [f"{each.interface + ' ' if each.interface else ''}net.{each.setting}" for each in self.originals]
+        return ", ".join(names)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The notes on a node.
+
+    Attributes:
+        uid: of the user that we are there.
+        marks: of this boot.
+    """
+
+    uid: int
+    marks: tuple[Mark, ...]
+
+    def others(self, token: str) -> tuple[Mark, ...]:
+        """All but one."""
+        return tuple(mark for mark in self.marks if mark.token != token)
+
+
+def write(reach: Reach, host: str, token: str, holder: Holder, originals: Sequence[Original]) -> None:
+    """Write a note, or write it anew.
+
+    Args:
+        originals: what is changed there.
+
+    Raises:
+        RefusedError: it cannot be written.
+        RunnerError: the node does not answer.
+    """
+    lines = [f"owner {holder.owner}", f"study {_plain(holder.study)}"]
+    lines += [f"was {each.interface or '-'} {each.setting} {each.value}" for each in originals]
+    (told,) = converse(reach, host, [("sh", "-c", _WRITE, "note", token, "\n".join(lines), FORMAT)])
+    if not told.taken:
+        raise RefusedError(
+            f"node {host}: who changes its network cannot be noted there, so nothing is changed: {failure(told)}"
+        )
+
+
+def remove(reach: Reach, host: str, tokens: Sequence[str]) -> None:
+    """Remove notes; those of other users stay, unless we are root.
+
+    Raises:
+        RunnerError: the node does not answer.
+    """
+    converse(reach, host, [("sh", "-c", _REMOVE, "remove", token) for token in tokens])
+
+
+def marks_on(reach: Reach, host: str) -> Found:
+    """Read the notes on a node.
+
+    Raises:
+        RunnerError: it does not answer.
+    """
+    (told,) = converse(reach, host, [("sh", "-c", _READ, "read")])
+    head, *parts = re.split(r"^@ ", told.printed, flags=re.MULTILINE)
+    known = dict(line.split(" ", 1) for line in head.splitlines() if " " in line)
+    found = [_mark(reach, host, part) for part in parts]
+    marks = [mark for mark in found if mark is not None and mark.boot == known.get("boot")]
+    return Found(int(known.get("uid", "-1")), tuple(marks))
+
+
+def settle(
+    reach: Reach, host: str, holder: Holder, mine: str = "", *, of_all_users: bool = False
+) -> tuple[Original, ...]:
+    """Put back on a node what ended hpltunes have left changed, as their notes tell, and remove the notes.
+
+    Args:
+        mine: the token of our own note.
+        of_all_users: also what other users left, where we are root there; they can write what they like.
+
+    Returns:
+        What was put back.
+
+    Raises:
+        HeldError: a living hpltune has this node's network, or another user left it changed; nothing was put back.
+        RefusedError: something does not go back.
+        RunnerError: the node does not answer.
+    """
+    found = marks_on(reach, host)
+    marks = found.others(mine)
+    for mark in marks:
+        if holder.lives(mark.owner):
+            raise HeldError(
+                f"node {host}: its network is in use by {mark.who}"
+                + (f", which has changed {mark.what}" if mark.what else "")
+                + ": wait until that has ended, or end it"
+            )
+    for mark in marks:
+        if mark.originals and mark.uid != found.uid and not (of_all_users and found.uid == 0):
+            raise HeldError(
+                f"node {host}: {mark.who}, which has ended, left {mark.what} changed: {mark.user or mark.uid} or root "
+                f"puts that back with `hpltune net restore --hosts {host}`"
+            )
+    originals = {each.key: each for mark in marks for each in mark.originals}
+    outcome = put_back(reach, tuple(originals.values()))
+    for why in outcome.left.values():
+        raise RefusedError(f"what {marks[0].who} left changed does not go back: {why}")
+    if marks:
+        remove(reach, host, [mark.token for mark in marks])
+    return outcome.done
+
+
+def _mark(reach: Reach, host: str, text: str) -> Mark | None:
+    """A note from its text; lines that mean nothing are passed over, and a file that is no note is none."""
+    first, *lines = text.splitlines()
+    words = first.split()
+    if len(words) != 3 or not _TOKEN.fullmatch(words[0]) or not words[1].isdecimal() or FORMAT not in lines[:1]:
+        return None
+    values = {name: value for name, _, value in (line.partition(" ") for line in lines) if name != "was"}
+    was = [line.split(" ", 3) for line in lines if line.startswith("was ")]
+    return Mark(
+        token=words[0],
+        uid=int(words[1]),
+        user=_plain(words[2]),
+        boot=values.get("boot", ""),
+        owner=_plain(values.get("owner", "")),
+        study=_plain(values.get("study", "")),
+        originals=tuple(filter(None, (_original(reach, host, parts) for parts in was))),
+    )
+
+
+def _original(reach: Reach, host: str, parts: Sequence[str]) -> Original | None:
+    """One line of a note; None where it is no legal value of a known setting."""
+    if len(parts) != 4 or parts[2] not in SETTINGS:
+        return None
+    interface, one = parts[1].removeprefix("-"), SETTINGS[parts[2]]
+    if one.per_interface != bool(interface) or (interface and not INTERFACE.fullmatch(interface)):
+        return None
+    try:
+        return Original(host, interface, one.name, one.text(parts[3]), tokens_of(reach))
+    except RefusedError:
+        return None
+
+
+def _plain(text: str) -> str:
+    """Text of somebody else, fit to be shown."""
+    return "".join(letter for letter in text if letter.isprintable())[:LONGEST]
