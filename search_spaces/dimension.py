@@ -160,6 +160,12 @@ NETWORK: Mapping[str, Dimension] = {
 }
 """Network settings of real nodes; 68 bytes is the least an IPv4 link must carry (RFC 791)."""
 
+VIRTUAL: Mapping[str, Dimension] = {
+    "net.nics": _whole(1, None, 16),
+    "net.network": _text("the name of a network", r"[\w.+-]+", lambda _point, _machine: None),
+}
+"""Network settings that only virtual clusters have."""
+
 FREE = Dimension(
     "a printable text or a number", lambda value: str(value) != "" and str(value).isprintable(), lambda _p, _m: None
 )
@@ -185,7 +191,7 @@ def dimension(name: str) -> Dimension:
     Raises:
         SpaceError: there is none; the message suggests the nearest.
     """
-    for known in (DIMENSIONS, NETWORK):
+    for known in (DIMENSIONS, NETWORK, VIRTUAL):
         if name in known:
             return known[name]
     if name.startswith("mpi.") and re.fullmatch(MPI_RESERVED, name[4:]):

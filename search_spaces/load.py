@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from .values import converted, values
 KEYS: Mapping[str, tuple[type, str]] = {
     "name": (str, "a text"),
     "description": (str, "a text"),
+    "cluster": (str, "the name of a virtual cluster"),
     "all_blas": (bool, "true or false"),
     "restrictions": (list, "a list of names"),
     "parameters": (dict, "a table with at least one parameter"),
@@ -51,6 +53,12 @@ def describe(name: str) -> str:
     return str(_table(place, text).get("description", ""))
 
 
+def made_for(name: str) -> str | None:
+    """The virtual cluster that a space is made for, as `--cluster` takes it; None where it is made for any machine."""
+    place, text = _text(name)
+    return _table(place, text).get("cluster")
+
+
 def wants_all_blas(name: str, text: str | None = None) -> bool:
     """Whether a space compares libraries, so that slow ones belong into it too; `text` as in `load`."""
     place, text = (name, text) if text is not None else _text(name)
@@ -71,6 +79,8 @@ def load(
     """
     place, text = (name, text) if text is not None else _text(name)
     table = _table(place, text)
+    if table.get("cluster") and machine.more_cores == Machine.more_cores:
+        machine = replace(machine, more_cores=f"add --cluster {table['cluster']}, which this space is made for")
     wished = overrides or {}
     given = entries(place, wished, text)
     if all(size in given for size in SIZES):

@@ -37,6 +37,7 @@ class Machine:
         nodes: that the cores are spread over evenly.
         mpis: MPI libraries by name, the preferred one first.
         N: order of the matrix chosen from the budget, or None where nothing was chosen.
+        more_cores: what to do where a layout needs more cores than there are.
     """
 
     cores: int
@@ -45,3 +46,4 @@ class Machine:
     N: int | None = None
     nodes: int = 1
     mpis: tuple[str, ...] = ("openmpi",)
+    more_cores: str = "take fewer ranks or threads"

@@ -47,9 +47,7 @@ def layout_fits_cores(point: Point, machine: Machine) -> str | None:
     if ranks * threads <= machine.cores:
         return None
     cores = ranks * threads
-    return (
-        f"the layout {ranks}x{threads} needs {cores} cores, but there are {machine.cores}: take fewer ranks or threads"
-    )
+    return f"the layout {ranks}x{threads} needs {cores} cores, but there are {machine.cores}: {machine.more_cores}"
 
 
 def ranks_fill_nodes_evenly(point: Point, machine: Machine) -> str | None:

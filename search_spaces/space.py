@@ -65,6 +65,15 @@ class SearchSpace:
         self._blocks = [legal_parts(block, self.parameters, self.restrictions, self._judged) for block in blocks]
         self._starts = tuple(starts)
 
+    def keeping(self, *rules: Restriction) -> "SearchSpace":
+        """The same space with further rules.
+
+        Raises:
+            SpaceError: no point is legal.
+        """
+        parameters = list(self.parameters.values())
+        return SearchSpace(self.name, self.machine, parameters, (*self.restrictions, *rules), self._starts)
+
     def __len__(self) -> int:
         """Legal points."""
         return prod(len(block) for block in self._blocks)

@@ -1,6 +1,5 @@
 """`hpltune run`: measure an HPL.dat that is already there."""
 
-import json
 import time
 from collections.abc import Sequence
 from contextlib import closing
@@ -8,14 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rich.console import Console
-
 from hpl.dat import DEVICE_STDOUT, HplDat, render
 from hpl.dat_parse import parse
-from results.confidence import settled
-from results.plain import finite
 from results.record import Invalidity, Kind, Study, TrialRecord
-from results.statistics import hosts_of, rank
+from results.statistics import hosts_of
 from results.store import Store
 from runners.errors import RunnerError
 from runners.host_facts import unbound_sentence
@@ -23,7 +18,6 @@ from runners.network.setting import PREFIX
 
 from .at_work import at_work
 from .database import folder_of, open_store
-from .equipment import Equipment
 from .errors import TunerError
 from .evaluate import Measured
 from .events import Listener, Notice, TrialEnded, TrialProgress, TrialStarted
@@ -34,9 +28,9 @@ from .objective import ranking_of
 from .options import TuneOptions, user_program
 from .places import Places
 from .plan import Launch, TrialPlan, label, network_of, parse_layout, placed
-from .progress import display, outcome, output
-from .ranking_report import above_peak_of, figures
+from .progress import display, output
 from .run_folders import study_folder
+from .run_report import SHOWN_RUNS, report
 from .site import FOREIGN
 from .stopping import StopRequest, listening
 from .stored_study import closing_study
@@ -46,9 +40,6 @@ from .trials import finished, rejected, started
 from .tune_command import INTERRUPTED, told
 from .versions import versions
 from .workshop import Workshop
-
-SHOWN_RUNS = 20
-"""Of a file with more runs only so many get a line each, and those that do not count; all are stored."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +85,8 @@ def run_file(request: RunRequest) -> int:
             workshop = _on_as_many_nodes(request, workshop, store)
         with closing(workshop):
             plan = plan_of(request, dat, text, workshop, store)
+            for simulated in _of_simulation(request, store):
+                listener(Notice(simulated))
             unbound = None if workshop.site.node_names else unbound_sentence()
             if unbound:
                 listener(Notice(f"Caution: {unbound}."))
@@ -108,7 +101,12 @@ def run_file(request: RunRequest) -> int:
                     records += _measure(request, study, plan, ready, store, listener, stop)
             store.end_study(study, "interrupted" if stop.requested else "complete")
         stored = store.study(study)
-    _report(console, request, stored, records)
+    report(console, stored, records, as_json=request.as_json)
+    return exit_code(stop, records)
+
+
+def exit_code(stop: StopRequest, records: Sequence[TrialRecord]) -> int:
+    """0 when every run counted, 1 when one did not, 130 when the user stopped it."""
     if stop.requested:
         return INTERRUPTED
     return 0 if all(record.ranked for record in records) else 1
@@ -141,10 +139,20 @@ def _where(request: RunRequest, store: Store) -> TuneOptions:
     )
 
 
+def _of_simulation(request: RunRequest, store: Store) -> list[str]:
+    """The sentence that the trial which the run shall be like was simulated, where its BLAS is taken."""
+    model = like_trial(request.like, store) if request.like else None
+    if model is None or not model.simulated or request.options.blas_only or request.options.xhpl:
+        return []
+    cluster = store.study(model.study).host.get("virtual_cluster", "a virtual cluster")
+    said = f"Caution: --like {request.like} was simulated on {cluster}. Its BLAS, {model.blas}, is the best of that "
+    return [f"{said}cluster, perhaps not of this machine: --blas NAME chooses another."]
+
+
 def _on_as_many_nodes(request: RunRequest, workshop: Workshop, store: Store) -> Workshop:
     """The workshop on as many nodes as the trial had that the run shall be like: all, a part, or what was left."""
     names = workshop.site.node_names
-    count = hosts_of(_like(request.like or "", store))
+    count = hosts_of(like_trial(request.like or "", store))
     return workshop.without(names[count:]) if 0 < count < len(names) else workshop
 
 
@@ -163,7 +171,7 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, workshop: Workshop, sto
     """How to launch a file: as the trial it shall be like, as asked, or with the fastest BLAS filling the cores."""
     site = workshop.site
     cores = site.host.physical_cores
-    model = _like(request.like, store) if request.like else None
+    model = like_trial(request.like, store) if request.like else None
     choice = first_choice(site)
     if request.layout:
         ranks, threads = parse_layout(request.layout)
@@ -199,7 +207,7 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, workshop: Workshop, sto
     return replace(plan, oversubscribe=request.oversubscribe)
 
 
-def _like(name: str, store: Store) -> TrialRecord:
+def like_trial(name: str, store: Store) -> TrialRecord:
     """The trial STUDY#TRIAL, or the best of STUDY."""
     study, mark, number = name.partition("#")
     if mark:
@@ -283,37 +291,3 @@ def _measure(
             listener(TrialStarted(record.number, label(replace(plan, runs=(run,))), None))
             listener(TrialEnded(record))
     return records
-
-
-def _report(console: Console, request: RunRequest, study: Study, records: Sequence[TrialRecord]) -> None:
-    best = settled(rank(records))[:3]
-    doubt = above_peak_of(study, best)
-    if request.as_json:
-        rows = [
-            {
-                "trial": record.number,
-                "counts": record.ranked,
-                "gflops": finite(record.gflops),
-                "time_s": finite(record.time_s),
-                "residual": finite(record.residual),
-                "reason": record.reason,
-                "params": dict(record.params),
-            }
-            for record in records
-        ]
-        said = {"study": study.name, "rpeak_gflops": study.rpeak_gflops, "above_peak": doubt, "runs": rows}
-        print(json.dumps(said, indent=1))
-        return
-    for entry in best:
-        spread = "" if entry.spread_percent is None else f" ± {entry.spread_percent:.1f} %"
-        percent = figures(Equipment.of(study), entry.expected_gflops, entry.params, entry.hosts)["percent_of_peak"]
-        console.print(
-            f"{entry.expected_gflops:.2f} GFLOPS{spread} ({percent:.1f} % of Rpeak), {entry.runs} runs: "
-            f"N={entry.params['N']} NB={entry.params['NB']} {entry.params['grid']} with {entry.params['blas']}",
-        )
-    if doubt:
-        console.print(doubt)
-    for record in records:
-        if not record.ranked:
-            console.print(f"Trial {record.number} does not count: {outcome(record).strip()}")
-    console.print(f"Stored as study {study.name}.")

@@ -2,7 +2,7 @@
 
 import difflib
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rich.console import Console
@@ -11,10 +11,12 @@ from rich.table import Table
 from hpl.blas.registry import CATALOGUE
 from hpl.errors import HplError
 from hpl.toolchain import NAMES as MPI_NAMES
+from runners.virtual.cluster import VirtualCluster
+from runners.virtual.load import load_cluster
 from search_spaces.dimension import Scalar
 from search_spaces.distinct import distinct
 from search_spaces.errors import SpaceError
-from search_spaces.load import describe, load, passed_over, shipped
+from search_spaces.load import describe, load, made_for, passed_over, shipped
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
 from search_spaces.values import converted
@@ -22,6 +24,7 @@ from search_spaces.values import converted
 from .errors import TunerError
 from .options import TuneOptions, parse_overrides
 from .places import Places
+from .virtual.known import machine_of, simulated_space
 from .words import counted
 from .workshop import look_around
 
@@ -35,16 +38,23 @@ class Here:
 
     Attributes:
         untimed: BLAS libraries whose kernels are not known, because they were never timed.
+        cluster: the virtual cluster that a space is made for, in place of this machine.
     """
 
     machine: Machine
     untimed: tuple[str, ...] = ()
+    cluster: VirtualCluster | None = None
 
     def caution(self, parameters: Collection[str]) -> str:
         """The sentence that a space over these parameters is larger than what can be counted, or nothing."""
         if not self.untimed or "kernel" not in parameters:
             return ""
         return f"Kernels of {', '.join(self.untimed)} are not counted until `tune` or `doctor` has timed them."
+
+    @property
+    def counted_for(self) -> str:
+        """The sentence that a space was counted for a virtual cluster, or nothing."""
+        return f"Counted for the virtual cluster {self.cluster.name}, not for this machine." if self.cluster else ""
 
 
 def this_machine(cores: int | None) -> Here:
@@ -63,13 +73,36 @@ def this_machine(cores: int | None) -> Here:
     return Here(replace(machine, cores=cores or machine.cores), tuple(untimed))
 
 
+def machine_for(name: str, cores: int | None) -> Here:
+    """The virtual cluster that a space is made for, or this machine.
+
+    Raises:
+        TunerError: another number of cores was asked for than that cluster has.
+    """
+    made = made_for(name)
+    if made is None:
+        return this_machine(cores)
+    cluster = load_cluster(made)
+    if cores not in {None, cluster.cores}:
+        raise TunerError(
+            f"--cores {cores}: space {name} is counted for {cluster.name}, which has {cluster.cores} cores"
+        )
+    return Here(machine_of(cluster, EXAMPLE_N), cluster=cluster)
+
+
+def _loaded(name: str, here: Here, wished: Mapping[str, Sequence[str]]) -> SearchSpace:
+    if here.cluster is None:
+        return load(name, here.machine, wished)
+    return simulated_space(name, here.cluster, EXAMPLE_N, wished)
+
+
 def list_spaces(console: Console, *, cores: int | None, as_json: bool) -> None:
     """The shipped spaces with their size on this machine."""
     here = this_machine(cores)
     rows = []
     for name in shipped():
         try:
-            size, problem = len(load(name, here.machine)), None
+            size, problem = len(_loaded(name, here, {})), None
         except SpaceError as error:
             size, problem = 0, str(error)
         rows.append({"space": name, "points": size, "problem": problem, "description": describe(name)})
@@ -94,8 +127,8 @@ def show_space(console: Console, name: str, overrides: Sequence[str], *, cores: 
     Raises:
         SpaceError: the space is not in order; the message names file and key.
     """
-    here, wished = this_machine(cores), parse_overrides(overrides)
-    space = load(name, here.machine, wished)
+    here, wished = machine_for(name, cores), parse_overrides(overrides)
+    space = _loaded(name, here, wished)
     told_apart = distinct(space)
     values = {name: list(parameter.values) for name, parameter in space.parameters.items()}
     if as_json:
@@ -122,7 +155,7 @@ def show_space(console: Console, name: str, overrides: Sequence[str], *, cores: 
     console.print(table)
     console.print(
         f"{len(space):,} valid combinations, of which {told_apart} really run differently. "
-        f"{here.caution(values)}".rstrip()
+        f"{here.caution(values)}{here.counted_for}".rstrip()
     )
     for sentence in (*passed_over(space, wished), *_unknown_names(space)):
         console.print(sentence)
@@ -152,7 +185,7 @@ def explain_point(
     Returns:
         0 for a legal point, 1 for an illegal one.
     """
-    space = load(name, this_machine(cores).machine, parse_overrides(overrides))
+    space = _loaded(name, machine_for(name, cores), parse_overrides(overrides))
     given = _point(space, text)
     sentence = space.why_not({**space.nearest(given), **given})
     if as_json:

@@ -16,7 +16,7 @@ from .errors import TunerError
 from .options import TuneOptions
 from .sitting import SEARCHED
 from .study_names import newest_search
-from .virtual.known import machine_of, simulated_space
+from .virtual.known import simulated_space
 from .virtual.site import cluster_from
 
 EXPLAINED = SEARCHED | {Kind.CONFIRMATION}
@@ -52,10 +52,10 @@ def cluster_of(study: Study) -> VirtualCluster | None:
 def stored_space(study: Study, records: Sequence[TrialRecord]) -> SearchSpace:
     """The space of a study on its virtual cluster, or on a machine as its trials show it: none has to be looked at."""
     cluster, N = cluster_of(study), max(int(record.params["N"]) for record in records)
-    machine = machine_of(cluster, N) if cluster else _machine(study, records, N)
     overrides = TuneOptions.from_json(dict(study.options)).overrides or {}
-    space_on = simulated_space if study.simulated else load
-    return space_on(study.space_name, machine, overrides, study.space_text)
+    if cluster:
+        return simulated_space(study.space_name, cluster, N, overrides, study.space_text)
+    return load(study.space_name, _machine(study, records, N), overrides, study.space_text)
 
 
 def _machine(study: Study, records: Sequence[TrialRecord], N: int) -> Machine:

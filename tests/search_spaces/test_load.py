@@ -27,6 +27,12 @@ def write(folder: Path, text: str) -> str:
     return str(folder / "mine.toml")
 
 
+def test_a_space_for_a_virtual_cluster_names_it_on_a_machine_that_is_too_small() -> None:
+    with pytest.raises(SpaceError) as refused:
+        load("kronos", machine(4))
+    assert "needs 8 cores, but there are 4: add --cluster kronos, which this space is made for" in str(refused.value)
+
+
 @pytest.mark.parametrize("cores", [1, 2, 8, 96])
 @pytest.mark.parametrize("name", sorted(set(shipped()) - {"kronos", "kronos-free"}))
 def test_every_shipped_space_has_points_on_every_machine(name: str, cores: int) -> None:

@@ -1,5 +1,6 @@
 """Options that several commands share, and the few lines that open what they name."""
 
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -150,3 +151,13 @@ def errors() -> "Console":
     from ..progress import output
 
     return output(stderr=True)
+
+
+def given(context: typer.Context, names: AbstractSet[str]) -> list[str]:
+    """Those of some options that the command line has, as it writes them."""
+    found = []
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in names and source is not None and source.name == "COMMANDLINE":
+            found.append(parameter.opts[0])
+    return found

@@ -5,10 +5,14 @@ from typing import Annotated
 
 import typer
 
-from .common import MOST_RUNS, Db, Json, RealClusterFile, Rpeak, Source, Xhpl, complete_study
+from .common import MOST_RUNS, Cluster, Db, Json, Rpeak, Source, Xhpl, complete_study, given
+
+OF_REAL_MACHINES = frozenset({"layout", "kernel", "oversubscribe", "xhpl"})
+"""What a virtual cluster has no use for: one rank a core, one thread a rank, and libraries of its own."""
 
 
 def run(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="HPL.dat", help="The file to measure; it is not changed.")],
     like: Annotated[
         str | None,
@@ -30,9 +34,9 @@ def run(
         bool, typer.Option("--oversubscribe", help="Start more ranks than there are cores; the result will be poor.")
     ] = False,
     walltime: Annotated[
-        str | None, typer.Option(metavar="TIME", help="End the run after this time; default 24h.")
+        str | None, typer.Option(metavar="TIME", help="End the run after this time; default 24h, of a simulation 10m.")
     ] = None,
-    cluster: RealClusterFile = None,
+    cluster: Cluster = None,
     blas: Annotated[
         list[str] | None,
         typer.Option(
@@ -49,6 +53,8 @@ def run(
 ) -> None:
     """Measure an existing HPL.dat with the same care as a trial: memory, binding, residual, the BLAS that really ran.
 
+    A virtual --cluster simulates the file instead, and the record says so: there is no residual.
+
     Examples:
 
         hpltune run HPL.dat
@@ -57,15 +63,17 @@ def run(
 
         hpltune run HPL.dat --cluster my-cluster.toml
 
+        hpltune run HPL.dat --cluster kronos
+
         hpltune run HPL.dat --blas openblas --kernel SkylakeX --repeats 3
     """
-    from runners.cluster import load_real_cluster
-
     from ..errors import TunerError
-    from ..options import TuneOptions, parse_blas, user_program, user_source
-    from ..real_cluster import RealCluster
+    from ..options import DEFAULT_SIMULATION_S, TuneOptions, parse_blas, user_program, user_source
+    from ..real_cluster import read_cluster
     from ..run_command import RunRequest, run_file
     from ..units import parse_duration_s
+    from ..virtual.options import simulation_options
+    from ..virtual.run_file import simulate_file
 
     names, files = parse_blas(blas or [])
     if len(names) > 1:
@@ -73,7 +81,12 @@ def run(
             f"run measures one BLAS at a time, not {', '.join(names)}: "
             "start it once for each, or compare them with `hpltune tune --space blas`"
         )
-    real = RealCluster(load_real_cluster(cluster)) if cluster else None
+    real = read_cluster(cluster)
+    simulated = simulation_options(None if real else cluster, None, None).cluster
+    for option in given(context, OF_REAL_MACHINES if simulated else frozenset()):
+        raise TunerError(f"{option} is for real machines and changes nothing on a virtual --cluster: leave it out")
+    if simulated and files:
+        raise TunerError("--blas NAME=FILE is for real machines: a virtual --cluster has the libraries of its file")
     options = TuneOptions(
         blas_only=names,
         blas_files=files,
@@ -83,9 +96,11 @@ def run(
         price_usd=real.price_usd if real else None,
         power_w=real.power_w if real else None,
         real_cluster=real.cluster.table() if real else None,
+        cluster=simulated,
     )
-    walltime_s = parse_duration_s(walltime, "--walltime") if walltime else 86400.0
+    usual_s = DEFAULT_SIMULATION_S if simulated else 86400.0
+    walltime_s = parse_duration_s(walltime, "--walltime") if walltime else usual_s
     request = RunRequest(
         file, options, like, layout, kernel, repeats, walltime_s, db, as_json, oversubscribe=oversubscribe
     )
-    raise typer.Exit(run_file(request))
+    raise typer.Exit(simulate_file(request) if simulated else run_file(request))

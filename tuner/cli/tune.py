@@ -1,6 +1,5 @@
 """`hpltune tune`: the main job."""
 
-from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +22,7 @@ from .common import (
     Xhpl,
     complete_space,
     complete_study,
+    given,
 )
 
 BESIDE = {
@@ -196,7 +196,7 @@ def tune(
     check_parallel(parallel, real)
     simulation = simulation_options(None if real else cluster, jobs, limit)
     if simulation.cluster is not None:
-        for option in _given(context, OF_REAL_MACHINES):
+        for option in given(context, OF_REAL_MACHINES):
             raise TunerError(f"{option} is for real machines and changes nothing on a virtual --cluster: leave it out")
     run_s = parse_duration_s(run_time, "--run-time") if run_time else None
     more = MoreBudget(budget, trials, run_s)
@@ -246,18 +246,8 @@ def _check_beside(context: typer.Context, option: str, but: str) -> None:
     from ..errors import TunerError
 
     others = {parameter.name or "" for parameter in context.command.params} - BESIDE[option]
-    for refused in _given(context, others):
+    for refused in given(context, others):
         raise TunerError(
             f"{refused} cannot be given with --{option}: the study has options of its own, {but}; "
             f"leave --{option} out for a new study"
         )
-
-
-def _given(context: typer.Context, names: AbstractSet[str]) -> list[str]:
-    """Those of some options that the command line has, as it writes them."""
-    found = []
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if parameter.name in names and source is not None and source.name == "COMMANDLINE":
-            found.append(parameter.opts[0])
-    return found

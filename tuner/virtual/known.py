@@ -6,13 +6,15 @@ from hpl.blas.half_rate import half_rate_block
 from runners.toml_file import GIB
 from runners.virtual.cluster import RateTable, VirtualCluster
 from search_spaces.dimension import DIMENSIONS, Point
+from search_spaces.errors import SpaceError
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
+from search_spaces.restriction import Restriction
 from search_spaces.space import SearchSpace
 
 from ..engines.surrogate.probes import Messages, Probes
 from ..plan import PlanError
-from .plan import virtual_plan
+from .plan import network_of, virtual_plan
 
 UPDATES_FROM = 32
 """Blocks from which on dgemm is HPL's update; narrower ones belong to its panels."""
@@ -30,16 +32,48 @@ def machine_of(cluster: VirtualCluster, N: int) -> Machine:
 
 
 def simulated_space(
-    name: str, machine: Machine, asked: Mapping[str, Sequence[str]], text: str | None = None
+    name: str, cluster: VirtualCluster, N: int, asked: Mapping[str, Sequence[str]], text: str | None = None
 ) -> SearchSpace:
     """A space with one value of what simulations do not look at, unless the user asks for several.
+
+    Settings that the cluster's network does not take are no part of it.
 
     Raises:
         search_spaces.errors.SpaceError: as `load`.
     """
+    machine = machine_of(cluster, N)
     space = load(name, machine, {"binding": ["core"], **asked}, text)
     idle = {one: [_usual(space, one)] for one in UNSEEN if one in space.varying}
-    return load(name, machine, {"binding": ["core"], **idle, **asked}, text) if idle else space
+    space = load(name, machine, {"binding": ["core"], **idle, **asked}, text) if idle else space
+    needs = tuple(one for one in space.parameters if one.startswith(("net.", "mpi.")))
+    if not needs:
+        return space
+    takes = Restriction("network_takes_it", needs, lambda point, _: _why_not(point, cluster))
+    try:
+        return space.keeping(takes)
+    except SpaceError as error:
+        raise SpaceError(f"{name}: {error}") from error
+
+
+def refuse_impossible(space: SearchSpace) -> None:
+    """Refuse settings of the network that no configuration of a virtual cluster can have, before any trial is spent.
+
+    Raises:
+        search_spaces.errors.SpaceError: there is such a value.
+    """
+    for name in space.parameters:
+        if name.startswith(("net.", "mpi.")):
+            for sentence in space.never(name):
+                raise SpaceError(f"{name}: {sentence}")
+
+
+def _why_not(point: Point, cluster: VirtualCluster) -> str | None:
+    """Why a cluster's network does not take the settings of a point, or None."""
+    try:
+        network_of(point, cluster)
+    except PlanError as error:
+        return str(error)
+    return None
 
 
 def _usual(space: SearchSpace, name: str) -> str:

@@ -10,7 +10,7 @@ from hpl.sizing import memory_bytes
 from runners.errors import RunnerError
 from runners.toml_file import GIB
 from runners.virtual.cluster import VirtualCluster
-from runners.virtual.link import Settings
+from runners.virtual.link import Settings, link
 from runners.virtual.platform import Setup, host_file
 
 from ..plan import PlanError, Scalar, TrialPlan, parse_layout
@@ -76,6 +76,18 @@ def virtual_plan(params: Mapping[str, Scalar], cluster: VirtualCluster, key: str
 
 
 def _setup(params: Mapping[str, Scalar], cluster: VirtualCluster, key: str, repeat: int) -> Setup:
+    network, settings = network_of(params, cluster)
+    if str(params["blas"]) not in cluster.blas:
+        raise PlanError(f"blas = {params['blas']}: {cluster.name} has {', '.join(cluster.blas)}")
+    return Setup(cluster, str(params["blas"]), network, settings, repeat, key)
+
+
+def network_of(params: Mapping[str, Scalar], cluster: VirtualCluster) -> tuple[str, Settings]:
+    """The network that a point uses, and what is set on it.
+
+    Raises:
+        PlanError: this cluster has no such network, or the network does not take a setting.
+    """
     net = {name.removeprefix("net."): value for name, value in params.items() if name.startswith("net.")}
     unknown = [name for name in net if name not in {NETWORK, "mtu", "rx_usecs", "nics"}]
     without = [name for name in params if name.startswith("mpi.")] + [f"net.{name}" for name in unknown]
@@ -84,14 +96,26 @@ def _setup(params: Mapping[str, Scalar], cluster: VirtualCluster, key: str, repe
     network = str(net.get(NETWORK, cluster.default_network))
     if network not in cluster.networks:
         raise PlanError(f"net.network = {network}: {cluster.name} has {', '.join(cluster.networks)}")
-    if str(params["blas"]) not in cluster.blas:
-        raise PlanError(f"blas = {params['blas']}: {cluster.name} has {', '.join(cluster.blas)}")
     settings = Settings(
-        mtu=None if "mtu" not in net else int(net["mtu"]),
-        throttle_us=None if "rx_usecs" not in net else float(net["rx_usecs"]),
-        nics=None if "nics" not in net else int(net["nics"]),
+        mtu=_number(net, "mtu"),
+        throttle_us=_number(net, "rx_usecs"),
+        nics=_number(net, "nics"),
     )
-    return Setup(cluster, str(params["blas"]), network, settings, repeat, key)
+    try:
+        link(cluster.networks[network], settings)
+    except RunnerError as error:
+        raise PlanError(f"network {network}: {error}") from error
+    return network, settings
+
+
+def _number(net: Mapping[str, Scalar], name: str) -> int | None:
+    """A setting as a whole number; None where it is not set."""
+    if name not in net:
+        return None
+    try:
+        return int(net[name])
+    except ValueError as error:
+        raise PlanError(f"net.{name} = {net[name]}: expected a whole number") from error
 
 
 def _fits(hpl: HplParams, cluster: VirtualCluster, hosts: list[str]) -> None:

@@ -17,7 +17,7 @@ from ..options import TuneOptions
 from ..problem_size import STEP
 from ..sitting import SEARCHED, Bench
 from ..stored_study import Begun, MachineFacts, begin, closing_study, go_on
-from .known import machine_of, simulated_space
+from .known import refuse_impossible, simulated_space
 from .simulator import Simulator
 from .site import VirtualSite, equipment_of
 from .study import VirtualStudy
@@ -43,7 +43,8 @@ def sitting(
     if resume and name is not None:
         begun = go_on(bench.store, name, options, run="simulation")
     else:
-        begun = begin(bench.store, name, options, _facts(options, site))
+        refuse_impossible(simulated_space(options.space, site.cluster, study_n(site, options), options.overrides or {}))
+        begun = begin(bench.store, name, options, facts_of(options, site))
     with closing_study(begun.name, bench.store):
         study = _opened(begun, options, site, bench)
         try:
@@ -56,7 +57,7 @@ def sitting(
 def _opened(begun: Begun, options: TuneOptions, site: VirtualSite, bench: Bench) -> VirtualStudy:
     stored, earlier = bench.store.study(begun.name), begun.earlier
     N = study_n(site, options)
-    space = simulated_space(options.space, machine_of(site.cluster, N), options.overrides or {}, stored.space_text)
+    space = simulated_space(options.space, site.cluster, N, options.overrides or {}, stored.space_text)
     for sentence in passed_over(space, options.overrides or {}):
         bench.listener(Notice(sentence))
     study = VirtualStudy(
@@ -107,7 +108,7 @@ def cores_here() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _facts(options: TuneOptions, site: VirtualSite) -> MachineFacts:
+def facts_of(options: TuneOptions, site: VirtualSite) -> MachineFacts:
     """Where the user says price or power, it is that of the whole cluster, whichever of its networks is used."""
     own = site.cluster
     cluster = own.model_copy(
