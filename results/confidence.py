@@ -63,7 +63,7 @@ def sentence(found: Standing | None, best: str = "the fastest") -> str:
         best: what the first of the ranking is to be.
     """
     if found is None:
-        return "Nothing was run twice, so it is not known how sure this is: --confirm 2 repeats the best."
+        return "No configuration ran twice, so the confidence is unknown: --confirm 2 repeats the best."
     if len(found.equals) == 1:
         return f"No. 1 is {best} with {100 * found.confidence:.0f} % confidence."
     return f"{_places(found.equals)} are a tie; the chance that no. 1 is {best} is {100 * found.confidence:.0f} %."

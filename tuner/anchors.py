@@ -64,7 +64,7 @@ class Anchors:
             return None
         self._told = change
         if abs(change) < noticeable:
-            return f"The machine is as fast as at first again: the same small run gave {gflops:.4g} GFLOPS."
+            return f"The machine is back at its first speed: the same small run gave {gflops:.4g} GFLOPS."
         faster = "faster" if change > 0 else "slower"
         return (
             f"The machine is {abs(math.expm1(change)):.0%} {faster} than before: the same small run gave "

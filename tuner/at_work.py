@@ -22,7 +22,7 @@ def at_work(places: Places, *, alone: bool = False) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB if alone else fcntl.LOCK_SH)
         except BlockingIOError as error:
-            sentence = f"hpltune is at work and needs what lies in {places.cache} and {places.data}"
+            sentence = f"hpltune is running and uses the files in {places.cache} and {places.data}"
             raise TunerError(f"{sentence}: wait until it has ended, or end it") from error
         except OSError:
             pass  # a file system without locks

@@ -36,7 +36,7 @@ def build_programs(options: TuneOptions, *, as_json: bool) -> None:
             simulated = build_virtual(source, find_simgrid(), workshop.evaluator.search)
             rows.append({"blas": "simulated", "library": "", "threading": "", "xhpl": str(simulated.path)})
         except SimGridError as error:
-            console.print(f"Not built: the simulated xhpl; {error}.", soft_wrap=True)
+            console.print(f"The simulated xhpl was not built: {error}.", soft_wrap=True)
     if as_json:
         print(json.dumps(rows, indent=1))
         return

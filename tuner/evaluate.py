@@ -247,7 +247,7 @@ class Evaluator:
             if stop.at_once:
                 self.runner.cancel([job_id])
             elif waits and stop.requested:
-                self.listener(Notice("The run only waits for its nodes: it is cancelled."))
+                self.listener(Notice("The run was still waiting for its nodes, so it is cancelled."))
                 self.runner.cancel([job_id])
             elif waits and status.message and waited_s >= silent_s:
                 self.listener(Notice(f"{status.message}, for {duration(waited_s)} so far."))

@@ -84,7 +84,9 @@ def _mismatch(plan: TrialPlan, reports: Sequence[RankReport]) -> Fault | None:
         if sentence:
             return Fault(Invalidity.RUNTIME, f"rank {report.rank} on {report.host}: {sentence}")
     if not reports and plan.library is not None:
-        return Fault(Invalidity.RUNTIME, "no rank said which BLAS it mapped, so the result cannot be attributed")
+        return Fault(
+            Invalidity.RUNTIME, "no rank reported which BLAS it loaded, so this result says nothing about a BLAS"
+        )
     return None
 
 
@@ -92,11 +94,11 @@ def _report_mismatch(plan: TrialPlan, report: RankReport) -> str | None:
     if plan.library is None:
         return None
     if report.library != plan.library.path:
-        return f"{plan.blas} was asked ({plan.library.path}), but {report.library or 'no BLAS'} was mapped"
+        return f"asked for {plan.blas} ({plan.library.path}), but the program loaded {report.library or 'no BLAS'}"
     if not family(plan.library.family).asked_matches(plan.kernel, report.kernel):
-        return f"kernel {plan.kernel} was asked of {plan.blas}, but it runs {report.kernel}"
+        return f"asked {plan.blas} for kernel {plan.kernel}, but it runs {report.kernel}"
     if report.threads is not None and report.threads != plan.threads:
-        return f"{plan.threads} threads per rank were asked, but {plan.blas} uses {report.threads}"
+        return f"asked for {plan.threads} threads per rank, but {plan.blas} uses {report.threads}"
     return None
 
 
@@ -123,7 +125,7 @@ def another_run(asked: HplParams, result: HplResult) -> Fault | None:
     if same and not variant.contradicts(result.code, asked):
         return None
     ran = f"{result.code} N={result.N} NB={result.NB} {result.P}x{result.Q}"
-    return Fault(Invalidity.RUNTIME, f"HPL ran another configuration than was asked: {ran}")
+    return Fault(Invalidity.RUNTIME, f"HPL ran a configuration that was not asked for: {ran}")
 
 
 def _cancelled(status: JobStatus) -> bool:

@@ -52,7 +52,7 @@ def run_show(
     changed = {row.host: row for row in (store.network.originals() if store else ())}
     for host in names:
         if host in changed:
-            console.print(f"{host} is not as it was: `hpltune net restore` puts it back.")
+            console.print(f"{host} still has changed settings: `hpltune net restore` restores them.")
     return 0
 
 

@@ -228,15 +228,15 @@ def cautions_of(cluster: Cluster, says: Sequence[NodeSays]) -> Iterator[str]:
     for node in says:
         if node.model != first.model:
             yield (
-                f"node {node.node} has another CPU ({node.model}) than {first.node} ({first.model}): the slower sets "
-                "the pace, and not every kernel need run on both"
+                f"node {node.node} has another CPU ({node.model}) than {first.node} ({first.model}): the slower one "
+                "decides the speed, and some kernels may not run on both"
             )
         for file, checksum in node.files.items():
             if first.files.get(file, checksum) != checksum:
                 yield f"node {node.node} has another {file} than {first.node}: install the same version on all nodes"
     uneven = [node.node for node in says if node.cores != cores]
     if uneven:
-        yield f"{', '.join(uneven)} have another number of cores: {cores} a node are used"
+        yield f"{', '.join(uneven)} have different numbers of cores: {cores} a node are used"
     free_bytes, scarcest = _memory(cluster, says)
     if scarcest and cluster.node.memory_gib:
         yield (

@@ -67,7 +67,7 @@ def check_pareto(name: str | None, objective: str = "gflops") -> str | None:
     if name is not None and name not in AGAINST:
         raise TunerError(f"--pareto {name}: choose one of {', '.join(AGAINST)}")
     if name is not None and objective != "gflops":
-        raise TunerError(f"--pareto {name} searches GFLOPS against that: leave --objective {objective} out")
+        raise TunerError(f"--pareto {name} already searches for GFLOPS and that: leave --objective {objective} out")
     return name
 
 

@@ -54,7 +54,7 @@ def cost(found: Explanation) -> str:
     start = shown(way.start, [effect.name for effect in found.effects])
     turns = f"{', '.join(order)} in turn, {len(way.sweeps) // len(order)} times"
     told = (
-        f"From the textbook's {start} it would have swept {turns}: {way.runs} full runs, about "
+        f"Starting from the textbook's {start} it would have varied {turns}: {way.runs} full runs, about "
         f"{duration(way.machine_s)} of the machine"
     )
     return f"{told}; the trials explained here took {duration(found.spent_s)}." if found.spent_s else f"{told}."
@@ -63,11 +63,11 @@ def cost(found: Explanation) -> str:
 def verdict(way: OneByOne) -> str:
     """Where the sweeps end, against the best configuration."""
     if way.missing_percent < WORTH_A_WORD:
-        return "One parameter at a time would have found the best too, or one as good."
-    faster = f"the best, which is {way.missing_percent:.1f} ± {way.missing_sd:.1f} % faster than where it ends"
+        return "Tuning one parameter at a time would have found the best too, or one as good."
+    faster = f"the best, which is {way.missing_percent:.1f} ± {way.missing_sd:.1f} % faster than its result"
     if way.found:
-        return f"One parameter at a time would have found what the runs cannot tell from {faster}."
-    return f"One parameter at a time would have missed {faster}:"
+        return f"Tuning one parameter at a time would have ended at a tie with {faster}."
+    return f"Tuning one parameter at a time would have missed {faster}:"
 
 
 def _missed(missed: Sequence[Missed]) -> Table:
@@ -89,9 +89,9 @@ def why(way: OneByOne) -> str:
     """Which two of what was missed bring how much of it, where two do."""
     most = way.together[0]
     if most.gain_percent < max(WORTH_A_WORD, most.gain_sd):
-        return "No two of these changed together are faster than where it ends: it takes more of them at once."
+        return "Changing two of these together gains nothing: more of them must change at once."
     part = most.gain_percent / way.missing_percent
     return (
-        f"{most.one} and {most.other} changed together there bring {most.gain_percent:+.1f} ± {most.gain_sd:.1f} %, "
-        f"{'all' if part >= ALL else f'{part:.0%}'} of what is missing."
+        f"Changing {most.one} and {most.other} together gains {most.gain_percent:+.1f} ± {most.gain_sd:.1f} %: "
+        f"{'all' if part >= ALL else f'{100 * part:.0f} %'} of the difference."
     )

@@ -83,7 +83,7 @@ def _tried(loop: Loop, site: Site, N: int) -> TrialRecord:
         if record.ranked or over or not _may_pass(record):
             break
         if point is not textbook_point or record.invalidity is not Invalidity.TIMEOUT:
-            loop.say(f"The run failed ({record.reason}): it is tried {how}.")
+            loop.say(f"The run failed ({record.reason}) and is tried {how}.")
             record = loop.trial(point, Kind.PILOT)
     return record
 

@@ -62,7 +62,7 @@ def timed_at_first(loop: Loop, site: Site, known: Probes) -> Probes:
         directory = loop.bench.runs / study_folder(loop.study) / FOLDER
         found = timed(loop.evaluator, asked, directory, limit_s, loop.bench.stop)
     except (TunerError, HplError, RunnerError, OSError) as error:
-        loop.say(f"Ping-pong between two ranks failed, so how long messages take is not known: {error}.")
+        loop.say(f"The ping-pong between two ranks failed, so the message times are unknown: {error}.")
         return known
     if found is None:
         return known

@@ -39,7 +39,7 @@ def check_parallel(parallel: int, real: RealCluster | None) -> None:
     """
     if parallel > 1 and real is None:
         raise TunerError(
-            f"--parallel {parallel}: trials at a time on one machine would disturb one another; name a real cluster "
+            f"--parallel {parallel}: several trials at once would slow one another on one machine; name a real cluster "
             "with --cluster (simulations have --jobs)"
         )
     if real is not None and not real.cluster.slurm and parallel > real.size:

@@ -28,7 +28,7 @@ SEARCHED = frozenset({*KINDS.values(), Kind.GIVEN_UP})
 """Kinds of trials that an engine asked for."""
 RANKED = frozenset({Kind.SEARCH, Kind.CONFIRMATION})
 """Kinds of trials whose rates are compared."""
-NOTHING_LEFT = "nothing is left that could be faster, as far as the engine can tell"
+NOTHING_LEFT = "the engine expects no faster combination"
 
 
 @dataclass(frozen=True)
@@ -156,8 +156,8 @@ class Sitting(ABC):
         against = self.objective.against
         if against and self.largest_front == 1:
             self.say(
-                "Every configuration uses the same nodes and network, so GFLOPS and "
-                f"{against.unit} are best at the same one: the study searches for that."
+                "Every configuration uses the same nodes and network, so the fastest one is also the best by "
+                f"{against.unit}: the study searches for the fastest."
             )
 
     def hear(self, engine: Engine) -> None:

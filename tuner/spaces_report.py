@@ -171,7 +171,7 @@ def _unknown_names(space: SearchSpace) -> Iterator[str]:
             if value not in known:
                 near = difflib.get_close_matches(value, known, n=1)
                 hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(known))}."
-                yield f"{name} = {value}: `tune` knows none of that name{unless.format(value)}: {hint}"
+                yield f"{name} = {value}: `tune` does not know this name{unless.format(value)}: {hint}"
 
 
 def explain_point(

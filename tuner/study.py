@@ -290,7 +290,7 @@ def _check_budget(loop: Loop, run_s: float, options: TuneOptions, asked_n: int |
         smaller = ", or a smaller N with --set N=…" if asked_n else ", or a smaller N without --full"
         raise TunerError(too_small + (smaller if asked_n or options.full else ""))
     if loop.meter.out_of_time(run_s):
-        loop.say("The first runs took so much of the budget that only one run in full follows.")
+        loop.say("The first runs used most of the budget: only one full run follows.")
 
 
 def _ladder(loop: Loop, site: Site) -> Ladder:

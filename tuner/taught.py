@@ -50,8 +50,8 @@ def tell_known(options: TuneOptions, loop: Loop, engine: Engine) -> Sequence[Poi
 
 def _only_tried(simulation: str, space: str) -> str:
     return (
-        f"No configuration of the simulation {simulation} is in the space {space}: the nearest to its best are tried "
-        "first, and its rates teach nothing. They do where the same space is simulated with as many ranks."
+        f"The simulation {simulation} and the space {space} have no configuration in common. Those nearest to its best "
+        "are tried first, but its speeds are not used: for that, simulate the same space with as many ranks."
     )
 
 

@@ -48,5 +48,5 @@ def outlasted_sentence(N: int, limit_s: float, *, raised: bool) -> str:
         raised: that is more than this one had.
     """
     so = f"so the next may take up to {duration(limit_s)}" if raised else f"and the next gets {duration(limit_s)}"
-    why = f"No run of N={N} has come to its end yet, {so}."
+    why = f"No run of N={N} has finished yet, {so}."
     return f"{why} If all are that slow, choose a smaller N with --set N=…, or a longer --budget."

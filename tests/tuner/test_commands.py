@@ -116,7 +116,7 @@ def test_spaces_keeps_what_a_space_is_for_beside_what_it_lacks_here(
             'blas = ["openblass"]',
             "unless a virtual cluster has it or --blas openblass=FILE gives it: did you mean openblas?",
         ),
-        ('mpi = ["lam"]', "mpi = lam: `tune` knows none of that name: known are intelmpi, mpich, openmpi."),
+        ('mpi = ["lam"]', "mpi = lam: `tune` does not know this name: known are intelmpi, mpich, openmpi."),
         ('mpi = ["mpich"]', ""),
     ],
 )

@@ -136,7 +136,7 @@ def test_one_ctrl_c_ends_a_run_that_still_waits_in_a_queue(job: Job) -> None:
         long = replace(job, program=("/bin/sleep", "60"))
         status = evaluator(runner, events).run_job(long, lambda _: None, OnceAsked(runner))
     assert status.state is JobState.CANCELLED
-    assert events == [Notice("The run only waits for its nodes: it is cancelled.")]
+    assert events == [Notice("The run was still waiting for its nodes, so it is cancelled.")]
 
 
 def test_one_ctrl_c_lets_a_run_that_has_begun_end(job: Job) -> None:

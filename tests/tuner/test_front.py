@@ -283,6 +283,6 @@ def test_where_all_use_the_same_nodes_the_fastest_is_searched_and_it_is_said(hpl
     done = hpltune("tune", *small, "--pareto", "usd-per-gflops", "--price", "2490", "--study", "one")
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
-    assert "so GFLOPS and $/GFLOPS are best at the same one: the study searches for that." in said
+    assert "so the fastest one is also the best by $/GFLOPS: the study searches for the fastest." in said
     assert "Best of study one" in said
     assert "none is both faster and cheaper per GFLOPS than no. 1." in said

@@ -96,7 +96,7 @@ def test_a_machine_that_became_slower_is_noticed_once() -> None:
 def test_a_machine_that_recovered_is_said_to_be_as_fast_as_at_first() -> None:
     anchors, question = Anchors(), Question({"NB": 64}, SMALL)
     told = [anchors.note(question, rate) for rate in (50.0, 50.5, 49.8, 50.0, 40.0, 50.1)]
-    assert told[-1] == "The machine is as fast as at first again: the same small run gave 50.1 GFLOPS."
+    assert told[-1] == "The machine is back at its first speed: the same small run gave 50.1 GFLOPS."
 
 
 def test_a_steady_decline_is_told() -> None:

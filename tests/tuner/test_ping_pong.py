@@ -105,7 +105,7 @@ def test_a_failure_is_told_and_ends_nothing(
     monkeypatch.setenv("FAKE_MPI", behaviour)
     (sentence,), known = told(mpirun=FAKE)
     assert known == NOTHING
-    assert sentence.startswith("Ping-pong between two ranks failed, so how long messages take is not known: ")
+    assert sentence.startswith("The ping-pong between two ranks failed, so the message times are unknown: ")
     assert words in sentence
 
 

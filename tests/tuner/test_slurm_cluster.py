@@ -200,6 +200,6 @@ def test_waiting_for_nodes_is_told_and_one_ctrl_c_ends_it(
         lab.ask("scancel", blocker)
     assert process.returncode == 130, said + errors
     assert "its nodes are busy or down (Resources), for " in waits
-    assert "The run only waits for its nodes: it is cancelled." in said
+    assert "The run was still waiting for its nodes, so it is cancelled." in said
     (record,) = json.loads(hpltune("show", "default-1", "--json").stdout)
     assert record["state"] == "cancelled"

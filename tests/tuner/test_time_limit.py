@@ -200,7 +200,7 @@ class TestFaultyProgram:
         fails = faulty(home, "sys.exit(9) if count == 1 else None")
         code, said, trials = self.tune(hpltune, *fails, "--set", "N=600", "--set", "NB=96", "--trials", "1")
         assert code == 0, said
-        assert "it is tried once more." in said
+        assert "and is tried once more." in said
         assert [trial["state"] for trial in trials[:2]] == ["failed", "complete"]
         assert trials[0]["key"] == trials[1]["key"]
 
@@ -208,7 +208,7 @@ class TestFaultyProgram:
         fails = faulty(home, "sys.exit(9) if NB < 64 else None")
         code, said, trials = self.tune(hpltune, *fails, "--set", "N=600", "--set", "NB=96", "--trials", "1")
         assert code == 0, said
-        assert "it is tried with another configuration." in said
+        assert "and is tried with another configuration." in said
         assert [(trial["kind"], trial["state"]) for trial in trials[:3]] == [
             ("pilot", "failed"),
             ("pilot", "failed"),

@@ -13,11 +13,15 @@ from .base import Engine
 ENGINES: Mapping[str, tuple[str, str, str]] = {
     "bayes": ("bayes", "Bayes", "Optuna's TPE, multivariate, started from points that experience suggests"),
     "grid": ("grid", "Grid", "every valid combination, or an even subset of --points"),
-    "hpl": ("learned", "Learned", "knows HPL: its algorithm and what cheap runs tell, by expected gain per second"),
+    "hpl": (
+        "learned",
+        "Learned",
+        "knows HPL's algorithm and learns from cheap runs; takes the run with most gain per second",
+    ),
     "one-at-a-time": ("one_at_a_time", "OneAtATime", "one parameter after the other, as the Kronos authors worked"),
     "optuna-gp": ("optuna_plain", "OptunaGp", "Optuna's Gaussian process as it comes; needs torch"),
     "optuna-tpe": ("optuna_plain", "OptunaPlain", "Optuna's TPE as it comes, for comparison"),
-    "random": ("random_search", "RandomSearch", "valid combinations by chance, none twice"),
+    "random": ("random_search", "RandomSearch", "valid combinations at random, none twice"),
     "smac": ("smac", "Smac", "SMAC3's random forest as it comes; needs the package smac"),
 }
 """Name: module, class, and what it does in a phrase."""
@@ -44,7 +48,7 @@ def check_engine(name: str, *, of_two_objectives: bool = False) -> None:
     if of_two_objectives and name not in OF_TWO_OBJECTIVES:
         raise TunerError(
             f"--pareto needs --engine hpl: the engine {name} knows one objective only; "
-            "`hpltune best --pareto` tells what none of its runs beats"
+            "`hpltune best --pareto` shows the front of a finished study"
         )
 
 

@@ -134,12 +134,14 @@ def verdict(checks: Sequence[Check]) -> str:
     found = agreed(checks)
     if found is None:
         why = checks[0].reason or checks[0].simulated.reason
-        raise TunerError(f"no HPL run and its simulation both counted, so the model is unchecked; the first: {why}")
+        raise TunerError(
+            f"no HPL run gave a result both measured and simulated, so the model is unchecked; the first: {why}"
+        )
     if len(found.errors) == 1:
-        return f"The model is {found.bias:+.1%} off one configuration."
+        return f"The model's error is {100 * found.bias:+.1f} % on one configuration."
     said = (
-        f"The model is {found.median_error:.1%} off in the median of {len(found.errors)} configurations, "
-        f"{found.largest_error:.1%} at most, {found.bias:+.1%} on the whole"
+        f"The model's error on {len(found.errors)} configurations is {100 * found.median_error:.1f} % (median), "
+        f"{100 * found.largest_error:.1f} % at most, and {100 * found.bias:+.1f} % on average"
     )
     return f"{said}." if math.isnan(found.correlation) else f"{said}; rank correlation {found.correlation:.2f}."
 

@@ -1,6 +1,7 @@
 """What is known of a virtual cluster before anything is simulated: what fits it, and what an engine may know."""
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 from hpl.blas.half_rate import half_rate_block
 from runners.toml_file import GIB
@@ -46,7 +47,8 @@ def simulated_space(
     idle = {one: [_usual(space, one)] for one in UNSEEN if one in space.varying}
     space = load(name, machine, {"binding": ["core"], **idle, **asked}, text) if idle else space
     needs = tuple(one for one in space.parameters if one.startswith(("net.", "mpi.")))
-    if not needs:
+    choices = product(*(space.parameters[one].values for one in needs))
+    if all(_why_not(dict(zip(needs, choice, strict=True)), cluster) is None for choice in choices):
         return space
     takes = Restriction("network_takes_it", needs, lambda point, _: _why_not(point, cluster))
     try:

@@ -170,7 +170,7 @@ def show_designs(console: Console, found: Sequence[Prediction]) -> None:
         if entry.nodes_used < entry.nodes:
             console.print(
                 f"{entry.design.name}: {entry.nodes_used} of {entry.nodes} nodes are used; % of peak, $/GFLOPS and "
-                f"MFLOPS/W are of those.",
+                f"MFLOPS/W count only those.",
                 soft_wrap=True,
             )
         doubt = model_above_peak(entry.merit.percent_of_peak)
@@ -179,7 +179,7 @@ def show_designs(console: Console, found: Sequence[Prediction]) -> None:
         if entry.unknown:
             lost = " and no ".join(entry.unknown)
             sentence = (
-                f"{entry.design.name} has no {lost}: those of the base are of its own nodes. Give the design its own."
+                f"{entry.design.name} has no {lost}: the base states it for other nodes. Give the design its own."
             )
             console.print(sentence, soft_wrap=True)
 

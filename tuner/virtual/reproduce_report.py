@@ -70,8 +70,8 @@ def sentences(published: Published, rows: Sequence[TestRow]) -> list[str]:
     fitted = ", ".join(str(row.test.number) for row in rows if row.test.role == "fitted")
     if errors:
         found.append(
-            f"Constants were fitted to tests {fitted} only. Predicted tests {', '.join(map(str, judged(rows)))}: "
-            f"{errors[0]:.1%} off in the median, {errors[1]:.1%} at most."
+            f"The model was fitted to tests {fitted} only. Its error on the predicted tests "
+            f"{', '.join(map(str, judged(rows)))} is {100 * errors[0]:.1f} % (median), {100 * errors[1]:.1f} % at most."
         )
     for pair in published.gains:
         gains = gain(rows, pair.before, pair.after)

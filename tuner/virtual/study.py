@@ -85,7 +85,7 @@ class VirtualStudy(Sitting):
         """The sentence why nothing more is tried where only time is limited and none of it passes, or None."""
         if self._failed < MOST_FAILURES or self.meter.budget.trials is not None:
             return None
-        return f"the last {self._failed} simulations failed, and that takes no time of the budget"
+        return f"the last {self._failed} simulations failed, and failures use up no budget"
 
     def _fill(self, engine: Engine, repeats: int, reserved: int, waiting: Waiting) -> str | None:
         """Start what the engine asks for until all slots are busy; the sentence why nothing more is asked, or None."""
