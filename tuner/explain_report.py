@@ -67,6 +67,10 @@ def known_before(store: Store, study: Study, space: SearchSpace) -> Probes:
 
 def _print(console: Console, study: Study, found: Explanation) -> None:
     console.print(_effects(study, found))
+    console.print(
+        "Share of the speed differences that each setting explains. "
+        f"The model is off by about {found.noise_percent:.1f} %."
+    )
     pairs = [pair for pair in found.pairs if pair.share >= max(LEAST_SHARE, pair.sd)][:SHOWN_PAIRS]
     if pairs:
         console.print(_pairs(pairs))
@@ -89,11 +93,7 @@ def glossary(found: Explanation) -> dict[str, str]:
 
 def _effects(study: Study, found: Explanation) -> Table:
     title = f"Study {study.name}: what matters, from {found.runs} runs"
-    caption = (
-        "Share of the speed differences that each setting explains. "
-        f"The model is off by about {found.noise_percent:.1f} %."
-    )
-    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
+    table = Table(title=title, title_justify="left")
     for head in ("parameter", "alone", "with others", "best value", "worst value"):
         table.add_column(head, justify="right" if head in {"alone", "with others"} else "left")
     for effect in found.effects:

@@ -78,7 +78,7 @@ def test_the_best_are_shown_with_how_sure_the_first_is(store: Store) -> None:
     add(store, key="a", params={"NB": 128})
     assert "Only one configuration has a valid run: there is none to compare it with.\n" in best(store)
     add(store, 80.0, key="b", params={"NB": 192})
-    assert "Nothing was run twice, so it is not known how sure this is" in best(store)
+    assert "No configuration ran twice, so the confidence is unknown" in best(store)
     for rate in (95.3, 95.2):
         add(store, rate, key="a", params={"NB": 128})
     assert "No. 1 is the fastest with 100 % confidence.\n" in best(store)

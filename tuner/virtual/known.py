@@ -29,7 +29,14 @@ def machine_of(cluster: VirtualCluster, N: int) -> Machine:
     """The facts a search space needs; memory is what HPL may take, as far as the smallest share of a core allows."""
     least = min(node.memory_gib / node.cores for node in cluster.nodes)
     blas = {name: BlasFacts(kernels=("auto",), threaded=False) for name in cluster.blas}
-    return Machine(cores=cluster.cores, memory_bytes=int(least * cluster.cores * GIB), blas=blas, N=N, mpis=("smpi",))
+    return Machine(
+        cores=cluster.cores,
+        memory_bytes=int(least * cluster.cores * GIB),
+        blas=blas,
+        N=N,
+        mpis=("smpi",),
+        more_cores="take fewer ranks",
+    )
 
 
 def simulated_space(
