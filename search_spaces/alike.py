@@ -9,6 +9,8 @@ from .dimension import Point, Scalar
 ABSENT = -1
 UNKNOWN = -2
 """Of a wished value that no part has."""
+MOST_KNOWN = 20_000
+"""Wishes whose answer is remembered: those beside one point differ from each other in few blocks."""
 
 
 class Parts:
@@ -23,6 +25,7 @@ class Parts:
         self._names = list(dict.fromkeys(name for part in parts for name in part))
         self._numbers: Mapping[str, dict[Scalar, int]] = {name: {} for name in self._names}
         self._table = np.array([[self._number(name, part) for part in parts] for name in self._names], dtype=np.int32)
+        self._known: dict[tuple[str | None, tuple[int, ...]], Point] = {}
 
     def nearest(self, wish: Point, keep: str | None) -> Point:
         """The first of those that have most values as wished.
@@ -30,10 +33,20 @@ class Parts:
         Args:
             keep: the parameter whose value must be as wished, if any part has it so.
         """
-        wished = [self._numbers[name].get(wish[name], UNKNOWN) if name in wish else UNKNOWN for name in self._names]
+        wished = tuple(
+            self._numbers[name].get(wish[name], UNKNOWN) if name in wish else UNKNOWN for name in self._names
+        )
+        asked = (keep if keep in self._names else None, wished)
+        if asked not in self._known:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[asked] = self._nearest(wished, asked[0])
+        return self._known[asked]
+
+    def _nearest(self, wished: tuple[int, ...], keep: str | None) -> Point:
         same = self._table == np.array(wished, dtype=np.int32)[:, None]
         agreeing = same.sum(axis=0, dtype=np.int32)
-        if keep in self._names:
+        if keep is not None:
             kept = same[self._names.index(keep)]
             agreeing[~kept] -= len(self._names) + 1 if kept.any() else 0
         return self._parts[int(np.argmax(agreeing))]

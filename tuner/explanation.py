@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from results.record import TrialRecord
 from search_spaces.dimension import Point, Scalar
@@ -100,13 +101,14 @@ def taught(space: SearchSpace, records: Sequence[TrialRecord], probes: Probes | 
 
 @contextmanager
 def described() -> Iterator[None]:
-    """What needs a model that describes the rates.
+    """What needs a model that describes the rates: of matrices that small, one thread takes the least time.
 
     Raises:
         TunerError: there is none.
     """
     try:
-        yield
+        with threadpool_limits(1):
+            yield
     except FitError as error:
         raise TunerError(f"no model describes the rates of these trials ({error}): nothing to explain") from error
 

@@ -20,6 +20,10 @@ class Asked:
     def _taken(self) -> set[tuple[int, Rung]]:
         return self._told.union(self._waiting)
 
+    def places(self) -> set[int]:
+        """All that were asked or told on any rung."""
+        return {place for place, _ in self._taken}
+
     def took(self, place: int, rung: Rung) -> bool:
         """Whether it was asked or told."""
         return (place, rung) in self._told or self.waits(place, rung)

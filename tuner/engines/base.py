@@ -1,9 +1,9 @@
 """The contract of an engine; `tests/contracts/engine_contract.py` checks it for every one of them."""
 
 from abc import ABC, abstractmethod
+from bisect import insort
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from statistics import median
 from typing import Any
 
 from search_spaces.dimension import Point, Scalar
@@ -14,6 +14,8 @@ from .fidelity import FULL, Ladder, Question, Rung
 
 GIVEN_UP = "given up"
 """State of a full run that was ended because it could not win."""
+MOST_KEYS = 30_000
+"""Points whose key is remembered."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class Engine(ABC):
         self._barred: list[dict[str, Scalar]] = []
         self._pending: set[str] = set()
         self._released: dict[str, dict[str, Scalar]] = {}
+        self._rates: dict[str, list[float]] = {}
         self._medians: dict[str, float] = {}
         self._complete: dict[str, dict[str, Scalar]] = {}
         self._keys: dict[tuple[tuple[str, Scalar], ...], str] = {}
@@ -152,9 +155,10 @@ class Engine(ABC):
         self._pending.discard(key)
         self.told.setdefault(key, []).append(outcome)
         self._complete[key] = point
-        rates = [one.gflops for one in self.told[key] if one.gflops is not None]
-        if rates:
-            self._medians[key] = median(rates)
+        if outcome.gflops is not None:
+            rates = self._rates.setdefault(key, [])
+            insort(rates, outcome.gflops)
+            self._medians[key] = (rates[(len(rates) - 1) // 2] + rates[len(rates) // 2]) / 2
         self._learn(point, outcome)
 
     def rate(self, point: Point) -> float | None:
@@ -199,6 +203,8 @@ class Engine(ABC):
         """`SearchSpace.key`, remembered."""
         items = tuple(point.items())
         if items not in self._keys:
+            if len(self._keys) >= MOST_KEYS:
+                self._keys.clear()
             self._keys[items] = self.space.key(point)
         return self._keys[items]
 

@@ -20,12 +20,13 @@ from .opening import Opening
 from .surrogate.axes import Codes
 from .surrogate.belief import Belief
 from .surrogate.feasible import chance_to_run
-from .surrogate.fitting import Fitting, Measured
+from .surrogate.fitting import Fitting
 from .surrogate.front import to_surpass
 from .surrogate.growth import Growth
 from .surrogate.pool import Pool, in_gflops
 from .surrogate.probes import Probes
 from .surrogate.process import FitError, Process
+from .surrogate.remembered import Measured
 from .surrogate.scales import Vector
 from .surrogate.worth import expected_excess
 
@@ -60,11 +61,11 @@ class Learned(Engine):
         known = probes if isinstance(probes, Probes) else Probes()
         worth, against = (options.get(name, in_gflops) for name in ("worth", "against"))
         self._pool = Pool(space, seed, known, worth, against)
-        self._growth = Growth(self._pool, self.neighbours)
         self._exact = known.exact
         self._fitting = Fitting(self._pool)
         self._failed: list[int] = []
         self._asked = Asked()
+        self._growth = Growth(self._pool, self.neighbours, self._asked.places)
         self._opening = Opening(self, self._pool, self._growth, self._asked, knows_dgemm=bool(known.dgemm_gflops))
         self._since_full: list[Outcome] = []
         self._instead: Engine | None = None
@@ -120,7 +121,8 @@ class Learned(Engine):
             FitError: the runs cannot be described.
         """
         self._fitting.fit_to_all()
-        process, _ = self._fitting.process((FULL,))
+        with threadpool_limits(1):
+            process, _ = self._fitting.process((FULL,))
         return process, self._pool
 
     def expected_gflops(self, point: Point) -> float:
@@ -222,7 +224,7 @@ class Learned(Engine):
         if (len(rungs) > 1 or self._exact) and float((self._hoped(belief, DOUBT) * may_win).max()) < WORTHLESS:
             return None
         self._weighed = belief
-        full_s = belief.time_s(FULL)
+        full_s = belief.full_s
         hopeful = int(np.argmax(self._hoped(belief) * may_win))
         if len(rungs) > 1 and self._to_verify(float(full_s[hopeful])):
             return Question(dict(pool.points[hopeful]), FULL)
@@ -283,7 +285,8 @@ class Learned(Engine):
             if waiting:
                 at_rung = self._pool.modelled_at(waiting, rung)
                 process = process.supposing(self._pool.codes[waiting], at_rung, kind)
-        return Belief.over(process, self._pool, kinds)
+        beaten = sorted(set(self._run_in_full).difference(self._to_beat))
+        return Belief.over(process, self._pool, kinds, beaten)
 
     def _gathered(self, belief: Belief, question: Question, most: int) -> Group:
         starting_s, own_s = self._launch(question.rung)
@@ -303,7 +306,7 @@ class Learned(Engine):
 
     def _hoped(self, belief: Belief, doubt: float = 1.0) -> Vector:
         """Expected gain of each configuration over those measured in full that stand in its way."""
-        mean, known, against = belief.mean, self._run_in_full, self._pool.against
+        mean, known, against = belief.mean, self._to_beat, self._pool.against
         if not known:
             return np.asarray(np.maximum(mean - mean.min(), WORTHLESS))
         _, bars = to_surpass(mean[known], against[known], against)
@@ -317,6 +320,11 @@ class Learned(Engine):
     def _run_in_full(self) -> list[int]:
         """Places of the full runs that gave a rate, a place as often as it was run."""
         return [run.place for run in self._runs if run.rung == FULL]
+
+    @property
+    def _to_beat(self) -> list[int]:
+        """Places of those full runs that the process knows: all but slower ones of a large study."""
+        return [run.place for run in self._fitting.remembered() if run.rung == FULL]
 
     def _left(self, rung: Rung) -> np.typing.NDArray[np.bool_]:
         return self._asked.left(rung, len(self._pool)) & self._allowed()

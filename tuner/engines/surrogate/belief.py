@@ -52,11 +52,16 @@ class Belief:
     alike: Matrix
 
     @classmethod
-    def over(cls, process: Process, pool: Pool, kinds: Sequence[Rung]) -> "Belief":
-        """What a process says of a whole pool."""
+    def over(cls, process: Process, pool: Pool, kinds: Sequence[Rung], beaten: Sequence[int] = ()) -> "Belief":
+        """What a process says of a whole pool.
+
+        Args:
+            beaten: places that were measured and found slower than others, though the process need not know it.
+        """
         codes = pool.codes
         mean, sd = process.believed(codes, pool.modelled(FULL))
         highest = mean + 2 * sd
+        highest[list(beaten)] = -np.inf
         likely, ahead = (best_of_each(highest, pool.against, count) for count in (LIKELY, AHEAD))
         likely.sort()
         likely_codes, ahead_codes = codes[likely], codes[ahead]
@@ -93,13 +98,15 @@ class Belief:
         alike = self.process.alike(self.ahead_codes, rows.codes)
         return self._worth(rows.codes, self.pool.modelled_of(rows, rung), rung, alike)
 
-    def time_s(self, rung: Rung) -> Vector:
-        """Seconds HPL is expected to take for a run of each configuration of the pool, shape (configurations,)."""
-        return self._time_s(self.codes, self.pool.modelled(rung), self.pool.shapes, rung)
+    @property
+    def full_s(self) -> Vector:
+        """Seconds HPL is expected to take for a full run of each configuration of the pool, shape (configurations,)."""
+        return _time_s(self.mean, self.pool.shapes, FULL)
 
     def time_s_of(self, rows: Rows, rung: Rung) -> Vector:
-        """The same of others, shape (rows,)."""
-        return self._time_s(rows.codes, self.pool.modelled_of(rows, rung), rows.shapes, rung)
+        """The same of others on a rung, shape (rows,)."""
+        logs = self.process.expected(rows.codes, self.pool.modelled_of(rows, rung), self.kinds.index(rung))
+        return _time_s(logs, rows.shapes, rung)
 
     def _worth(self, codes: Codes, at_rung: Straight, rung: Rung, alike: Matrix) -> Vector:
         full = self.pool.modelled(FULL).of(self.ahead)
@@ -107,8 +114,9 @@ class Belief:
         swayed = self.process.swayed(self.ahead_codes, full, codes, at_rung, kind, alike)
         return worth_of_runs(self.mean[self.ahead], swayed, self.pool.against[self.ahead])
 
-    def _time_s(self, codes: Codes, at_rung: Straight, shapes: Shapes, rung: Rung) -> Vector:
-        logs = self.process.expected(codes, at_rung, self.kinds.index(rung))
-        flops = np.array([flop_count(int(N * rung.size)) for N in shapes.N[:, 0]])
-        gflops = np.exp(np.clip(logs, -LARGEST_LOG, LARGEST_LOG)) / shapes.worth[:, 0]
-        return np.asarray(flops / gflops / 1e9)
+
+def _time_s(logs: Vector, shapes: Shapes, rung: Rung) -> Vector:
+    """Seconds of runs on a rung, by the logarithms of their rates."""
+    flops = np.array([flop_count(int(N * rung.size)) for N in shapes.N[:, 0]])
+    gflops = np.exp(np.clip(logs, -LARGEST_LOG, LARGEST_LOG)) / shapes.worth[:, 0]
+    return np.asarray(flops / gflops / 1e9)

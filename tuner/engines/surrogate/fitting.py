@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..fidelity import FULL, Fidelity, Rung
 from .pool import Pool
 from .process import Process, Runs
+from .remembered import MOST, RENEWED, Measured, Observation, Observations, Repeated, most_telling, observed
 from .scales import Scales
 
 GROWTH = 1.12
@@ -23,23 +23,6 @@ NEAR = 0.1
 """Moves below which the line is good enough."""
 
 
-@dataclass(frozen=True)
-class Measured:
-    """One run that gave a rate.
-
-    Attributes:
-        place: its configuration's number in the pool.
-        rest_s: seconds of the launch beside HPL's time, None where that is not known; `sharing` runs had that launch.
-    """
-
-    place: int
-    rung: Rung
-    log_rate: float
-    session: int
-    rest_s: float | None
-    sharing: int
-
-
 class Fitting:
     """Describes runs over a pool of configurations.
 
@@ -52,10 +35,46 @@ class Fitting:
         self._pool = pool
         self._to_all = False
         self._fitted: tuple[int, Sequence[Rung], Scales] | None = None
+        self._all: Observations = {}
+        self._kept: tuple[int, frozenset[Repeated]] = (0, frozenset())
+        self._known: tuple[tuple[object, ...], Process] | None = None
 
     def learn(self, run: Measured) -> None:
         """Take in a run."""
+        observed([run], self._all, len(self.runs))
         self.runs.append(run)
+
+    def remembered(self, count: int | None = None) -> Sequence[Observation]:
+        """What the process is conditioned on: at most MOST observations, with all repeats of each.
+
+        Args:
+            count: of so many first runs, by default of all.
+        """
+        last = len(self.runs) if count is None else count
+        known = self._all if last == len(self.runs) else observed(self.runs[:last])
+        if len(known) <= MOST:
+            return list(known.values())
+        renewed = last - last % RENEWED
+        wanted = self._chosen(renewed).union(run.repeated for run in self.runs[renewed:last])
+        return [one for key, one in known.items() if key in wanted]
+
+    def _chosen(self, count: int) -> frozenset[Repeated]:
+        """What is kept of so many first runs, with room for those to come until it is chosen anew."""
+        if self._kept[0] != count:
+            known = observed(self.runs[:count])
+            keys, found = list(known), list(known.values())
+            places = np.array([one.place for one in found], dtype=np.intp)
+            rungs = {rung: number for number, rung in enumerate(dict.fromkeys(one.rung for one in found))}
+            groups = np.column_stack([[rungs[one.rung] for one in found], self._pool.against[places]])
+            kept = most_telling(
+                self._pool.codes[places],
+                np.unique(groups, axis=0, return_inverse=True)[1].ravel(),
+                np.array([one.log_rate for one in found]),
+                np.array([one.last for one in found], dtype=np.intp),
+                MOST - RENEWED,
+            )
+            self._kept = count, frozenset(keys[number] for number in kept)
+        return self._kept[1]
 
     def fit_to_all(self) -> None:
         """From now on fit to all runs, however few are new."""
@@ -75,10 +94,15 @@ class Fitting:
         prior = Scales.prior(self._pool.names, [rung.fidelity is Fidelity.EARLIER for rung in kinds[1:]])
         count = len(self.runs) if self._to_all else fitted_to(len(self.runs))
         if self._fitted is None or self._fitted[:2] != (count, kinds):
-            self._fitted = count, kinds, self._fit(self.runs[:count], kinds, prior)
-        return self._conditioned(self.runs, kinds, self._fitted[2], prior), kinds
+            self._known = None
+            self._fitted = count, kinds, self._fit(self.remembered(count), kinds, prior)
+        correlations = self._pool.correlations()
+        state = (len(self.runs), *map(len, correlations))
+        if self._known is None or self._known[0] != state:
+            self._known = state, self._conditioned(self.remembered(), kinds, self._fitted[2], prior)
+        return self._known[1], kinds
 
-    def _fit(self, runs: Sequence[Measured], kinds: Sequence[Rung], prior: Scales) -> Scales:
+    def _fit(self, runs: Sequence[Observation], kinds: Sequence[Rung], prior: Scales) -> Scales:
         """Straighten the model where the runs say the machine is (Gauss and Newton), then find the scales."""
         self._pool.move(np.zeros_like(self._pool.moved))
         for _ in range(MOVES):
@@ -86,10 +110,11 @@ class Fitting:
             self._pool.move(self._pool.moved + np.clip(move, -FARTHEST, FARTHEST))
             if np.abs(move).max() < NEAR:
                 break
-        return self._conditioned(runs, kinds, prior, prior).fitted().scales if len(runs) >= FITTED_FROM else prior
+        few = sum(one.count for one in runs) < FITTED_FROM
+        return prior if few else self._conditioned(runs, kinds, prior, prior).fitted().scales
 
     def _conditioned(
-        self, measured: Sequence[Measured], kinds: Sequence[Rung], scales: Scales, prior: Scales
+        self, measured: Sequence[Observation], kinds: Sequence[Rung], scales: Scales, prior: Scales
     ) -> Process:
         pool, places = self._pool, np.array([run.place for run in measured], dtype=np.intp)
         rung = np.array([kinds.index(run.rung) for run in measured], dtype=np.intp)
@@ -104,6 +129,9 @@ class Fitting:
             log_rate=np.array([run.log_rate for run in measured]) - mean,
             slopes=slopes,
             session=np.array([run.session for run in measured], dtype=np.intp),
+            present=max(measured, key=lambda run: run.last).session,
+            count=np.array([run.count for run in measured], dtype=float),
+            scatter=np.array([run.scatter for run in measured]),
             elsewhere=np.array([rung.fidelity is Fidelity.EARLIER for rung in kinds]),
         )
         return Process(runs, pool.correlations(), scales, prior)

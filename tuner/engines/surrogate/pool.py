@@ -21,6 +21,8 @@ from .straight import Straight, straightened
 WHOLE = 6_000
 """Spaces up to this size are held whole; of larger ones a sample, which grows around what turns out to be good."""
 SAMPLE = 2_000
+LARGEST = 10_000
+"""Points from which on new neighbours take the places of points that look worst, so that no ask takes ever longer."""
 DRAWS = 6_000
 TIED = 1e-4
 """Difference in the logarithm of the rate up to which configurations are as fast to the model."""
@@ -120,17 +122,34 @@ class Pool:
         inert = [axis.labels.get(INERT, -1) for axis in self._axes.axes]
         return np.asarray(self.codes != np.array(inert))
 
-    def add(self, points: Iterable[Point]) -> None:
-        """Take in points, those that are known already excepted."""
+    def add(self, points: Iterable[Point], given_up: Iterator[int] | None = None) -> None:
+        """Take in points, those that are known already excepted.
+
+        Args:
+            given_up: places that they take once the pool holds LARGEST, as far as there are any.
+        """
+        changed = []
         for point in points:
             key = self._space.key(point)
-            if key not in self.places:
+            if key in self.places:
+                continue
+            row, shape, worth = self._axes.row(point), self._shape_row(point), self._against(point)
+            place = next(given_up, None) if given_up is not None and len(self) >= LARGEST else None
+            self._tables = None
+            if place is None:
                 self.places[key] = len(self.points)
                 self.points.append(dict(point))
-                self._rows.append(self._axes.row(point))
-                self._shape_rows.append(self._shape_row(point))
-                self._worths.append(self._against(point))
-                self._tables = None
+                self._rows.append(row)
+                self._shape_rows.append(shape)
+                self._worths.append(worth)
+                continue
+            del self.places[self._space.key(self.points[place])]
+            self.places[key], self.points[place] = place, dict(point)
+            self._rows[place], self._shape_rows[place], self._worths[place] = row, shape, worth
+            changed.append(place)
+        for rung, known in self._modelled.items():
+            here = [place for place in changed if place < len(known)]
+            self._modelled[rung] = known.with_rows(here, self.modelled_at(here, rung)) if here else known
 
     def rows(self, points: Iterable[Point]) -> Rows:
         """At least one point, in the pool or not; only the numbers of its values are kept."""

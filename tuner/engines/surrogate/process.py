@@ -14,7 +14,8 @@ a complex computer code when fast approximations are available", Biometrika 87 (
 its quantities (`straight.py`). The scales are found by maximum a posteriori.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -35,9 +36,17 @@ SESSION_SD = 0.05
 """Of a whole session: a cluster moved by 11 % between two campaigns (Dahu)."""
 ELSEWHERE_SD = 1.0
 """Of a quantity of another machine, or of a model of this one, against this machine's, in its prior's."""
+LEAST_NOISE = 1e-10
+"""Variance of a run of a simulator, which repeats exactly: a covariance has to be positive."""
 STEPS = 25
 WIDEST = 4.0
 """Scales stay within so many standard deviations of their priors."""
+
+
+AT_ONCE = 4_000
+"""Configurations whose covariance with all runs is in memory at a time."""
+REMEMBERED = 4
+"""Arrays of configurations whose covariance with the runs is remembered."""
 
 
 class FitError(Exception):
@@ -46,14 +55,15 @@ class FitError(Exception):
 
 @dataclass(frozen=True)
 class Runs:
-    """What was measured, one row a run.
+    """What was measured, one row for all repeats of a run in one sitting.
 
     Attributes:
         codes: value numbers, shape (runs, axes).
         rung: 0 for a full run, further numbers for cheaper ones, shape (runs,).
-        log_rate: natural logarithm of the rate less the mean of HPL's model, shape (runs,).
+        log_rate: natural logarithm of the rate, the mean of all repeats, less the mean of HPL's model, shape (runs,).
         slopes: of HPL's model in what is unknown of the machine, shape (runs, quantities).
-        session: which sitting a run belongs to, shape (runs,).
+        session: which sitting a run belongs to, shape (runs,); `present` the newest run's.
+        count: repeats, shape (runs,); `scatter` the sum of the squares of their distances from their mean.
         elsewhere: of each rung whether its runs are of another machine, or of a model, shape (rungs,).
     """
 
@@ -62,6 +72,9 @@ class Runs:
     log_rate: Vector
     slopes: Matrix
     session: Codes
+    present: int
+    count: Vector
+    scatter: Vector
     elsewhere: NDArray[np.bool_]
 
     def __len__(self) -> int:
@@ -89,10 +102,12 @@ class Process:
     ) -> None:
         self.runs, self.scales, self._correlations, self._prior = runs, scales, correlations, prior
         full = runs.rung == 0
-        self._level = float(np.mean(runs.log_rate[full] if full.any() else runs.log_rate)) if level is None else level
+        told = full if full.any() else np.ones(len(runs), dtype=bool)
+        mean = float(np.average(runs.log_rate[told], weights=runs.count[told]))
+        self._level = mean if level is None else level
         self._asked: dict[int, tuple[Codes, Matrix]] = {}
         self._learnt = Effects(scales, correlations)
-        self._root = _root(self._steady + self._effects(scales)[0] + np.diag(scales.noise[runs.rung] ** 2))
+        self._root = _root(self._steady + self._effects(scales)[0] + np.diag(self._noise(scales)))
         self._weights = cho_solve((self._root, True), runs.log_rate - self._level)
 
     def fitted(self, steps: int = STEPS) -> "Process":
@@ -142,7 +157,9 @@ class Process:
             rung=np.append(runs.rung, np.full(count, rung)),
             log_rate=np.append(runs.log_rate, expected),
             slopes=np.concatenate([runs.slopes, at_rung.slopes]),
-            session=np.append(runs.session, np.full(count, runs.session[-1])),
+            session=np.append(runs.session, np.full(count, runs.present)),
+            count=np.append(runs.count, np.ones(count)),
+            scatter=np.append(runs.scatter, np.zeros(count)),
         )
         return Process(more, self._correlations, self.scales, self._prior, self._level)
 
@@ -152,12 +169,17 @@ class Process:
 
     def expected(self, codes: Codes, at_rung: Straight, rung: int) -> Vector:
         """Mean of the logarithm of a run's rate on a rung, at each of some configurations."""
-        return self._mean(self._towards(codes, at_rung, rung)[0], at_rung)
+        parts = [self._mean(self._towards(some, line, rung)[0], line) for some, line in _parts(codes, at_rung)]
+        return np.concatenate(parts) if len(parts) > 1 else parts[0]
 
     def believed(self, codes: Codes, full: Straight) -> tuple[Vector, Vector]:
         """Mean and standard deviation of f, the logarithm of a full run's rate, at each of some configurations."""
-        towards, prior = self._towards(codes, full, 0)
-        return self._mean(towards, full), np.sqrt(np.maximum(prior - _squares(self._solved(towards)), 1e-12))
+        means, sds = [], []
+        for some, line in _parts(codes, full):
+            towards, prior = self._towards(some, line, 0)
+            means.append(self._mean(towards, line))
+            sds.append(np.sqrt(np.maximum(prior - _squares(self._solved(towards)), 1e-12)))
+        return np.concatenate(means), np.concatenate(sds)
 
     def swayed(self, ahead: Codes, full: Straight, codes: Codes, at_rung: Straight, rung: int, alike: Matrix) -> Matrix:
         """How far f of some configurations moves with a run of others, by standard deviation of what it may tell.
@@ -211,6 +233,8 @@ class Process:
     def _among_runs(self, codes: Codes) -> Matrix:
         """As `alike` between the runs and configurations; remembered, because each rung asks with the same arrays."""
         if id(codes) not in self._asked:
+            if len(self._asked) >= REMEMBERED:
+                self._asked.pop(next(iter(self._asked)))
             self._asked[id(codes)] = (codes, self.alike(self.runs.codes, codes))
         return self._asked[id(codes)][1]
 
@@ -231,7 +255,7 @@ class Process:
     def _shift(self) -> Vector:
         """Prior covariance of the present sitting's shift with that of each run, shape (runs,); 0 in the only one."""
         session = self.runs.session
-        return SESSION_SD**2 * (session == session[-1]) if self._sessions > 1 else np.zeros(len(session))
+        return SESSION_SD**2 * (session == self.runs.present) if self._sessions > 1 else np.zeros(len(session))
 
     @cached_property
     def _steady(self) -> Matrix:
@@ -245,8 +269,11 @@ class Process:
             + runs.slopes @ runs.slopes.T * (1 + ELSEWHERE_SD**2 * elsewhere)
             + OFFSET_SD**2 * same_rung
             + (SESSION_SD**2 * same_session if self._sessions > 1 else 0.0)
-            + 1e-10 * np.eye(len(runs))
         )
+
+    def _noise(self, scales: Scales) -> Vector:
+        """Variance of the mean of the repeats of each run."""
+        return np.asarray((scales.noise[self.runs.rung] ** 2 + LEAST_NOISE) / self.runs.count)
 
     def _effects(self, scales: Scales) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix]:
         """Covariance of effects over all rungs; and the parts its gradient needs: one rung's, both sums, the factor."""
@@ -264,7 +291,7 @@ class Process:
         scales, runs = self.scales.of_logs(logs), self.runs
         effects, alone, weighted, squares, factor = self._effects(scales)
         try:
-            root = _root(self._steady + effects + np.diag(scales.noise[runs.rung] ** 2))
+            root = _root(self._steady + effects + np.diag(self._noise(scales)))
         except FitError:
             return 1e12, np.zeros_like(logs)
         y = runs.log_rate - self._level
@@ -273,20 +300,37 @@ class Process:
         slope = 0.5 * (inverse - np.outer(weights, weights))
         shared = slope * factor
         gradient = []
+        by_weight = (shared * weighted).ravel()
         for amplitude, alike in zip(scales.amplitude, self._between, strict=True):
-            mine = amplitude * alike
-            change = 2 * amplitude * mine + scales.pair * mine * (weighted - mine)
-            gradient.append(float(np.sum(shared * change)))
+            one, others = float(shared.ravel() @ alike.ravel()), float(by_weight @ alike.ravel())
+            squared = float(np.einsum("ij,ij,ij", shared, alike, alike))
+            gradient.append(amplitude * (2 * amplitude * one + scales.pair * (others - amplitude * squared)))
         gradient.append(float(np.sum(shared * 0.5 * scales.pair * (weighted**2 - squares))))
         gradient.append(float(np.sum(shared * 2 * scales.rest**2 * self._rest_between)))
         for number, apart in enumerate(scales.apart, start=1):
             on = runs.rung == number
             gradient.append(float(np.sum((slope * alone)[np.ix_(on, on)]) * 2 * apart**2))
+        within = 0.0
         for number, noise in enumerate(scales.noise):
-            gradient.append(float(np.sum(np.diag(slope)[runs.rung == number]) * 2 * noise**2))
+            on = runs.rung == number
+            variance, more = noise**2 + LEAST_NOISE, float((runs.count[on] - 1).sum())
+            scatter = float(runs.scatter[on].sum()) / variance
+            within += 0.5 * (more * math.log(variance) + scatter)
+            of_means = float(np.sum((np.diag(slope) / runs.count)[on]))
+            gradient.append((of_means + 0.5 * (more - scatter) / variance) * 2 * noise**2)
         away = (logs - centre) / sd
-        cost = 0.5 * float(y @ weights) + float(np.log(np.diag(root)).sum()) + 0.5 * float(away @ away)
+        cost = 0.5 * float(y @ weights) + float(np.log(np.diag(root)).sum()) + 0.5 * float(away @ away) + within
         return cost, np.array(gradient) + away / sd
+
+
+def _parts(codes: Codes, modelled: Straight) -> Iterator[tuple[Codes, Straight]]:
+    """Configurations in parts, where they are too many to be in memory with all runs at a time."""
+    if len(codes) <= AT_ONCE:
+        yield codes, modelled
+        return
+    for first in range(0, len(codes), AT_ONCE):
+        rows = range(first, min(first + AT_ONCE, len(codes)))
+        yield codes[first : first + AT_ONCE], modelled.of(rows)
 
 
 def _squares(matrix: Matrix) -> Vector:

@@ -37,6 +37,12 @@ class Straight:
         """These configurations, then others."""
         return Straight(np.append(self.mean, more.mean), np.concatenate([self.slopes, more.slopes]))
 
+    def with_rows(self, places: Sequence[int], others: "Straight") -> "Straight":
+        """With other configurations at some places."""
+        mean, slopes = self.mean.copy(), self.slopes.copy()
+        mean[places], slopes[places] = others.mean, others.slopes
+        return Straight(mean, slopes)
+
     def of(self, places: NDArray[np.intp] | Sequence[int]) -> "Straight":
         """The same of some of the configurations."""
         rows = np.asarray(places, dtype=np.intp)
