@@ -12,7 +12,10 @@ from runners.reach import Here
 from .errors import TunerError
 from .net_options import chosen_interfaces
 
-USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
+USER = re.compile(r"%?[A-Za-z_][A-Za-z0-9_.-]{0,31}")
+"""A user's name, or a group's after "%": nothing that sudoers would read as something else."""
+ALIAS = re.compile(r"%?[A-Z][A-Z0-9_]*|Defaults|\w+_Alias")
+"""What sudoers(5) reads as everybody (ALL), as an alias, or as the beginning of another kind of line."""
 ELSEWHERE = ("/usr/sbin", "/sbin", "/usr/bin", "/bin")
 _SPECIAL = re.compile(r"([,:=\\])")
 """Characters that must be escaped in the arguments of a command (sudoers(5))."""
@@ -22,19 +25,24 @@ def rules(user: str, interface: str | None) -> str:
     """A file for /etc/sudoers.d: exactly the commands that `hpltune` runs as root, with any legal value.
 
     Args:
+        user: a name, or "%" and the name of a group.
         interface: as `--interface`; None takes those of this machine.
 
     Raises:
-        TunerError: that is no user's name, or there is no interface.
+        TunerError: that is no user's or group's name, or there is no interface.
     """
+    if ALIAS.fullmatch(user):
+        everybody = "all users" if user.endswith("ALL") else "something else than a user"
+        raise TunerError(f"--user {user}: sudo reads that as {everybody}: name one user, or a group as %hpc")
     if not USER.fullmatch(user):
-        raise TunerError(f"--user {user}: that is no user's name")
+        raise TunerError(f"--user {user}: that is no user's name; a group is written as %hpc")
     interfaces = chosen_interfaces(interface, look_at(Here(), "here"))
     if not interfaces:
         raise TunerError("this machine has no interface that leads out of it: name those of the nodes with --interface")
     lines = [
         "# What `hpltune` runs as root to tune a network. On every node: /etc/sudoers.d/hpltune, mode 0440.",
         "# Needs sudo 1.9.10 or newer. Check it with: visudo -c -f FILE",
+        *([f"# Every member of the group {user[1:]} may run these commands."] if user.startswith("%") else []),
         *(f"{user} ALL=(root) NOPASSWD: {program} ^{arguments}$" for program, arguments in _commands(interfaces)),
     ]
     return "\n".join(lines) + "\n"

@@ -41,6 +41,8 @@ SHARE = 0.05
 LIMIT_S = 10.0
 LEAST_S = 2.0
 """Below this it is not worth beginning."""
+LEAST_BYTES = 32 * 2**10
+"""Messages up to this size must have been timed where it is ended by its limit: shorter ones do not tell the rate."""
 
 
 def timed_at_first(loop: Loop, site: Site, known: Probes) -> Probes:
@@ -116,10 +118,10 @@ def timed(evaluator: Evaluator, asked: TrialPlan, directory: Path, limit_s: floa
 
     Args:
         asked: tells the ranks, where they are, and their BLAS.
-        limit_s: seconds after which it is ended.
+        limit_s: seconds after which it is ended; what it has measured till then counts.
 
     Raises:
-        TunerError: the program failed or printed no figures.
+        TunerError: the program failed or printed too few figures.
         HplError: it could not be built.
         RunnerError, OSError: it could not be started, or the network not be set.
     """
@@ -130,9 +132,12 @@ def timed(evaluator: Evaluator, asked: TrialPlan, directory: Path, limit_s: floa
     status = evaluator.run_program(program, ("blocks",), asked, directory, limit_s, stop)
     if status.state is JobState.CANCELLED:
         return None
-    if status.state is not JobState.COMPLETED:
+    if status.state not in {JobState.COMPLETED, JobState.TIMEOUT}:
         raise TunerError(status.message)
     figures = parse_figures(RunPaths(directory).read_stdout())
-    if len(figures) <= LARGEST:
-        raise TunerError(f"it printed {len(figures)} figures, which are too few")
+    times = message_times(figures)
+    if status.state is JobState.TIMEOUT and max(times, default=0) < LEAST_BYTES:
+        raise TunerError(status.message)
+    if len(times) <= LARGEST:
+        raise TunerError(f"it printed {len(times)} figures, which are too few")
     return figures

@@ -190,7 +190,22 @@ def test_sudoers_prints_rules_for_the_user_who_asks(hpltune: Run) -> None:
     assert "NOPASSWD: " in done.stdout
     assert "^link set dev ib0 mtu [0-9]+$" in done.stdout
     assert "ALL: ALL" not in done.stdout
-    assert hpltune("net", "sudoers", "--user", "a b").returncode == 1
+
+
+@pytest.mark.parametrize(
+    "user", ["ALL", "%ALL", "ADMINS", "Defaults", "User_Alias", "a b", "%", "#0", "%#0", "+net", "!a", "a,b"]
+)
+def test_sudoers_prints_no_rules_for_what_is_no_single_user_or_group(hpltune: Run, user: str) -> None:
+    done = hpltune("net", "sudoers", "--interface", "eth0", "--user", user)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"--user {user}: " in done.stderr
+
+
+def test_sudoers_prints_rules_for_a_group_and_says_that_all_its_members_have_them(hpltune: Run, tmp_path: Path) -> None:
+    done = hpltune("net", "sudoers", "--interface", "eth0", "--user", "%hpc")
+    assert "# Every member of the group hpc may run these commands." in done.stdout
+    (tmp_path / "rules").write_text(done.stdout)
+    subprocess.run(("visudo", "-c", "-f", str(tmp_path / "rules")), check=True, capture_output=True)
 
 
 def test_this_machine_is_shown_without_hosts(hpltune: Run) -> None:

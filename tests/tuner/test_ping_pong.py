@@ -1,5 +1,6 @@
 """What is timed on all ranks at the beginning of a study, with real MPI; an mpirun of ours stands in to fail."""
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -118,6 +119,27 @@ def test_an_mpirun_that_hangs_is_ended_soon(told: Told, monkeypatch: pytest.Monk
     monkeypatch.setenv("FAKE_MPI", "hang")
     (sentence,), _ = told(mpirun=FAKE, wall_s=45.0)
     assert "stopped at its time limit of 2 s" in sentence
+
+
+@pytest.mark.parametrize(("largest", "kept"), [(65_536, True), (512, False)])
+def test_what_was_measured_before_its_time_was_up_is_kept_where_it_tells_the_rate(
+    told: Told,
+    home: Path,
+    largest: int,
+    kept: bool,  # noqa: FBT001
+) -> None:
+    sizes = [size for power in range(3, 23) if (size := 2**power) <= largest]
+    lines = [{"what": "message", "m": size, "n": 0, "k": 0, "time_s": 1e-4 + size / 1.25e7} for size in sizes]
+    text = "\n".join(map(json.dumps, lines))
+    slow = program(home / "mpirun", f"#!/bin/sh\ncat <<'END'\n{text}\nEND\nexec sleep 1000\n")
+    (sentence,), known = told(mpirun=slow, wall_s=45.0)
+    if kept:
+        assert sentence == "Ping-pong between two ranks: 101 us, 0.012 GB/s."
+        assert known.messages is not None
+        assert known.messages.bytes_s == pytest.approx(1.25e7, rel=0.01)
+    else:
+        assert "stopped at its time limit of 2 s" in sentence
+        assert known == NOTHING
 
 
 def test_nothing_is_measured_with_one_rank_or_little_time(told: Told) -> None:

@@ -150,7 +150,9 @@ def restore(
 
 @net.command()
 def sudoers(
-    user: Annotated[str | None, typer.Option(metavar="NAME", help="Who runs hpltune; by default you.")] = None,
+    user: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who runs hpltune; by default you. A group is %NAME.")
+    ] = None,
     interface: Interfaces = None,
 ) -> None:
     """Print the sudo rules that a user who is not root needs on every node.
@@ -167,4 +169,4 @@ def sudoers(
 
     from ..net_sudoers import rules
 
-    typer.echo(rules(user or getpass.getuser(), interface), nl=False)
+    typer.echo(rules(getpass.getuser() if user is None else user, interface), nl=False)
