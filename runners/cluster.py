@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, AliasChoices, Field, model_validator
 
 from .errors import InvalidJobError
 from .host_names import EXPECTED, host_named
@@ -35,7 +35,7 @@ class NodeFacts(Part):
         cores: physical cores.
         memory_gib: free for HPL.
         rpeak_gflops: of one node.
-        interfaces: network interfaces that every node has.
+        interfaces: network interfaces that every node has; `Cluster.interfaces` says which of them are used.
         price_usd, power_w: of one node; None where unknown.
     """
 
@@ -103,7 +103,7 @@ class Cluster(Part):
         backend: "ssh" starts ranks on `hosts`; "slurm" asks Slurm for nodes.
         hosts: names that ssh knows, each once, in the order ranks fill them.
         ssh: the ssh program and options for it.
-        interfaces: network interfaces MPI may use; none leaves the choice to it.
+        interfaces: network interfaces MPI may use; none leaves the choice to it. A file may call them use_interfaces.
         check_s: seconds between two looks whether the nodes of a running job still answer.
         return_s: seconds a node gets to come back after a run died with it.
         on_node_loss: "continue" goes on with the nodes that are left, "pause" ends the session, to be resumed.
@@ -113,7 +113,7 @@ class Cluster(Part):
     backend: Literal["ssh", "slurm"]
     hosts: tuple[Host, ...] = ()
     ssh: tuple[str, ...] = Field(default=("ssh",), min_length=1)
-    interfaces: tuple[Interface, ...] = ()
+    interfaces: tuple[Interface, ...] = Field(default=(), validation_alias=AliasChoices("use_interfaces", "interfaces"))
     on_node_loss: Literal["continue", "pause"] = "continue"
     check_s: Positive = 60.0
     return_s: Positive = 20.0

@@ -190,7 +190,10 @@ def _less_than_the_file_says(where: str, node: NodeSays, cluster: Cluster) -> It
         yield f"{where} has {has}, but [node] of the cluster file says cores = {cluster.node.cores}: lower cores"
     for interface in cluster.interfaces:
         if interface not in node.interfaces:
-            yield f"{where} has no interface {interface} (there: {', '.join(node.interfaces) or 'none'})"
+            yield (
+                f"{where} has no interface {interface} (there: {', '.join(node.interfaces) or 'none'}), which "
+                "use_interfaces, or interfaces above [node], of the cluster file names"
+            )
 
 
 def _mpi_faults(where: str, node: NodeSays, mpi: Mpi) -> Iterator[str]:

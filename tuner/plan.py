@@ -214,8 +214,8 @@ def require_network(names: Iterable[str], site: Site) -> None:
         )
     if not site.nodes.cluster.interfaces and PREFIX + CHOICE not in asked:
         raise PlanError(
-            f'{", ".join(asked)}: which interface? Say interfaces = ["eth0"] in the cluster file, '
-            "or --set net.interface=eth0"
+            f'{", ".join(asked)}: which interface? Say use_interfaces = ["eth0"] above [node] in the cluster '
+            "file, or --set net.interface=eth0"
         )
 
 
