@@ -60,6 +60,92 @@ def test_each_trial_runs_under_its_mtu_and_what_the_switch_drops_is_a_recorded_o
     assert mtus(lab) == [1500, 1500]
 
 
+def tsos(lab: HostsLab) -> list[str]:
+    shown = [lab.run(host, "ethtool", "-k", "eth0") for host in lab.names]
+    return [next(line.split()[1] for line in text.splitlines() if line.startswith("tcp-seg")) for text in shown]
+
+
+def wait_for(lab: HostsLab, tso: str) -> None:
+    deadline = time.monotonic() + 60
+    while tsos(lab) != [tso] * 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+
+
+def test_a_value_that_the_switch_drops_is_tried_once_also_after_resuming(
+    tune: list[str], lab: HostsLab, home: Path, hpltune: Run
+) -> None:
+    asked = [*tune, "--study", "once", "--set", "NB=32,64,96", "--set", "net.mtu=9000,3000", "--trials", "3"]
+    first = subprocess.run(asked, capture_output=True, text=True, cwd=home, timeout=200, check=False)
+    assert first.returncode == 0, first.stdout + first.stderr
+    said = (
+        "net.mtu = 9000 with net.interface = eth0 cannot be had on these nodes: the search leaves it out from now on."
+    )
+    assert " ".join(first.stdout.split()).count(said) == 1
+    resume = [*lab.enter("h1"), str(HPLTUNE), "tune", "--resume", "--study", "once", "--trials", "9"]
+    again = subprocess.run(resume, capture_output=True, text=True, cwd=home, timeout=200, check=False)
+    assert again.returncode == 0, again.stdout + again.stderr
+    trials = [trial for trial in json.loads(hpltune("show", "once", "--json").stdout) if trial["kind"] == "search"]
+    assert len([trial for trial in trials if trial["params"]["net.mtu"] == 9000]) == 1
+    complete = {trial["params"]["NB"] for trial in trials if trial["state"] == "complete"}
+    assert complete == {32, 64, 96}
+    assert mtus(lab) == [1500, 1500]
+
+
+def test_two_databases_do_not_change_one_network_and_leave_it_as_it_was(
+    tune: list[str], lab: HostsLab, home: Path
+) -> None:
+    only = ("--set", "net.mtu=1500", "--set", "N=6000")
+    first = [*tune, *only, "--set", "net.tso=off", "--study", "a", "--db", "a.db"]
+    second = [*tune, *only, "--set", "net.tso=on", "--study", "b", "--db", "b.db"]
+    killed = subprocess.Popen(first, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(lab, "off")
+    refused = subprocess.run(second, capture_output=True, text=True, cwd=home, timeout=100, check=False)
+    assert refused.returncode == 1
+    sentence = f"its network is in use by study a of root, process {killed.pid} on h1, which has changed "
+    assert sentence in " ".join(refused.stderr.split())
+    assert "wait until that has ended, or end it" in " ".join(refused.stderr.split())
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    assert tsos(lab) == ["off", "off"]
+    way = ("--hosts", "h1,h2", "--ssh", " ".join(lab.ssh), "--db", "b.db")
+    restore = [*lab.enter("h1"), str(HPLTUNE), "net", "restore", *way]
+    done = subprocess.run(restore, capture_output=True, text=True, cwd=home, timeout=100, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Put back on h2: " in done.stdout
+    assert tsos(lab) == ["on", "on"]
+    assert [lab.notes(host) for host in lab.names] == [[], []]
+
+
+def test_a_hand_that_changes_a_setting_is_said_and_the_run_repeated(
+    tune: list[str], lab: HostsLab, home: Path, hpltune: Run
+) -> None:
+    asked = ("--set", "net.mtu=1500", "--set", "net.tso=off", "--set", "N=3000", "--set", "NB=64,96", "--study", "hand")
+    study = subprocess.Popen([*tune, *asked], cwd=home, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    deadline = time.monotonic() + 100
+    while not list((home / "data/runs").glob("*/00002/HPL.dat")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    lab.run("h2", "ethtool", "-K", "eth0", "tso", "on")
+    said = " ".join(study.communicate(timeout=200)[0].split())
+    assert study.returncode == 0, said
+    assert "node h2: eth0: net.tso is on, though it was set to off: somebody else changed it" in said, said
+    trials = json.loads(hpltune("show", "hand", "--json").stdout)
+    complete = [trial["params"] for trial in trials if trial["state"] == "complete" and trial["kind"] == "search"]
+    assert [(params["NB"], params["net.tso"]) for params in complete] == [(64, "off"), (96, "off")]
+    assert [trial["number"] for trial in trials if trial["state"] == "cancelled"] == [2]
+    assert tsos(lab) == ["on", "on"]
+
+
+def test_an_interface_that_a_node_lacks_is_found_before_any_work(tune: list[str], home: Path) -> None:
+    text = SPACE.replace("net.mtu = [3000, 9000]\n", "").replace('"eth0"', '["eth0", "eth0+eth1"]')
+    (home / "net.toml").write_text(text)
+    done = subprocess.run([*tune, "--study", "nic"], capture_output=True, text=True, cwd=home, timeout=100, check=False)
+    assert done.returncode == 1
+    assert "node h1 has no interface eth1 (it has lo, eth0)" in done.stderr
+    assert "Trial" not in done.stdout
+    assert not list((home / "data").glob("runs/nic*"))
+
+
 def test_what_a_killed_study_left_changed_is_put_back_when_the_next_one_starts(
     tune: list[str], lab: HostsLab, home: Path
 ) -> None:
