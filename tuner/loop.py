@@ -24,8 +24,9 @@ from .ladder import outcome_of, outcomes_of, rung_of, takes_s
 from .objective import Objective
 from .plan import Scalar
 from .prospects import CERTAINTY, Prospects
-from .sitting import NOTHING_LEFT, RANKED, SEARCHED, Sitting, counts, how_it_ended
+from .sitting import NOTHING_LEFT, RANKED, SEARCHED, STOPPED, Sitting, counts, how_it_ended
 from .slot import Slot
+from .stopping import Interrupted
 from .time_limit import RAISED, TELLING, limit_s, outlasted_sentence
 from .unavailable import fact_of, told, unavailable_in
 
@@ -111,7 +112,10 @@ class Loop(Sitting):
             batch = [Question(start)]
             engine.expect(batch[0])
         else:
-            batch = self._asked(engine, runs_to_follow, under_way) or self._next_round(running)
+            try:
+                batch = self._asked(engine, runs_to_follow, under_way) or self._next_round(running)
+            except Interrupted:
+                return [], STOPPED
         self.hear(engine)
         if batch or running:
             return batch, None
@@ -194,17 +198,21 @@ class Loop(Sitting):
         Args:
             runs_to_follow: full runs that the budget must still have room for.
             running: trials under way.
+
+        Raises:
+            Interrupted: the user wants nothing more to be started.
         """
         full_s = self.expected_s or 0.0
         last = self.meter.last(full_s, runs_to_follow, running)
         anchor = None if last or tuple(self.ladder) == (FULL,) else self.anchors.due()
         if anchor:
             return [anchor]
-        question = engine.choose((FULL,) if last else self.ladder)
-        if question is None:
-            return []
-        most = self.meter.room(full_s, runs_to_follow, running) if full_s and question.rung != FULL else 0
-        return [question, *(Question(params, question.rung) for params in engine.companions(question, most))]
+        with self.bench.stop.thinking():
+            question = engine.choose((FULL,) if last else self.ladder)
+            if question is None:
+                return []
+            most = self.meter.room(full_s, runs_to_follow, running) if full_s and question.rung != FULL else 0
+            return [question, *(Question(params, question.rung) for params in engine.companions(question, most))]
 
     def _next_round(self, running: Collection[Started]) -> list[Question]:
         """The configuration that is to run once more, of those that ran least the one that ran first; or nothing."""

@@ -28,6 +28,7 @@ SEARCHED = frozenset({*KINDS.values(), Kind.GIVEN_UP})
 """Kinds of trials that an engine asked for."""
 RANKED = frozenset({Kind.SEARCH, Kind.CONFIRMATION})
 """Kinds of trials whose rates are compared."""
+STOPPED = "stopped on request"
 NOTHING_LEFT = "the engine expects no faster combination"
 
 

@@ -24,18 +24,47 @@ class Stopping(Protocol):
         """The running trial must be ended."""
 
 
+class Interrupted(BaseException):
+    """The user wants nothing more to be started, so what is being worked out is not needed."""
+
+
 class StopRequest:
     """What the user has asked for so far."""
 
     def __init__(self) -> None:
         self._asked = 0
         self._hung_at = math.inf
+        self._thinking = False
 
     def ask(self, *, at_once: bool = False) -> None:
         """Count one request; `at_once` makes it the last warning."""
         self._asked = 2 if at_once else self._asked + 1
         if self.at_once:
             self._hung_at = min(self._hung_at, time.monotonic() + HUNG_S)
+
+    @contextmanager
+    def thinking(self) -> Iterator[None]:
+        """Work something out, in the main thread, that a request makes needless; nothing in the block may be stored.
+
+        Raises:
+            Interrupted: there is a request, before the block or while it runs.
+        """
+        self._thinking = True
+        try:
+            self.interrupt()
+            yield
+            self.interrupt()
+        finally:
+            self._thinking = False
+
+    def interrupt(self) -> None:
+        """Leave the block that only thinks, if there is a request.
+
+        Raises:
+            Interrupted: there is such a block.
+        """
+        if self._thinking and self.requested:
+            raise Interrupted
 
     @property
     def requested(self) -> bool:
@@ -63,7 +92,7 @@ class Stopped(SystemExit):
 
 @contextmanager
 def listening(on_request: Callable[[StopRequest], None]) -> Iterator[StopRequest]:
-    """Turn SIGINT, SIGTERM and SIGHUP into requests while the block runs.
+    """Turn SIGINT, SIGTERM and SIGHUP into requests while the block runs; each ends what only thinks.
 
     SIGTERM and SIGHUP stop at once: whoever sends them will not wait for a long run. Where that hangs, as with a file
     server or a database that does not answer, one more Ctrl-C leaves the block with Stopped.
@@ -78,6 +107,7 @@ def listening(on_request: Callable[[StopRequest], None]) -> Iterator[StopRequest
             raise Stopped(number)
         stop.ask(at_once=number != signal.SIGINT)
         on_request(stop)
+        stop.interrupt()
 
     with _handled_by(handle):
         yield stop

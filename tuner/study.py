@@ -39,6 +39,7 @@ from .problem_size import (
 from .run_folders import study_folder
 from .site import Site
 from .sitting import FINALISTS, SEARCHED, Bench
+from .stopping import stopped_at_once
 from .stored_study import Begun, MachineFacts, begin, elapsed_s, go_on, withdraw
 from .taught import probes, tell_earlier, tell_known
 from .textbook import full_memory_n
@@ -133,10 +134,11 @@ def _search(loop: Loop, options: TuneOptions, site: Site, *, joined: bool) -> Ou
     """Search, confirm, predict: what follows once N is known."""
     loop.ladder = _ladder(loop, site)
     known = {"points": options.points, "probes": timed_at_first(loop, site, probes(site))}
-    engine = make_engine(options.engine, loop.space, options.seed, known)
-    first = tell_known(options, loop, engine)
-    earlier = [record for record in loop.records() if record.state is not TrialState.RUNNING]
-    tell_earlier(loop, engine, earlier)
+    with stopped_at_once():
+        engine = make_engine(options.engine, loop.space, options.seed, known)
+        first = tell_known(options, loop, engine)
+        earlier = [record for record in loop.records() if record.state is not TrialState.RUNNING]
+        tell_earlier(loop, engine, earlier)
     loop.count(earlier)
     reserved_runs = FINALISTS * options.confirm + SMALLER_RUNS
     ended = loop.search(engine, repeats=options.repeats, reserved_runs=reserved_runs, first=first)

@@ -18,8 +18,9 @@ from ..ladder import at_rung, outcome_of, rung_of
 from ..loop import retell
 from ..objective import Objective
 from ..plan import PlanError, Scalar, label
-from ..sitting import FINALISTS, NOTHING_LEFT, Sitting, counts, how_it_ended
+from ..sitting import FINALISTS, NOTHING_LEFT, STOPPED, Sitting, counts, how_it_ended
 from ..slot import KINDS
+from ..stopping import Interrupted, stopped_at_once
 from ..trials import finished, rejected, started
 from ..varied import varied
 from .known import probes_of
@@ -68,7 +69,8 @@ class VirtualStudy(Sitting):
         """
         self.bench.listener(PhaseStarted("search", self.meter.budget.trials))
         self.explain()
-        retell(engine, self._earlier, self.objective)
+        with stopped_at_once():
+            retell(engine, self._earlier, self.objective)
         waiting: Waiting = deque()
         reason: str | None = None
         reserved = max(FINALISTS, self.largest_front) * to_confirm if self.site.cluster.noise.between_runs else 0
@@ -101,7 +103,11 @@ class VirtualStudy(Sitting):
             if over and self._full_asked:
                 return self.meter.budget.too_small(full_s, FINALISTS + reserved) or over
             last = self.meter.last(full_s, running + repeats + reserved, running)
-            question = engine.choose((FULL,) if last else self.ladder)
+            try:
+                with self.bench.stop.thinking():
+                    question = engine.choose((FULL,) if last else self.ladder)
+            except Interrupted:
+                return STOPPED
             self.hear(engine)
             if question is None:
                 return None if waiting else NOTHING_LEFT
