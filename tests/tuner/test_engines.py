@@ -248,6 +248,30 @@ def test_starts_take_the_blocking_of_the_library_and_the_squarest_grid() -> None
     assert (first["layout"], first["grid"], first["kernel"], first["NB"]) == ("4x1", "2x2", "Haswell", 256)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "largest"),
+    [
+        ("N = [1000, 2000, 4000]", {"N": 4000}),
+        ("N = [2000, 1000]", {"N": 2000}),
+        ('N = { by = "NB", "128" = [1000, 1500], "256" = [900, 1800] }', {"N": 1800, "NB": 256}),
+        ("memory_fraction = [0.3, 0.5, 0.8]", {"memory_fraction": 0.8}),
+    ],
+)
+def test_starts_take_the_largest_matrix_of_the_space(sizes: str, largest: dict[str, Scalar]) -> None:
+    space = space_of(f'parameters = {{ blas = "openblas", kernel = "Haswell", NB = [128, 256], {sizes} }}')
+    first = next(starts(space))
+    assert {name: first[name] for name in largest} == largest
+
+
+def test_starts_take_the_largest_matrix_that_fits_with_everything_else_as_advised() -> None:
+    text = """
+parameters = { N = [1000, 2000, 4000], NB = 128, BCAST = ["1rg", "1rM"] }
+forbid = [{ when = { N = 4000, BCAST = "1rM" }, because = "it does not fit" }]
+"""
+    first = next(starts(space_of(text)))
+    assert (first["N"], first["BCAST"]) == (2000, "1rM")
+
+
 def test_bayes_beats_random_search() -> None:
     machine = Machine(cores=2, memory_bytes=2**34, blas={"a": BlasFacts(("x", "y")), "b": BlasFacts(("z",))}, N=4000)
     space = load("default", machine)

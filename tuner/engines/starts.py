@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hpl.sizing import process_grids
 from search_spaces.dimension import Point, Scalar, ranks_and_threads
-from search_spaces.space import SearchSpace
+from search_spaces.space import SIZES, SearchSpace
 
 from ..textbook import NB_BY_FAMILY, NB_BY_KERNEL, NB_UNKNOWN
 
@@ -19,8 +19,9 @@ def starts(space: SearchSpace) -> Iterator[Point]:
     """The general advice, the space's own start points, then the advice once for each other BLAS.
 
     A space lists its BLAS libraries, their kernels and its layouts best guess first. NB is the K-blocking of the BLAS,
-    the grid the squarest with P <= Q. The same point may come twice. There are few on purpose: on synthetic machines
-    with five layouts a start for each of them too was no gain, and it took trials from the search.
+    the grid the squarest with P <= Q, N the largest that fits. The same point may come twice. There are few on purpose:
+    on synthetic machines with five layouts a start for each of them too was no gain, and it took trials from the
+    search.
     """
     for advice in ADVICE:
         yield _start(space, advice)
@@ -46,7 +47,17 @@ def _start(space: SearchSpace, wish: Point) -> dict[str, Scalar]:
         if name in space.parameters:
             values = space.parameters[name].values
             full[name] = min(values, key=lambda value: abs(float(value) - float(full[name])))
-    return space.nearest(full)
+    return _with_largest_matrix(space, space.nearest(full))
+
+
+def _with_largest_matrix(space: SearchSpace, point: dict[str, Scalar]) -> dict[str, Scalar]:
+    """The point with the largest N or part of the memory that is legal with all else as it is."""
+    for name in SIZES:
+        if name in space.varying:
+            sizes = sorted(space.parameters[name].values_in(point), key=float, reverse=True)
+            larger = ({**point, name: size} for size in sizes)
+            point = next((one for one in larger if space.why_not(one) is None), point)
+    return point
 
 
 def _natural_nb(blas: str, kernel: str) -> int:
