@@ -12,8 +12,11 @@ from .parameter import Parameter
 AUTO = "auto"
 
 
-def automatic(name: str, machine: Machine, layouts: Sequence[str]) -> Parameter:
+def automatic(name: str, machine: Machine, layouts: Sequence[str], *, as_it_comes: bool = False) -> Parameter:
     """The parameter with all values that make sense here, best guess first.
+
+    Args:
+        as_it_comes: among the kernels of each library is also the one that it takes itself.
 
     Raises:
         SpaceError: "auto" means nothing for it.
@@ -23,7 +26,10 @@ def automatic(name: str, machine: Machine, layouts: Sequence[str]) -> Parameter:
     if name == "mpi":
         return Parameter(name, machine.mpis)
     if name == "kernel":
-        return Parameter.depending(name, "blas", {blas: facts.kernels for blas, facts in machine.blas.items()})
+        own = (AUTO,) if as_it_comes else ()
+        return Parameter.depending(
+            name, "blas", {blas: (*dict.fromkeys((*facts.kernels, *own)),) for blas, facts in machine.blas.items()}
+        )
     if name == "layout":
         return Parameter(name, tuple(layouts))
     if name == "grid":

@@ -86,7 +86,7 @@ def load(
     if all(size in given for size in SIZES):
         raise SpaceError(f"{place}: N and memory_fraction both say how large the matrix is: keep one of them")
     places = {key: f"--set {key}" if key in wished else f"{place}: parameters.{key}" for key in given}
-    parameters = _parameters_here(given, places, machine)
+    parameters = _parameters_here(given, places, machine, as_it_comes=table.get("all_blas") is True)
     for parameter in parameters.values():
         if parameter.by in given:
             listed = parameter.by not in wished and given[parameter.by] != AUTO
@@ -196,24 +196,28 @@ def _ordered(given: Mapping[str, Any]) -> list[str]:
     return [*order, *(name for name in given if name not in order)]
 
 
-def _parameters_here(given: Mapping[str, Any], places: Mapping[str, str], machine: Machine) -> dict[str, Parameter]:
+def _parameters_here(
+    given: Mapping[str, Any], places: Mapping[str, str], machine: Machine, *, as_it_comes: bool
+) -> dict[str, Parameter]:
     """The parameters on a machine by name; without those that are left to their default."""
     order = _ordered(given)
     found: dict[str, Parameter] = {}
     for key in sorted(order, key="grid".__eq__):
         layouts = full_layouts(machine) if key == "layout" else _layouts(found, machine)
-        parameter = _parameter(places[key], key, given[key], machine, layouts)
+        parameter = _parameter(places[key], key, given[key], machine, layouts, as_it_comes=as_it_comes)
         if parameter is not None:
             found[key] = parameter
     return {key: found[key] for key in order if key in found}
 
 
-def _parameter(place: str, key: str, entry: Any, machine: Machine, layouts: Sequence[str]) -> Parameter | None:
+def _parameter(
+    place: str, key: str, entry: Any, machine: Machine, layouts: Sequence[str], *, as_it_comes: bool
+) -> Parameter | None:
     """The parameter of one entry; None where the entry leaves it to its default."""
     try:
         dimension(key)
         if entry == AUTO:
-            return automatic(key, machine, layouts)
+            return automatic(key, machine, layouts, as_it_comes=as_it_comes)
         if entry == BUDGET and key == "N":
             return None
         if isinstance(entry, dict) and "by" in entry:

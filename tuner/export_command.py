@@ -1,12 +1,19 @@
 """`hpltune export`."""
 
+from collections.abc import Sequence
+
 from results.errors import ResultsError
 from results.export import to_csv, to_hpl_dat, to_json_lines, to_markdown
+from results.record import Study
+from results.statistics import Ranked
 from results.store import Store
 
 from .equipment import Equipment
+from .found import Found
 from .objective import ranking_of
-from .ranking_report import above_peak_of, figures
+from .ranking_report import above_peak_of, figures, how_sure
+from .shootout import sentences
+from .units import gibibytes
 
 
 def export_text(store: Store, name: str | None, kind: str, trial: int | None) -> str:
@@ -31,5 +38,37 @@ def export_text(store: Store, name: str | None, kind: str, trial: int | None) ->
         machine = Equipment.of(study)
         told = [figures(machine, entry.expected_gflops, entry.params, entry.hosts) for entry in ranking]
         doubt = above_peak_of(study, ranking)
-        return to_markdown(ranking, told, [doubt] if doubt else [])
+        return to_markdown(ranking, told, [*([doubt] if doubt else []), *_below(study, ranking)])
     return to_hpl_dat(store.get(study.name, trial or ranking[0].best_record_number))
+
+
+def _below(study: Study, ranking: Sequence[Ranked]) -> list[str]:
+    """What a reader must know of a table: how sure it is, each BLAS, and what was measured where with what."""
+    found = Found.of(study, ranking)
+    sure = None if found.front else how_sure(study, ranking, found.sure)
+    sizes = sorted({int(entry.params["N"]) for entry in ranking if "N" in entry.params})
+    N = "" if not sizes else f", N = {sizes[0]:,}" if len(sizes) == 1 else f", N = {sizes[0]:,} to {sizes[-1]:,}"
+    where = "simulated" if study.simulated else f"measured from {study.created_at:%Y-%m-%d %H:%M} UTC"
+    return [
+        *([sure] if sure else []),
+        *sentences(found.libraries, study, ranking),
+        f"Study {study.name}, {where}{N}, engine {study.engine}, space {study.space_name}.",
+        f"Machine: {_machine(study)}.",
+        f"Versions: {', '.join(f'{name} {version}' for name, version in study.versions.items())}.",
+    ]
+
+
+def _machine(study: Study) -> str:
+    host = study.host
+    memory = host.get("memory_total_bytes")
+    peak = study.rpeak_gflops
+    told = [
+        str(host.get("cpu_model", "unknown")),
+        f"{host['nodes']} nodes" if "nodes" in host else "",
+        f"{host['physical_cores']} cores" if "physical_cores" in host else "",
+        gibibytes(memory) if isinstance(memory, int) else "",
+        f"Rpeak {peak:.1f} GFLOPS" if peak else "",
+        str(host.get("os_release", "")),
+        f"Linux {host['kernel']}" if "kernel" in host else "",
+    ]
+    return ", ".join(filter(None, told))

@@ -10,7 +10,8 @@ from results.record import Study
 from results.statistics import Ranked
 
 from .objective import BETTER, Objective, of_study
-from .ranking_report import print_ranking, print_standing, ranking_json
+from .ranking_report import how_sure, print_ranking, ranking_json
+from .shootout import LibraryBest, best_of_each, sentences
 from .words import counted
 
 
@@ -47,6 +48,11 @@ class Found:
         """How sure the first of the ranking is the best; None where that cannot be told, and of a front."""
         return None if self.front else self.objective.standing(self.ranking)
 
+    @property
+    def libraries(self) -> Sequence[LibraryBest]:
+        """The best of each BLAS, where there are several; none of a front."""
+        return [] if self.front else best_of_each(self.objective, self.ranking, self.sure)
+
     def show(self, console: Console, count: int) -> None:
         """Print the front, or so many of the ranking."""
         against = self.objective.against
@@ -54,7 +60,9 @@ class Found:
             print_ranking(console, self.study, self.front, self.ranking, against)
         else:
             print_ranking(console, self.study, self.ranking[:count], self.ranking)
-            print_standing(console, self.study, self.ranking, self.sure)
+            sure = how_sure(self.study, self.ranking, self.sure)
+            for sentence in (*([sure] if sure else []), *sentences(self.libraries, self.study, self.ranking)):
+                console.print(sentence)
         if against:
             these = "one of these" if len(self.front) > 1 else "this one" if self.front else "no. 1"
             known = counted(len(self.ranking), "configuration")
@@ -69,4 +77,5 @@ class Found:
         """
         against = {"pareto": self.objective.against.name} if self.objective.against else {}
         shown = self.front or self.ranking[:count]
-        return ranking_json(self.study, shown, self.ranking, self.sure, {**against, **(more or {})})
+        libraries = {} if self.front else {"by_blas": [one.to_json() for one in self.libraries]}
+        return ranking_json(self.study, shown, self.ranking, self.sure, {**against, **libraries, **(more or {})})

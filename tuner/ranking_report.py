@@ -77,14 +77,13 @@ def print_ranking(
         console.print(f"No. 1 failed in {failed} of its {failed + shown[0].runs} runs.")
 
 
-def print_standing(console: Console, study: Study, ranking: Sequence[Ranked], sure: Standing | None) -> None:
-    """Say how sure the first of a whole ranking is the best; nothing of simulations, which need not differ."""
+def how_sure(study: Study, ranking: Sequence[Ranked], sure: Standing | None) -> str | None:
+    """How sure the first of a whole ranking is the best; nothing of simulations, which need not differ."""
     if study.simulated:
-        return
+        return None
     if len(ranking) == 1:
-        console.print("Only one configuration has a valid run: there is none to compare it with.")
-    else:
-        console.print(sentence(sure, of_study(study).best))
+        return "Only one configuration has a valid run: there is none to compare it with."
+    return sentence(sure, of_study(study).best)
 
 
 def _words(params: Mapping[str, Scalar], names: Sequence[str]) -> str:

@@ -181,9 +181,13 @@ class Site:
         best = max((self._rate(entry.name) for entry in ranked), default=0.0)
         return tuple(entry for entry in ranked if self._rate(entry.name) >= SLOW_BLAS * best)
 
-    def too_slow(self) -> str | None:
-        """The sentence which libraries and kernels a search leaves out unless they are asked for, or None."""
-        promising = self.promising()
+    def too_slow(self, *, all_blas: bool = False) -> str | None:
+        """The sentence which libraries and kernels a search leaves out unless they are asked for, or None.
+
+        Args:
+            all_blas: it leaves out kernels only.
+        """
+        promising = self.ranked_blas() if all_blas else self.promising()
         slow = [entry.name for entry in self.ranked_blas() if entry not in promising]
         kernels = sum(
             len(self.kernels(entry.name, slow=True)) - len(self.kernels(entry.name, slow=False)) for entry in promising
@@ -211,12 +215,13 @@ class Site:
         slow = any(probe.kernel == "auto" and probe.gflops < least for probe in self.probes.get(blas, ()))
         return best.kernel if best and slow else "auto"
 
-    def machine(self, *, all_blas: bool, N: int | None) -> Machine:
+    def machine(self, *, all_blas: bool, N: int | None, slow_kernels: bool | None = None) -> Machine:
         """The facts a search space needs.
 
         Args:
-            all_blas: also the libraries and kernels too slow to win.
+            all_blas: also the libraries too slow to win.
             N: order of the matrix chosen from the budget, or None.
+            slow_kernels: also the kernels too slow to be their library's fastest; None is as `all_blas`.
         """
         if self.xhpl is not None:
             facts = {FOREIGN: BlasFacts(kernels=("auto",), threaded=True)}
@@ -224,7 +229,7 @@ class Site:
             chosen = self.ranked_blas() if all_blas else self.promising()
             facts = {
                 entry.name: BlasFacts(
-                    kernels=self.kernels(entry.name, slow=all_blas),
+                    kernels=self.kernels(entry.name, slow=all_blas if slow_kernels is None else slow_kernels),
                     threaded=entry.threaded,
                     known_kernels=tuple(family(entry.family).kernels(cpu_flags(), entry.libraries[0])),
                     usual_kernel=self._usual_kernel(entry.name),

@@ -18,6 +18,7 @@ from .engines.fidelity import FULL, Ladder
 from .events import Listener, Notice, PhaseStarted, TrialEnded
 from .objective import Objective
 from .run_folders import study_folder
+from .shootout import libraries_of, with_rivals
 from .slot import KINDS
 from .stopping import StopRequest
 from .varied import legend
@@ -49,6 +50,7 @@ class Sitting(ABC):
     Attributes:
         ladder: how much of a full run the engine may ask for.
         expected_s: seconds the next run will probably take, None while unknown; learnt from finished runs.
+        each_blas: libraries are compared, so that the best of each is confirmed.
     """
 
     bench: Bench
@@ -59,6 +61,7 @@ class Sitting(ABC):
     ladder: Ladder = (FULL,)
     expected_s: float | None = None
     best_gflops: float | None = None
+    each_blas: bool = False
     _best: dict[str, tuple[float, str]] = field(default_factory=dict, init=False)
     _ran: set[tuple[Kind, str, float]] = field(default_factory=set, init=False)
 
@@ -89,9 +92,17 @@ class Sitting(ABC):
         against = self.objective.against
         return len(against.worths(self.space)) if against else 1
 
+    @property
+    def most_finalists(self) -> int:
+        """Configurations that `confirm` may have to run."""
+        return FINALISTS + (len(libraries_of(self.space)) - 1 if self.each_blas else 0)
+
     def confirm(self, repeats: int) -> Sequence[Ranked]:
         """Run each of the best so often again, interleaved so that drift hits all alike, and rank anew."""
-        finalists = self.objective.finalists(self.ranking(), FINALISTS)
+        ranking = self.ranking()
+        finalists = self.objective.finalists(ranking, FINALISTS)
+        if self.each_blas:
+            finalists = with_rivals(self.objective, finalists, ranking)
         if finalists and repeats and not self.meter.out_of_time(self.expected_s or 0.0):
             self.bench.listener(PhaseStarted("confirmation", len(finalists) * repeats))
         for turn, finalist in product(range(repeats), finalists):

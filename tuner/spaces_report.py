@@ -66,7 +66,7 @@ def this_machine(cores: int | None) -> Here:
     places = Places.of_user()
     try:
         site = look_around(TuneOptions(), places, lambda _: None, probing=False)
-        machine = site.machine(all_blas=True, N=EXAMPLE_N)
+        machine = site.machine(all_blas=True, N=EXAMPLE_N, slow_kernels=False)
         untimed = [name for name, facts in machine.blas.items() if facts.known_kernels and name not in site.probes]
     except (HplError, TunerError):
         machine, untimed = Machine(1, 2**34, {"openblas": BlasFacts()}, EXAMPLE_N), []

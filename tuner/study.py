@@ -37,6 +37,7 @@ from .problem_size import (
     launch_s,
 )
 from .run_folders import study_folder
+from .shootout import libraries_of, small_n
 from .site import Site
 from .sitting import FINALISTS, SEARCHED, Bench
 from .stopping import stopped_at_once
@@ -106,12 +107,14 @@ def tune(options: TuneOptions, begun: Begun, workshop: Workshop, bench: Bench, *
     names, threads, mpis = _programs(space, workshop.site)
     require_network(space.parameters, workshop.site)
     prepare(workshop.evaluator, {name: parameter.values for name, parameter in space.parameters.items()})
-    too_slow = None if _compares(options, text) else workshop.site.too_slow()
+    each_blas = wants_all_blas(options.space, text)
+    too_slow = None if options.blas_only else workshop.site.too_slow(all_blas=each_blas)
     if too_slow and "blas" in space.parameters and "blas" not in (options.overrides or {}):
         bench.listener(Notice(too_slow))
     workshop.build(names, threads, bench.listener, mpis)
     loop = Loop(
         objective=Objective.of(options.objective, study, options.pareto),
+        each_blas=each_blas,
         bench=bench,
         study=name,
         space=space,
@@ -140,7 +143,7 @@ def _search(loop: Loop, options: TuneOptions, site: Site, *, joined: bool) -> Ou
         earlier = [record for record in loop.records() if record.state is not TrialState.RUNNING]
         tell_earlier(loop, engine, earlier)
     loop.count(earlier)
-    reserved_runs = FINALISTS * options.confirm + SMALLER_RUNS
+    reserved_runs = loop.most_finalists * options.confirm + SMALLER_RUNS
     ended = loop.search(engine, repeats=options.repeats, reserved_runs=reserved_runs, first=first)
     loop.say(f"Search stopped: {ended}.")
     if joined and loop.bench.store.others(loop.study):
@@ -197,12 +200,12 @@ def load_space(options: TuneOptions, site: Site, N: int, text: str) -> SearchSpa
     Args:
         text: the TOML as it was when the study began: a file may have changed since.
     """
-    machine = site.machine(all_blas=_compares(options, text), N=N)
+    machine = site.machine(all_blas=_compares(options, text), N=N, slow_kernels=bool(options.blas_only))
     return load(options.space, machine, options.overrides, text)
 
 
 def _compares(options: TuneOptions, text: str) -> bool:
-    """Whether slow libraries and kernels belong into the search."""
+    """Whether slow libraries belong into the search."""
     return wants_all_blas(options.space, text) or bool(options.blas_only)
 
 
@@ -268,6 +271,9 @@ def _size(loop: Loop, options: TuneOptions, site: Site, text: str) -> None:
     loop.expected_s = launch_s(samples, largest_asked)
     if known_n is None:
         _check_budget(loop, loop.expected_s, options, asked_n)
+    small = small_n(largest_asked, largest_n) if len(libraries_of(loop.space)) > 1 else None
+    if small and known_n is None:
+        loop.say(f"Caution: {small}")
     if asked_n is None and known_n is None and not options.full:
         loop.say(_why_n(N, largest_n, loop.expected_s, loop.meter.budget.wall_s))
         return

@@ -110,6 +110,7 @@ def test_the_best_of_each_blas_is_told_with_how_sure_the_difference_is(
             add(store, rate, key=key, params={"blas": key, "NB": 128})
     shown = best(store)
     assert re.search(r"The best with blis is in place 3 with 90\.\d+ GFLOPS, 5\.\d % behind \(100% sure\)\.\n", shown)
+    assert "Each of the 3 configurations was run more than once.\n" in shown
     show_best(Console(), store, None, 1, front=None, as_json=True)
     lines = json.loads(capsys.readouterr().out)["by_blas"]
     assert [line["place"] for line in lines] == [1, 2, 3]
