@@ -25,3 +25,11 @@ class StudyExistsError(ResultsError):
 
 class StudyBusyError(ResultsError):
     """Another living process works on the study."""
+
+
+class DamagedError(ResultsError):
+    """A row of the database cannot be read: the sentence names its study and trial."""
+
+
+class DamagedWarning(UserWarning):
+    """Such a row is left out of a list."""

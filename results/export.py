@@ -2,31 +2,60 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from types import MappingProxyType
 
 from hpl.dat import HplDat, render
 
 from .errors import ResultsError
-from .flat import COLUMNS, flat, more_columns
-from .json_lines import to_json_lines
+from .flat import COLUMNS, Placed, flat, more_columns
+from .json_lines import json_line, to_json_lines
 from .plain import unicode_text
 from .record import TrialRecord
+from .rows import Row
 from .statistics import Ranked
 
-__all__ = ["first_columns", "flat", "to_csv", "to_hpl_dat", "to_json_lines", "to_markdown", "varying"]
+__all__ = ["csv_parts", "first_columns", "flat", "json_line", "to_csv", "to_hpl_dat", "to_json_lines", "to_markdown"]
 
 _HEADS = {"percent_of_peak": "% of peak", "usd_per_gflops": "USD/GFLOPS", "mflops_per_watt": "MFLOPS/W"}
 _FIRST = ("blas", "kernel", "layout", "grid")
+_NUMBER = list(COLUMNS).index("number")
+_PLACED = tuple(field.name for field in fields(Placed))
+NOWHERE: Mapping[int, Placed] = MappingProxyType({})
+LINES = 500
+"""Of a part."""
 
 
-def to_csv(records: Iterable[TrialRecord]) -> str:
-    """Comma-separated values with a header line; what is missing is empty."""
-    rows, text = list(records), io.StringIO()
-    more = more_columns(rows)
-    writer = csv.DictWriter(text, (*COLUMNS, *more), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({**flat(record), **{name: record.params.get(name) for name in more}} for record in rows)
-    return unicode_text(text.getvalue())
+def to_csv(records: Iterable[TrialRecord], placed: Mapping[int, Placed] = NOWHERE) -> str:
+    """Comma-separated values with a header line; what is missing is empty.
+
+    Args:
+        placed: where trials stand in their study, by their numbers.
+    """
+    known = list(records)
+    rows = ((list(flat(record).values()), record.params) for record in known)
+    return "".join(csv_parts(more_columns(known), rows, placed))
+
+
+def csv_parts(more: Sequence[str], rows: Iterable[Row], placed: Mapping[int, Placed] = NOWHERE) -> Iterator[str]:
+    """The same of rows that come one after the other, in parts of some lines.
+
+    Args:
+        more: names of the parameters that have a column behind the others.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow((*COLUMNS, *more))
+    for number, (cells, params) in enumerate(rows, start=1):
+        place = placed.get(cells[_NUMBER])  # type: ignore[arg-type]  # a trial's number is one
+        standing = cells if place is None else [*cells[: -len(_PLACED)], *(getattr(place, name) for name in _PLACED)]
+        writer.writerow([*standing, *(params.get(name) for name in more)])
+        if number % LINES == 0:
+            yield unicode_text(text.getvalue())
+            text.seek(0)
+            text.truncate()
+    yield unicode_text(text.getvalue())
 
 
 def to_hpl_dat(record: TrialRecord) -> str:

@@ -9,7 +9,7 @@ from hpl.errors import HplError
 from hpl.params import HplParams
 
 from .errors import ResultsError
-from .flat import flat
+from .flat import Placed, flat
 from .plain import unicode_text
 from .record import Invalidity, Kind, Observed, TrialRecord, TrialState
 
@@ -21,8 +21,16 @@ _AS_THEY_ARE = (
 
 def to_json_lines(records: Iterable[TrialRecord]) -> str:
     """The columns of the CSV, then `hosts`, `params`, `versions`, `hpl_dat`, `output` and `errors_text`."""
-    lines = (json.dumps(_object(record), ensure_ascii=False, allow_nan=False) for record in records)
-    return "".join(unicode_text(line) + "\n" for line in lines)
+    return "".join(map(json_line, records))
+
+
+def json_line(record: TrialRecord, placed: Placed | None = None) -> str:
+    """The line of one trial.
+
+    Args:
+        placed: as of `flat`.
+    """
+    return unicode_text(json.dumps(_object(record, placed), ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def from_json_lines(text: str, name: str = "JSON lines") -> list[TrialRecord]:
@@ -50,9 +58,9 @@ def _records(text: str, name: str) -> Iterator[TrialRecord]:
             raise ResultsError(f"{name}:{number}: no trial of hpltune: {error}") from error
 
 
-def _object(record: TrialRecord) -> dict[str, Any]:
+def _object(record: TrialRecord, placed: Placed | None) -> dict[str, Any]:
     return {
-        **flat(record),
+        **flat(record, placed),
         "hosts": list(record.observed.hosts) if record.observed else None,
         "params": dict(record.params),
         "versions": dict(record.versions),

@@ -7,23 +7,52 @@ escape. What a trial read and printed is kept as it is.
 
 import json
 import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import RowMapping
+from sqlalchemy import RowMapping, Text, cast, null
 
+from hpl.errors import HplError
 from hpl.params import HplParams
 
+from .errors import DamagedError
+from .flat import COLUMNS, Cell, Placed
 from .plain import finite, time_text, unicode_text
-from .record import FIGURES, Invalidity, Kind, Observed, Study, TrialRecord, TrialState
-from .schema import HPL_COLUMNS
+from .record import FIGURES, SIMULATOR, Invalidity, Kind, Observed, Study, TrialRecord, TrialState
+from .schema import HPL_COLUMNS, TRIALS
 
 _TEXTS = ("study", "reason", "key", "blas", "kernel", "command", "directory", "xhpl_key")
 _PLAIN = ("number", "ranks", "threads", "passed", "part", "session")
 _HPL_NAMES = tuple(column.name for column in HPL_COLUMNS)
 _STUDY_JSON = ("options", "host", "versions")
 _STUDY_TEXTS = ("name", "space_name", "space_text", "engine")
+_COMPUTED = {
+    "grid": cast(TRIALS.c.P, Text) + "x" + cast(TRIALS.c.Q, Text),
+    "simulated": TRIALS.c.versions,
+    **{field.name: null() for field in fields(Placed)},
+}
+FLAT = (
+    TRIALS.c.number,
+    TRIALS.c.study,
+    TRIALS.c.params,
+    *(_COMPUTED[name] if name in _COMPUTED else TRIALS.c[name] for name in COLUMNS),
+)
+"""What `row_of` reads, in its order."""
+_SIMULATED, _HOSTS = (3 + list(COLUMNS).index(name) for name in ("simulated", "hosts"))
+CONTENDER = tuple(
+    TRIALS.c[name]
+    for name in (
+        *("study", "number", "kind", "state", "key", "gflops", "passed", "session", "started_at"),
+        *("params", "versions", "library", "hosts"),
+    )
+)
+"""What `contender_of` reads."""
+Row = tuple[list[Cell], Mapping[str, Any]]
+"""The cells of `flat.COLUMNS`, and all parameters."""
 
 
 def study_row(study: Study) -> dict[str, Any]:
@@ -37,8 +66,9 @@ def study_row(study: Study) -> dict[str, Any]:
 def study_of(row: RowMapping) -> Study:
     """The study of a row."""
     values = {field.name: row[field.name] for field in fields(Study)}
-    values.update({name: json.loads(row[name]) for name in _STUDY_JSON})
-    return Study(**{**values, "created_at": datetime.fromisoformat(row["created_at"])})
+    with _readable(f"study {row['name']}"):
+        values.update({name: object_of(row[name], name) for name in _STUDY_JSON})
+        return Study(**{**values, "created_at": datetime.fromisoformat(row["created_at"])})
 
 
 def trial_row(record: TrialRecord) -> dict[str, Any]:
@@ -66,26 +96,62 @@ def trial_row(record: TrialRecord) -> dict[str, Any]:
 
 def trial_of(row: RowMapping, output: RowMapping | None = None) -> TrialRecord:
     """The record of a row, with what it printed where that was read too."""
-    printed: dict[str, Any] = {}
-    if output is not None:
-        printed = {
-            "hpl_dat": _unpacked(output["hpl_dat_zlib"]),
-            "output": _unpacked(output["stdout_zlib"]),
-            "errors_text": _unpacked(output["stderr_zlib"]),
-        }
-    return TrialRecord(
-        **{name: row[name] for name in (*_PLAIN, *_TEXTS, *FIGURES)},
-        **printed,
-        kind=Kind(row["kind"]),
-        state=TrialState(row["state"]),
-        invalidity=Invalidity(row["invalidity"]) if row["invalidity"] else None,
-        params=json.loads(row["params"]),
-        versions=json.loads(row["versions"]),
-        hpl=_hpl_of(row),
-        observed=_observed_of(row),
-        started_at=datetime.fromisoformat(row["started_at"]),
-        ended_at=datetime.fromisoformat(row["ended_at"]) if row["ended_at"] else None,
-    )
+    with _readable(f"trial {row['number']} of study {row['study']}"):
+        printed: dict[str, Any] = {}
+        if output is not None:
+            printed = {
+                "hpl_dat": _unpacked(output["hpl_dat_zlib"]),
+                "output": _unpacked(output["stdout_zlib"]),
+                "errors_text": _unpacked(output["stderr_zlib"]),
+            }
+        return TrialRecord(
+            **{name: row[name] for name in (*_PLAIN, *_TEXTS, *FIGURES)},
+            **printed,
+            kind=Kind(row["kind"]),
+            state=TrialState(row["state"]),
+            invalidity=Invalidity(row["invalidity"]) if row["invalidity"] else None,
+            params=object_of(row["params"], "params"),
+            versions=object_of(row["versions"], "versions"),
+            hpl=_hpl_of(row),
+            observed=_observed_of(row),
+            started_at=datetime.fromisoformat(row["started_at"]),
+            ended_at=datetime.fromisoformat(row["ended_at"]) if row["ended_at"] else None,
+        )
+
+
+def contender_of(row: RowMapping) -> TrialRecord:
+    """Of the record of a row only what ranks it."""
+    with _readable(f"trial {row['number']} of study {row['study']}"):
+        hosts = () if row["library"] is None else _hosts_of(row["hosts"])
+        return TrialRecord(
+            **{name: row[name] for name in ("study", "number", "key", "gflops", "passed", "session")},
+            kind=Kind(row["kind"]),
+            state=TrialState(row["state"]),
+            params=object_of(row["params"], "params"),
+            versions=object_of(row["versions"], "versions"),
+            observed=Observed("", "", "", None, hosts) if hosts else None,
+            started_at=datetime.fromisoformat(row["started_at"]),
+        )
+
+
+def row_of(row: Sequence[Any]) -> Row:
+    """What `flat` says of the record of a row of FLAT, without making that: large studies pass through here."""
+    try:
+        cells = list(row)
+        cells[_SIMULATED] = _simulated(row[_SIMULATED])
+        cells[_HOSTS] = None if row[_HOSTS] is None else ",".join(_hosts_of(row[_HOSTS]))
+        return cells[3:], object_of(row[2], "params")
+    except ValueError as error:
+        raise DamagedError(f"trial {row[0]} of study {row[1]} is damaged in the database: {error}") from error
+
+
+@contextmanager
+def _readable(what: str) -> Iterator[None]:
+    """Say of a row that cannot be read whose it is."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, RecursionError, HplError, zlib.error) as error:
+        raise DamagedError(f"{what} is damaged in the database: {error}") from error
 
 
 def output_row(record: TrialRecord) -> dict[str, Any]:
@@ -120,8 +186,40 @@ def _observed_of(row: RowMapping) -> Observed | None:
         version=row["library_version"],
         kernel=row["library_kernel"],
         threads=row["library_threads"],
-        hosts=tuple(json.loads(row["hosts"])),
+        hosts=_hosts_of(row["hosts"]),
     )
+
+
+@lru_cache
+def _simulated(versions: str) -> bool:
+    return SIMULATOR in object_of(versions, "versions")
+
+
+@lru_cache
+def _hosts_of(text: str) -> tuple[str, ...]:
+    hosts = _json(text, "hosts")
+    if not isinstance(hosts, list):
+        raise ValueError("its column hosts holds no JSON list")
+    return tuple(hosts)
+
+
+def object_of(text: str, column: str) -> dict[str, Any]:
+    """What a column of JSON holds.
+
+    Raises:
+        ValueError: it is damaged; the sentence names the column.
+    """
+    found = _json(text, column)
+    if not isinstance(found, dict):
+        raise ValueError(f"its column {column} holds no JSON object")
+    return found
+
+
+def _json(text: str, column: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ValueError(f"its column {column} holds no JSON") from error
 
 
 def json_text(value: object) -> str:

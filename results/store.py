@@ -9,16 +9,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from .database import Database
-from .errors import ResultsError, StudyBusyError, StudyExistsError, no_such_study
+from .errors import ResultsError, StudyBusyError, StudyExistsError
 from .lease import Lease
 from .migrations import migrate
 from .network import NetworkRecords
+from .reading import Reader
 from .record import Invalidity, Kind, Study, StudyState, TrialRecord, TrialState
-from .rows import json_text, output_row, study_of, study_row, trial_of, trial_row
+from .rows import json_text, output_row, study_of, study_row, trial_row
 from .schema import OUTPUTS, STUDIES, TRIALS
 from .sqlite import SqliteDatabase
 
@@ -28,7 +29,7 @@ _RUNNING = TRIALS.c.state == TrialState.RUNNING.value
 _SEEN_TO_END = TRIALS.c.ended_at.is_not(None) & (TRIALS.c.state != TrialState.CANCELLED.value)
 
 
-class Store:
+class Store(Reader):
     """Studies and trials in one database.
 
     Each write is one transaction that is on disk when the method returns; where it raises, nothing of it is. Several
@@ -38,10 +39,6 @@ class Store:
     Attributes:
         place: what the database is called in messages and after --db; never holds a password.
     """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.place = database.place
 
     @classmethod
     def open(cls, place: Path | str, *, create: bool = True, busy_s: float = BUSY_S) -> Self:
@@ -121,15 +118,6 @@ class Store:
             self._take(connection, name, join=True)
         return self.study(name)
 
-    def others(self, name: str) -> Sequence[Lease]:
-        """The other living processes that work on a study.
-
-        Raises:
-            ResultsError: there is no such study.
-        """
-        with self._database.reading() as connection:
-            return self._others(connection, self._study_row(connection, name))
-
     def set_options(self, name: str, options: Mapping[str, object]) -> None:
         """Replace what a study was asked for, and take its lease.
 
@@ -170,32 +158,6 @@ class Store:
         with self._database.writing() as connection:
             self._take(connection, name)
             connection.execute(delete(STUDIES).where(STUDIES.c.name == name))
-
-    def study(self, name: str) -> Study:
-        """One study.
-
-        Raises:
-            ResultsError: there is none of that name; the message lists those there are.
-        """
-        with self._database.reading() as connection:
-            return study_of(self._study_row(connection, name))
-
-    def newest(self) -> Study:
-        """The study created last.
-
-        Raises:
-            ResultsError: there is none yet.
-        """
-        studies = self.studies()
-        if not studies:
-            raise ResultsError(f"{self.place} holds no study yet: `hpltune tune` makes one")
-        return studies[-1]
-
-    def studies(self) -> Sequence[Study]:
-        """All studies, oldest first."""
-        with self._database.reading() as connection:
-            rows = connection.execute(select(STUDIES).order_by(STUDIES.c.created_at, STUDIES.c.name)).mappings()
-            return [study_of(row) for row in rows]
 
     def begin(self, record: TrialRecord) -> int:
         """Commit a RUNNING trial before it is launched, and return the number it got.
@@ -273,55 +235,6 @@ class Store:
                 )
             connection.execute(insert(OUTPUTS).values(**output_row(record)))
 
-    def records(
-        self,
-        study: str,
-        *,
-        kinds: Collection[Kind] | None = None,
-        states: Collection[TrialState] | None = None,
-        outputs: bool = False,
-    ) -> Sequence[TrialRecord]:
-        """The trials of a study in the order they were begun.
-
-        Args:
-            study: its name.
-            kinds: only these; None for all.
-            states: only these; None for all.
-            outputs: also `hpl_dat`, `output` and `errors_text`, which are "" otherwise.
-
-        Raises:
-            ResultsError: there is no such study.
-        """
-        query = select(TRIALS).where(TRIALS.c.study == study).order_by(TRIALS.c.number)
-        if kinds is not None:
-            query = query.where(TRIALS.c.kind.in_([kind.value for kind in kinds]))
-        if states is not None:
-            query = query.where(TRIALS.c.state.in_([state.value for state in states]))
-        printed: dict[int, RowMapping] = {}
-        with self._database.reading() as connection:
-            self._study_row(connection, study)
-            rows = connection.execute(query).mappings().all()
-            if outputs:
-                found = connection.execute(select(OUTPUTS).where(OUTPUTS.c.study == study)).mappings()
-                printed = {row["number"]: row for row in found}
-        return [trial_of(row, printed.get(row["number"])) for row in rows]
-
-    def get(self, study: str, number: int) -> TrialRecord:
-        """One trial with what it read and printed.
-
-        Raises:
-            ResultsError: there is no such study, or it has no trial of that number.
-        """
-        with self._database.reading() as connection:
-            self._study_row(connection, study)
-            here = (TRIALS.c.study == study) & (TRIALS.c.number == number)
-            row = connection.execute(select(TRIALS).where(here)).mappings().first()
-            there = (OUTPUTS.c.study == study) & (OUTPUTS.c.number == number)
-            printed = connection.execute(select(OUTPUTS).where(there)).mappings().first()
-        if row is None:
-            raise ResultsError(f"study {study} has no trial {number}: `hpltune show {study}` lists them")
-        return trial_of(row, printed)
-
     def abandon_running(self, study: str, reason: str, known: AbstractSet[int] = frozenset()) -> int:
         """Take a study's lease and turn the trials that killed processes left RUNNING into failures.
 
@@ -343,29 +256,6 @@ class Store:
             connection.execute(update(STUDIES).where(STUDIES.c.name == study).values(state="running"))
             left = (TRIALS.c.study == study) & _RUNNING & TRIALS.c.number.in_(self._left(connection, study, known))
             return connection.execute(update(TRIALS).where(left).values(**values)).rowcount
-
-    def left_behind(self, study: str, known: AbstractSet[int]) -> Sequence[int]:
-        """Numbers of the trials that `abandon_running` would end."""
-        with self._database.reading() as connection:
-            return self._left(connection, study, known)
-
-    def _left(self, connection: Connection, study: str, known: AbstractSet[int]) -> list[int]:
-        living = {str(lease) for lease in self._others(connection, self._study_row(connection, study))}
-        query = select(TRIALS.c.number, TRIALS.c.owner).where((TRIALS.c.study == study) & _RUNNING)
-        running = [(number, owner) for number, owner in connection.execute(query) if number not in known]
-        return [number for number, owner in running if (owner not in living if owner else not living)]
-
-    def _study_row(self, connection: Connection, name: str, *, lock: bool = False) -> RowMapping:
-        query = select(STUDIES).where(STUDIES.c.name == name)
-        row = connection.execute(query.with_for_update() if lock else query).mappings().first()
-        if row is None:
-            names = connection.execute(select(STUDIES.c.name).order_by(STUDIES.c.created_at)).scalars()
-            raise no_such_study(name, self.place, list(names))
-        return row
-
-    def _others(self, connection: Connection, study: RowMapping) -> list[Lease]:
-        held = [lease for text in (study["owner"] or "").splitlines() if (lease := Lease.parse(text)) is not None]
-        return [lease for lease in held if lease != Lease.mine() and self._database.alive(connection, lease)]
 
     def _take(self, connection: Connection, name: str, *, join: bool = False) -> None:
         """Hold a lease of a study until it is ended; nobody else gets in between within the transaction."""

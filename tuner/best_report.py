@@ -8,7 +8,7 @@ from results.errors import ResultsError
 from results.store import Store
 
 from .found import Found
-from .objective import ranking_of
+from .objective import rank_stored
 
 
 def show_best(
@@ -24,11 +24,14 @@ def show_best(
         TunerError: the other objective needs a fact of the machine that the study does not know.
     """
     study = store.study(name) if name else store.newest()
-    ranking = ranking_of(store, study)
+    stored = rank_stored(store, study, front=front is not None)
+    ranking = stored.ranking
     if not ranking:
         raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
-    found = Found.of(study, ranking, front)
+    found = Found.of(study, ranking, front, stored.configurations)
     if as_json:
         print(json.dumps(found.to_json(count), indent=1))
         return
     found.show(console, count)
+    if stored.left_out:
+        console.print(stored.left_out)

@@ -1,23 +1,24 @@
 """`hpltune export`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from results.errors import ResultsError
-from results.export import to_csv, to_hpl_dat, to_json_lines, to_markdown
+from results.export import csv_parts, json_line, to_hpl_dat, to_markdown
+from results.flat import Placed
 from results.record import Study
 from results.statistics import Ranked
 from results.store import Store
 
 from .equipment import Equipment
 from .found import Found
-from .objective import ranking_of
+from .objective import StudyRanking, rank_stored
 from .ranking_report import above_peak_of, figures, how_sure
 from .shootout import sentences
 from .units import gibibytes
 
 
-def export_text(store: Store, name: str | None, kind: str, trial: int | None) -> str:
-    """A study as text.
+def export_parts(store: Store, name: str | None, kind: str, trial: int | None) -> Iterator[str]:
+    """A study as text, in parts, so that a large one never is in memory as a whole.
 
     Args:
         kind: "csv", "jsonl", "md" or "dat".
@@ -27,19 +28,44 @@ def export_text(store: Store, name: str | None, kind: str, trial: int | None) ->
         ResultsError: there is no such study or trial, or no valid run to choose the best from.
     """
     study = store.study(name) if name else store.newest()
+    if kind == "dat" and trial is not None:
+        yield to_hpl_dat(store.get(study.name, trial))
+        return
+    stored = rank_stored(store, study)
     if kind == "csv":
-        return to_csv(store.records(study.name))
-    if kind == "jsonl":
-        return to_json_lines(store.records(study.name, outputs=True))
-    ranking = ranking_of(store, study)
-    if not ranking and trial is None:
+        more, rows = store.each_flat(study.name)
+        yield from csv_parts(more, rows, _placed(study, stored))
+    elif kind == "jsonl":
+        placed = _placed(study, stored)
+        yield from (json_line(record, placed.get(record.number)) for record in store.each(study.name))
+    elif not stored.ranking:
         raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
-    if kind == "md":
+    elif kind == "md":
         machine = Equipment.of(study)
-        told = [figures(machine, entry.expected_gflops, entry.params, entry.hosts) for entry in ranking]
-        doubt = above_peak_of(study, ranking)
-        return to_markdown(ranking, told, [*([doubt] if doubt else []), *_below(study, ranking)])
-    return to_hpl_dat(store.get(study.name, trial or ranking[0].best_record_number))
+        told = [figures(machine, entry.expected_gflops, entry.params, entry.hosts) for entry in stored.ranking]
+        said = (stored.left_out, above_peak_of(study, stored.ranking))
+        yield to_markdown(stored.ranking, told, [*filter(None, said), *_below(study, stored.ranking)])
+    else:
+        yield to_hpl_dat(store.get(study.name, stored.ranking[0].best_record_number))
+
+
+def export_text(store: Store, name: str | None, kind: str, trial: int | None) -> str:
+    """The same in one piece."""
+    return "".join(export_parts(store, name, kind, trial))
+
+
+def _placed(study: Study, stored: StudyRanking) -> Mapping[int, Placed]:
+    """What `best` says of the configuration of each trial that counts, by its number."""
+    machine = Equipment.of(study)
+    places = [
+        Placed(
+            number,
+            entry.expected_gflops,
+            figures(machine, entry.expected_gflops, entry.params, entry.hosts).get("percent_of_peak"),
+        )
+        for number, entry in enumerate(stored.ranking, start=1)
+    ]
+    return {number: places[place] for number, place in stored.placed.items()}
 
 
 def _below(study: Study, ranking: Sequence[Ranked]) -> list[str]:

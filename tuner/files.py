@@ -1,6 +1,7 @@
 """Reads the user's files up to a size, and writes them whole or not at all."""
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,6 +32,11 @@ def read_text(path: Path, what: str, largest_bytes: int = LARGEST_BYTES) -> str:
 
 
 def write_text(path: Path, text: str, *, executable: bool = False) -> None:
+    """As `write_parts`, of one text."""
+    write_parts(path, [text], executable=executable)
+
+
+def write_parts(path: Path, parts: Iterable[str], *, executable: bool = False) -> None:
     """Write a file beside its place and move it there; where a link leads, or into a device or pipe.
 
     Raises:
@@ -39,13 +45,15 @@ def write_text(path: Path, text: str, *, executable: bool = False) -> None:
     if path.is_dir():
         raise TunerError(f"cannot write {path}: Is a directory; name a file in it")
     if path.exists() and not path.is_file():
-        path.write_text(text, encoding="utf-8")
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(parts)
         return
     path = path.resolve()
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text, encoding="utf-8")
+        with draft.open("w", encoding="utf-8") as file:
+            file.writelines(parts)
         if executable:
             draft.chmod(0o755)
         draft.replace(path)

@@ -21,6 +21,7 @@ class Found:
 
     Attributes:
         ranking: its configurations, best first, at least one.
+        known: how many the study has, where not all of them are ranked; 0 where all are.
         front: those that none beats both in GFLOPS and by another objective, fastest first, where these are to be told;
             of these none is the best, so that nothing is said of how sure that is.
     """
@@ -29,9 +30,10 @@ class Found:
     objective: Objective
     ranking: Sequence[Ranked]
     front: Sequence[Ranked] = ()
+    known: int = 0
 
     @classmethod
-    def of(cls, study: Study, ranking: Sequence[Ranked], against: str | None = None) -> "Found":
+    def of(cls, study: Study, ranking: Sequence[Ranked], against: str | None = None, known: int = 0) -> "Found":
         """What a study was searched for, or its front of GFLOPS against another objective.
 
         A front that was searched for and has one configuration only is told as its best is.
@@ -41,7 +43,7 @@ class Found:
         """
         objective = Objective.of("gflops", study, against) if against else of_study(study)
         front = objective.front(ranking)
-        return cls(study, objective, ranking, front if against or len(front) > 1 else ())
+        return cls(study, objective, ranking, front if against or len(front) > 1 else (), known)
 
     @property
     def sure(self) -> Standing | None:
@@ -65,7 +67,7 @@ class Found:
                 console.print(sentence)
         if against:
             these = "one of these" if len(self.front) > 1 else "this one" if self.front else "no. 1"
-            known = counted(len(self.ranking), "configuration")
+            known = counted(self.known or len(self.ranking), "configuration")
             console.print(f"Of {known}, none is both faster and {BETTER[against.name]} than {these}.")
 
     def to_json(self, count: int | None = None, more: Mapping[str, object] | None = None) -> dict[str, object]:

@@ -10,6 +10,7 @@ from itertools import product
 
 from results.confidence import Standing, settled, standing
 from results.levels import levelled
+from results.reading import CONTENDERS
 from results.record import Study, TrialRecord
 from results.statistics import Ranked, hosts_of, on_the_hosts_left, rank
 from results.store import Store
@@ -156,6 +157,8 @@ class Objective:
         return standing([self._in_worth(entry) for entry in ranking])
 
     def _in_worth(self, entry: Ranked) -> Ranked:
+        if self.name == "gflops":
+            return entry
         return replace(entry, gflops=tuple(self.worth(entry.params, rate) for rate in entry.gflops))
 
     @property
@@ -206,11 +209,45 @@ def of_study(study: Study) -> Objective:
     return Objective(str(study.options.get("objective", "gflops")), machine, weighed)
 
 
+@dataclass(frozen=True)
+class StudyRanking:
+    """The configurations of a stored study.
+
+    Attributes:
+        ranking: the fastest of them in the order of its objective, best first; empty where no run counts.
+        configurations: how many have a rate; more than are ranked where the study is very large.
+        placed: trials whose runs count, by their numbers, each with the place of its configuration in the ranking.
+    """
+
+    ranking: Sequence[Ranked]
+    configurations: int
+    placed: Mapping[int, int]
+
+    @property
+    def left_out(self) -> str | None:
+        """The sentence that not all are ranked, or None."""
+        ranked, known = len(self.ranking), self.configurations
+        return f"Only the fastest {ranked:,} of {known:,} configurations are ranked." if known > ranked else None
+
+
+def rank_stored(store: Store, study: Study, *, front: bool = False) -> StudyRanking:
+    """Rank the configurations of a stored study; of a cluster that lost nodes only what ran on those that are left.
+
+    Args:
+        front: something else than rates is to be weighed too.
+    """
+    objective = of_study(study)
+    by_rate = objective.name == "gflops" and objective.against is None and not front
+    found = store.contenders(study.name, of_each_size=not by_rate)
+    left = on_the_hosts_left(found.records)
+    ranking = objective.ranked(rank(left))
+    places = {entry.key: place for place, entry in enumerate(ranking)}
+    known = found.configurations if found.configurations > CONTENDERS else len(ranking)
+    return StudyRanking(
+        ranking, known, {one.number: places[one.key] for one in left if one.ranked and one.key in places}
+    )
+
+
 def ranking_of(store: Store, study: Study) -> Sequence[Ranked]:
-    """The configurations of a stored study in the order of its objective, best first; empty where no run counts."""
-    return ranking_in(study, store.records(study.name))
-
-
-def ranking_in(study: Study, records: Sequence[TrialRecord]) -> Sequence[Ranked]:
-    """The same of its records; of a cluster that lost nodes only what ran on those that are left."""
-    return of_study(study).ranked(rank(on_the_hosts_left(records)))
+    """The ranking of `rank_stored`."""
+    return rank_stored(store, study).ranking

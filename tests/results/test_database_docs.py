@@ -12,6 +12,8 @@ from results.migrations import MARKER, MIGRATIONS
 from results.record import Invalidity, Kind, TrialState
 from results.schema import METADATA
 from results.statistics import SMALLER_RUNS
+from results.store import Store
+from tuner.export_command import export_text
 
 PAGE = (Path(__file__).parents[2] / "docs" / "database.md").read_text(encoding="utf-8")
 EXAMPLE = re.compile(r"```sql\n(.*?)```\n\n((?:\|[^\n]*\n?)+)", re.DOTALL)
@@ -51,6 +53,8 @@ def test_the_example_in_pandas_prints_what_the_page_shows(
 ) -> None:
     [(code, printed)] = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
     monkeypatch.chdir(database.parent)
+    with Store.open("hpltune.db") as store:
+        Path("kronos.csv").write_text(export_text(store, "kronos", "csv", None), encoding="utf-8")
     exec(code, {})  # noqa: S102 - our own page
     assert capsys.readouterr().out == printed
 

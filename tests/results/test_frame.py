@@ -1,9 +1,12 @@
+from pathlib import Path
+
 import pandas as pd
 import pytest
 from record_builders import begun, finished
 
-from results.flat import COLUMNS
-from results.frame import frame
+from results.export import to_csv
+from results.flat import COLUMNS, Placed
+from results.frame import frame, read
 from results.record import TrialRecord
 
 TYPES = {
@@ -36,3 +39,15 @@ def test_what_is_missing_is_missing() -> None:
 def test_trials_can_be_grouped() -> None:
     table = frame([finished(1, 70.0, kernel="Haswell"), finished(2, 80.0), finished(3, 82.0)])
     assert table.groupby("kernel")["gflops"].median().to_dict() == {"Haswell": 70.0, "SkylakeX": 81.0}
+
+
+def test_an_exported_file_is_read_with_the_same_types_and_its_times_as_times(tmp_path: Path) -> None:
+    records = [finished(1, 75.0, params={"NB": 192, "net.mtu": 9000}), begun(number=2)]
+    (tmp_path / "study.csv").write_text(to_csv(records, {1: Placed(1, 74.9, 50.1)}))
+    table = read(tmp_path / "study.csv")
+    own = frame(records).replace("", pd.NA)
+    placed = ["rank", "expected_gflops", "percent_of_peak"]
+    pd.testing.assert_frame_equal(table[list(COLUMNS)].drop(columns=placed), own.drop(columns=placed))
+    assert table[placed].iloc[0].tolist() == [1, 74.9, 50.1]
+    assert table[placed].iloc[1].isna().all()
+    assert table["net.mtu"].iloc[0] == 9000

@@ -1,15 +1,19 @@
 """What people read of a study, also in a narrow terminal and whatever words it is made of."""
 
+import csv
 import io
 import json
 import re
+import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from as_user import HPLTUNE
-from record_builders import a_study, begun, finished
+from as_user import HPLTUNE, Run
+from record_builders import START, a_study, begun, finished
 from rich.console import Console
 
 from hpl.params import HplParams
@@ -18,7 +22,7 @@ from results.store import Store
 from tuner.best_report import show_best
 from tuner.export_command import export_text
 from tuner.progress import Terminal
-from tuner.show_report import show_studies, show_trial, show_trials
+from tuner.show_report import Page, show_studies, show_trial, show_trials
 
 WORDS = {"blas": "openblas", "kernel": "Cooperlake", "layout": "2x1", "RFACT": "crout", "BCAST": "2rM", "NBMIN": 16}
 
@@ -194,3 +198,68 @@ def test_what_a_launcher_says_in_brackets_is_shown_as_it_is(store: Store) -> Non
     add(store, None, state=TrialState.FAILED, reason="code 1: [node1:04711] *** An error in [/scratch]", passed=None)
     for shown in of_a_trial(store, 200, failed=True):
         assert "[node1:04711] *** An error in [/scratch]" in shown
+
+
+def test_a_damaged_trial_is_left_out_in_one_sentence_and_the_others_are_shown(hpltune: Run, home: Path) -> None:
+    path = home / "data" / "hpltune.db"
+    with Store.open(path) as store:
+        store.create_study(a_study("default-of-the-cluster-1"))
+        for rate in (70.0, 75.0, 80.0):
+            add(store, rate, key=str(rate))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE trials SET params = '{' WHERE number = 3")
+    sentence = "hpltune: trial 3 of study default-of-the-cluster-1 is damaged in the database: its column params"
+    for command in (("best",), ("show", "default-of-the-cluster-1"), ("export", "csv"), ("export", "jsonl")):
+        ran = hpltune(*command)
+        assert ran.returncode == 0
+        assert "75" in ran.stdout
+        assert ran.stderr == f"{sentence} holds no JSON; it is left out\n"
+    alone = hpltune("show", "default-of-the-cluster-1", "3")
+    assert (alone.returncode, alone.stderr) == (1, f"{sentence} holds no JSON\n")
+
+
+def test_many_trials_and_studies_are_shown_in_pages_that_say_what_more_there_is(store: Store) -> None:
+    for rate in range(1, 8):
+        add(store, float(rate), key=str(rate))
+    name = "default-of-the-cluster-1"
+
+    def trials(page: Page) -> str:
+        return printed(160, lambda console: show_trials(console, store, name, failed=False, as_json=False, page=page))
+
+    assert re.findall(r"^│ (\d)", trials(Page(1, 3)), re.MULTILINE) == ["5", "6", "7"]
+    assert "Trials 5 to 7 of 7; --page 2 has those before, --count 7 has all." in trials(Page(1, 3))
+    assert "Trials 1 to 1 of 7; --count 7 has all." in trials(Page(3, 3))
+    assert "--page" not in trials(Page())
+    for number in range(3):
+        store.create_study(a_study(f"more-{number}", created_at=START + timedelta(days=1 + number)))
+    shown = printed(160, lambda console: show_studies(console, store, as_json=False, page=Page(2, 2)))
+    assert "Studies 1 to 2 of 4; --count 4 has all." in shown
+    assert "more-0" in shown
+    assert "more-1" not in shown
+
+
+def test_studies_of_run_and_predict_are_told_in_a_line_unless_all_are_wanted(store: Store) -> None:
+    store.create_study(a_study("run-1", space_text=""))
+    store.create_study(a_study("predict-b", versions={"simulator": "SimGrid 3.32"}))
+    shown = printed(160, lambda console: show_studies(console, store, as_json=False))
+    assert "run-1" not in shown
+    assert "Also 1 of `hpltune predict` and 1 of `hpltune run`: --all lists them too." in shown
+    everything = printed(160, lambda console: show_studies(console, store, as_json=False, everything=True))
+    assert "run-1" in everything
+    assert "predict-b" in everything
+
+
+def test_an_export_has_the_place_that_best_shows(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+    for key, rates in {"a": (95.2, 95.3), "b": (90.0, 90.1), "c": (99.0,)}.items():
+        for rate in rates:
+            add(store, rate, key=key, params={"NB": ord(key)})
+    add(store, None, key="c", params={"NB": ord("c")}, state=TrialState.FAILED, passed=None)
+    show_best(Console(), store, None, 9, front=None, as_json=True)
+    ranking = json.loads(capsys.readouterr().out)["ranking"]
+    shown = {(place, one["expected_gflops"], one["percent_of_peak"]) for place, one in enumerate(ranking, start=1)}
+    rows = list(csv.DictReader(io.StringIO(export_text(store, None, "csv", None))))
+    told = {(int(row["rank"]), float(row["expected_gflops"]), float(row["percent_of_peak"])) for row in rows[:5]}
+    assert told == shown
+    assert (rows[5]["rank"], rows[5]["expected_gflops"]) == ("", "")
+    lines = [json.loads(line) for line in export_text(store, None, "jsonl", None).splitlines()]
+    assert {(one["rank"], one["expected_gflops"], one["percent_of_peak"]) for one in lines[:5]} == shown

@@ -41,16 +41,17 @@ def export(
         hpltune export md default-1
     """
     from ..errors import TunerError
-    from ..export_command import export_text
+    from ..export_command import export_parts
 
     if trial is not None and format_ is not Format.DAT:
         raise TunerError(f"--trial {trial} is for `export dat`: {format_} has all trials of a study")
     with open_store(db, create=False) as store:
-        text = export_text(store, study or named, str(format_), trial)
-    if out is None:
-        typer.echo(text, nl=False)
-        return
-    from ..files import write_text
+        parts = export_parts(store, study or named, str(format_), trial)
+        if out is None:
+            for part in parts:
+                typer.echo(part, nl=False)
+            return
+        from ..files import write_parts
 
-    write_text(out, text)
+        write_parts(out, parts)
     typer.echo(f"wrote {out}")

@@ -18,6 +18,14 @@ def show(
         bool, typer.Option("--failed", help="Only trials that failed or were cancelled, with the reason.")
     ] = False,
     output: Annotated[bool, typer.Option("--output", help="With a trial: HPL's own output.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="With all studies: also those of `hpltune run` and `hpltune predict`.")
+    ] = False,
+    page: Annotated[int, typer.Option(min=1, max=LARGEST_INT, help="Which page of many; 1 has the newest.")] = 1,
+    count: Annotated[
+        int | None,
+        typer.Option("--count", "-n", min=1, max=LARGEST_INT, help="Rows of a page; usually 20 studies or 100 trials."),
+    ] = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -29,10 +37,12 @@ def show(
 
         hpltune show default-1 --failed
 
+        hpltune show default-1 --page 2
+
         hpltune show default-1 12 --output
     """
     from ..errors import TunerError
-    from ..show_report import show_studies, show_trial, show_trials
+    from ..show_report import Page, show_studies, show_trial, show_trials
 
     if output and trial is None:
         raise TunerError("--output is for one trial: name it, for example hpltune show default-1 12 --output")
@@ -40,8 +50,8 @@ def show(
         raise TunerError("--failed is for the trials of a study: name it alone, for example hpltune show default-1")
     with open_store(db, create=False) as store:
         if study is None:
-            show_studies(console(), store, as_json=as_json)
+            show_studies(console(), store, as_json=as_json, page=Page(page, count), everything=everything)
         elif trial is None:
-            show_trials(console(), store, study, failed=failed, as_json=as_json)
+            show_trials(console(), store, study, failed=failed, as_json=as_json, page=Page(page, count))
         else:
             show_trial(console(), store, study, trial, output=output, as_json=as_json)
