@@ -70,7 +70,8 @@ def run_probe(request: ProbeRequest, store: Store, console: Console) -> int:
     require_interfaces({node.host: node for node in nodes}, interfaces)
     results: list[tuple[Mapping[str, Scalar], NetworkProbe | str]] = []
     left: list[str] = []
-    with _put_back(NetworkControl(reach, names, interfaces, StoreJournal(store, request.study)), left) as control:
+    journal = StoreJournal(store, request.study)
+    with _put_back(NetworkControl(reach, names, interfaces, journal, say=console.print), left) as control:
         for settings in wanted:
             if not request.as_json:
                 console.print(f"Measuring {names[0]} to {names[1]}, {words(settings)}")
