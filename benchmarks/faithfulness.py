@@ -18,19 +18,19 @@ from typing import Any
 
 from hosts_lab import HOSTS, Lab, lab_cluster, lab_workshop
 
+from hpl.params import Scalar
 from runners.virtual.cluster import VirtualCluster
+from tuner.commands.calibrate import table
 from tuner.events import Event, Notice
+from tuner.machine.textbook import textbook
 from tuner.options import TuneOptions
-from tuner.places import Places
-from tuner.plan import Scalar
+from tuner.simulation.calibration.agreement import agreement
+from tuner.simulation.calibration.calibrate import Check, check, cluster_of, measure
+from tuner.simulation.cluster import SimulatedCluster
+from tuner.simulation.session import cores_here
 from tuner.stopping import StopRequest
-from tuner.textbook import textbook
-from tuner.virtual.agreement import agreement
-from tuner.virtual.calibrate import Check, check, cluster_of, measure
-from tuner.virtual.calibrate_command import table
-from tuner.virtual.session import cores_here
-from tuner.virtual.site import VirtualSite
-from tuner.workshop import Workshop
+from tuner.trial.workbench import Workbench
+from tuner.user_dirs import UserDirs
 
 BLAS = "openblas"
 MACHINE_N, HOSTS_N = 8000, 1600
@@ -71,9 +71,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--json", type=Path, default=None)
     parser.add_argument("--rate", default="100mbit", help="line rate of the hosts' network, as tc writes it")
     asked = parser.parse_args(arguments)
-    places = Places.of_user()
+    places = UserDirs.of_user()
     options = TuneOptions(blas_only=(BLAS,))
-    workshop = Workshop.open(options, places, _say)
+    workshop = Workbench.open(options, places, _say)
     kernel = workshop.site.kernels(BLAS, slow=True)[0]
     with Lab(asked.rate) if asked.where == "hosts" else nullcontext() as lab:
         if lab is not None:
@@ -85,7 +85,7 @@ def main(arguments: Sequence[str]) -> int:
     cluster: VirtualCluster = cluster_of(workshop, measured, asked.where)
     if asked.where == "hosts":
         cluster = lab_cluster(cluster)
-    site = VirtualSite.open(cluster, places, None, None)
+    site = SimulatedCluster.open(cluster, places, None, None)
     checks = check(site, points, measured, cores_here(), StopRequest())
     report(checks)
     if asked.json:

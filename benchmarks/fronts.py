@@ -26,14 +26,14 @@ from search_spaces.space import SearchSpace
 from tuner.engines.base import Outcome
 from tuner.engines.fidelity import FULL
 from tuner.engines.registry import make_engine
-from tuner.equipment import DECIDING
-from tuner.objective import Objective
-from tuner.places import Places
+from tuner.machine.equipment import DECIDING
+from tuner.simulation.batch import Wish, simulate
+from tuner.simulation.cluster import SimulatedCluster, equipment_of
+from tuner.simulation.known import machine_of, probes_of
+from tuner.simulation.session import cores_here
 from tuner.stopping import StopRequest
-from tuner.virtual.batch import Wish, simulate
-from tuner.virtual.known import machine_of, probes_of
-from tuner.virtual.session import cores_here
-from tuner.virtual.site import VirtualSite, equipment_of
+from tuner.study.objective import Objective
+from tuner.user_dirs import UserDirs
 
 WITHIN = 0.99
 AFTER = (8, 16, 24, 32, 48)
@@ -67,7 +67,7 @@ class Table:
     def __init__(self, case: Case, folder: Path) -> None:
         self.case = case
         cluster = load_cluster(case.cluster)
-        self.site = VirtualSite.open(cluster, Places.of_user(), None, None)
+        self.site = SimulatedCluster.open(cluster, UserDirs.of_user(), None, None)
         machine = equipment_of(cluster)
         self.objective = Objective("gflops", machine, Objective(case.against, machine))
         self.space = self.part({})

@@ -20,8 +20,8 @@ from replay import NOISE
 from script import as_script, opened
 
 from hpl.witness import Panel
-from results.noise import noise_of
-from tuner.prospects import CERTAINTY, ENDING_S, FEWEST, Prospects
+from results.stats.noise import noise_of
+from tuner.trial.early_stopping import CERTAINTY, ENDING_S, FEWEST, EarlyStopping
 
 LEARNT_FROM = (FEWEST, 8, 16)
 TIMES = 1_000
@@ -42,15 +42,15 @@ def panels(N: int, run: Run) -> list[Panel]:
     return [Panel(N, 0, 0.0), *(Panel(N, column, time_s) for column, time_s in run.panels)]
 
 
-def learnt(N: int, runs: Iterable[Run]) -> Prospects:
+def learnt(N: int, runs: Iterable[Run]) -> EarlyStopping:
     """After these went to their end."""
-    prospects = Prospects()
+    prospects = EarlyStopping()
     for run in runs:
         prospects.learn(panels(N, run), run.gflops or 0.0)
     return prospects
 
 
-def saved(prospects: Prospects, N: int, run: Run, best_gflops: float) -> float | None:
+def saved(prospects: EarlyStopping, N: int, run: Run, best_gflops: float) -> float | None:
     """The part of the run's seconds that is not needed; None where it goes to its end."""
     for before, panel in pairwise(panels(N, run)):
         if prospects.hopeless(panel, before.column, best_gflops):

@@ -19,8 +19,8 @@ from typing import Self
 from runners.job import Job
 from runners.local import LocalRunner
 from runners.virtual.cluster import SharedMemory, VirtualCluster
-from tuner.virtual.figures import between_nodes
-from tuner.workshop import Workshop
+from tuner.machine.calibrator import between_nodes
+from tuner.trial.workbench import Workbench
 
 HOSTS = 4
 PREFIX = "hpltune-lab"
@@ -154,7 +154,7 @@ class LabLauncher:
         return f"mpirun ended with code {exit_code}: {shlex.quote(last[-1]) if last else 'it said nothing'}"
 
 
-def lab_workshop(workshop: Workshop, lab: Lab) -> Workshop:
+def lab_workshop(workshop: Workbench, lab: Lab) -> Workbench:
     """The same machine, seen as HOSTS cores that are reached through the lab."""
     host = replace(workshop.site.host, physical_cores=HOSTS)
     site = replace(workshop.site, host=host)

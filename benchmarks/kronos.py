@@ -14,12 +14,12 @@ from scipy.optimize import least_squares
 
 from runners.virtual.cluster import VirtualCluster
 from runners.virtual.load import checked_cluster, load_cluster
-from tuner.places import Places
+from tuner.simulation.batch import Wish, simulate
+from tuner.simulation.cluster import SimulatedCluster
+from tuner.simulation.reproduction.published import Published, PublishedTest, published
+from tuner.simulation.session import cores_here
 from tuner.stopping import StopRequest
-from tuner.virtual.batch import Wish, simulate
-from tuner.virtual.published import Published, PublishedTest, published
-from tuner.virtual.session import cores_here
-from tuner.virtual.site import VirtualSite
+from tuner.user_dirs import UserDirs
 
 START = {"atlas": 2.8, "acml": 2.3, "packet_us": 8.0}
 
@@ -34,7 +34,7 @@ def with_constants(base: VirtualCluster, constants: Mapping[str, float]) -> Virt
 
 
 def errors(
-    site: VirtualSite, figures: Published, tests: Sequence[PublishedTest], constants: Mapping[str, float]
+    site: SimulatedCluster, figures: Published, tests: Sequence[PublishedTest], constants: Mapping[str, float]
 ) -> list[float]:
     """Simulated over published rate, less 1."""
     cluster = with_constants(site.cluster, constants)
@@ -43,7 +43,7 @@ def errors(
     return [(row.gflops or 0.0) / test.gflops - 1 for row, test in zip(found, tests, strict=True)]
 
 
-def fit(site: VirtualSite, figures: Published, numbers: Sequence[int], names: Sequence[str]) -> dict[str, float]:
+def fit(site: SimulatedCluster, figures: Published, numbers: Sequence[int], names: Sequence[str]) -> dict[str, float]:
     """The constants of these names that fit the tests of these numbers best; the others stay at START."""
     tests = [figures.test(number) for number in numbers]
 
@@ -57,7 +57,7 @@ def fit(site: VirtualSite, figures: Published, numbers: Sequence[int], names: Se
 
 def main() -> int:
     figures = published("kronos")
-    site = VirtualSite.open(load_cluster("kronos"), Places.of_user(), None, None)
+    site = SimulatedCluster.open(load_cluster("kronos"), UserDirs.of_user(), None, None)
     constants = fit(site, figures, (3, 5), ("atlas", "packet_us"))
     START.update({name: constants[name] for name in ("atlas", "packet_us")})
     constants = fit(site, figures, (6,), ("acml",))

@@ -20,13 +20,13 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, ValidationError
 
+from hpl.params import Scalar
 from runners.toml_file import Count, Positive
-from search_spaces.dimension import Scalar
 from search_spaces.errors import SpaceError
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
-from tuner.engines.surrogate.probes import USUAL_MTU, Messages
+from tuner.engines.perf.probes import USUAL_MTU, Messages
 
 SHIPPED = Path(__file__).parent / "landscapes"
 PARTS = (0.03, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7)

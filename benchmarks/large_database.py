@@ -26,9 +26,9 @@ from sqlalchemy import insert
 from hpl.dat import HplDat, render
 from hpl.params import Bcast, HplParams
 from results.record import Invalidity, Kind, Observed, Study, TrialRecord, TrialState
-from results.rows import output_row, trial_row
-from results.schema import OUTPUTS, TRIALS
-from results.store import Store
+from results.store.rows import output_row, trial_row
+from results.store.schema import OUTPUTS, TRIALS
+from results.store.store import Store
 
 LARGE = "large-1"
 SMALL = 20

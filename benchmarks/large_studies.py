@@ -29,7 +29,7 @@ from script import as_script, count
 from hpl.flops import flop_count, fraction_done
 from hpl.params import HplParams
 from results.record import Kind, Study, TrialRecord, TrialState
-from results.store import Store
+from results.store.store import Store
 from search_spaces.dimension import Point, ranks_and_threads
 from search_spaces.load import load, space_text
 from search_spaces.machine import BlasFacts, Machine
@@ -37,13 +37,13 @@ from search_spaces.space import SearchSpace
 from tuner.engines.base import Outcome
 from tuner.engines.fidelity import FULL, Rung
 from tuner.engines.registry import make_engine
-from tuner.ladder import PREFIX_PARTS, SMALL_PART, ladder
-from tuner.loop import retell
-from tuner.objective import of_study
+from tuner.explain.stored_space import searched, stored_space
 from tuner.options import TuneOptions
-from tuner.sitting import SEARCHED
-from tuner.stopping import Interrupted, StopRequest, listening
-from tuner.stored_space import searched, stored_space
+from tuner.stopping import Interrupted, StopRequest, stop_on_signals
+from tuner.study.objective import of_study
+from tuner.study.scheduler import replay_records
+from tuner.study.session import SEARCHED
+from tuner.trial.ladder import PREFIX_PARTS, SMALL_PART, ladder
 
 N = 20_000
 STARTING_S = 4.0
@@ -118,11 +118,11 @@ def ask(database: Path, name: str, asks: int) -> None:
     def told(_stop: StopRequest) -> None:
         """The parent knows that it asked to stop."""
 
-    with listening(told) as stop, Store.open(database, create=False) as store:
+    with stop_on_signals(told) as stop, Store.open(database, create=False) as store:
         study, records = searched(store, name)
         space = stored_space(study, records)
         engine = make_engine("hpl", space, 0, {})
-        retell(engine, [record for record in records if record.kind in SEARCHED], of_study(study))
+        replay_records(engine, [record for record in records if record.kind in SEARCHED], of_study(study))
         resumed_s, rungs, chance = time.process_time(), ladder(N, 100.0, STARTING_S, prefixes=True), random.Random(0)
         print("asking", flush=True)
         asks_s = []

@@ -22,21 +22,21 @@ from pathlib import Path
 from statistics import median
 
 from hpl.blas.catalogue import Blas, BlasLibrary, Threading
-from hpl.rpeak import Rpeak
-from hpl.toolchain import Mpi
+from hpl.build.toolchain import Mpi
+from hpl.peak.rpeak import Rpeak
 from results.record import Kind, Study, TrialRecord, TrialState
-from results.store import Store
-from runners.host_facts import host_facts
+from results.store.store import Store
+from runners.hosts.host_facts import host_facts
 from search_spaces.load import load, space_text
 from search_spaces.machine import BlasFacts, Machine
 from tuner.engines.base import Engine
 from tuner.engines.registry import ENGINES, make_engine
-from tuner.ladder import outcome_of
-from tuner.loop import retell
-from tuner.objective import of_study
-from tuner.plan import TrialPlan, plan
-from tuner.site import Site
-from tuner.trials import started
+from tuner.machine.inventory import Inventory
+from tuner.study.objective import of_study
+from tuner.study.scheduler import replay_records
+from tuner.trial.ladder import outcome_of
+from tuner.trial.plan import TrialPlan, plan
+from tuner.trial.records import started
 
 STUDY = "overhead"
 SPACE = "default"
@@ -153,11 +153,11 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _site() -> Site:
+def _site() -> Inventory:
     libraries = (
         BlasLibrary(name, name, "1", Path(f"/lib{name}.so"), Threading.PTHREADS, "", "made up") for name in KERNELS
     )
-    return Site(
+    return Inventory(
         host=host_facts(CORES),
         rpeak=Rpeak(1000.0, CORES, 2.0, 32, "", ()),
         mpis=(Mpi("openmpi", "4.1", Path("/mpicc"), Path("/mpirun"), (), "made up"),),
@@ -177,7 +177,7 @@ def _fill(database: Path, session: Session, stored: int) -> None:
         if not store.studies():
             store.create_study(_study())
         records = store.records(STUDY)
-        retell(engine, records, of_study(_study()))
+        replay_records(engine, records, of_study(_study()))
         for _ in range(stored - len(records)):
             session.trial(engine, store)
         store.end_study(STUDY, "interrupted")
@@ -188,7 +188,7 @@ def _measure(database: Path, session: Session, name: str, stored: int, repeats: 
         store.take(STUDY)
         began = time.perf_counter()
         engine = make_engine(name, session.space, 0, {})
-        retell(engine, store.records(STUDY), of_study(_study()))
+        replay_records(engine, store.records(STUDY), of_study(_study()))
         rebuild_s = time.perf_counter() - began
         trials = [session.trial(engine, store) for _ in range(WARM_UP + repeats)][WARM_UP:]
     ask_ms, plan_ms, store_ms, tell_ms = (median(part) * 1e3 for part in zip(*trials, strict=True))

@@ -16,14 +16,14 @@ from landscapes_file import Landscape
 from script import as_script
 
 from tuner.options import TuneOptions
-from tuner.places import Places
+from tuner.simulation.batch import Wish, simulate
+from tuner.simulation.calibration.agreement import agreement
+from tuner.simulation.calibration.calibrate import cluster_of, measure
+from tuner.simulation.cluster import SimulatedCluster
+from tuner.simulation.session import cores_here
 from tuner.stopping import StopRequest
-from tuner.virtual.agreement import agreement
-from tuner.virtual.batch import Wish, simulate
-from tuner.virtual.calibrate import cluster_of, measure
-from tuner.virtual.session import cores_here
-from tuner.virtual.site import VirtualSite
-from tuner.workshop import Workshop
+from tuner.trial.workbench import Workbench
+from tuner.user_dirs import UserDirs
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -35,13 +35,13 @@ def main(arguments: Sequence[str]) -> int:
     space = landscape.search_space()
     points = [space.complete(place.params) for place in landscape.places]
     kernels = {str(point["blas"]): str(point["kernel"]) for point in points}
-    stop, places = StopRequest(), Places.of_user()
+    stop, places = StopRequest(), UserDirs.of_user()
     with Lab(asked.rate) as lab:
-        workshop = lab_workshop(Workshop.open(TuneOptions(blas_only=tuple(kernels)), places, lambda _: None), lab)
+        workshop = lab_workshop(Workbench.open(TuneOptions(blas_only=tuple(kernels)), places, lambda _: None), lab)
         began_s = time.perf_counter()
         measured = measure(workshop, kernels, [], 1, lambda _: None, stop)
         calibrated_s = time.perf_counter() - began_s
-    site = VirtualSite.open(lab_cluster(cluster_of(workshop, measured, "four hosts")), places, None, None)
+    site = SimulatedCluster.open(lab_cluster(cluster_of(workshop, measured, "four hosts")), places, None, None)
     began_s = time.perf_counter()
     found = simulate(site, [Wish.of_real(point) for point in points], slots=cores_here(), limit_s=600.0, stop=stop)
     simulated_s = time.perf_counter() - began_s

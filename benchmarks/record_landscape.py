@@ -26,28 +26,28 @@ from script import as_script
 
 from hpl.errors import HplError
 from hpl.flops import seconds
+from hpl.params import Scalar
 from hpl.witness import parse_panels
 from runners.errors import RunnerError
 from runners.virtual.load import load_cluster
-from search_spaces.dimension import Scalar
 from search_spaces.load import load
 from search_spaces.machine import Machine
 from search_spaces.space import SearchSpace
-from tuner.engines.surrogate.probes import Messages, Probes
-from tuner.evaluate import Measured
+from tuner.engines.perf.probes import Messages, Probes
+from tuner.machine.calibrator import half_nb_of, messages_of
 from tuner.options import TuneOptions
-from tuner.ping_pong import timed
-from tuner.places import Places
-from tuner.plan import PlanError, plan
+from tuner.simulation.cluster import SimulatedCluster
+from tuner.simulation.known import machine_of, probes_of
+from tuner.simulation.plan import virtual_plan
+from tuner.simulation.session import cores_here
+from tuner.simulation.simulator import Simulator
 from tuner.stopping import StopRequest
-from tuner.taught import probes
-from tuner.virtual.figures import half_nb_of, messages_of
-from tuner.virtual.known import machine_of, probes_of
-from tuner.virtual.plan import virtual_plan
-from tuner.virtual.session import cores_here
-from tuner.virtual.simulator import Simulator
-from tuner.virtual.site import VirtualSite
-from tuner.workshop import Workshop
+from tuner.trial.evaluate import LaunchResult
+from tuner.trial.plan import PlanError, plan
+from tuner.trial.workbench import Workbench
+from tuner.tuning.ping_pong import timed
+from tuner.tuning.seeding import probes
+from tuner.user_dirs import UserDirs
 
 Point = Mapping[str, Scalar]
 LIMIT_S = 600.0
@@ -118,7 +118,7 @@ class Recording:
         ).save(path)
 
 
-def with_timed(known: Probes, workshop: Workshop, space: SearchSpace) -> Probes:
+def with_timed(known: Probes, workshop: Workbench, space: SearchSpace) -> Probes:
     """What is known, with what a launch on all ranks tells before a study."""
     with tempfile.TemporaryDirectory(prefix="hpltune-landscape-") as folder:
         figures = timed(workshop.evaluator, plan(space.first, workshop.site), Path(folder), LIMIT_S, StopRequest())
@@ -129,7 +129,7 @@ def with_timed(known: Probes, workshop: Workshop, space: SearchSpace) -> Probes:
     return replace(known, messages=messages, half_nb=half_nb_of(figures))
 
 
-def run_of(measured: Measured, N: int) -> Run:
+def run_of(measured: LaunchResult, N: int) -> Run:
     """One launch in the words of the file."""
     fault = measured.verdict.faults[0]
     cost_s = round(measured.cost_s, 4)
@@ -141,7 +141,7 @@ def run_of(measured: Measured, N: int) -> Run:
     return Run(gflops, round(time_s, 4), cost_s, panels)
 
 
-def launched(workshop: Workshop, wish: Point, folder: Path, stop: StopRequest) -> Run:
+def launched(workshop: Workbench, wish: Point, folder: Path, stop: StopRequest) -> Run:
     """One real launch of a complete point, in the words of the file."""
     try:
         measured = workshop.evaluator.evaluate(plan(wish, workshop.site), folder, LIMIT_S, lambda _: None, stop)
@@ -150,7 +150,7 @@ def launched(workshop: Workshop, wish: Point, folder: Path, stop: StopRequest) -
     return run_of(measured, int(wish["N"]))
 
 
-def record_real(recording: Recording, workshop: Workshop, rounds: int, out: Path) -> None:
+def record_real(recording: Recording, workshop: Workbench, rounds: int, out: Path) -> None:
     """Real runs, one at a time; the first round's launches also warm the disk's and the library's caches."""
     points = recording.points()
     chance = random.Random(1)
@@ -170,7 +170,7 @@ def record_real(recording: Recording, workshop: Workshop, rounds: int, out: Path
             recording.save(out)
 
 
-def record_simulated(recording: Recording, site: VirtualSite, out: Path) -> None:
+def record_simulated(recording: Recording, site: SimulatedCluster, out: Path) -> None:
     """Simulated runs, several at a time; one of each suffices, because they are all alike."""
     simulator = Simulator(site, cores_here(), LIMIT_S)
     points = recording.points()
@@ -220,21 +220,21 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--description", default="")
     asked = parser.parse_args(arguments)
     text = asked.space.read_text(encoding="utf-8")
-    places = Places.of_user()
+    places = UserDirs.of_user()
 
     def recording(machine: Machine) -> Recording:
         space = load(asked.space.stem, machine, text=text)
         return Recording(asked.out.stem, asked.description, text, machine, space, asked.small)
 
     if asked.where == "simulated":
-        site = VirtualSite.open(load_cluster(asked.cluster), places, None, None)
+        site = SimulatedCluster.open(load_cluster(asked.cluster), places, None, None)
         whole = asked.size or site.largest_n(0.8)
         virtual = recording(machine_of(site.cluster, whole))
         virtual.simulated, virtual.probes = True, probes_of(site.cluster, virtual.space)
         record_simulated(virtual, site, asked.out)
         return 0
     with Lab(asked.rate) if asked.where == "hosts" else nullcontext() as lab:
-        workshop = Workshop.open(TuneOptions(), places, lambda _: None)
+        workshop = Workbench.open(TuneOptions(), places, lambda _: None)
         if lab is not None:
             workshop = lab_workshop(workshop, lab)
         real = recording(workshop.site.machine(all_blas=True, N=asked.size))

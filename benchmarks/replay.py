@@ -11,14 +11,14 @@ from statistics import median
 from landscapes_file import Landscape, LandscapeError, Place, Run
 
 from hpl.flops import flop_count, fraction_done
-from search_spaces.dimension import Scalar
+from hpl.params import Scalar
 from search_spaces.space import SearchSpace
 from tuner.engines.base import Engine, Outcome
 from tuner.engines.fidelity import FULL, Fidelity, Ladder, Question
+from tuner.engines.perf.probes import Probes
 from tuner.engines.registry import make_engine
-from tuner.engines.surrogate.probes import Probes
-from tuner.ladder import PREFIX_PARTS, ladder
-from tuner.warm_start import Advice, advise
+from tuner.trial.ladder import PREFIX_PARTS, ladder
+from tuner.tuning.warm_start import Advice, advise
 
 NOISE = 0.005
 """Standard deviation of a simulated run, drawn anew for each: 0.3 to 0.4 % on good clusters (Dahu)."""

@@ -12,14 +12,14 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from hpl.params import Scalar
 from runners.virtual.cluster import VirtualCluster
 from runners.virtual.load import load_cluster
-from tuner.places import Places
-from tuner.plan import Scalar
+from tuner.simulation.cluster import SimulatedCluster
+from tuner.simulation.plan import virtual_plan
+from tuner.simulation.simulator import Simulator
 from tuner.stopping import StopRequest
-from tuner.virtual.plan import virtual_plan
-from tuner.virtual.simulator import Simulator
-from tuner.virtual.site import VirtualSite
+from tuner.user_dirs import UserDirs
 
 CASES: tuple[tuple[str, dict[str, Scalar]], ...] = (
     ("8 ranks, 1x8", {"N": 12300, "NB": 180, "grid": "1x8"}),
@@ -60,7 +60,7 @@ def _cost(
     child = os.fork()
     if child == 0:
         point = {"blas": "atlas", "layout": f"{ranks}x1", "BCAST": "1rg", "DEPTH": 0, "net.rx_usecs": 0, **params}
-        site = VirtualSite.open(cluster, Places.of_user(), None, None)
+        site = SimulatedCluster.open(cluster, UserDirs.of_user(), None, None)
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         simulator = Simulator(site, 1, 3600.0, every, memory_bytes=2**36)
         with tempfile.TemporaryDirectory() as folder:

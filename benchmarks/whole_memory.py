@@ -19,15 +19,15 @@ from landscapes_file import Landscape
 from script import as_script
 
 from hpl.flops import flop_count
-from results.noise import noise_of
+from results.stats.noise import noise_of
 from runners.virtual.load import load_cluster
-from tuner.extrapolation import extrapolate
-from tuner.places import Places
-from tuner.problem_size import STEP, Sample
+from tuner.machine.problem_size import STEP, Sample
+from tuner.simulation.batch import Wish, simulate
+from tuner.simulation.cluster import SimulatedCluster
+from tuner.simulation.session import cores_here
 from tuner.stopping import StopRequest
-from tuner.virtual.batch import Wish, simulate
-from tuner.virtual.session import cores_here
-from tuner.virtual.site import VirtualSite
+from tuner.tuning.extrapolation import extrapolate
+from tuner.user_dirs import UserDirs
 
 LARGEST_N = 24_576
 SMALLEST_PART = 32
@@ -47,11 +47,11 @@ class Simulated:
     rpeak_gflops: float
 
 
-def simulated(path: Path, places: Places) -> list[Simulated]:
+def simulated(path: Path, places: UserDirs) -> list[Simulated]:
     """Some configurations of a landscape's cluster at all sizes."""
     landscape, own = Landscape.read(path), path.with_suffix(".cluster.toml")
     cluster = load_cluster(str(own) if own.exists() else path.stem.removesuffix("-full"))
-    site = VirtualSite.open(cluster, places, None, None)
+    site = SimulatedCluster.open(cluster, places, None, None)
     unit = SMALLEST_PART * STEP
     N = min(LARGEST_N, site.largest_n(0.8)) // unit * unit
     better = sorted(landscape.places, key=lambda place: -(place.gflops or 0.0))[: len(landscape.places) // 2]
@@ -100,7 +100,7 @@ def _differs(chance: np.random.Generator, noise: float, runs: int) -> float:
 
 
 def main(arguments: Sequence[str]) -> int:
-    places = Places.of_user()
+    places = UserDirs.of_user()
     configurations = [one for name in arguments for one in simulated(Path(name), places)]
     print(f"{len(configurations)} configurations of {len(arguments)} clusters")
     heads = [f"inside, runs differ by {noise:.1%}" for noise in NOISES]

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from script import as_script
 
-from results.confidence import settled, standing
-from results.levels import change
-from results.statistics import Ranked, Time
+from results.stats.confidence import rerank_by_posterior, standing
+from results.stats.levels import change
+from results.stats.ranking import Ranked, Time
 
 FINALISTS, ROUNDS = 3, 2
 HICCUP, LOSS = 0.04, 0.08
@@ -73,7 +73,7 @@ def study(scene: Scene, seed: int) -> Told:
         Ranked(str(place), {}, tuple(rate for rate, _ in own), place, times=tuple(time for _, time in own))
         for place, own in enumerate(runs)
     ]
-    ranking = settled(entries)
+    ranking = rerank_by_posterior(entries)
     winner, sure = int(ranking[0].key), standing(ranking)
     return Told(
         confidence=sure.confidence if sure else 0.0,

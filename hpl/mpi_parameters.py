@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from .toolchain import Mpi, ToolchainError, says
+from .build.toolchain import Mpi, ToolchainError, says
 
 _PARSABLE = re.compile(r":param:(\w+):")
 _SHOWN = re.compile(r'"(\w+)"\s+\(current')

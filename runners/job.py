@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .errors import InvalidJobError
 from .forwarded import parameter_fault, plain
-from .host_names import host_named
+from .hosts.host_names import host_named
 
 BINDINGS = ("core", "l3cache", "numa", "socket", "none")
 """What a rank may be bound to; with "core" it gets one core for each of its threads."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from .base import JobId, Runner
 from .batch_job import outside
 from .errors import InvalidJobError, SubmitError
-from .host_facts import confined
+from .hosts.host_facts import confined
 from .job import Job
 from .launchers.base import Launcher
 from .paths import RunPaths

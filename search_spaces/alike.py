@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from .dimension import Point, Scalar
+from hpl.params import Scalar
+
+from .dimension import Point
 
 ABSENT = -1
 UNKNOWN = -2

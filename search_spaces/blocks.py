@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from .dimension import Point, Scalar
+from hpl.params import Scalar
+
+from .dimension import Point
 from .errors import SpaceError
 from .parameter import Parameter
 from .restriction import Restriction

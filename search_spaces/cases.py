@@ -3,7 +3,7 @@
 import difflib
 
 from hpl.blas.registry import CATALOGUE
-from hpl.toolchain import NAMES
+from hpl.build.toolchain import NAMES
 
 from .errors import SpaceError
 from .machine import Machine

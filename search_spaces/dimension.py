@@ -6,13 +6,12 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from hpl.params import LARGEST_INT, Bcast, Fact, Form, HplParamsError, Pmap, Swap, Word, parse_grid
+from hpl.params import LARGEST_INT, Bcast, Fact, Form, HplParamsError, Pmap, Scalar, Swap, Word, parse_grid
 from hpl.sizing import process_grids
 
 from .errors import SpaceError
 from .machine import BlasFacts, Machine
 
-Scalar = str | int | float | bool
 Point = Mapping[str, Scalar]
 
 BINDINGS = ("core", "l3cache", "numa", "socket", "none")

@@ -12,8 +12,9 @@ from itertools import product
 from statistics import fmean, stdev
 
 from hpl.canonical import MERGED
+from hpl.params import Scalar
 
-from .dimension import Point, Scalar
+from .dimension import Point
 from .space import SearchSpace
 
 COUNTED = 10_000

@@ -7,9 +7,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from hpl.params import Scalar
+
 from .automatic import AUTO, automatic, full_layouts
 from .cases import check_cases
-from .dimension import DIMENSIONS, Scalar, dimension, shown
+from .dimension import DIMENSIONS, dimension, shown
 from .errors import SpaceError
 from .machine import Machine
 from .parameter import Parameter

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .dimension import Point, Scalar, dimension, shown
+from hpl.params import Scalar
+
+from .dimension import Point, dimension, shown
 from .errors import SpaceError
 
 MOST_VALUES = 10_000

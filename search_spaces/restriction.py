@@ -6,10 +6,10 @@ A new rule is one function and one line in RESTRICTIONS.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from hpl.params import HplParams, parse_grid
+from hpl.params import HplParams, Scalar, parse_grid
 from hpl.sizing import memory_bytes
 
-from .dimension import DERIVED_FROM, Point, Scalar, ranks_and_threads
+from .dimension import DERIVED_FROM, Point, ranks_and_threads
 from .machine import Machine
 
 Check = Callable[[Point, Machine], str | None]

@@ -9,13 +9,13 @@ from functools import cached_property
 from math import prod
 
 from hpl.canonical import canonical
-from hpl.params import HplParams
+from hpl.params import HplParams, Scalar
 from hpl.sizing import Node as MemoryNode
 from hpl.sizing import SizingError, n_for_memory
 
 from .alike import Parts
 from .blocks import components, legal_parts
-from .dimension import DIMENSIONS, Point, Scalar, ranks_and_threads
+from .dimension import DIMENSIONS, Point, ranks_and_threads
 from .errors import SpaceError
 from .machine import Machine
 from .parameter import Parameter

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from .dimension import FREE, MPI, Scalar, dimension
+from hpl.params import Scalar
+
+from .dimension import FREE, MPI, dimension
 from .errors import SpaceError
 from .parameter import integers
 

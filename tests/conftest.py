@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 from postgresql_server import Server, running_server
 
-from hpl.simgrid import SimGrid, SimGridError, find_simgrid
+from hpl.build.simgrid import SimGrid, SimGridError, find_simgrid
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """A shell's background job ignores Ctrl-C, and every program that the tests start would inherit that."""

@@ -5,12 +5,12 @@ import shlex
 from hashlib import sha256
 from pathlib import Path
 
-from results.store import Store
+from results.store.store import Store
 
-from .places import Places
+from .user_dirs import UserDirs
 
 
-def open_store(db: str | None, places: Places, *, create: bool = True) -> Store:
+def open_store(db: str | None, places: UserDirs, *, create: bool = True) -> Store:
     """The store at `db`, or the user's own.
 
     Raises:
@@ -24,7 +24,7 @@ def db_option(db: str | None, store: Store) -> str:
     return "" if db is None else f" --db {shlex.quote(store.place)}"
 
 
-def folder_of(kind: str, store: Store, places: Places) -> Path:
+def folder_of(kind: str, store: Store, places: UserDirs) -> Path:
     """Where the "runs" or the "best" files of a store's studies are: two stores may have studies of one name."""
     place = store.place if "://" in store.place else str(Path(store.place).resolve())
     if place == str(places.database.resolve()):

@@ -91,7 +91,7 @@ class Stopped(SystemExit):
 
 
 @contextmanager
-def listening(on_request: Callable[[StopRequest], None]) -> Iterator[StopRequest]:
+def stop_on_signals(on_request: Callable[[StopRequest], None]) -> Iterator[StopRequest]:
     """Turn SIGINT, SIGTERM and SIGHUP into requests while the block runs; each ends what only thinks.
 
     SIGTERM and SIGHUP stop at once: whoever sends them will not wait for a long run. Where that hangs, as with a file

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from ..search import SearchPaths
+from ..search_paths import SearchPaths
 from .catalogue import BlasLibrary
 from .places import Found
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from ..search import SearchPaths
+from ..search_paths import SearchPaths
 from .catalogue import BlasLibrary
 from .family import thread_variables
 from .places import Found, look

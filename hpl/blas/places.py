@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..search import SearchPaths
+from ..search_paths import SearchPaths
 
 TRIPLET = sysconfig.get_config_var("MULTIARCH") or f"{os.uname().machine}-linux-gnu"
 SYSTEM = ("usr/local/lib", "usr/local/lib64", f"usr/lib/{TRIPLET}", "usr/lib64", "usr/lib")

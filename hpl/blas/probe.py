@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..child import run_child
-from ..search import SearchPaths
+from ..search_paths import SearchPaths
 from .catalogue import BlasError, BlasLibrary
 from .family import inherited_choices
 from .places import library_folders

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ..search import SearchPaths
+from ..search_paths import SearchPaths
 from .blis import Blis
 from .catalogue import NAMED, Blas, BlasError, BlasLibrary, Threading
 from .family import BlasFamily, thread_variables

@@ -1,6 +1,6 @@
 """Times every kernel of a BLAS that this CPU can run."""
 
-from ..search import SearchPaths
+from ..search_paths import SearchPaths
 from .catalogue import Blas, BlasError
 from .probe import Probe, Timing, probe
 from .registry import family

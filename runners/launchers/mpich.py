@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Self
 
 from ..forwarded import require_plain, require_variables
-from ..host_names import launcher_name
+from ..hosts.host_names import launcher_name
 from ..job import Job
 from .base import explained, last_words, on_interfaces, signal_of
 

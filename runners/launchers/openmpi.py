@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..forwarded import require_plain
-from ..host_names import launcher_name
+from ..hosts.host_names import launcher_name
 from ..job import Job
 from .base import explained, last_words, signal_of
 

@@ -10,14 +10,14 @@ from types import TracebackType
 from typing import Self
 
 from ..errors import RefusedError, RunnerError, UnreachableError
-from ..reach import Reach
+from ..hosts.transport import Transport
 from .hold import Hold
 from .journal import Journal, Original, place, tokens_of
 from .path_test import PATIENCE_S, PathTest, path_tests
 from .registry import CHOICE, SETTINGS, setting
 from .restore import put_back
 from .script import Timer, Told, as_root, change, converse, failure, for_each
-from .setting import PREFIX, Command, Scalar, interfaces_of
+from .setting import PREFIX, Command, SettingValue, interfaces_of
 from .survey import Node, look_at, require_interfaces
 
 GRACE_S = 60.0
@@ -67,7 +67,7 @@ class NetworkControl:
 
     def __init__(
         self,
-        reach: Reach,
+        reach: Transport,
         nodes: Sequence[str],
         interfaces: Sequence[str],
         journal: Journal,
@@ -91,7 +91,7 @@ class NetworkControl:
     ) -> None:
         self.restore()
 
-    def prepare(self, wanted: Mapping[str, Sequence[Scalar]]) -> None:
+    def prepare(self, wanted: Mapping[str, Sequence[SettingValue]]) -> None:
         """See before the first trial that all nodes have what trials will name, and take their network for this study.
 
         Args:
@@ -109,7 +109,7 @@ class NetworkControl:
             if wanted.keys() & SETTINGS.keys():
                 self._take(self._nodes)
 
-    def apply(self, wanted: Mapping[str, Scalar], nodes: Sequence[str] | None = None) -> None:
+    def apply(self, wanted: Mapping[str, SettingValue], nodes: Sequence[str] | None = None) -> None:
         """Make the nodes as a trial wants them; changes only what differs.
 
         Args:
@@ -186,7 +186,7 @@ class NetworkControl:
     def _originals_of(self, hosts: Sequence[str]) -> tuple[Original, ...]:
         return tuple(original for original in self._originals.values() if original.host in hosts)
 
-    def _targets(self, wanted: Mapping[str, Scalar]) -> dict[Key, str]:
+    def _targets(self, wanted: Mapping[str, SettingValue]) -> dict[Key, str]:
         interfaces = interfaces_of(wanted[CHOICE]) if CHOICE in wanted else self._interfaces
         targets: dict[Key, str] = {}
         for name in SETTINGS:

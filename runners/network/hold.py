@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from ..errors import RunnerError
-from ..reach import Reach
+from ..hosts.transport import Transport
 from .journal import Holder, Original
 from .mark import remove, settle, write
 from .script import for_each
@@ -14,7 +14,7 @@ from .script import for_each
 class Hold:
     """The notes of one study on its nodes (`mark`)."""
 
-    def __init__(self, reach: Reach, holder: Holder) -> None:
+    def __init__(self, reach: Transport, holder: Holder) -> None:
         self._reach, self._holder, self._token = reach, holder, uuid.uuid4().hex
         self._held: set[str] = set()
 

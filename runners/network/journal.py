@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..reach import Here, Reach, Ssh
+from ..hosts.transport import Local, Ssh, Transport
 from .setting import PREFIX
 
 
@@ -69,14 +69,14 @@ class Journal(Protocol):
         ...
 
 
-def tokens_of(reach: Reach) -> tuple[str, ...]:
+def tokens_of(reach: Transport) -> tuple[str, ...]:
     """A way to nodes as it is kept."""
     return reach.program if isinstance(reach, Ssh) else ()
 
 
-def reach_of(ssh: tuple[str, ...]) -> Reach:
+def reach_of(ssh: tuple[str, ...]) -> Transport:
     """The way to nodes that was kept."""
-    return Ssh(ssh) if ssh else Here()
+    return Ssh(ssh) if ssh else Local()
 
 
 def place(host: str, interface: str, setting: str, value: str | None = None) -> str:

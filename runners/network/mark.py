@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..errors import HeldError, RefusedError
+from ..hosts.transport import Transport
 from ..job import INTERFACE
-from ..reach import Reach
 from .journal import Holder, Original, tokens_of
 from .registry import SETTINGS
 from .restore import put_back
@@ -90,7 +90,7 @@ class Found:
         return tuple(mark for mark in self.marks if mark.token != token)
 
 
-def write(reach: Reach, host: str, token: str, holder: Holder, originals: Sequence[Original]) -> None:
+def write(reach: Transport, host: str, token: str, holder: Holder, originals: Sequence[Original]) -> None:
     """Write a note, or write it anew.
 
     Args:
@@ -109,7 +109,7 @@ def write(reach: Reach, host: str, token: str, holder: Holder, originals: Sequen
         )
 
 
-def remove(reach: Reach, host: str, tokens: Sequence[str]) -> None:
+def remove(reach: Transport, host: str, tokens: Sequence[str]) -> None:
     """Remove notes; those of other users stay, unless we are root.
 
     Raises:
@@ -118,7 +118,7 @@ def remove(reach: Reach, host: str, tokens: Sequence[str]) -> None:
     converse(reach, host, [("sh", "-c", _REMOVE, "remove", token) for token in tokens])
 
 
-def marks_on(reach: Reach, host: str) -> Found:
+def marks_on(reach: Transport, host: str) -> Found:
     """Read the notes on a node.
 
     Raises:
@@ -133,7 +133,7 @@ def marks_on(reach: Reach, host: str) -> Found:
 
 
 def settle(
-    reach: Reach, host: str, holder: Holder, mine: str = "", *, of_all_users: bool = False
+    reach: Transport, host: str, holder: Holder, mine: str = "", *, of_all_users: bool = False
 ) -> tuple[Original, ...]:
     """Put back on a node what ended hpltunes have left changed, as their notes tell, and remove the notes.
 
@@ -173,7 +173,7 @@ def settle(
     return outcome.done
 
 
-def _mark(reach: Reach, host: str, text: str) -> Mark | None:
+def _mark(reach: Transport, host: str, text: str) -> Mark | None:
     """A note from its text; lines that mean nothing are passed over, and a file that is no note is none."""
     first, *lines = text.splitlines()
     words = first.split()
@@ -192,7 +192,7 @@ def _mark(reach: Reach, host: str, text: str) -> Mark | None:
     )
 
 
-def _original(reach: Reach, host: str, parts: Sequence[str]) -> Original | None:
+def _original(reach: Transport, host: str, parts: Sequence[str]) -> Original | None:
     """One line of a note; None where it is no legal value of a known setting."""
     if len(parts) != 4 or parts[2] not in SETTINGS:
         return None

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..errors import RefusedError
-from ..reach import Reach
+from ..hosts.transport import Transport
 from .journal import tokens_of
 from .script import Told, converse, failure
 from .setting import Command
@@ -68,7 +68,7 @@ class Measured:
 
 
 def measure(
-    reach: Reach,
+    reach: Transport,
     sender: Node,
     receiver: Node,
     interfaces: Sequence[str],
@@ -104,7 +104,7 @@ def points_in(printed: str) -> list[tuple[int, float]]:
     return [(int(size), float(time_us)) for size, time_us in _LINE.findall(printed) if float(time_us) > 0]
 
 
-def _require(reach: Reach, nodes: Sequence[Node], through: str) -> None:
+def _require(reach: Transport, nodes: Sequence[Node], through: str) -> None:
     program, package = PROGRAMS[through]
     for node in nodes:
         (found,) = converse(reach, node.host, [("sh", "-c", 'command -v "$1"', "find", program)])
@@ -113,7 +113,7 @@ def _require(reach: Reach, nodes: Sequence[Node], through: str) -> None:
 
 
 def _tcp(
-    reach: Reach, sender: Node, receiver: Node, interfaces: Sequence[str], ranges: Sequence[tuple[int, int, int]]
+    reach: Transport, sender: Node, receiver: Node, interfaces: Sequence[str], ranges: Sequence[tuple[int, int, int]]
 ) -> list[Told]:
     if len(interfaces) != 1:
         raise RefusedError(f"{','.join(interfaces)}: NPtcp uses one interface; several need --through openmpi")
@@ -129,7 +129,7 @@ def _tcp(
 
 
 @contextmanager
-def _receiving(reach: Reach, host: str, arguments: Sequence[str]) -> Iterator[None]:
+def _receiving(reach: Transport, host: str, arguments: Sequence[str]) -> Iterator[None]:
     """A receiver on a node for the time of the block."""
     argv = reach.argv(host, ("sh", "-c", _RECEIVE, "receive", f"{LIMIT_S:.0f}", *arguments))
     receiver = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -140,7 +140,7 @@ def _receiving(reach: Reach, host: str, arguments: Sequence[str]) -> Iterator[No
 
 
 def _openmpi(
-    reach: Reach, sender: Node, receiver: Node, interfaces: Sequence[str], ranges: Sequence[tuple[int, int, int]]
+    reach: Transport, sender: Node, receiver: Node, interfaces: Sequence[str], ranges: Sequence[tuple[int, int, int]]
 ) -> list[Told]:
     agent = shlex.join(tokens_of(reach) or ("ssh",))
     base: Command = (

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import RefusedError, RunnerError
-from ..reach import Reach
+from ..hosts.transport import Transport
 from .journal import Original, place, reach_of
 from .registry import SETTINGS, setting
 from .script import as_root, converse, failure, for_each
@@ -27,7 +27,7 @@ class PutBack:
     left: Mapping[str, str]
 
 
-def put_back(reach: Reach, originals: Sequence[Original]) -> PutBack:
+def put_back(reach: Transport, originals: Sequence[Original]) -> PutBack:
     """Put every node back and look whether it is."""
     hosts = tuple(dict.fromkeys(original.host for original in originals))
     found = for_each(hosts, lambda host: _node(reach, host, [each for each in originals if each.host == host]))
@@ -43,7 +43,7 @@ def put_all_back(originals: Sequence[Original]) -> PutBack:
     return PutBack(tuple(done), {host: why for outcome in outcomes for host, why in outcome.left.items()})
 
 
-def _node(reach: Reach, host: str, originals: Sequence[Original]) -> tuple[list[Original], str]:
+def _node(reach: Transport, host: str, originals: Sequence[Original]) -> tuple[list[Original], str]:
     """Those of one node that hold again, and why the others do not."""
     try:
         pending, why = _try(reach, host, originals)
@@ -54,7 +54,7 @@ def _node(reach: Reach, host: str, originals: Sequence[Original]) -> tuple[list[
     return [each for each in originals if each not in pending], why
 
 
-def _try(reach: Reach, host: str, originals: Sequence[Original]) -> tuple[list[Original], str]:
+def _try(reach: Transport, host: str, originals: Sequence[Original]) -> tuple[list[Original], str]:
     """Those of one node that do not hold after some rounds, and what was said about it last."""
     ordered = sorted(originals, key=lambda each: list(SETTINGS).index(setting(each.setting).name))
     root, pending, why = _pending(reach, host, ordered)
@@ -72,7 +72,7 @@ def _try(reach: Reach, host: str, originals: Sequence[Original]) -> tuple[list[O
     return pending, why
 
 
-def _pending(reach: Reach, host: str, originals: Sequence[Original]) -> tuple[bool, list[Original], str]:
+def _pending(reach: Transport, host: str, originals: Sequence[Original]) -> tuple[bool, list[Original], str]:
     """Whether we are root there, what is not as it was, and why something cannot be told."""
     shows = [SETTINGS[each.setting].show(each.interface) for each in originals]
     who, *answers = converse(reach, host, [WHO, *shows])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from ..errors import ProcessError
-from ..reach import AT_ONCE, Reach, ask
+from ..hosts.transport import AT_ONCE, Transport, ask
 from .setting import Command
 
 CODE = "hpltune-code"
@@ -78,7 +78,7 @@ _STOP = (
 
 
 def converse(
-    reach: Reach, node: str, commands: Sequence[Command], timeout_s: float = UNTIL_GIVEN_UP_S, *, wide: bool = False
+    reach: Transport, node: str, commands: Sequence[Command], timeout_s: float = UNTIL_GIVEN_UP_S, *, wide: bool = False
 ) -> list[Told]:
     """Run commands on a node one after the other, whatever they return.
 
@@ -96,7 +96,7 @@ def converse(
 
 
 def change(
-    reach: Reach, node: str, commands: Sequence[Command], undo: Sequence[Command], timer: Timer, timeout_s: float
+    reach: Transport, node: str, commands: Sequence[Command], undo: Sequence[Command], timer: Timer, timeout_s: float
 ) -> list[Told]:
     """Run commands on a node until one fails; the node then undoes them at once, by itself.
 
@@ -143,7 +143,9 @@ def failure(told: Told) -> str:
     return "; ".join(lines[-3:]) or f"it failed with code {told.exit_code}"
 
 
-def _answers(reach: Reach, node: str, commands: Sequence[Command] | None, text: str, timeout_s: float) -> list[Told]:
+def _answers(
+    reach: Transport, node: str, commands: Sequence[Command] | None, text: str, timeout_s: float
+) -> list[Told]:
     printed = ask(reach, node, ("sh", "-s"), timeout_s=timeout_s, stdin=PRELUDE + text)
     parts = re.split(rf"^{CODE} (\d+)\n", printed, flags=re.MULTILINE)
     answers = [Told(int(code), said.strip("\n")) for said, code in zip(parts[::2], parts[1::2], strict=False)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..errors import InvalidJobError, RefusedError
 from ..job import INTERFACE
 
-Scalar = str | int | float | bool
+SettingValue = str | int | float | bool
 Command = tuple[str, ...]
 
 PREFIX = "net."
@@ -59,7 +59,7 @@ class Setting(ABC):
         """The command that sets it; needs root."""
 
     @abstractmethod
-    def text(self, value: Scalar) -> str:
+    def text(self, value: SettingValue) -> str:
         """A value as `read` gives it and `apply` takes it.
 
         Raises:
@@ -70,7 +70,7 @@ class Setting(ABC):
     def rule(self, interface: str) -> tuple[str, str]:
         """Program, and regular expression of the arguments, that root's rights are needed for (sudoers)."""
 
-    def _wrong(self, value: Scalar) -> RefusedError:
+    def _wrong(self, value: SettingValue) -> RefusedError:
         return RefusedError(f"{PREFIX}{self.name} = {value}: expected {self.expected}")
 
 
@@ -84,7 +84,7 @@ class WholeNumber(Setting):
     least: int = 0
     most: int = LARGEST
 
-    def text(self, value: Scalar) -> str:
+    def text(self, value: SettingValue) -> str:
         """Decimal digits."""
         if isinstance(value, bool) or not re.fullmatch(r"\d{1,10}", str(value)):
             raise self._wrong(value)
@@ -98,7 +98,7 @@ class OnOff(Setting):
 
     expected = "on or off"
 
-    def text(self, value: Scalar) -> str:
+    def text(self, value: SettingValue) -> str:
         """The word itself."""
         if str(value) not in {"on", "off"}:
             raise self._wrong(value)
@@ -116,7 +116,7 @@ def checked_interface(name: str) -> str:
     return name
 
 
-def interfaces_of(value: Scalar) -> tuple[str, ...]:
+def interfaces_of(value: SettingValue) -> tuple[str, ...]:
     """The interfaces of "eth0,eth1"; "+" separates too, because `--set` and `--with` take a comma for themselves.
 
     Raises:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ..errors import RefusedError
-from ..reach import Reach
+from ..hosts.transport import Transport
 from .ip_link import ADDRESSES, Interface, interfaces_in, last_words
 from .registry import CHOICE
 from .script import converse
@@ -34,7 +34,7 @@ class Node:
         return tuple(each.name for each in self.interfaces if each.up and not each.loopback)
 
 
-def look_at(reach: Reach, host: str) -> Node:
+def look_at(reach: Transport, host: str) -> Node:
     """Look at a node.
 
     Raises:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ..errors import RefusedError
 from .ip_link import last_words
-from .setting import LARGEST, Command, Reading, Scalar, Setting
+from .setting import LARGEST, Command, Reading, Setting, SettingValue
 
 _SHAPES = {
     "bytes": (r"\d{1,10}", "a whole number of bytes", "[0-9]+"),
@@ -50,7 +50,7 @@ class Sysctl(Setting):
         del interface
         return ("sysctl", "-w", f"{self.key}={self.text(value)}")
 
-    def text(self, value: Scalar) -> str:
+    def text(self, value: SettingValue) -> str:
         """Single blanks between numbers; a comma will do too."""
         text = " ".join(str(value).replace(",", " ").split())
         legal = re.fullmatch(_SHAPES[self.shape][0], text) and not isinstance(value, bool)

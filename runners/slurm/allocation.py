@@ -128,7 +128,7 @@ class Allocation:
         report = self.spool.report(trial.number)
         if report.why is not None:
             if report.failed and not self._sure:
-                self._doubt()
+                self._raise_time_estimate()
                 return
             self._conclude(trial, report)
             self._current = None
@@ -202,7 +202,7 @@ class Allocation:
         with contextlib.suppress(SubmitError):
             client.cancel([self.number])
 
-    def _doubt(self) -> None:
+    def _raise_time_estimate(self) -> None:
         """A launcher failed: Slurm is asked first, as it may know better why."""
         if not self._doubted:
             self._doubted = True

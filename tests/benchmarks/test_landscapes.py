@@ -23,10 +23,10 @@ from runners.errors import SubmitError
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from tuner.engines.fidelity import FULL, Question
-from tuner.evaluate import Measured
-from tuner.judge import Fault, Verdict
-from tuner.plan import TrialPlan
-from tuner.workshop import Workshop
+from tuner.trial.evaluate import LaunchResult
+from tuner.trial.judge import Failure, Verdict
+from tuner.trial.plan import TrialPlan
+from tuner.trial.workbench import Workbench
 
 SPACE = """
 [parameters]
@@ -256,22 +256,22 @@ def test_a_number_of_games_that_nobody_can_mean_is_a_usage_error(
     assert f"{number}: expected a whole number from 1" in capsys.readouterr().err
 
 
-def evaluated(plan: TrialPlan, *_: object) -> Measured:
+def evaluated(plan: TrialPlan, *_: object) -> LaunchResult:
     """A launch that cannot be started with NB=64, times out with NB=96, and else gives a result."""
     asked, now = plan.runs[0], datetime.now(UTC)
     if asked.NB == 64:
         raise SubmitError("there is no mpirun", transient=False)
     result = HplResult("WR01C2R4", asked.N, asked.NB, asked.P, asked.Q, 1.0, float(asked.NB))
-    fault = Fault(Invalidity.TIMEOUT, "ended after 600 s") if asked.NB == 96 else None
+    fault = Failure(Invalidity.TIMEOUT, "ended after 600 s") if asked.NB == 96 else None
     verdict = Verdict(() if fault else (result,), (fault,), None, cancelled=False)
-    return Measured(verdict, "", "", "", now, now, 600.0 if fault else 2.0, "")
+    return LaunchResult(verdict, "", "", "", now, now, 600.0 if fault else 2.0, "")
 
 
 def test_a_recording_keeps_what_failed_with_its_reason_and_goes_on(tmp_path: Path) -> None:
     site = SimpleNamespace(
         library=lambda *_: None, mpi_named=lambda *_: None, environment=lambda *_: {}, nodes=None, node_names=()
     )
-    workshop = cast("Workshop", SimpleNamespace(site=site, evaluator=SimpleNamespace(evaluate=evaluated)))
+    workshop = cast("Workbench", SimpleNamespace(site=site, evaluator=SimpleNamespace(evaluate=evaluated)))
     space = load("small", MACHINE, text=SPACE)
     out = tmp_path / "out.json"
     record_real(Recording("small", "Made up", SPACE, MACHINE, space, 1400), workshop, 1, out)

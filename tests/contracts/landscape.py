@@ -4,7 +4,8 @@ import math
 import random
 from collections.abc import Mapping
 
-from search_spaces.dimension import Point, Scalar
+from hpl.params import Scalar
+from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 
 EFFECTS: Mapping[str, float] = {

@@ -4,28 +4,28 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from hpl.params import Scalar
 from results.record import Kind, TrialRecord
-from results.store import Store
+from results.store.store import Store
 from search_spaces.load import load
 from search_spaces.machine import Machine
 from tuner.budget import Budget, Meter
 from tuner.clock import RealClock
 from tuner.engines.fidelity import Fidelity, Rung
-from tuner.loop import Loop
-from tuner.objective import of_study
+from tuner.machine.textbook import textbook
 from tuner.options import TuneOptions
-from tuner.places import Places
-from tuner.plan import Scalar
-from tuner.sitting import Bench
-from tuner.slot import Slot
 from tuner.stopping import StopRequest
-from tuner.stored_study import MachineFacts, begin
-from tuner.textbook import textbook
-from tuner.workshop import Workshop
+from tuner.study.launch_worker import LaunchWorker
+from tuner.study.lifecycle import MachineFacts, begin
+from tuner.study.objective import of_study
+from tuner.study.scheduler import Scheduler
+from tuner.study.session import StudyContext
+from tuner.trial.workbench import Workbench
+from tuner.user_dirs import UserDirs
 
 SMALL = Rung(Fidelity.SMALL, 0.35)
 SPACE = 'parameters = { NB = [32, 64], grid = ["1x2", "2x1"], layout = "2x1" }'
-MakeLoop = Callable[..., Loop]
+MakeLoop = Callable[..., Scheduler]
 
 
 def point(**changes: Scalar) -> dict[str, Scalar]:
@@ -37,15 +37,15 @@ def loops(home: Path) -> Iterator[MakeLoop]:
     """Makes loops of a study of its own, whose stores are closed at the end."""
     stores = []
 
-    def make(xhpl: Path | None = None, *, walltime_s: float = 60.0) -> Loop:
+    def make(xhpl: Path | None = None, *, walltime_s: float = 60.0) -> Scheduler:
         options = TuneOptions(blas_only=() if xhpl else ("openblas",), xhpl=xhpl)
-        workshop = Workshop.open(options, Places.of_user(), lambda _: None, probing=False)
+        workshop = Workbench.open(options, UserDirs.of_user(), lambda _: None, probing=False)
         store = Store.open(home / "batches.db")
         stores.append(store)
         begin(store, "study", options, MachineFacts(host={}, versions={}))
         machine = Machine(cores=2, memory_bytes=2**34, blas=workshop.site.machine(all_blas=True, N=1000).blas, N=1000)
-        return Loop(
-            bench=Bench(store, lambda _: None, StopRequest(), home / "runs"),
+        return Scheduler(
+            bench=StudyContext(store, lambda _: None, StopRequest(), home / "runs"),
             study="study",
             space=load("made for a test", machine, text=SPACE),
             evaluator=workshop.evaluator,
@@ -59,5 +59,5 @@ def loops(home: Path) -> Iterator[MakeLoop]:
         store.close()
 
 
-def launch(loop: Loop, points: list[dict[str, Scalar]], kind: Kind, rung: Rung) -> list[TrialRecord]:
-    return Slot(loop, loop.evaluator).launch(points, kind, rung)
+def launch(loop: Scheduler, points: list[dict[str, Scalar]], kind: Kind, rung: Rung) -> list[TrialRecord]:
+    return LaunchWorker(loop, loop.evaluator).launch(points, kind, rung)

@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 
 from record_builders import START
 
-from results.lease import Lease
-from results.network import NetworkOriginal, NetworkProbe
+from results.store.lease import Lease
+from results.store.networks import NetworkOriginal, NetworkProbe
 from runners.network.journal import Holder, Original
 
 DEAD = Lease(platform.node(), "no such boot", 1, "0")

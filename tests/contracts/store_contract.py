@@ -10,7 +10,7 @@ from record_strategies import outcomes, studies
 
 from results.errors import ResultsError
 from results.record import Invalidity, Kind, Study, TrialRecord, TrialState
-from results.store import Store
+from results.store.store import Store
 
 MANY = settings(
     max_examples=50,

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from hpl.search import SearchPaths
+from hpl.search_paths import SearchPaths
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hpl.params import Scalar
 from search_spaces import blocks
-from search_spaces.dimension import Point, Scalar, dimension
+from search_spaces.dimension import Point, dimension
 from search_spaces.errors import SpaceError
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.parameter import Parameter, integers

@@ -9,9 +9,9 @@ from results.record import TrialRecord
 from runners.virtual.load import load_cluster
 from tuner.budget import Budget, Meter
 from tuner.clock import ToldClock
-from tuner.stored_study import elapsed_s
-from tuner.virtual.options import time_budget
-from tuner.virtual.site import cluster_dict
+from tuner.simulation.cluster import cluster_dict
+from tuner.simulation.options import time_budget
+from tuner.study.lifecycle import elapsed_s
 
 
 def meter(budget: Budget, spent_wall_s: float = 0.0) -> tuple[Meter, ToldClock]:

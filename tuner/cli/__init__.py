@@ -111,7 +111,7 @@ def main() -> None:
         print(f"hpltune: {stopped.sentence}", file=sys.stderr)
         raise
     except BrokenPipeError:
-        from ..progress import UNREAD
+        from ..console.progress import UNREAD
 
         sys.exit(UNREAD)
     except UnicodeEncodeError as error:

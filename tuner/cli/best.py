@@ -32,7 +32,7 @@ def best(
 
         hpltune best predicted --pareto usd-per-gflops
     """
-    from ..best_report import show_best
+    from ..commands.best import show_best
 
     with open_store(db, create=False) as store:
         show_best(console(), store, study or named, count, front=pareto, as_json=as_json)

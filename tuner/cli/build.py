@@ -14,7 +14,7 @@ def build(blas: BlasFiles = None, hpl_source: Source = None, as_json: Json = Fal
 
         hpltune build --blas openblas --hpl-source ~/hpl-2.3.tar.gz
     """
-    from ..build_command import build_programs
+    from ..commands.build import build_programs
     from ..options import TuneOptions, parse_blas
 
     names, files = parse_blas(blas or [])

@@ -44,11 +44,11 @@ def calibrate(
 
         hpltune calibrate model.toml --cluster my-cluster.toml --rounds 1
     """
-    from runners.cluster import load_real_cluster
+    from runners.hosts.cluster import load_real_cluster
 
+    from ..commands.calibrate import CalibrateRequest, run_calibrate
     from ..errors import TunerError
     from ..options import TuneOptions, parse_blas
-    from ..virtual.calibrate_command import CalibrateRequest, run_calibrate
 
     if binding not in BINDINGS:
         raise TunerError(f"--binding {binding}: choose one of {', '.join(BINDINGS)}")

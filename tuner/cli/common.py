@@ -9,9 +9,9 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from results.store import Store
+    from results.store.store import Store
 
-    from ..places import Places
+    from ..user_dirs import UserDirs
 
 
 MOST = 1e12
@@ -125,11 +125,11 @@ Power = Annotated[
 ]
 
 
-def places() -> "Places":
+def places() -> "UserDirs":
     """Where hpltune keeps its things for this user."""
-    from ..places import Places
+    from ..user_dirs import UserDirs
 
-    return Places.of_user()
+    return UserDirs.of_user()
 
 
 def open_store(db: str | None, *, create: bool) -> "Store":
@@ -141,14 +141,14 @@ def open_store(db: str | None, *, create: bool) -> "Store":
 
 def console() -> "Console":
     """Standard output for people."""
-    from ..progress import output
+    from ..console.progress import output
 
     return output()
 
 
 def errors() -> "Console":
     """Standard error for people, beside a result that a script reads."""
-    from ..progress import output
+    from ..console.progress import output
 
     return output(stderr=True)
 

@@ -29,7 +29,7 @@ def dat(
 
         hpltune dat HPL.dat --memory-fraction 0.5 --ranks 4
     """
-    from ..dat_command import DatRequest, write_dat
+    from ..commands.dat import DatRequest, write_dat
     from ..options import parse_blas
 
     names, files = parse_blas(blas or [])

@@ -38,12 +38,12 @@ def doctor(
     from ..errors import TunerError
 
     if cluster is not None:
-        from ..cluster_doctor import examine_cluster
+        from ..commands.doctor_cluster import examine_cluster
 
         if blas or rpeak:
             raise TunerError("--blas and --rpeak are of this machine: what nodes have stands in the cluster's file")
         raise typer.Exit(examine_cluster(cluster, places(), console(), as_json=as_json))
-    from ..doctor import examine, render
+    from ..commands.doctor import examine, render
     from ..options import parse_blas
 
     names, files = parse_blas(blas or [])

@@ -11,7 +11,7 @@ from .common import Db, Json, Newest, console, open_store
 def complete_pair(context: typer.Context, incomplete: str) -> list[str]:
     """Two parameters of the study, for tab completion; silent where there is none."""
     try:
-        from ..stored_space import searched, stored_space
+        from ..explain.stored_space import searched, stored_space
 
         with open_store(context.params.get("db"), create=False) as store:
             names = stored_space(*searched(store, context.params.get("study"))).varying
@@ -43,7 +43,7 @@ def explain(
 
         hpltune explain default-1 --json
     """
-    from ..explain_report import run_explain
+    from ..commands.explain import run_explain
 
     with open_store(db, create=False) as store:
         run_explain(console(), store, study, pair=pair, as_json=as_json)

@@ -40,8 +40,8 @@ def export(
 
         hpltune export md default-1
     """
+    from ..commands.export import export_parts
     from ..errors import TunerError
-    from ..export_command import export_parts
 
     if trial is not None and format_ is not Format.DAT:
         raise TunerError(f"--trial {trial} is for `export dat`: {format_} has all trials of a study")
@@ -51,7 +51,7 @@ def export(
             for part in parts:
                 typer.echo(part, nl=False)
             return
-        from ..files import write_parts
+        from ..user_files import write_parts
 
         write_parts(out, parts)
     typer.echo(f"wrote {out}")

@@ -41,7 +41,7 @@ def show(
 
         hpltune net show --hosts h1 --ssh "ssh -F lab/ssh_config" --json
     """
-    from ..net_show import run_show
+    from ..network.show import run_show
     from .common import places
 
     if db is None and not places().database.exists():
@@ -86,9 +86,9 @@ def probe(
 
         hpltune net probe --hosts node1,node2 --interface eth0,eth1 --through openmpi --study default-1
     """
-    from ..net_probe import ProbeRequest, run_probe
-    from ..network import recover_at_start
-    from ..progress import display
+    from ..console.progress import display
+    from ..network.around_study import recover_at_start
+    from ..network.probe import ProbeRequest, run_probe
     from .common import errors
 
     out = errors() if as_json else console()
@@ -132,8 +132,8 @@ def restore(
     """
     from runners.network.journal import tokens_of
 
-    from ..net_options import way
-    from ..network import forget_host, recover
+    from ..network.around_study import forget_host, recover
+    from ..network.options import way
 
     reach, names = way(hosts, ssh)
     with open_store(db, create=True) as store:
@@ -167,6 +167,6 @@ def sudoers(
     """
     import getpass
 
-    from ..net_sudoers import rules
+    from ..network.sudoers import rules
 
     typer.echo(rules(getpass.getuser() if user is None else user, interface), nl=False)

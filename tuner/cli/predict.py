@@ -35,10 +35,10 @@ def predict(
 
         hpltune predict designs.toml --trials 60 --json
     """
+    from ..commands.predict import PredictRequest, run_predict
     from ..engines.registry import check_engine
     from ..options import DEFAULT_SIMULATION_S
     from ..units import parse_duration_s
-    from ..virtual.predict import PredictRequest, run_predict
 
     check_engine(engine)
     limit_s = parse_duration_s(limit, "--limit") if limit else DEFAULT_SIMULATION_S

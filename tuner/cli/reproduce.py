@@ -9,7 +9,7 @@ from .common import LARGEST_SEED, MOST_RUNS, Db, EngineName, Jobs, Json, Limit
 
 def complete_published(incomplete: str) -> list[str]:
     """Names of publications, for tab completion."""
-    from ..virtual.published import names
+    from ..simulation.reproduction.published import names
 
     return [name for name in names() if name.startswith(incomplete)]
 
@@ -37,10 +37,10 @@ def reproduce(
 
         hpltune reproduce kronos --trials 0 --json
     """
+    from ..commands.reproduce import ReproduceRequest, run_reproduce
     from ..engines.registry import check_engine
     from ..options import DEFAULT_SIMULATION_S
     from ..units import parse_duration_s
-    from ..virtual.reproduce_command import ReproduceRequest, run_reproduce
 
     check_engine(engine)
     limit_s = parse_duration_s(limit, "--limit") if limit else DEFAULT_SIMULATION_S

@@ -67,13 +67,13 @@ def run(
 
         hpltune run HPL.dat --blas openblas --kernel SkylakeX --repeats 3
     """
+    from ..commands.run import RunRequest, run_file
     from ..errors import TunerError
     from ..options import DEFAULT_SIMULATION_S, TuneOptions, parse_blas, user_program, user_source
-    from ..real_cluster import read_cluster
-    from ..run_command import RunRequest, run_file
+    from ..simulation.options import simulation_options
+    from ..simulation.run_file import simulate_file
     from ..units import parse_duration_s
-    from ..virtual.options import simulation_options
-    from ..virtual.run_file import simulate_file
+    from .real_cluster import read_cluster
 
     names, files = parse_blas(blas or [])
     if len(names) > 1:

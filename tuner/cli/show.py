@@ -41,8 +41,8 @@ def show(
 
         hpltune show default-1 12 --output
     """
+    from ..commands.show import Page, show_studies, show_trial, show_trials
     from ..errors import TunerError
-    from ..show_report import Page, show_studies, show_trial, show_trials
 
     if output and trial is None:
         raise TunerError("--output is for one trial: name it, for example hpltune show default-1 12 --output")

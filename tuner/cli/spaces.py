@@ -38,8 +38,8 @@ def spaces(
 
         hpltune spaces default --explain "NB=128,grid=2x2,layout=2x1"
     """
+    from ..commands.spaces import explain_point, list_spaces, show_space
     from ..errors import TunerError
-    from ..spaces_report import explain_point, list_spaces, show_space
 
     if name is None and (explain or set_):
         option = "--explain" if explain else "--set"

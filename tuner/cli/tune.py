@@ -167,8 +167,9 @@ def tune(
     from dataclasses import replace
 
     from ..budget import Budget
+    from ..commands.extension import BudgetExtension
+    from ..commands.tune import Request, run_tune
     from ..errors import TunerError
-    from ..objective import check_objective, check_pareto
     from ..options import (
         DEFAULT_FULL_TRIALS,
         DEFAULT_WALL_S,
@@ -178,12 +179,11 @@ def tune(
         user_program,
         user_source,
     )
-    from ..prolonging import MoreBudget
-    from ..real_cluster import check_parallel, read_cluster
-    from ..tune_command import Request, run_tune
+    from ..simulation.options import simulation_options, time_budget
+    from ..study.objective import check_objective, check_pareto
+    from ..tuning.warm_start import absolute
     from ..units import parse_duration_s
-    from ..virtual.options import simulation_options, time_budget
-    from ..warm_start import absolute
+    from .real_cluster import check_parallel, read_cluster
 
     if resume:
         _check_beside(context, "resume", "only --budget, --trials and --run-time may be given anew")
@@ -199,7 +199,7 @@ def tune(
         for option in given(context, OF_REAL_MACHINES):
             raise TunerError(f"{option} is for real machines and changes nothing on a virtual --cluster: leave it out")
     run_s = parse_duration_s(run_time, "--run-time") if run_time else None
-    more = MoreBudget(budget, trials, run_s)
+    more = BudgetExtension(budget, trials, run_s)
     nodes = real.cluster.taken(parallel) if real else 1
     timed = time_budget(budget, simulation.cluster, nodes) if budget and not resume else Budget()
     if simulation.cluster is not None and timed.wall_s is None and run_s is None:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from search_spaces.dimension import Point, Scalar
+from hpl.params import Scalar
+from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ..errors import TunerError

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from hpl.dat import HplDat
-from hpl.params import HplParams
-from search_spaces.dimension import Point, Scalar
+from hpl.params import HplParams, Scalar
+from results.stats.least_squares import non_negative
+from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 
-from ..least_squares import non_negative
 from .fidelity import Rung
 
 LISTS = ("N", "NB", "grid", "PFACT", "NBMIN", "NDIV", "RFACT", "BCAST", "DEPTH")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from search_spaces.dimension import Scalar
+from hpl.params import Scalar
 
 
 class Fidelity(StrEnum):

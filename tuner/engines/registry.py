@@ -11,18 +11,22 @@ from ..errors import TunerError
 from .base import Engine
 
 ENGINES: Mapping[str, tuple[str, str, str]] = {
-    "bayes": ("bayes", "Bayes", "Optuna's TPE, multivariate, started from points that experience suggests"),
-    "grid": ("grid", "Grid", "every valid combination, or an even subset of --points"),
+    "bayes": ("baselines.tpe", "Bayes", "Optuna's TPE, multivariate, started from points that experience suggests"),
+    "grid": ("baselines.grid", "Grid", "every valid combination, or an even subset of --points"),
     "hpl": (
-        "learned",
-        "Learned",
+        "hpl.engine",
+        "HplEngine",
         "knows HPL's algorithm and learns from cheap runs; takes the run with most gain per second",
     ),
-    "one-at-a-time": ("one_at_a_time", "OneAtATime", "one parameter after the other, as the Kronos authors worked"),
-    "optuna-gp": ("optuna_plain", "OptunaGp", "Optuna's Gaussian process as it comes; needs torch"),
-    "optuna-tpe": ("optuna_plain", "OptunaPlain", "Optuna's TPE as it comes, for comparison"),
-    "random": ("random_search", "RandomSearch", "valid combinations at random, none twice"),
-    "smac": ("smac", "Smac", "SMAC3's random forest as it comes; needs the package smac"),
+    "one-at-a-time": (
+        "baselines.one_at_a_time",
+        "OneAtATime",
+        "one parameter after the other, as the Kronos authors worked",
+    ),
+    "optuna-gp": ("baselines.optuna_plain", "OptunaGp", "Optuna's Gaussian process as it comes; needs torch"),
+    "optuna-tpe": ("baselines.optuna_plain", "OptunaPlain", "Optuna's TPE as it comes, for comparison"),
+    "random": ("baselines.random_search", "RandomSearch", "valid combinations at random, none twice"),
+    "smac": ("baselines.smac", "Smac", "SMAC3's random forest as it comes; needs the package smac"),
 }
 """Name: module, class, and what it does in a phrase."""
 

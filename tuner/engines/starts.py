@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 
+from hpl.params import Scalar
 from hpl.sizing import process_grids
-from search_spaces.dimension import Point, Scalar, ranks_and_threads
+from search_spaces.dimension import Point, ranks_and_threads
 from search_spaces.space import SIZES, SearchSpace
 
-from ..textbook import NB_BY_FAMILY, NB_BY_KERNEL, NB_UNKNOWN
+from ..machine.textbook import NB_BY_FAMILY, NB_BY_KERNEL, NB_UNKNOWN
 
 ADVICE: tuple[dict[str, Scalar], ...] = (
     {"DEPTH": 1, "BCAST": "1rM", "SWAP": "mix", "RFACT": "crout", "PFACT": "right", "NBMIN": 4, "NDIV": 2},

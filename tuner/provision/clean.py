@@ -7,9 +7,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ..at_work import at_work
 from ..errors import TunerError
-from ..places import Places
+from ..hold_folders import hold_folders
+from ..user_dirs import UserDirs
 from .consent import agreed
 from .install import remembered
 
@@ -17,7 +17,7 @@ OURS = ("builds", "probes", "source", "prefix", "setup.log", "install.log")
 """In the cache; `install.log` is of the first start, which `.ci/bootstrap` does."""
 
 
-def run_clean(places: Places, console: Console, *, assume_yes: bool, runs: bool, dry_run: bool) -> int:
+def run_clean(places: UserDirs, console: Console, *, assume_yes: bool, runs: bool, dry_run: bool) -> int:
     """Remove our folders from the cache, and with `runs` the folders of runs; the database and system packages stay.
 
     Raises:
@@ -33,7 +33,7 @@ def run_clean(places: Places, console: Console, *, assume_yes: bool, runs: bool,
     elif dry_run:
         console.print("Nothing was removed.")
     elif assume_yes or agreed("Remove these?"):
-        with at_work(places, alone=True):
+        with hold_folders(places, alone=True):
             for target in targets:
                 _remove(target)
         console.print("Removed.")
@@ -45,7 +45,7 @@ def run_clean(places: Places, console: Console, *, assume_yes: bool, runs: bool,
     return 0
 
 
-def _staying(places: Places) -> list[str]:
+def _staying(places: UserDirs) -> list[str]:
     """What is not removed, and how to."""
     packages = remembered(places.manifest)
     system = f"System packages stay; setup installed these: apt-get remove {' '.join(packages)}; apt-get autoremove"

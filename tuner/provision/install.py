@@ -9,10 +9,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from hpl.private_apt import AptError, private_apt
+from hpl.build.private_apt import AptError, private_apt
 
-from ..files import write_text
-from ..places import Places
+from ..user_dirs import UserDirs
+from ..user_files import write_text
 from .actions import BusyError, SetupError, Steps
 from .packages import Package
 from .plan import SetupPlan
@@ -28,7 +28,7 @@ class Installation:
         problems: a sentence for each thing that could not be had.
     """
 
-    places: Places
+    places: UserDirs
     console: Console
     done: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -128,7 +128,7 @@ def working(console: Console, text: str) -> Iterator[None]:
         yield
 
 
-def remember(places: Places, names: Sequence[str]) -> None:
+def remember(places: UserDirs, names: Sequence[str]) -> None:
     """Note which system packages were installed, for `hpltune clean` to name."""
     text = json.dumps({"apt": sorted({*remembered(places.manifest), *names})}, indent=1)
     write_text(places.manifest, text)

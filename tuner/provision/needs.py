@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hpl.blas.registry import discover
+from hpl.build.toolchain import Mpi, compiler_version, find_mpis
 from hpl.errors import HplError
-from hpl.search import SearchPaths
-from hpl.toolchain import Mpi, compiler_version, find_mpis
+from hpl.search_paths import SearchPaths
 
-from ..places import Places
+from ..user_dirs import UserDirs
 
 FAST = ("openblas", "blis", "mkl", "atlas")
 COMPILERS = ("cc", "gcc", "clang")
@@ -44,7 +44,7 @@ class Needs:
         return tuple(name for name, missing in parts.items() if missing)
 
 
-def needs(places: Places, blas_files: Mapping[str, Path] | None = None, *, program: bool = False) -> Needs:
+def needs(places: UserDirs, blas_files: Mapping[str, Path] | None = None, *, program: bool = False) -> Needs:
     """Look for what a study needs.
 
     Args:
@@ -62,7 +62,7 @@ def needs(places: Places, blas_files: Mapping[str, Path] | None = None, *, progr
     return Needs(compiler=not _compiler(mpi, places), mpi=mpi is None, blas=not blas)
 
 
-def _compiler(mpi: Mpi | None, places: Places) -> bool:
+def _compiler(mpi: Mpi | None, places: UserDirs) -> bool:
     """Whether C can be compiled: what mpicc calls counts, for a site's compiler need not be called cc."""
     if mpi is not None:
         try:

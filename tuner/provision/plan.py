@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..places import Places
+from ..user_dirs import UserDirs
 from .actions import SetupError
 from .needs import Needs
 from .packages import APT, EXTRAS, UNPACKED, WHEELS, Package
@@ -33,7 +33,7 @@ class SetupPlan:
         """All of them."""
         return (*self.system, *self.wheels, *self.unpacked)
 
-    def lines(self, places: Places) -> list[str]:
+    def lines(self, places: UserDirs) -> list[str]:
         """What will be done, for the user: a line for each way with its packages below."""
         ways = (
             ("With apt-get, system-wide", self.system),

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from rich.console import Console
 
+from hpl.build.simgrid import find_simgrid
+from hpl.build.source import obtain
 from hpl.errors import HplError
-from hpl.search import SearchPaths
-from hpl.simgrid import find_simgrid
-from hpl.source import obtain
+from hpl.search_paths import SearchPaths
 
-from ..places import Places
+from ..user_dirs import UserDirs
 from .actions import SetupError
 from .consent import agreed
 from .install import Installation
@@ -38,7 +38,7 @@ class SetupRequest:
     as_json: bool = False
 
 
-def run_setup(request: SetupRequest, places: Places, console: Console) -> int:
+def run_setup(request: SetupRequest, places: UserDirs, console: Console) -> int:
     """Install what is missing, and get HPL's source.
 
     Args:
@@ -72,7 +72,7 @@ def run_setup(request: SetupRequest, places: Places, console: Console) -> int:
 
 
 def provision_if_needed(
-    places: Places, console: Console, blas_files: Mapping[str, Path] | None, *, program: bool
+    places: UserDirs, console: Console, blas_files: Mapping[str, Path] | None, *, program: bool
 ) -> None:
     """What `tune` does first: install what is missing, saying so.
 
@@ -91,7 +91,7 @@ def provision_if_needed(
         raise SetupError(f"this machine still lacks {left}: {ADVICE}")
 
 
-def report(left: Needs, places: Places, console: Console) -> int:
+def report(left: Needs, places: UserDirs, console: Console) -> int:
     """Say what is still missing and what to do, or that all is there."""
     if not left:
         console.print("Set up: `hpltune tune` can start.")
@@ -101,11 +101,11 @@ def report(left: Needs, places: Places, console: Console) -> int:
     return 1
 
 
-def _absent(extras: Sequence[str], places: Places) -> list[str]:
+def _absent(extras: Sequence[str], places: UserDirs) -> list[str]:
     return [name for name in extras if not _present(name, places)]
 
 
-def _present(extra: str, places: Places) -> bool:
+def _present(extra: str, places: UserDirs) -> bool:
     if extra != "simgrid":
         return (places.private_prefix / "wheels" / EXTRAS[extra].name).is_dir()
     try:
@@ -115,7 +115,7 @@ def _present(extra: str, places: Places) -> bool:
     return True
 
 
-def _announce(missing: Needs, chosen: SetupPlan, places: Places, console: Console) -> None:
+def _announce(missing: Needs, chosen: SetupPlan, places: UserDirs, console: Console) -> None:
     console.print(f"Missing: {missing}." if missing else "Compiler, MPI and a fast BLAS are here.")
     for line in chosen.lines(places):
         console.print(line, soft_wrap=True)

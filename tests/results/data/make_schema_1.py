@@ -12,7 +12,7 @@ from record_builders import START, a_study, begun, finished
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from results.record import Invalidity, Kind, Observed, TrialRecord, TrialState
-from results.store import Store
+from results.store.store import Store
 
 ATLAS = Observed("/usr/lib/libatlas.so", "3.7.8", "", 1, ("kronos", "node-1"))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from record_builders import a_study, begun, finished
 
 from results.record import Kind
-from results.store import Store
+from results.store.store import Store
 
 
 def main() -> None:

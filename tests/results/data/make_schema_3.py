@@ -9,7 +9,7 @@ from pathlib import Path
 from network_builders import a_probe, an_original
 from record_builders import a_study
 
-from results.store import Store
+from results.store.store import Store
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from record_builders import a_study, begun, finished
 
 from results.record import Kind
-from results.store import Store
+from results.store.store import Store
 
 REASONS = (
     "given up after 30% of its columns: at most 61.2 GFLOPS with 99% certainty, the best has at least 74.7",

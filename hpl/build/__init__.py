@@ -1,0 +1,1 @@
+"""HPL's programs: source, compilers, MPI, and one xhpl for each BLAS."""

@@ -1,0 +1,63 @@
+"""Running a compiler: what it says is kept, and the first thing it complains about is told."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from ..child import run_child
+from ..errors import HplError
+
+OnStep = Callable[[str, int, int], None]
+"""Told what is being done, and how many of how many steps are."""
+Job = TypeVar("Job")
+
+
+class BuildError(HplError):
+    """The compiler or the linker failed; the message is its first, with the place of the whole log."""
+
+
+def run_compiler(argv: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+    """Run a compiler and keep what it says.
+
+    Raises:
+        BuildError: it failed, or is not there.
+    """
+    try:
+        done = run_child(argv, environment)
+    except OSError as error:
+        raise BuildError(f"cannot run {argv[0]}: {error.strerror}") from error
+    with log.open("a", encoding="utf-8") as file:
+        file.write(f"$ {' '.join(argv)}\n{done.stdout}{done.stderr}")
+    if done.returncode != 0:
+        raise BuildError(f"building xhpl failed: {_first_error(done.stderr)} (log: {_kept(log)})")
+
+
+def in_parallel(work: Callable[[Job], None], jobs: Sequence[Job], name: Callable[[Job], str], step: OnStep) -> None:
+    """Do jobs on all cores, telling `step` as they end."""
+    with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
+        for done, (job, _) in enumerate(zip(jobs, pool.map(work, jobs), strict=True), start=1):
+            step(name(job), done, len(jobs))
+
+
+def digest(parts: Iterable[str]) -> str:
+    """A short identity of texts."""
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(part.encode() + b"\0")
+    return found.hexdigest()[:16]
+
+
+def _kept(log: Path) -> Path:
+    """Where a log will be found afterwards; that of a failed link is copied out of its draft folder."""
+    return log.parent.parent / "link.log" if log.parent.name.startswith(".linking-") else log
+
+
+def _first_error(stderr: str) -> str:
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    telling = [
+        line for line in lines if "error" in line.lower() or "undefined reference" in line or "cannot find" in line
+    ]
+    return (telling or lines or ["the compiler said nothing"])[0]

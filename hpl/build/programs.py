@@ -1,0 +1,211 @@
+"""Builds xhpl: HPL's objects once for each source, MPI and compiler, one program for each BLAS."""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock
+
+from ..blas.catalogue import BlasLibrary
+from ..errors import HplError
+from ..search_paths import SearchPaths
+from .compiling import BuildError, OnStep, digest, in_parallel, run_compiler
+from .link import link_arguments
+from .source import HplSource
+from .toolchain import Mpi, compiler_version, wrapper_line
+
+__all__ = ["BuildError", "Recipe", "Xhpl", "build", "build_calibrator", "witness_library"]
+
+NATIVE = Path(__file__).parents[1] / "native"
+FLAGS: tuple[str, ...] = ("-O3", "-w", "-DAdd_", "-DF77_INTEGER=int", "-DStringSunStyle")
+"""Fortran names with one underscore, int integers, string lengths at the end: what gfortran-compatible BLAS want."""
+MAINS = ("hpcc_main", "HPL_pddriver", "HPL_pdinfo")
+"""What belongs to a program that reads HPL.dat."""
+OWN_FLAGS = ("-O2", "-Wall", "-Wextra")
+ROUTINES = ("dgemm", "dtrsm", "dgemv", "dger", "dtrsv", "daxpy", "dcopy", "dscal", "dswap", "idamax")
+"""The BLAS routines HPL calls; only the files of src/blas do."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Everything a program depends on."""
+
+    source: HplSource
+    mpi: Mpi
+    library: BlasLibrary
+
+
+@dataclass(frozen=True)
+class Xhpl:
+    """A built program; `key` is the identity of all it was made of, `log` what the compiler said."""
+
+    path: Path
+    key: str
+    log: Path
+
+
+def build(recipe: Recipe, search: SearchPaths, on_step: OnStep | None = None) -> Xhpl:
+    """The program of a recipe, from the cache where it was built before. Safe with several builders at a time.
+
+    Args:
+        on_step: told what is being done, and how many of how many steps are.
+
+    Raises:
+        BuildError: compiling or linking failed, or the cache cannot be written.
+        ToolchainError: mpicc does not run.
+    """
+    common = _common_key(recipe)
+    key = digest([common, *_library_identity(recipe.library)])
+    folder = search.cache / "builds" / common / key
+    xhpl = Xhpl(folder / "xhpl", key, folder / "build.log")
+    if xhpl.path.is_file():
+        return xhpl
+    step = on_step or (lambda *_: None)
+    with _building(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder.parent / "lock"):
+            if not xhpl.path.is_file():
+                objects = _objects(recipe, folder.parent, step)
+                step(f"linking xhpl with {recipe.library.path.name}", 1, 1)
+                _link(recipe, search, objects, folder)
+    return xhpl
+
+
+def build_calibrator(recipe: Recipe, search: SearchPaths, on_step: OnStep | None = None) -> Xhpl:
+    """The program that times HPL's routines with this BLAS (native/calibrate.c), from the cache if it was built before.
+
+    Raises:
+        BuildError: compiling or linking failed.
+    """
+    xhpl = build(recipe, search, on_step)
+    common = xhpl.path.parent.parent
+    text = (NATIVE / "calibrate.c").read_text(encoding="utf-8")
+    program = xhpl.path.with_name(f"calibrate-{digest([text])}")
+    if program.is_file():
+        return Xhpl(program, xhpl.key, xhpl.log)
+    with _building(program.parent), FileLock(common / "lock"):
+        objects = [path for path in _objects(recipe, common, lambda *_: None) if path.stem not in MAINS]
+        draft = program.with_suffix(f".{os.getpid()}")
+        arguments = link_arguments(recipe.library, search, program.parent, program.parent)
+        flags = [*FLAGS, *OWN_FLAGS, *header_flags(recipe.source)]
+        sources = [*flags, str(NATIVE / "calibrate.c"), *map(str, objects)]
+        wrap = "-Wl,--wrap=HPL_binit"
+        _compile(recipe.mpi, ["-o", str(draft), *sources, wrap, *arguments, "-ldl", "-lm"], xhpl.log)
+        draft.replace(program)
+    return Xhpl(program, xhpl.key, xhpl.log)
+
+
+@contextmanager
+def _building(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise BuildError(f"cannot build in {folder}: {error.strerror or error}") from error
+
+
+def witness_library(mpi: Mpi, search: SearchPaths) -> Path | None:
+    """The witness as a library to be preloaded into a program we did not build; None where it cannot be compiled."""
+    source = NATIVE / "witness.c"
+    try:
+        key = digest([source.read_text(encoding="utf-8"), compiler_version(mpi)])
+        path = search.cache / "builds" / f"witness-{key}.so"
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            draft = path.with_suffix(f".{os.getpid()}")
+            _compile(
+                mpi, [*OWN_FLAGS, "-shared", "-fPIC", str(source), "-o", str(draft), "-ldl"], path.with_suffix(".log")
+            )
+            draft.replace(path)
+    except (HplError, OSError):
+        return None
+    return path
+
+
+def header_flags(source: HplSource) -> list[str]:
+    """Where a compiler finds the headers of a source, and ours that hide MPI-1."""
+    folders = [source.root / "include", *([source.include] if source.include is not None else [])]
+    return [*(f"-I{folder}" for folder in folders), "-include", str(NATIVE / "mpi1_compat.h")]
+
+
+def _objects(recipe: Recipe, folder: Path, step: OnStep) -> list[Path]:
+    """HPL's objects, compiled at most once into `folder`; those of src/blas once for each prefix of BLAS symbols."""
+    prefix = recipe.library.symbol_prefix
+    renames = [f"-D{name}_={prefix}{name}_" for name in ROUTINES] if prefix else []
+    root = recipe.source.root
+    blas = sorted((root / "src/blas").glob("*.c"))
+    rest = sorted(path for part in ("src", "testing") for path in (root / part).rglob("*.c") if path not in blas)
+    own = [NATIVE / "progress.c", NATIVE / "witness.c"]
+    if recipe.source.kind == "hpcc":
+        own.append(NATIVE / "hpcc_main.c")
+    jobs = [(path, "hpl", FLAGS) for path in rest]
+    jobs += [(path, f"blas-{prefix or 'plain'}", (*FLAGS, *renames)) for path in blas]
+    jobs += [(path, "own", OWN_FLAGS) for path in own]
+    headers = header_flags(recipe.source)
+    plan = [(path, folder / kind / f"{path.stem}.o", flags) for path, kind, flags in jobs]
+    missing = [job for job in plan if not job[1].is_file()]
+
+    def compile_one(job: tuple[Path, Path, Sequence[str]]) -> None:
+        path, target, flags = job
+        target.parent.mkdir(exist_ok=True)
+        draft = target.with_suffix(".tmp")
+        _compile(recipe.mpi, [*flags, *headers, "-c", str(path), "-o", str(draft)], folder / "build.log")
+        draft.replace(target)
+
+    in_parallel(compile_one, missing, lambda job: f"compiling {job[0].name}", step)
+    return [target for _, target, _ in plan]
+
+
+def _link(recipe: Recipe, search: SearchPaths, objects: Iterable[Path], folder: Path) -> None:
+    """Link into a draft folder and move it into place: a folder that exists holds a whole program."""
+    wraps = ["-Wl,--wrap=HPL_binit"] + (["-Wl,--wrap=fopen"] if recipe.source.kind == "hpcc" else [])
+    draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".linking-"))
+    try:
+        arguments = link_arguments(recipe.library, search, draft, folder)
+        program = ["-o", str(draft / "xhpl"), *map(str, objects)]
+        _compile(recipe.mpi, [*program, *wraps, *arguments, "-ldl", "-lm"], draft / "build.log")
+        facts = {
+            "source": f"{recipe.source.kind} {recipe.source.version} ({recipe.source.origin})",
+            "mpi": f"{recipe.mpi.name} {recipe.mpi.version} ({recipe.mpi.origin})",
+            "compiler": compiler_version(recipe.mpi),
+            "blas": f"{recipe.library.family} {recipe.library.version} {recipe.library.path}",
+            "flags": list(FLAGS),
+        }
+        (draft / "recipe.json").write_text(json.dumps(facts, indent=1), encoding="utf-8")
+        shutil.rmtree(folder, ignore_errors=True)
+        draft.chmod(0o755)
+        draft.replace(folder)
+    except BuildError:
+        shutil.copy(draft / "build.log", folder.parent / "link.log")
+        raise
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _compile(mpi: Mpi, arguments: Sequence[str], log: Path) -> None:
+    """Run mpicc. Open MPI 5 ends its link lines with --enable-new-dtags, which would undo ours: OMPI_LIBS comes last.
+
+    Raises:
+        BuildError: it failed.
+    """
+    last = {"OMPI_LIBS": "-lmpi -Wl,--disable-new-dtags"} if mpi.name == "openmpi" else {}
+    run_compiler([str(mpi.mpicc), *arguments], {**mpi.variables(), **last}, log)
+
+
+def _common_key(recipe: Recipe) -> str:
+    natives = [file.read_text(encoding="utf-8") for file in sorted(NATIVE.glob("*.[ch]")) if file.stem != "calibrate"]
+    mpi = recipe.mpi
+    identity = [recipe.source.kind, recipe.source.digest, mpi.name, mpi.version, str(mpi.mpicc), wrapper_line(mpi)]
+    return digest([*identity, compiler_version(mpi), *FLAGS, *OWN_FLAGS, *natives])
+
+
+def _library_identity(library: BlasLibrary) -> list[str]:
+    try:
+        stat = library.path.stat()
+    except OSError as error:
+        raise BuildError(f"the BLAS library {library.path} is gone: {error.strerror}") from error
+    return [str(library.path), str(stat.st_size), str(stat.st_mtime_ns), library.symbol_prefix]

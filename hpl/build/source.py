@@ -1,0 +1,193 @@
+"""HPL's source: the user's own, netlib's archive, or the copy inside Debian's hpcc package; never part of hpltune."""
+
+import hashlib
+import lzma
+import re
+import shutil
+import tarfile
+import tempfile
+import urllib.request
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from ..errors import HplError
+from ..search_paths import SearchPaths
+from .private_apt import private_apt
+
+NETLIB = "https://www.netlib.org/benchmark/hpl/hpl-2.3.tar.gz"
+NETLIB_SHA256 = "32c5c17d22330e6f2337b681aded51637fb6008d3f0eb7c277b163fadd612830"
+NETLIB_TIMEOUT_S = 10.0
+FILTER: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+"""Python 3.11.4 brought the filter, 3.14 uses it by itself, and Debian 12 has 3.11.2."""
+
+
+class SourceError(HplError):
+    """HPL's source could not be had."""
+
+
+@dataclass(frozen=True)
+class HplSource:
+    """An unpacked source of HPL.
+
+    Attributes:
+        kind: "netlib" (an ordinary HPL) or "hpcc" (HPL 2.0 inside HPC Challenge, whose main is a function).
+        root: folder that holds `include`, `src` and `testing` of HPL.
+        include: further folder of headers, for hpcc.
+        origin: where it came from, as a phrase.
+        digest: SHA-256 over all its files.
+    """
+
+    kind: str
+    version: str
+    root: Path
+    include: Path | None
+    origin: str
+    digest: str
+
+
+def obtain(search: SearchPaths, user_source: Path | None = None) -> HplSource:
+    """Get HPL's source, from the cache where it was got before.
+
+    Order: the user's; the cache; netlib's hpl-2.3.tar.gz, whose SHA-256 is checked; Debian's source package hpcc.
+
+    Args:
+        user_source: a folder or an archive of HPL or of HPCC; nothing else is tried then.
+
+    Raises:
+        SourceError: none could be had; the message says what was tried and what to do.
+    """
+    if user_source is not None:
+        return _of_user(search, user_source.expanduser().absolute())
+    folder = search.cache / "source"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SourceError(f"cannot make {folder} for HPL's source: {error.strerror}") from error
+    with FileLock(folder / "lock"):
+        for name, origin in (("netlib", NETLIB), ("hpcc", "Debian's source package hpcc")):
+            if (folder / name).is_dir():
+                return _recognised(folder / name, f"{origin} (cached)")
+        tried = []
+        for name, fetch in (("netlib", _fetch_netlib), ("hpcc", _fetch_hpcc)):
+            try:
+                return _kept(fetch(folder), folder / name)
+            except (OSError, HplError) as error:
+                tried.append(f"{name}: {error}")
+    raise SourceError(
+        f"HPL's source could not be had ({'; '.join(tried)}): "
+        "download hpl-2.3.tar.gz yourself and give it with --hpl-source, or your own program with --xhpl"
+    )
+
+
+def _fetch_netlib(folder: Path) -> Path:
+    """Download netlib's archive and check it."""
+    try:
+        with urllib.request.urlopen(NETLIB, timeout=NETLIB_TIMEOUT_S) as answer:
+            data = answer.read()
+    except HTTPException as error:
+        raise SourceError(f"{NETLIB} came only in part: {error!r}") from error
+    digest = hashlib.sha256(data).hexdigest()
+    if digest != NETLIB_SHA256:
+        raise SourceError(f"{NETLIB} has SHA-256 {digest}, not {NETLIB_SHA256}: it was damaged or changed on the way")
+    archive = folder / "hpl-2.3.tar.gz"
+    archive.write_bytes(data)
+    return archive
+
+
+def _fetch_hpcc(folder: Path) -> Path:
+    """Download the archive of Debian's hpcc."""
+    with private_apt() as apt:
+        return Path(shutil.copy(apt.source("hpcc"), folder))
+
+
+def _of_user(search: SearchPaths, path: Path) -> HplSource:
+    if path.is_dir():
+        return _recognised(path, f"--hpl-source {path}")
+    if not path.is_file():
+        raise SourceError(f"--hpl-source {path}: there is no such file or folder")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    target = search.cache / "source" / f"user-{digest[:16]}"
+    if not target.is_dir():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _kept(path, target)
+    return _recognised(target, f"--hpl-source {path}")
+
+
+def _kept(archive: Path, target: Path) -> HplSource:
+    """Unpack an archive and move the result into place in one step, so that a half-unpacked one is never used."""
+    draft = Path(tempfile.mkdtemp(dir=target.parent, prefix=".unpacking-"))
+    try:
+        try:
+            with tarfile.open(archive) as tar:
+                tar.extractall(draft, members=_harmless(tar), **FILTER)  # noqa: S202 - see _harmless
+                _read_to_end(tar)
+        except OSError as error:
+            raise SourceError(f"{archive} cannot be unpacked: {error.strerror or error}") from error
+        except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError) as error:
+            reason = str(error).partition(":\n")[0]
+            raise SourceError(f"{archive} is not an archive that can be unpacked: {reason}") from error
+        _recognised(draft, str(archive), archive)
+        draft.replace(target)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    return _recognised(target, str(archive.name))
+
+
+def _read_to_end(tar: tarfile.TarFile) -> None:
+    """What follows the last file of an archive holds no file, but behind it stands gzip's checksum of all of them."""
+    while tar.fileobj is not None and tar.fileobj.read(tarfile.RECORDSIZE):
+        pass
+
+
+def _harmless(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """Files and folders of an archive that stay below the folder it is unpacked into."""
+    for member in tar.getmembers():
+        path = Path(member.name)
+        if (member.isfile() or member.isdir()) and not path.is_absolute() and ".." not in path.parts:
+            yield member
+
+
+def _recognised(folder: Path, origin: str, archive: Path | None = None) -> HplSource:
+    """Find HPL in a folder or one below it, netlib's layout or hpcc's.
+
+    Args:
+        archive: what was unpacked into the folder, where the user does not know the folder.
+
+    Raises:
+        SourceError: neither is there.
+    """
+    for top in (folder, *sorted(path for path in folder.iterdir() if path.is_dir())):
+        if (top / "hpl/include/hpl.h").is_file() and (top / "include/hpcc.h").is_file():
+            return HplSource("hpcc", "2.0", top / "hpl", top / "include", origin, _digest(_files(top / "hpl")))
+        if (top / "include/hpl.h").is_file() and (top / "testing/ptest").is_dir():
+            return HplSource("netlib", _version(top), top, None, origin, _digest(_files(top)))
+    missing = "holds no source of HPL (include/hpl.h and testing/ptest)"
+    if archive is not None:
+        raise SourceError(f"{archive} {missing}: give an archive of HPL or of HPCC")
+    raise SourceError(f"{folder} {missing}: give its top folder")
+
+
+def _version(top: Path) -> str:
+    """The version in HPL's banner, which `HPL_pdinfo.c` prints."""
+    banner = top / "testing/ptest/HPL_pdinfo.c"
+    text = banner.read_text(encoding="utf-8", errors="replace") if banner.is_file() else ""
+    found = re.search(r"HPLinpack (\d+\.\d+)", text)
+    return found[1] if found else "unknown"
+
+
+def _files(root: Path) -> Iterable[Path]:
+    return sorted(path for folder in ("include", "src", "testing") for path in (root / folder).rglob("*.[ch]"))
+
+
+def _digest(files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.name.encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""Rpeak: cores, clock and operations per cycle."""

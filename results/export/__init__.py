@@ -1,0 +1,1 @@
+"""Studies for other programs: CSV, JSON lines, Markdown, pandas."""

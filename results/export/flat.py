@@ -1,0 +1,67 @@
+"""A trial as one row of plain values: the columns of every table hpltune writes."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+from ..plain import finite, time_text
+from ..record import FIGURES, TrialRecord
+
+Cell = str | int | float | bool | None
+
+COLUMNS: dict[str, type[Cell]] = {
+    "study": str, "number": int, "kind": str, "state": str, "invalidity": str, "reason": str,
+    "blas": str, "kernel": str, "ranks": int, "threads": int,
+    "N": int, "NB": int, "grid": str, "PMAP": str, "PFACT": str, "NBMIN": int, "NDIV": int, "RFACT": str,
+    "BCAST": str, "DEPTH": int, "SWAP": str, "swap_threshold": int, "L1": str, "U": str, "EQUIL": str,
+    "alignment": int, "threshold": float,
+    "gflops": float, "time_s": float, "residual": float, "passed": bool, "cost_s": float,
+    "started_at": str, "ended_at": str,
+    "library": str, "library_version": str, "library_kernel": str, "library_threads": int,
+    "key": str, "command": str, "directory": str, "xhpl_key": str,
+    "simulated": bool, "part": float, "session": int, "hosts": str,
+    "rank": int, "expected_gflops": float, "percent_of_peak": float,
+}  # fmt: skip
+"""Names and types in their order; `more_columns` follow, and later versions only append."""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where the configuration of a trial stands in its study, as `hpltune best` shows it.
+
+    Attributes:
+        rank: from 1.
+        expected_gflops: what one more run of the configuration should give.
+        percent_of_peak: that, of the peak of the nodes in use; None where that is not known.
+    """
+
+    rank: int
+    expected_gflops: float
+    percent_of_peak: float | None
+
+
+def more_columns(records: Iterable[TrialRecord]) -> list[str]:
+    """Further columns of a table of these: parameters that are none of HPL.dat, such as layout, mpi and net.mtu."""
+    return sorted({name for record in records for name in record.params} - COLUMNS.keys())
+
+
+def flat(record: TrialRecord, placed: Placed | None = None) -> dict[str, Cell]:
+    """The row of a trial; None is what is missing or not finite.
+
+    Args:
+        placed: where its configuration stands; None where it has no place, or that was not asked.
+    """
+    row: dict[str, Cell] = {name: getattr(record, name, None) for name in COLUMNS}
+    row.update({name: finite(getattr(record, name)) for name in FIGURES})
+    row["kind"], row["state"] = record.kind.value, record.state.value
+    row["invalidity"] = record.invalidity.value if record.invalidity else None
+    row["started_at"] = time_text(record.started_at)
+    row["ended_at"] = time_text(record.ended_at) if record.ended_at else None
+    if record.hpl is not None:
+        row.update(record.hpl.words())
+    if record.observed is not None:
+        row["library"], row["library_version"] = record.observed.library, record.observed.version
+        row["library_kernel"], row["library_threads"] = record.observed.kernel, record.observed.threads
+        row["hosts"] = ",".join(record.observed.hosts)
+    if placed is not None:
+        row.update(asdict(placed))
+    return row

@@ -1,0 +1,92 @@
+"""Trials as JSON lines and back: one object a line, nothing of a record is lost."""
+
+import json
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+from hpl.errors import HplError
+from hpl.params import HplParams
+
+from ..errors import ResultsError
+from ..plain import unicode_text
+from ..record import Invalidity, Kind, Observed, TrialRecord, TrialState
+from .flat import Placed, flat
+
+_AS_THEY_ARE = (
+    "study", "number", "reason", "key", "blas", "kernel", "ranks", "threads", "time_s", "gflops", "residual", "passed",
+    "cost_s", "command", "directory", "xhpl_key", "params", "versions", "hpl_dat", "output", "errors_text",
+)  # fmt: skip
+
+
+def to_json_lines(records: Iterable[TrialRecord]) -> str:
+    """The columns of the CSV, then `hosts`, `params`, `versions`, `hpl_dat`, `output` and `errors_text`."""
+    return "".join(map(json_line, records))
+
+
+def json_line(record: TrialRecord, placed: Placed | None = None) -> str:
+    """The line of one trial.
+
+    Args:
+        placed: as of `flat`.
+    """
+    return unicode_text(json.dumps(_object(record, placed), ensure_ascii=False, allow_nan=False)) + "\n"
+
+
+def from_json_lines(text: str, name: str = "JSON lines") -> list[TrialRecord]:
+    """The records that `to_json_lines` wrote.
+
+    Args:
+        text: what it wrote; empty lines are skipped, unknown keys ignored.
+        name: what the text is called in errors.
+
+    Raises:
+        ResultsError: a line is not such a record; the message names it.
+    """
+    return list(_records(text, name))
+
+
+def _records(text: str, name: str) -> Iterator[TrialRecord]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            yield _record(json.loads(line))
+        except KeyError as error:
+            raise ResultsError(f"{name}:{number}: no trial of hpltune: {error} is missing") from error
+        except (ValueError, TypeError, AttributeError, HplError) as error:
+            raise ResultsError(f"{name}:{number}: no trial of hpltune: {error}") from error
+
+
+def _object(record: TrialRecord, placed: Placed | None) -> dict[str, Any]:
+    return {
+        **flat(record, placed),
+        "hosts": list(record.observed.hosts) if record.observed else None,
+        "params": dict(record.params),
+        "versions": dict(record.versions),
+        "hpl_dat": record.hpl_dat,
+        "output": record.output,
+        "errors_text": record.errors_text,
+    }
+
+
+def _record(row: dict[str, Any]) -> TrialRecord:
+    return TrialRecord(
+        **{name: row[name] for name in _AS_THEY_ARE},
+        kind=Kind(row["kind"]),
+        state=TrialState(row["state"]),
+        invalidity=Invalidity(row["invalidity"]) if row["invalidity"] else None,
+        started_at=datetime.fromisoformat(row["started_at"]),
+        ended_at=datetime.fromisoformat(row["ended_at"]) if row["ended_at"] else None,
+        hpl=None if row["N"] is None else HplParams.from_words(row),
+        observed=_observed(row),
+        part=row.get("part", 1.0),
+        session=row.get("session", 0),
+    )
+
+
+def _observed(row: dict[str, Any]) -> Observed | None:
+    if row["library"] is None:
+        return None
+    version, kernel, threads = row["library_version"], row["library_kernel"], row["library_threads"]
+    return Observed(row["library"], version, kernel, threads, tuple(row["hosts"]))

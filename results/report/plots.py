@@ -1,0 +1,51 @@
+"""Pictures of results. matplotlib is imported only when one is drawn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import ResultsError
+
+
+@dataclass(frozen=True)
+class DesignPoint:
+    """A cluster in a picture: its name, Rmax and Rpeak in GFLOPS, and its price in US dollars where it is known."""
+
+    name: str
+    gflops: float
+    rpeak_gflops: float
+    price_usd: float | None
+
+
+def plot_designs(points: Sequence[DesignPoint], file: Path) -> None:
+    """Rmax within Rpeak for each design, and beside it Rmax over price where prices are known.
+
+    Raises:
+        ResultsError: the file cannot be written.
+    """
+    from matplotlib.figure import Figure  # noqa: PLC0415 - half a second that only a picture needs
+
+    priced = [point for point in points if point.price_usd]
+    figure = Figure(figsize=(11 if priced else 6, 1.6 + 0.45 * len(points)), layout="constrained")
+    axes = figure.subplots(1, 2 if priced else 1, squeeze=False)[0]
+    names = [point.name for point in points]
+    axes[0].barh(names, [point.rpeak_gflops for point in points], color="#d9dde3", label="Rpeak")
+    axes[0].barh(names, [point.gflops for point in points], color="#2f6f9f", label="Rmax, tuned")
+    axes[0].invert_yaxis()
+    axes[0].set_xlabel("GFLOPS")
+    axes[0].legend(frameon=False)
+    if priced:
+        axes[1].scatter([point.price_usd for point in priced], [point.gflops for point in priced], color="#2f6f9f")
+        for point in priced:
+            axes[1].annotate(
+                point.name, (point.price_usd or 0.0, point.gflops), xytext=(5, 4), textcoords="offset points"
+            )
+        axes[1].set_xlabel("price in US dollars")
+        axes[1].set_ylabel("Rmax in GFLOPS")
+        axes[1].margins(0.15)
+    for axis in axes:
+        axis.spines[["top", "right"]].set_visible(False)
+    try:
+        figure.savefig(file)
+    except OSError as error:
+        raise ResultsError(f"cannot write {file}: {error.strerror}") from error

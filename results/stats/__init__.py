@@ -1,0 +1,1 @@
+"""Statistics of trials: rankings, noise, drift, confidence."""

@@ -1,0 +1,139 @@
+"""Medians, spreads and the ranking of configurations."""
+
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from hpl.params import Scalar
+
+from ..record import Kind, TrialRecord, TrialState
+
+SMALLER_RUNS = frozenset({Kind.PILOT, Kind.EXTRAPOLATION, Kind.SMALL, Kind.PREFIX, Kind.GIVEN_UP})
+"""Kinds that are less than a full run at the study's N: their GFLOPS do not compare with the rest."""
+
+
+class Time(NamedTuple):
+    """When in a study a run was made: its sitting, and there 0 in the search, else the round of the confirmation."""
+
+    sitting: int
+    turn: int
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """One configuration and what its valid runs gave.
+
+    Attributes:
+        key: identity of the configuration.
+        params: the configuration in the words of the space.
+        gflops: every valid run, at least one, in the order they were made.
+        best_record_number: the run nearest to the median: the one whose files represent the configuration.
+        failed_runs: its runs that did not count: crashed, timed out, or with a residual that FAILED.
+        hosts: on how many it ran; 0 where that is not known.
+        believed_gflops: its rate by the runs of all configurations; None where the noise of runs is not known.
+        times: when each of its valid runs was made; empty where that is not known.
+    """
+
+    key: str
+    params: Mapping[str, Scalar]
+    gflops: tuple[float, ...]
+    best_record_number: int
+    failed_runs: int = 0
+    hosts: int = 0
+    believed_gflops: float | None = field(default=None, compare=False)
+    times: tuple[Time, ...] = ()
+
+    @property
+    def runs(self) -> int:
+        """Valid runs."""
+        return len(self.gflops)
+
+    @property
+    def median_gflops(self) -> float:
+        """Median rate in GFLOPS."""
+        return statistics.median(self.gflops)
+
+    @property
+    def expected_gflops(self) -> float:
+        """What one more run is expected to give: what is told of it and what ranks it."""
+        return self.median_gflops if self.believed_gflops is None else self.believed_gflops
+
+    @property
+    def range_gflops(self) -> tuple[float, float]:
+        """Slowest and fastest run in GFLOPS."""
+        return min(self.gflops), max(self.gflops)
+
+    @property
+    def spread_percent(self) -> float | None:
+        """Half the range of the runs in percent of the median; None with a single run."""
+        if self.runs < 2:
+            return None
+        low, high = self.range_gflops
+        return 50.0 * (high - low) / self.median_gflops
+
+
+def rank(records: Iterable[TrialRecord]) -> Sequence[Ranked]:
+    """Configurations by the median of their valid runs, best first.
+
+    A configuration seen once may owe its place to a lucky run: `results.stats.confidence.settled` looks at that. A run that
+    is not `ranked` never counts, nor do pilots and extrapolations; a configuration without a run that counts does not
+    appear.
+    """
+    groups: dict[str, list[tuple[TrialRecord, Time]]] = defaultdict(list)
+    failures: dict[str, int] = defaultdict(int)
+    turns = Counter[tuple[str, int]]()
+    for record in records:
+        if record.kind in SMALLER_RUNS:
+            continue
+        confirms = record.kind is Kind.CONFIRMATION
+        turns[record.key, record.session] += confirms
+        if record.ranked:
+            turn = turns[record.key, record.session] if confirms else 0
+            groups[record.key].append((record, Time(record.session, turn)))
+        failures[record.key] += record.state is TrialState.FAILED
+    ranked = [_summary(key, group, failures[key]) for key, group in groups.items()]
+    return sorted(ranked, key=lambda entry: -entry.median_gflops)
+
+
+def on_the_hosts_left(records: Sequence[TrialRecord]) -> Sequence[TrialRecord]:
+    """Without the results of more or fewer hosts than the last result: since then a cluster lost some, or got some."""
+    counts = {record.number: hosts_of(record) for record in records if record.ranked and hosts_of(record)}
+    last = counts[max(counts)] if counts else 0
+    return [record for record in records if counts.get(record.number, last) == last]
+
+
+def hosts_of(record: TrialRecord) -> int:
+    """On how many hosts a trial ran; 0 where that is not known."""
+    return len(record.observed.hosts) if record.observed else 0
+
+
+def _summary(key: str, group: Sequence[tuple[TrialRecord, Time]], failed_runs: int) -> Ranked:
+    rates = tuple(record.gflops for record, _ in group if record.gflops is not None)
+    median = statistics.median(rates)
+    nearest = min((record for record, _ in group), key=lambda record: abs((record.gflops or 0.0) - median))
+    return Ranked(
+        key=key,
+        params=nearest.params,
+        gflops=rates,
+        best_record_number=nearest.number,
+        failed_runs=failed_runs,
+        hosts=hosts_of(nearest),
+        times=tuple(time for _, time in group),
+    )
+
+
+def relative_sd(entries: Iterable[Ranked]) -> float | None:
+    """Pooled relative standard deviation of repeated runs, as a part of 1; None where nothing was repeated.
+
+    Each configuration gives the squared deviations of its runs from its own mean, relative to that mean, and one degree
+    of freedom less than it has runs.
+    """
+    squares, freedom = 0.0, 0
+    for entry in entries:
+        if entry.runs > 1:
+            mean = statistics.fmean(entry.gflops)
+            squares += sum((rate / mean - 1.0) ** 2 for rate in entry.gflops)
+            freedom += entry.runs - 1
+    return (squares / freedom) ** 0.5 if freedom else None

@@ -1,0 +1,1 @@
+"""Where studies are kept: SQLite and PostgreSQL behind one store."""

@@ -1,0 +1,154 @@
+"""The database's history: ordered functions, each in one transaction with the row that says it was applied.
+
+A released migration is never changed; what it made is kept as a database file in the tests. SQL is written out, because
+`schema.py` describes today's tables and these describe yesterday's.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection, LargeBinary, inspect, text
+
+from ..errors import ResultsError
+from .database import Database
+
+MARKER = "hpltune_migrations"
+"""The bookkeeping table; a database without it is not ours."""
+
+
+def m001_studies_trials_outputs(connection: Connection) -> None:
+    """The first schema."""
+    blob = LargeBinary().compile(dialect=connection.dialect)
+    connection.execute(
+        text("""
+        CREATE TABLE studies (
+            name TEXT NOT NULL PRIMARY KEY, created_at TEXT NOT NULL, state TEXT NOT NULL, space_name TEXT NOT NULL,
+            space_text TEXT NOT NULL, engine TEXT NOT NULL, rpeak_gflops FLOAT, price_usd FLOAT, power_w FLOAT,
+            options TEXT NOT NULL, host TEXT NOT NULL, versions TEXT NOT NULL, owner TEXT)
+        """)
+    )
+    connection.execute(
+        text("""
+        CREATE TABLE trials (
+            study TEXT NOT NULL, number INTEGER NOT NULL,
+            kind TEXT NOT NULL, state TEXT NOT NULL, invalidity TEXT, reason TEXT NOT NULL, key TEXT NOT NULL,
+            "N" INTEGER, "NB" INTEGER, "P" INTEGER, "Q" INTEGER, "PMAP" TEXT, threshold FLOAT, "PFACT" TEXT,
+            "NBMIN" INTEGER, "NDIV" INTEGER, "RFACT" TEXT, "BCAST" TEXT, "DEPTH" INTEGER, "SWAP" TEXT,
+            swap_threshold INTEGER, "L1" TEXT, "U" TEXT, "EQUIL" TEXT, alignment INTEGER,
+            blas TEXT NOT NULL, kernel TEXT NOT NULL, ranks INTEGER, threads INTEGER,
+            time_s FLOAT, gflops FLOAT, residual FLOAT, passed BOOLEAN, cost_s FLOAT,
+            started_at TEXT NOT NULL, ended_at TEXT,
+            library TEXT, library_version TEXT, library_kernel TEXT, library_threads INTEGER, hosts TEXT,
+            command TEXT NOT NULL, directory TEXT NOT NULL, xhpl_key TEXT NOT NULL,
+            params TEXT NOT NULL, versions TEXT NOT NULL,
+            PRIMARY KEY (study, number), FOREIGN KEY (study) REFERENCES studies (name) ON DELETE CASCADE)
+        """)
+    )
+    connection.execute(text("CREATE INDEX trials_by_key ON trials (study, key)"))
+    connection.execute(
+        text(f"""
+        CREATE TABLE outputs (
+            study TEXT NOT NULL, number INTEGER NOT NULL,
+            hpl_dat_zlib {blob} NOT NULL, stdout_zlib {blob} NOT NULL, stderr_zlib {blob} NOT NULL,
+            PRIMARY KEY (study, number),
+            FOREIGN KEY (study, number) REFERENCES trials (study, number) ON DELETE CASCADE)
+        """)
+    )
+
+
+def m002_parts_and_sessions(connection: Connection) -> None:
+    """Trials that are less than a full run, and which sitting of a study they belong to."""
+    connection.execute(text("ALTER TABLE trials ADD COLUMN part FLOAT NOT NULL DEFAULT 1"))
+    connection.execute(text("ALTER TABLE trials ADD COLUMN session INTEGER NOT NULL DEFAULT 0"))
+
+
+def m003_networks(connection: Connection) -> None:
+    """How networks were before they were changed, and what they were measured to do."""
+    connection.execute(
+        text("""
+        CREATE TABLE network_originals (
+            host TEXT NOT NULL, interface TEXT NOT NULL, setting TEXT NOT NULL, value TEXT NOT NULL,
+            ssh TEXT NOT NULL, study TEXT, owner TEXT NOT NULL, recorded_at TEXT NOT NULL,
+            PRIMARY KEY (host, interface, setting))
+        """)
+    )
+    connection.execute(
+        text("""
+        CREATE TABLE network_probes (
+            number INTEGER NOT NULL PRIMARY KEY, study TEXT, measured_at TEXT NOT NULL, program TEXT NOT NULL,
+            hosts TEXT NOT NULL, interface TEXT NOT NULL, settings TEXT NOT NULL,
+            latency_us FLOAT NOT NULL, bandwidth_mbit_s FLOAT NOT NULL, points TEXT NOT NULL,
+            FOREIGN KEY (study) REFERENCES studies (name) ON DELETE CASCADE)
+        """)
+    )
+
+
+def m004_owners_of_trials(connection: Connection) -> None:
+    """Which of the processes that work on a study runs a trial."""
+    connection.execute(text("ALTER TABLE trials ADD COLUMN owner TEXT"))
+
+
+def m005_given_up(connection: Connection) -> None:
+    """Full runs that were given up are of a kind of their own; their reason alone told them from prefixes."""
+    connection.execute(text("UPDATE trials SET kind = 'given-up' WHERE kind = 'prefix' AND reason LIKE 'given up%'"))
+
+
+MIGRATIONS: Sequence[Callable[[Connection], None]] = (
+    m001_studies_trials_outputs,
+    m002_parts_and_sessions,
+    m003_networks,
+    m004_owners_of_trials,
+    m005_given_up,
+)
+
+
+def applied(connection: Connection, place: str) -> list[str]:
+    """Names of the migrations a database has had, oldest first; reads only.
+
+    Args:
+        place: what the database is called in messages.
+
+    Raises:
+        ResultsError: the database belongs to another program, or was written by a newer hpltune.
+    """
+    tables = set(inspect(connection).get_table_names())
+    if MARKER not in tables:
+        if tables:
+            raise ResultsError(
+                f"{place} is not a database of hpltune: it holds {', '.join(sorted(tables)[:3])}; "
+                "give another with --db"
+            )
+        return []
+    names = list(connection.execute(text(f"SELECT name FROM {MARKER} ORDER BY number")).scalars())  # noqa: S608 - constant
+    known = [migration.__name__ for migration in MIGRATIONS]
+    if names != known[: len(names)]:
+        raise ResultsError(
+            f"{place} was written by a newer hpltune (its schema is {len(names)}, this hpltune knows up to "
+            f"{len(known)}): update hpltune, or give another with --db"
+        )
+    return names
+
+
+def migrate(database: Database) -> None:
+    """Bring a database to the current schema; each step is applied once, also with two processes at it.
+
+    Raises:
+        ResultsError: as `applied`; the database is untouched then.
+    """
+    with database.reading() as connection:
+        had = len(applied(connection, database.place))
+    for number, migration in enumerate(MIGRATIONS[had:], start=had + 1):
+        with database.migrating() as connection:
+            if len(applied(connection, database.place)) < number:
+                _apply(connection, number, migration)
+
+
+def _apply(connection: Connection, number: int, migration: Callable[[Connection], None]) -> None:
+    if number == 1:
+        columns = "number INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL"
+        connection.execute(text(f"CREATE TABLE {MARKER} ({columns})"))
+    migration(connection)
+    connection.execute(
+        text(f"INSERT INTO {MARKER} VALUES (:number, :name, :at)"),  # noqa: S608 - a constant name
+        {"number": number, "name": migration.__name__, "at": datetime.now(UTC).isoformat(timespec="seconds")},
+    )

@@ -1,0 +1,199 @@
+"""What is stored of networks: how they were before anything was changed, and what they were measured to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, delete, func, insert, select, update
+
+from hpl.params import Scalar
+
+from ..errors import ResultsError
+from ..plain import time_text
+from .lease import Lease
+from .schema import NETWORK_ORIGINALS, NETWORK_PROBES
+
+Transaction = Callable[[], AbstractContextManager[Connection]]
+
+
+@dataclass(frozen=True)
+class NetworkOriginal:
+    """A setting of a host as it was before hpltune changed it.
+
+    Attributes:
+        interface: "" where the setting is the whole host's.
+        ssh: the tokens that reach the host, empty for the machine of the owner itself.
+        study: the study that changed it, or None.
+        owner: the process that changed it, as `Lease` writes it.
+    """
+
+    host: str
+    interface: str
+    setting: str
+    value: str
+    ssh: tuple[str, ...]
+    study: str | None
+    owner: str
+    recorded_at: datetime
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells originals apart: host, interface and setting."""
+        return (self.host, self.interface, self.setting)
+
+    @property
+    def busy(self) -> Lease | None:
+        """The other living process that has it changed now, or None."""
+        lease = Lease.parse(self.owner)
+        return lease if lease is not None and lease.alive else None
+
+
+@dataclass(frozen=True)
+class NetworkProbe:
+    """A measurement of the way between two hosts.
+
+    Attributes:
+        program: what measured, with its version.
+        settings: network settings it was measured under, by name.
+        latency_us: half a round trip of the shortest message.
+        bandwidth_mbit_s: of large messages; 10^6 bits.
+        points: bytes of a message, and microseconds it took one way.
+    """
+
+    study: str | None
+    measured_at: datetime
+    program: str
+    hosts: tuple[str, str]
+    interface: str
+    settings: Mapping[str, Scalar]
+    latency_us: float
+    bandwidth_mbit_s: float
+    points: tuple[tuple[int, float], ...]
+
+
+class NetworkRecords:
+    """The tables of networks in a store."""
+
+    def __init__(self, reading: Transaction, writing: Transaction) -> None:
+        self._reading, self._writing = reading, writing
+
+    def remember(self, originals: Sequence[NetworkOriginal]) -> Sequence[NetworkOriginal]:
+        """Commit originals before the first change; their owner is this process.
+
+        Returns:
+            The same, with the older value where one was left by a process that was killed.
+
+        Raises:
+            ResultsError: another living process has changed one of them; nothing is stored then.
+        """
+        kept = []
+        with self._writing() as connection:
+            for original in originals:
+                here = _at(*original.key)
+                row = connection.execute(select(NETWORK_ORIGINALS).where(here)).mappings().first()
+                if row is None:
+                    connection.execute(insert(NETWORK_ORIGINALS).values(**_original_row(original)))
+                    kept.append(original)
+                    continue
+                older = _original_of(row)
+                if older.busy:
+                    raise ResultsError(
+                        f"the network of {older.host} is being tuned by process {older.busy.pid} on {older.busy.host}: "
+                        "wait for it or end it there"
+                    )
+                connection.execute(update(NETWORK_ORIGINALS).where(here).values(owner=original.owner))
+                kept.append(older)
+        return kept
+
+    def forget(self, keys: Sequence[tuple[str, str, str]]) -> None:
+        """Drop originals that are put back, by host, interface and setting."""
+        with self._writing() as connection:
+            for key in keys:
+                connection.execute(delete(NETWORK_ORIGINALS).where(_at(*key)))
+
+    def originals(self) -> Sequence[NetworkOriginal]:
+        """All originals that are not put back, oldest first."""
+        order = (NETWORK_ORIGINALS.c.recorded_at, NETWORK_ORIGINALS.c.host, NETWORK_ORIGINALS.c.setting)
+        with self._reading() as connection:
+            return [
+                _original_of(row) for row in connection.execute(select(NETWORK_ORIGINALS).order_by(*order)).mappings()
+            ]
+
+    def add_probe(self, probe: NetworkProbe) -> int:
+        """Store a measurement and return its number."""
+        with self._writing() as connection:
+            last = connection.execute(select(func.max(NETWORK_PROBES.c.number))).scalar()
+            connection.execute(insert(NETWORK_PROBES).values(number=(last or 0) + 1, **_probe_row(probe)))
+        return (last or 0) + 1
+
+    def probes(self, study: str | None = None) -> Sequence[NetworkProbe]:
+        """Measurements of a study, or all of them; oldest first."""
+        query = select(NETWORK_PROBES).order_by(NETWORK_PROBES.c.number)
+        if study is not None:
+            query = query.where(NETWORK_PROBES.c.study == study)
+        with self._reading() as connection:
+            return [_probe_of(row) for row in connection.execute(query).mappings()]
+
+
+def _at(host: str, interface: str, setting: str) -> ColumnElement[bool]:
+    columns = NETWORK_ORIGINALS.c
+    return (columns.host == host) & (columns.interface == interface) & (columns.setting == setting)
+
+
+def _original_row(original: NetworkOriginal) -> dict[str, object]:
+    return {
+        "host": original.host,
+        "interface": original.interface,
+        "setting": original.setting,
+        "value": original.value,
+        "ssh": json.dumps(original.ssh),
+        "study": original.study,
+        "owner": original.owner,
+        "recorded_at": time_text(original.recorded_at),
+    }
+
+
+def _original_of(row: RowMapping) -> NetworkOriginal:
+    return NetworkOriginal(
+        host=row["host"],
+        interface=row["interface"],
+        setting=row["setting"],
+        value=row["value"],
+        ssh=tuple(json.loads(row["ssh"])),
+        study=row["study"],
+        owner=row["owner"],
+        recorded_at=datetime.fromisoformat(row["recorded_at"]),
+    )
+
+
+def _probe_row(probe: NetworkProbe) -> dict[str, object]:
+    return {
+        "study": probe.study,
+        "measured_at": time_text(probe.measured_at),
+        "program": probe.program,
+        "hosts": json.dumps(probe.hosts),
+        "interface": probe.interface,
+        "settings": json.dumps(dict(probe.settings)),
+        "latency_us": probe.latency_us,
+        "bandwidth_mbit_s": probe.bandwidth_mbit_s,
+        "points": json.dumps(probe.points),
+    }
+
+
+def _probe_of(row: RowMapping) -> NetworkProbe:
+    first, second = json.loads(row["hosts"])
+    return NetworkProbe(
+        study=row["study"],
+        measured_at=datetime.fromisoformat(row["measured_at"]),
+        program=row["program"],
+        hosts=(first, second),
+        interface=row["interface"],
+        settings=json.loads(row["settings"]),
+        latency_us=row["latency_us"],
+        bandwidth_mbit_s=row["bandwidth_mbit_s"],
+        points=tuple((int(size), float(time_us)) for size, time_us in json.loads(row["points"])),
+    )

@@ -1,0 +1,235 @@
+"""Records to rows and back.
+
+Two things are changed on the way in, so that no trial is lost to them: a figure that is infinite or not a number is
+missing, and what some database cannot hold as text (a lone surrogate from an odd file name, NUL) is written as its
+escape. What a trial read and printed is kept as it is.
+"""
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import RowMapping, Text, cast, null
+
+from hpl.errors import HplError
+from hpl.params import HplParams
+
+from ..errors import DamagedError
+from ..export.flat import COLUMNS, Cell, Placed
+from ..plain import finite, time_text, unicode_text
+from ..record import FIGURES, SIMULATOR, Invalidity, Kind, Observed, Study, TrialRecord, TrialState
+from .schema import HPL_COLUMNS, TRIALS
+
+_TEXTS = ("study", "reason", "key", "blas", "kernel", "command", "directory", "xhpl_key")
+_PLAIN = ("number", "ranks", "threads", "passed", "part", "session")
+_HPL_NAMES = tuple(column.name for column in HPL_COLUMNS)
+_STUDY_JSON = ("options", "host", "versions")
+_STUDY_TEXTS = ("name", "space_name", "space_text", "engine")
+_COMPUTED = {
+    "grid": cast(TRIALS.c.P, Text) + "x" + cast(TRIALS.c.Q, Text),
+    "simulated": TRIALS.c.versions,
+    **{field.name: null() for field in fields(Placed)},
+}
+FLAT = (
+    TRIALS.c.number,
+    TRIALS.c.study,
+    TRIALS.c.params,
+    *(_COMPUTED[name] if name in _COMPUTED else TRIALS.c[name] for name in COLUMNS),
+)
+"""What `row_of` reads, in its order."""
+_SIMULATED, _HOSTS = (3 + list(COLUMNS).index(name) for name in ("simulated", "hosts"))
+CONTENDER = tuple(
+    TRIALS.c[name]
+    for name in (
+        *("study", "number", "kind", "state", "key", "gflops", "passed", "session", "started_at"),
+        *("params", "versions", "library", "hosts"),
+    )
+)
+"""What `contender_of` reads."""
+Row = tuple[list[Cell], Mapping[str, Any]]
+"""The cells of `flat.COLUMNS`, and all parameters."""
+
+
+def study_row(study: Study) -> dict[str, Any]:
+    """The row of a study, without its owner."""
+    row = {field.name: getattr(study, field.name) for field in fields(Study)}
+    row.update({name: json_text(dict(row[name])) for name in _STUDY_JSON})
+    row.update({name: unicode_text(row[name]) for name in _STUDY_TEXTS})
+    return {**row, "created_at": time_text(study.created_at)}
+
+
+def study_of(row: RowMapping) -> Study:
+    """The study of a row."""
+    values = {field.name: row[field.name] for field in fields(Study)}
+    with _readable(f"study {row['name']}"):
+        values.update({name: object_of(row[name], name) for name in _STUDY_JSON})
+        return Study(**{**values, "created_at": datetime.fromisoformat(row["created_at"])})
+
+
+def trial_row(record: TrialRecord) -> dict[str, Any]:
+    """The row of a trial, without what it printed."""
+    observed = record.observed
+    return {
+        **{name: getattr(record, name) for name in _PLAIN},
+        **{name: unicode_text(getattr(record, name)) for name in _TEXTS},
+        **{name: finite(getattr(record, name)) for name in FIGURES},
+        **_hpl_columns(record.hpl),
+        "kind": record.kind.value,
+        "state": record.state.value,
+        "invalidity": record.invalidity.value if record.invalidity else None,
+        "started_at": time_text(record.started_at),
+        "ended_at": time_text(record.ended_at) if record.ended_at else None,
+        "library": unicode_text(observed.library) if observed else None,
+        "library_version": unicode_text(observed.version) if observed else None,
+        "library_kernel": unicode_text(observed.kernel) if observed else None,
+        "library_threads": observed.threads if observed else None,
+        "hosts": json_text(observed.hosts) if observed else None,
+        "params": json_text(dict(record.params)),
+        "versions": json_text(dict(record.versions)),
+    }
+
+
+def trial_of(row: RowMapping, output: RowMapping | None = None) -> TrialRecord:
+    """The record of a row, with what it printed where that was read too."""
+    with _readable(f"trial {row['number']} of study {row['study']}"):
+        printed: dict[str, Any] = {}
+        if output is not None:
+            printed = {
+                "hpl_dat": _unpacked(output["hpl_dat_zlib"]),
+                "output": _unpacked(output["stdout_zlib"]),
+                "errors_text": _unpacked(output["stderr_zlib"]),
+            }
+        return TrialRecord(
+            **{name: row[name] for name in (*_PLAIN, *_TEXTS, *FIGURES)},
+            **printed,
+            kind=Kind(row["kind"]),
+            state=TrialState(row["state"]),
+            invalidity=Invalidity(row["invalidity"]) if row["invalidity"] else None,
+            params=object_of(row["params"], "params"),
+            versions=object_of(row["versions"], "versions"),
+            hpl=_hpl_of(row),
+            observed=_observed_of(row),
+            started_at=datetime.fromisoformat(row["started_at"]),
+            ended_at=datetime.fromisoformat(row["ended_at"]) if row["ended_at"] else None,
+        )
+
+
+def contender_of(row: RowMapping) -> TrialRecord:
+    """Of the record of a row only what ranks it."""
+    with _readable(f"trial {row['number']} of study {row['study']}"):
+        hosts = () if row["library"] is None else _hosts_of(row["hosts"])
+        return TrialRecord(
+            **{name: row[name] for name in ("study", "number", "key", "gflops", "passed", "session")},
+            kind=Kind(row["kind"]),
+            state=TrialState(row["state"]),
+            params=object_of(row["params"], "params"),
+            versions=object_of(row["versions"], "versions"),
+            observed=Observed("", "", "", None, hosts) if hosts else None,
+            started_at=datetime.fromisoformat(row["started_at"]),
+        )
+
+
+def row_of(row: Sequence[Any]) -> Row:
+    """What `flat` says of the record of a row of FLAT, without making that: large studies pass through here."""
+    try:
+        cells = list(row)
+        cells[_SIMULATED] = _simulated(row[_SIMULATED])
+        cells[_HOSTS] = None if row[_HOSTS] is None else ",".join(_hosts_of(row[_HOSTS]))
+        return cells[3:], object_of(row[2], "params")
+    except ValueError as error:
+        raise DamagedError(f"trial {row[0]} of study {row[1]} is damaged in the database: {error}") from error
+
+
+@contextmanager
+def _readable(what: str) -> Iterator[None]:
+    """Say of a row that cannot be read whose it is."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, RecursionError, HplError, zlib.error) as error:
+        raise DamagedError(f"{what} is damaged in the database: {error}") from error
+
+
+def output_row(record: TrialRecord) -> dict[str, Any]:
+    """What a trial read and printed, compressed."""
+    return {
+        "study": record.study,
+        "number": record.number,
+        "hpl_dat_zlib": _packed(record.hpl_dat),
+        "stdout_zlib": _packed(record.output),
+        "stderr_zlib": _packed(record.errors_text),
+    }
+
+
+def _hpl_columns(hpl: HplParams | None) -> dict[str, Any]:
+    if hpl is None:
+        return dict.fromkeys(_HPL_NAMES)
+    words = {**hpl.words(), "P": hpl.P, "Q": hpl.Q}
+    return {name: words[name] for name in _HPL_NAMES}
+
+
+def _hpl_of(row: RowMapping) -> HplParams | None:
+    if row["N"] is None:
+        return None
+    return HplParams.from_words({**{name: row[name] for name in _HPL_NAMES}, "grid": f"{row['P']}x{row['Q']}"})
+
+
+def _observed_of(row: RowMapping) -> Observed | None:
+    if row["library"] is None:
+        return None
+    return Observed(
+        library=row["library"],
+        version=row["library_version"],
+        kernel=row["library_kernel"],
+        threads=row["library_threads"],
+        hosts=_hosts_of(row["hosts"]),
+    )
+
+
+@lru_cache
+def _simulated(versions: str) -> bool:
+    return SIMULATOR in object_of(versions, "versions")
+
+
+@lru_cache
+def _hosts_of(text: str) -> tuple[str, ...]:
+    hosts = _json(text, "hosts")
+    if not isinstance(hosts, list):
+        raise ValueError("its column hosts holds no JSON list")
+    return tuple(hosts)
+
+
+def object_of(text: str, column: str) -> dict[str, Any]:
+    """What a column of JSON holds.
+
+    Raises:
+        ValueError: it is damaged; the sentence names the column.
+    """
+    found = _json(text, column)
+    if not isinstance(found, dict):
+        raise ValueError(f"its column {column} holds no JSON object")
+    return found
+
+
+def _json(text: str, column: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ValueError(f"its column {column} holds no JSON") from error
+
+
+def json_text(value: object) -> str:
+    """As options and facts are stored."""
+    return json.dumps(value, allow_nan=False)
+
+
+def _packed(text: str) -> bytes:
+    return zlib.compress(text.encode("utf-8", "surrogatepass"))
+
+
+def _unpacked(blob: bytes) -> str:
+    return zlib.decompress(blob).decode("utf-8", "surrogatepass")

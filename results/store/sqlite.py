@@ -1,0 +1,109 @@
+"""All that is peculiar to SQLite: how a database is opened, and what its errors mean."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import ClassVar
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+
+from ..errors import ResultsError
+from .database import Database
+
+_MEANINGS = {
+    "database is locked": "another program{holders} is writing to it: end that one or try again",
+    "disk is full": "the disk is full: make room and go on, everything finished before is kept",
+    "readonly database": "it cannot be written: check the permissions of the file and of its folder, or work on a copy",
+    "unable to open database": "it cannot be opened: check the permissions of the file and of its folder",
+    "not a database": "the file is not a SQLite database: give another with --db",
+    "malformed": "the file is damaged: restore a copy of it, or give another with --db",
+    "disk I/O error": "the disk failed or a limit on file sizes was reached: everything finished before is kept",
+}
+"""Parts of SQLite's own messages (the table in its `main.c`) and the sentence for the user."""
+
+
+class SqliteDatabase(Database):
+    """A database in a file."""
+
+    read_options: ClassVar = {"reading": True}
+
+    def __init__(self, path: Path, busy_s: float) -> None:
+        super().__init__(_engine(path, busy_s), str(path))
+        self._path = path
+        self._busy_s = busy_s
+
+    def check(self, *, create: bool) -> None:
+        """As the contract; with `create` the folder is made."""
+        path = self._path
+        if path.is_dir():
+            raise ResultsError(f"{path} is a folder, not a database: give a file with --db")
+        if path.exists():
+            return
+        if not create:
+            raise ResultsError(f"there is no database {path}: `hpltune tune` makes one, or name another with --db")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ResultsError(f"cannot make {path.parent} for the database: {error.strerror}") from error
+
+    def settle(self) -> None:
+        """Let readers and one writer work at the same time; the database remembers it.
+
+        Where the file system cannot do it SQLite stays with its rollback journal, which is as safe. The change needs
+        the database for itself and does not wait for it, unlike transactions, so this does.
+        """
+        give_up_at = time.monotonic() + self._busy_s
+        with self.in_sentences(), closing(self.engine.raw_connection()) as connection:
+            cursor = connection.cursor()
+            while cursor.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+                try:
+                    cursor.execute("PRAGMA journal_mode = WAL")
+                    return
+                except sqlite3.OperationalError as error:
+                    if "locked" not in str(error) or time.monotonic() > give_up_at:
+                        raise
+                    time.sleep(0.01)
+
+    def meaning(self, error: BaseException) -> str:
+        """As the contract."""
+        said = str(error)
+        for sign, meaning in _MEANINGS.items():
+            if sign in said:
+                return meaning.format(holders=_holders(self._path) if "{" in meaning else "")
+        return said
+
+
+def _engine(path: Path, busy_s: float) -> Engine:
+    engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": busy_s})
+
+    @event.listens_for(engine, "connect")
+    def _prepare(connection: sqlite3.Connection, _record: object) -> None:
+        connection.isolation_level = None
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA synchronous = FULL")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        reading = connection.get_execution_options().get("reading", False)
+        connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
+
+    return engine
+
+
+def _holders(path: Path) -> str:
+    """The other processes that have the file open, as " (process 12)"; "" where it cannot be told."""
+    here = str(path.resolve())
+    others = (process for process in Path("/proc").glob("[0-9]*") if process.name != str(os.getpid()))
+    found = [f"process {process.name}" for process in others if _has_open(process, here)]
+    return f" ({', '.join(found)})" if found else ""
+
+
+def _has_open(process: Path, file: str) -> bool:
+    try:
+        return any(str(descriptor.readlink()) == file for descriptor in (process / "fd").iterdir())
+    except OSError:
+        return False

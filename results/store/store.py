@@ -1,0 +1,287 @@
+"""The store: one database, and the only truth about what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from ..errors import ResultsError, StudyBusyError, StudyExistsError
+from ..record import Invalidity, Kind, Study, StudyState, TrialRecord, TrialState
+from .database import Database
+from .lease import Lease
+from .migrations import migrate
+from .networks import NetworkRecords
+from .reading import Reader
+from .rows import json_text, output_row, study_of, study_row, trial_row
+from .schema import OUTPUTS, STUDIES, TRIALS
+from .sqlite import SqliteDatabase
+
+BUSY_S = 10.0
+"""Seconds a write waits for another program to finish its own."""
+_RUNNING = TRIALS.c.state == TrialState.RUNNING.value
+_SEEN_TO_END = TRIALS.c.ended_at.is_not(None) & (TRIALS.c.state != TrialState.CANCELLED.value)
+
+
+class Store(Reader):
+    """Studies and trials in one database.
+
+    Each write is one transaction that is on disk when the method returns; where it raises, nothing of it is. Several
+    processes may use one database; a study is written by those processes that hold a lease of it. Every method
+    raises ResultsError with a sentence where the database is locked, full, read-only, damaged or gone.
+
+    Attributes:
+        place: what the database is called in messages and after --db; never holds a password.
+    """
+
+    @classmethod
+    def open(cls, place: Path | str, *, create: bool = True, busy_s: float = BUSY_S) -> Self:
+        """Open a database and bring it to the current schema.
+
+        Args:
+            place: the file of a SQLite database, or the URL of one of PostgreSQL.
+            create: make what is missing: the file with its folder, the tables on a server.
+            busy_s: seconds a write waits for another program to finish its own.
+
+        Raises:
+            ResultsError: it is missing, not ours, newer than this program, or cannot be reached, read or written; it
+                is unchanged then.
+        """
+        database = _database(place, busy_s)
+        try:
+            database.check(create=create)
+            migrate(database)
+            database.settle()
+        except ResultsError:
+            database.close()
+            raise
+        return cls(database)
+
+    @property
+    def network(self) -> NetworkRecords:
+        """What is stored of networks."""
+        return NetworkRecords(self._database.reading, self._database.writing)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the database back; what is stored stays."""
+        self._database.close()
+
+    def create_study(self, study: Study) -> None:
+        """Store a new study and take its lease.
+
+        Raises:
+            StudyExistsError: the name is taken.
+        """
+        with self._database.writing() as connection:
+            try:
+                connection.execute(insert(STUDIES).values(**study_row(study), owner=str(Lease.mine())))
+            except IntegrityError as error:
+                raise StudyExistsError(
+                    f"study {study.name} exists already: choose another --study, or go on with --resume"
+                ) from error
+
+    def take(self, name: str) -> Study:
+        """Make this process the one that works on a study, and its state "running".
+
+        Raises:
+            StudyBusyError: another living process does.
+            ResultsError: there is no such study.
+        """
+        with self._database.writing() as connection:
+            self._take(connection, name)
+            connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(state="running"))
+        return self.study(name)
+
+    def join(self, name: str) -> Study:
+        """Make this process one more of those that work on a study.
+
+        Raises:
+            ResultsError: there is no such study, or nobody works on it now.
+        """
+        with self._database.writing() as connection:
+            if not self._others(connection, self._study_row(connection, name, lock=True)):
+                raise ResultsError(f"nobody works on study {name} now: go on with --resume")
+            self._take(connection, name, join=True)
+        return self.study(name)
+
+    def set_options(self, name: str, options: Mapping[str, object]) -> None:
+        """Replace what a study was asked for, and take its lease.
+
+        Raises:
+            StudyBusyError: another living process works on it.
+            ResultsError: there is no such study.
+        """
+        with self._database.writing() as connection:
+            self._take(connection, name)
+            connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(options=json_text(dict(options))))
+
+    def note_host(self, name: str, facts: Mapping[str, object]) -> None:
+        """Add facts of the machine that were found out after a study began; a ResultsError where there is none."""
+        with self._database.writing() as connection:
+            text = json_text({**study_of(self._study_row(connection, name, lock=True)).host, **facts})
+            connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(host=text))
+
+    def end_study(self, name: str, state: StudyState) -> None:
+        """Say how a study stands, unless others still work on it, and give the lease back.
+
+        Raises:
+            StudyBusyError: other living processes work on it, and this one does not.
+            ResultsError: there is no such study.
+        """
+        with self._database.writing() as connection:
+            self._take(connection, name)
+            others = self._others(connection, self._study_row(connection, name))
+            values = {"owner": _owners(others)} if others else {"owner": None, "state": state}
+            connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(values))
+
+    def delete_study(self, name: str) -> None:
+        """Remove a study with all its trials.
+
+        Raises:
+            StudyBusyError: another living process works on it.
+            ResultsError: there is no such study.
+        """
+        with self._database.writing() as connection:
+            self._take(connection, name)
+            connection.execute(delete(STUDIES).where(STUDIES.c.name == name))
+
+    def begin(self, record: TrialRecord) -> int:
+        """Commit a RUNNING trial before it is launched, and return the number it got.
+
+        Args:
+            record: what is known before the launch; its number and state do not matter.
+
+        Raises:
+            StudyBusyError: another living process works on the study.
+            ResultsError: there is no such study.
+        """
+        with self._database.writing() as connection:
+            return self._begin(connection, record)
+
+    def begin_first(
+        self, record: TrialRecord, known: AbstractSet[int], kinds: Collection[Kind] = (), most: int | None = None
+    ) -> int | None:
+        """As `begin`, but not where another process was the first to begin this kind of run of the configuration.
+
+        Args:
+            known: numbers of the trials this process has heard of; what is among them it repeats on purpose.
+            kinds: kinds of trials of which there may be `most`, cancelled ones aside; None for any number. A repeat
+                counts, but is never refused.
+
+        Returns:
+            None, and nothing is stored, where such a trial is there and none of them known, or no room for a new one.
+            Trials that were left unfinished count only among the `most`.
+
+        Raises:
+            StudyBusyError, ResultsError: as `begin`.
+        """
+        alike = (TRIALS.c.study == record.study) & (TRIALS.c.key == record.key) & (TRIALS.c.kind == record.kind.value)
+        alike &= _RUNNING | _SEEN_TO_END
+        with self._database.writing() as connection:
+            self._take(connection, record.study)
+            stored = set(connection.execute(select(TRIALS.c.number).where(alike)).scalars())
+            if stored:
+                refused = known.isdisjoint(stored)
+            else:
+                refused = most is not None and self._counted(connection, record.study, kinds) >= most
+            return None if refused else self._begin(connection, record)
+
+    @staticmethod
+    def _counted(connection: Connection, study: str, kinds: Collection[Kind]) -> int:
+        ours = (TRIALS.c.study == study) & TRIALS.c.kind.in_([kind.value for kind in kinds])
+        kept = TRIALS.c.state != TrialState.CANCELLED.value
+        return connection.execute(select(func.count()).select_from(TRIALS).where(ours & kept)).scalar_one()
+
+    def _begin(self, connection: Connection, record: TrialRecord) -> int:
+        self._take(connection, record.study)
+        last = connection.execute(select(func.max(TRIALS.c.number)).where(TRIALS.c.study == record.study)).scalar()
+        begun = replace(record, number=(last or 0) + 1, state=TrialState.RUNNING)
+        connection.execute(insert(TRIALS).values(**trial_row(begun), owner=str(Lease.mine())))
+        return begun.number
+
+    def finish(self, record: TrialRecord) -> None:
+        """Commit the outcome of a trial that was begun, with what it printed.
+
+        Where it raises for want of space the trial stays RUNNING, so the same record can be finished later. So can a
+        trial of this process that others ended because the database had lost sight of it.
+
+        Raises:
+            ResultsError: no such trial is RUNNING, or was when its process was lost sight of.
+            ValueError: the record itself still says RUNNING.
+        """
+        if record.state is TrialState.RUNNING:
+            raise ValueError(f"trial {record.number} of study {record.study} is finished with state {record.state}")
+        here = (TRIALS.c.study == record.study) & (TRIALS.c.number == record.number)
+        mine = (TRIALS.c.owner == str(Lease.mine())) & TRIALS.c.ended_at.is_(None)
+        with self._database.writing() as connection:
+            ended = connection.execute(update(TRIALS).where(here & (_RUNNING | mine)).values(**trial_row(record)))
+            if ended.rowcount != 1:
+                raise ResultsError(
+                    f"trial {record.number} of study {record.study} cannot be finished: it was not begun, or has ended"
+                )
+            connection.execute(insert(OUTPUTS).values(**output_row(record)))
+
+    def abandon_running(self, study: str, reason: str, known: AbstractSet[int] = frozenset()) -> int:
+        """Take a study's lease and turn the trials that killed processes left RUNNING into failures.
+
+        Args:
+            study: its name.
+            reason: the sentence for those trials.
+            known: numbers of the trials that this process runs itself.
+
+        Returns:
+            How many there were; those of other living processes that work on the study are not among them.
+
+        Raises:
+            StudyBusyError: another living process works on the study, and this one has not joined it.
+            ResultsError: there is no such study.
+        """
+        values = {"state": TrialState.FAILED.value, "invalidity": Invalidity.RUNTIME.value, "reason": reason}
+        with self._database.writing() as connection:
+            self._take(connection, study)
+            connection.execute(update(STUDIES).where(STUDIES.c.name == study).values(state="running"))
+            left = (TRIALS.c.study == study) & _RUNNING & TRIALS.c.number.in_(self._left(connection, study, known))
+            return connection.execute(update(TRIALS).where(left).values(**values)).rowcount
+
+    def _take(self, connection: Connection, name: str, *, join: bool = False) -> None:
+        """Hold a lease of a study until it is ended; nobody else gets in between within the transaction."""
+        study = self._study_row(connection, name, lock=True)
+        mine = Lease.mine()
+        if str(mine) in (study["owner"] or "").splitlines():
+            return
+        others = self._others(connection, study)
+        if others and not join:
+            lease = others[0]
+            raise StudyBusyError(
+                f"study {name} is being run by process {lease.pid} on {lease.host}: "
+                "wait for it or end it there, help it from other nodes with --join, or choose another --study"
+                f"{'' if lease.of_this_host else self._database.lost_host}"
+            )
+        owners = _owners([*others, mine])
+        connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(owner=owners))
+
+
+def _owners(leases: Sequence[Lease]) -> str:
+    return "\n".join(str(lease) for lease in leases)
+
+
+def _database(place: Path | str, busy_s: float) -> Database:
+    if isinstance(place, str) and "://" in place:
+        from .postgresql import PostgresqlDatabase  # noqa: PLC0415 - SQLite does not wait for what it does not need
+
+        return PostgresqlDatabase(place, busy_s)
+    return SqliteDatabase(Path(place), busy_s)

@@ -1,0 +1,118 @@
+"""What a node says of itself when it is asked: one POSIX shell script, because a node need have nothing of ours."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import ProcessError, UnreachableError
+from .transport import CommandResult, Transport, say_all
+
+SCRIPT = r"""
+say() { printf '%s\t%s\n' "$1" "$2"; }
+say hostname "$(uname -n)"
+say architecture "$(uname -m)"
+model=
+for field in 'model name' Model; do
+    [ -n "$model" ] || model=$(sed -n "s/^$field[[:space:]]*: //p" /proc/cpuinfo | head -n 1)
+done
+say model "${model:-$(uname -m)}"
+allowed=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)
+say allowed "$allowed"
+for file in /sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list; do
+    cpu=${file#/sys/devices/system/cpu/cpu}
+    [ -r "$file" ] && say sibling "${cpu%%/*} $(cat "$file")"
+done
+say memory_kib "$(sed -n 's/^MemAvailable:[[:space:]]*\([0-9]*\) kB/\1/p' /proc/meminfo)"
+for interface in /sys/class/net/*; do say interface "${interface##*/}"; done
+[ -n "$1" ] && [ -x "$1" ] && say mpi "$("$1" --version 2>/dev/null | head -n 2 | tr '\n' ' ')"
+shift
+for file in "$@"; do [ -r "$file" ] && say file "$(cksum <"$file" | tr ' ' -) $file"; done
+exit 0
+"""
+"""$1: an MPI launcher; the others: files."""
+
+
+@dataclass(frozen=True)
+class NodeSays:
+    """One node.
+
+    Attributes:
+        cores: physical cores behind the CPUs that a process may run on there; quotas of control groups are not asked.
+        memory_bytes: free without swapping.
+        mpi: what the MPI launcher says of its version; "" where it is not there.
+        files: checksums of the files that were asked for and are there, by path.
+    """
+
+    node: str
+    hostname: str
+    architecture: str
+    model: str
+    cores: int
+    memory_bytes: int
+    interfaces: tuple[str, ...]
+    mpi: str
+    files: Mapping[str, str]
+
+
+def ask_nodes(
+    reach: Transport, nodes: Sequence[str], files: Sequence[Path] = (), mpirun: Path | None = None
+) -> Mapping[str, NodeSays | UnreachableError | ProcessError]:
+    """Ask all nodes at the same time.
+
+    Args:
+        files: that all nodes should have.
+        mpirun: an MPI launcher that all nodes should have.
+
+    Returns:
+        What each node says, or why it says nothing.
+    """
+    command = ("sh", "-c", SCRIPT, "sh", str(mpirun or ""), *map(str, files))
+    return {node: _heard(node, said) for node, said in say_all(reach, nodes, command).items()}
+
+
+def parse_says(node: str, text: str) -> NodeSays:
+    """What the script printed; a figure that is missing is 1 core or 0 bytes."""
+    said: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        name, tab, value = line.partition("\t")
+        if tab:
+            said.setdefault(name, []).append(value.strip())
+
+    def one(name: str) -> str:
+        return said.get(name, [""])[0]
+
+    allowed = cpu_list(one("allowed"))
+    siblings = dict(line.split(" ", 1) for line in said.get("sibling", []) if " " in line)
+    cores = {siblings.get(str(cpu), str(cpu)) for cpu in allowed}
+    memory = one("memory_kib")
+    return NodeSays(
+        node=node,
+        hostname=one("hostname"),
+        architecture=one("architecture"),
+        model=one("model"),
+        cores=max(1, len(cores)),
+        memory_bytes=int(memory) * 1024 if memory.isdecimal() else 0,
+        interfaces=tuple(name for name in said.get("interface", []) if name not in {"lo", "*"}),
+        mpi=" ".join(one("mpi").partition("Report bugs")[0].split()),
+        files={path: checksum for checksum, _, path in (line.partition(" ") for line in said.get("file", []))},
+    )
+
+
+def cpu_list(listed: str) -> list[int]:
+    """The CPUs of a list of the kernel's, as "0-3,8"."""
+    spans = [part.partition("-") for part in listed.split(",")]
+    return [
+        cpu
+        for first, _, last in spans
+        if first.isdecimal() and (last or first).isdecimal()
+        for cpu in range(int(first), int(last or first) + 1)
+    ]
+
+
+def _heard(node: str, said: CommandResult | UnreachableError) -> NodeSays | UnreachableError | ProcessError:
+    if isinstance(said, UnreachableError):
+        return said
+    if said.exit_code != 0:
+        sentence = f"node {node}: it cannot be asked: {said.stderr.strip() or f'code {said.exit_code}'}"
+        return ProcessError(sentence, ("sh",), said.exit_code, said.stdout, said.stderr)
+    return parse_says(node, said.stdout)

@@ -1,0 +1,214 @@
+"""Runs jobs on nodes that are reached by ssh: the launcher runs here, its daemons there."""
+
+import shlex
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+
+from ..base import JobId
+from ..errors import SubmitError
+from ..forwarded import plain
+from ..job import Job
+from ..launchers.base import Launcher
+from ..local import LocalRunner, Running
+from ..process_tree import MARK
+from ..status import JobState, JobStatus
+from .host_names import launcher_name
+from .transport import Ssh, for_any_shell, silent
+
+GRACE_S = 30
+"""Seconds after a job's walltime when the lease on each node ends it, should nobody else have."""
+LOOK_S = 10
+"""Seconds between two looks of the lease at what is left of its job."""
+TOLERATED = 2
+"""Looks in a row that a node may miss: a busy one can be slow to answer."""
+AGENT = "agent"
+
+FIND = f"""grep -lsz "^{MARK}=$1\\$" /proc/[0-9]*/environ"""
+KILL = f"""for file in $({FIND}); do file=${{file#/proc/}}; kill -9 "${{file%/environ}}" 2>/dev/null; done"""
+LEASE = f"""
+left=$2
+while [ "$left" -gt 0 ]; do
+    sleep {LOOK_S}
+    [ -n "$({FIND})" ] || exit 0
+    left=$((left - {LOOK_S}))
+done
+{KILL}
+"""
+"""Waits on a node until nothing of job $1 is left there, or kills it after $2 seconds, whatever has become of us."""
+START = f"""
+command=$(cat)
+setsid sh -c {shlex.quote(LEASE)} hpltune-lease "$1" "$2" </dev/null >/dev/null 2>&1 &
+export {MARK}="$1"
+exec sh -c "$command" </dev/null
+"""
+"""Starts what it reads on a node, marked as of job $1, with a lease of $2 seconds."""
+GATE = """\
+case "$*" in
+*'`'* | *'$('* | *'
+'*) echo "hpltune: an MPI launcher's command that runs another command is not sent to $node: $*" >&2; exit 1 ;;
+esac
+"""
+"""Part of the agent: a last look at the line that a node's shell is to read. The user's OMPI_MCA_* are in it, too."""
+SWEEP = f"""
+tries=0
+while [ -n "$({FIND})" ] && [ "$tries" -lt 20 ]; do
+    {KILL}
+    tries=$((tries + 1))
+    sleep 0.1
+done
+exit 0
+"""
+
+
+class SshRunner(LocalRunner):
+    """As the local runner, with ranks on the nodes that a job names.
+
+    What starts on a node is marked and leased: after a failure, a time limit or a cancel every node is swept, and where
+    this process dies or a node is cut off, the node ends the job by itself once its time is over.
+    """
+
+    def __init__(self, launcher: Launcher, reach: Ssh, check_s: float) -> None:
+        super().__init__(launcher)
+        self._reach = reach
+        self._check_s = check_s
+        self._watches: dict[JobId, NodeWatch] = {}
+
+    def submit(self, job: Job) -> JobId:
+        """Start a job."""
+        if not job.nodes:
+            return super().submit(job)
+        agent = job.directory / AGENT
+        if not plain(agent):
+            agent = _plain_folder() / AGENT
+        environment = {**job.launcher_environment, "SHELL": "/bin/sh"}
+        try:
+            return super().submit(replace(job, agent=agent, launcher_environment=environment))
+        except BaseException:
+            _remove(agent, job)
+            raise
+
+    def _prepare(self, job: Job, job_id: JobId) -> None:
+        if job.agent is None:
+            return
+        job.agent.write_text(agent_text(self._reach, job_id, job.walltime_s, job.nodes), encoding="utf-8")
+        job.agent.chmod(0o755)
+
+    def _look(self, job_id: JobId) -> JobStatus:
+        status = super()._look(job_id)
+        nodes = self._jobs[job_id].job.nodes
+        if status.state.final or not nodes:
+            return status
+        watch = self._watches.setdefault(job_id, NodeWatch(self._reach, nodes, self._check_s))
+        if watch.silent():
+            self._end(job_id, JobState.FAILED, "a node stopped answering")
+        return self._jobs[job_id].status
+
+    def _clear(self, running: Running, job_id: JobId) -> None:
+        super()._clear(running, job_id)
+        self._watches.pop(job_id, None)
+        if running.job.agent is not None:
+            _remove(running.job.agent, running.job)
+        status = running.status
+        if status.state is JobState.COMPLETED or not running.job.nodes:
+            return
+        lost = self.sweep_nodes(running.job.nodes, job_id)
+        message = "; ".join(filter(None, (status.message, *lost.values())))
+        running.status = replace(status, lost_nodes=tuple(lost), message=message)
+
+    def sweep_nodes(self, nodes: tuple[str, ...], job_id: JobId) -> Mapping[str, str]:
+        """End what a job has left on nodes; returns those that do not answer, with the sentence why."""
+        return silent(self._reach, nodes, ("sh", "-c", SWEEP, "hpltune-sweep", job_id), timeout_s=60.0)
+
+
+class NodeWatch:
+    """Asks the nodes of a running job every so often whether they are there, without keeping anybody waiting.
+
+    MPI does not notice a cut link: ranks then wait until their time limit.
+    """
+
+    def __init__(self, reach: Ssh, nodes: tuple[str, ...], check_s: float) -> None:
+        self._reach = reach
+        self._nodes = nodes
+        self._check_s = check_s
+        self._next_s = time.monotonic() + check_s
+        self._asking: Future[bool] | None = None
+        self._missed = 0
+
+    def silent(self) -> bool:
+        """Whether a node has missed TOLERATED looks in a row."""
+        if self._asking is not None and self._asking.done():
+            self._missed = 0 if self._asking.result() else self._missed + 1
+            self._asking = None
+        if self._asking is None and time.monotonic() > self._next_s:
+            self._next_s = time.monotonic() + self._check_s
+            self._asking = _in_background(self._all_answer)
+        return self._missed >= TOLERATED
+
+    def _all_answer(self) -> bool:
+        return not silent(self._reach, self._nodes)
+
+
+def _plain_folder() -> Path:
+    """A new folder on this machine whose path launchers may repeat on the command lines of nodes.
+
+    Raises:
+        SubmitError: none can be made.
+    """
+    parents = [Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")]  # noqa: S108 - mkdtemp makes it ours
+    for parent in filter(plain, parents):
+        try:
+            return Path(tempfile.mkdtemp(prefix="hpltune-", dir=parent))
+        except OSError:
+            continue
+    raise SubmitError("no folder for the agent that starts MPI's daemons: /tmp cannot be written", transient=False)
+
+
+def _remove(agent: Path, job: Job) -> None:
+    """Take away an agent that does not lie in its job's own folder."""
+    if agent.parent != job.directory:
+        shutil.rmtree(agent.parent, ignore_errors=True)
+
+
+def _in_background(work: Callable[[], bool]) -> Future[bool]:
+    """Run something in a thread that does not keep this program from ending."""
+    future: Future[bool] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future
+
+
+def agent_text(reach: Ssh, job_id: str, walltime_s: float, nodes: Sequence[str] = ()) -> str:
+    """The script that an MPI launcher calls as `agent [options] node command…` to start its daemon on a node.
+
+    Args:
+        nodes: of the job; those that the launcher has another name for are called by their own.
+    """
+    names = "".join(
+        f"{launcher_name(node)}) node={shlex.quote(node)} ;;\n" for node in nodes if launcher_name(node) != node
+    )
+    lease_s = int(walltime_s) + GRACE_S
+    remote = for_any_shell(("sh", "-c", START, "hpltune-start", job_id, str(lease_s)))
+    return (
+        "#!/bin/sh\n"
+        "# The MPI launcher calls this to start its daemon on a node: agent [options] node command…\n"
+        'while [ "${1#-}" != "$1" ]; do shift; done\n'
+        "node=$1\n"
+        "shift\n"
+        f"{f'case $node in{chr(10)}{names}esac{chr(10)}' if names else ''}"
+        f"{GATE}"
+        f'exec {shlex.join(reach.start())} "$node" -- {shlex.quote(remote)} <<END\n'
+        "$*\n"
+        "END\n"
+    )

@@ -1,0 +1,222 @@
+"""How a command gets to a node: by ssh, or directly where the node is this machine.
+
+A remote shell takes one text; it is always `for_any_shell` of tokens, and host names are checked (`host_named`).
+"""
+
+import os
+import re
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from ..errors import InvalidJobError, ProcessError, UnreachableError
+from .host_names import EXPECTED, host_named
+
+CONNECT_S = 10
+"""Seconds a node gets to answer."""
+SSH_FAILED = 255
+"""What ssh returns for its own errors; the code of the remote command otherwise."""
+AT_ONCE = 32
+"""Nodes that are spoken to at the same time."""
+
+ANSWER = "hpltune-answer"
+"""Stands before what a command prints: a login shell's files may print too."""
+_MARKED = ("sh", "-c", f'echo {ANSWER}; exec "$@"', "sh")
+_PLAIN = re.compile(rb"[\w@%+=:,./ -]")
+"""Bytes that mean themselves to every shell."""
+
+_CHANGED = (
+    "its host key has changed: it was installed anew, or another machine answers; where you know why, forget the old "
+    "key with `ssh-keygen {forget}`, then log in once with `{{ssh}} {{node}}`"
+)
+_SAYINGS: tuple[tuple[str, str], ...] = (
+    (r"Could not resolve hostname|Name or service not known", "its name is not known: check the host list"),
+    (r"(?s)REMOTE HOST IDENTIFICATION HAS CHANGED.*Offending \S+ key in (?P<file>.+?):\d+\s",
+     _CHANGED.format(forget="-f {file} -R {node}")),
+    (r"REMOTE HOST IDENTIFICATION HAS CHANGED",
+     _CHANGED.format(forget="-R {node}")),
+    (r"REVOKED HOST KEY|marked as revoked", "its host key is revoked: ask who runs it for a new one"),
+    (r"Host key verification failed|host key is known for",
+     "its host key is not known here yet: log in once with `{ssh} {node}`, and compare the key that it shows"),
+    (r"Permission denied", "it wants a password: set up a key with `ssh-copy-id {node}`"),
+    (r"Connection refused", "nothing listens for ssh there: is sshd running?"),
+    (r"timed out|No route to host|Network is unreachable|Host is down|not responding", "it does not answer"),
+    (r"[Cc]onnection (?:closed|reset)|Broken pipe", "it closed the connection"),
+)  # fmt: skip
+"""What OpenSSH prints, and what it means; the first that matches counts."""
+
+
+@dataclass(frozen=True)
+class CommandResult:
+    """What a command on a node answered."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+class Transport(Protocol):
+    """Knows how a command gets to a node."""
+
+    def argv(self, node: str, command: Sequence[str]) -> list[str]:
+        """The command line here that runs a command there."""
+        ...
+
+
+@dataclass(frozen=True)
+class Local:
+    """The node is this machine."""
+
+    def argv(self, node: str, command: Sequence[str]) -> list[str]:
+        """The command itself."""
+        del node
+        return list(command)
+
+
+@dataclass(frozen=True)
+class Ssh:
+    """OpenSSH without questions: keys only, and no answer is an error within seconds.
+
+    Attributes:
+        program: ssh and the user's own options for it.
+    """
+
+    program: tuple[str, ...] = ("ssh",)
+
+    def argv(self, node: str, command: Sequence[str]) -> list[str]:
+        """The command line.
+
+        Raises:
+            InvalidJobError: that is no host name.
+        """
+        return [*self.start(), checked(node), "--", for_any_shell(command)]
+
+    def start(self) -> list[str]:
+        """The tokens before the host's name."""
+        options = ("BatchMode=yes", f"ConnectTimeout={CONNECT_S}", "ServerAliveInterval=5", "ServerAliveCountMax=3")
+        return [*self.program, "-x", "-T", *(token for option in options for token in ("-o", option))]
+
+
+def for_any_shell(command: Sequence[str]) -> str:
+    """A line that runs a command whatever the login shell is: csh and fish read quotes in ways of their own."""
+    text = os.fsencode(shlex.join(command))
+    coded = "".join(chr(byte) if _PLAIN.match(bytes([byte])) else f"\\0{byte:03o}" for byte in b"exec " + text)
+    return f"""exec sh -c 'eval "$(printf %b "{coded}")"'"""
+
+
+def anchored(program: Sequence[str], folder: Path) -> tuple[str, ...]:
+    """A command for ssh with the files in a folder that it names as absolute paths: MPI starts it elsewhere."""
+    return (
+        *program[:1],
+        *(
+            str((folder / token).absolute()) if not token.startswith("-") and (folder / token).is_file() else token
+            for token in program[1:]
+        ),
+    )
+
+
+def checked(node: str) -> str:
+    """The name of a node, fit for a command line; an IPv6 address without brackets.
+
+    Raises:
+        InvalidJobError: that is no host name.
+    """
+    host = host_named(node)
+    if host is None:
+        raise InvalidJobError(f"{node!r} is not the name of a host: expected {EXPECTED}")
+    return host
+
+
+def say(
+    reach: Transport, node: str, command: Sequence[str], *, timeout_s: float = 60.0, stdin: str = ""
+) -> CommandResult:
+    """Run a command on a node and wait for its answer, whatever its exit code.
+
+    Args:
+        stdin: what the command reads.
+
+    Raises:
+        UnreachableError: the node does not answer or does not let us in; the sentence says why.
+        InvalidJobError: that is no host name.
+    """
+    remote = reach if isinstance(reach, Ssh) else None
+    argv = reach.argv(node, (*_MARKED, *command) if remote else command)
+    try:
+        done = subprocess.run(
+            argv,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout_s,
+            check=False,
+            start_new_session=True,  # Ctrl-C is ours: a conversation that puts a node back must not end half-way
+        )
+    except subprocess.TimeoutExpired as error:
+        raise UnreachableError(f"node {node}: no answer within {timeout_s:.0f} s", node) from error
+    except OSError as error:
+        raise UnreachableError(f"node {node}: cannot start {argv[0]}: {error.strerror}", node) from error
+    if remote is None:
+        return CommandResult(done.returncode, done.stdout, done.stderr)
+    if done.returncode == SSH_FAILED:
+        raise UnreachableError(f"node {node}: {_why(node, done.stderr, remote)}", node)
+    before, mark, printed = done.stdout.partition(f"{ANSWER}\n")
+    if not mark:
+        last = (before + done.stderr).strip().splitlines()[-1:]
+        raise UnreachableError(
+            f"node {node}: its login shell runs no commands: {' '.join(last) or 'it just ends'}", node
+        )
+    return CommandResult(done.returncode, printed, done.stderr)
+
+
+def ask(reach: Transport, node: str, command: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> str:
+    """What a command prints on a node.
+
+    Raises:
+        ProcessError: it failed; the sentence holds its last words.
+        UnreachableError, InvalidJobError: as `say`.
+    """
+    said = say(reach, node, command, timeout_s=timeout_s, stdin=stdin)
+    if said.exit_code != 0:
+        words = (said.stderr.strip() or said.stdout.strip() or f"code {said.exit_code}").splitlines()[-1]
+        sentence = f"node {node}: {command[0]} failed: {words}"
+        raise ProcessError(sentence, tuple(command), said.exit_code, said.stdout, said.stderr)
+    return said.stdout
+
+
+def say_all(
+    reach: Transport, nodes: Sequence[str], command: Sequence[str], *, timeout_s: float = 60.0
+) -> Mapping[str, CommandResult | UnreachableError]:
+    """Run a command on all nodes at the same time; those that do not answer give their error instead."""
+
+    def one(node: str) -> CommandResult | UnreachableError:
+        try:
+            return say(reach, node, command, timeout_s=timeout_s)
+        except UnreachableError as error:
+            return error
+
+    with ThreadPoolExecutor(min(AT_ONCE, max(1, len(nodes)))) as pool:
+        return dict(zip(nodes, pool.map(one, nodes), strict=True))
+
+
+def silent(
+    reach: Transport, nodes: Sequence[str], command: Sequence[str] = ("true",), *, timeout_s: float = 2.0 * CONNECT_S
+) -> dict[str, str]:
+    """The nodes on which a command gets no answer, with the sentence why."""
+    said = say_all(reach, nodes, command, timeout_s=timeout_s)
+    return {node: str(answer) for node, answer in said.items() if isinstance(answer, UnreachableError)}
+
+
+def _why(node: str, stderr: str, reach: Ssh) -> str:
+    ssh = shlex.join(reach.program)
+    for pattern, sentence in _SAYINGS:
+        match = re.search(pattern, stderr)
+        if match:
+            named = {name: shlex.quote(text) for name, text in match.groupdict().items()}
+            return sentence.format(node=node, ssh=ssh, **named)
+    lines = stderr.strip().splitlines()
+    return f"ssh says: {lines[-1]}" if lines else "ssh failed and did not say why"

@@ -1,0 +1,110 @@
+import csv
+import io
+from dataclasses import replace
+
+import pytest
+from record_builders import begun, finished
+
+from hpl.dat_parse import parse
+from results.errors import ResultsError
+from results.export.flat import COLUMNS
+from results.export.markdown import to_csv, to_hpl_dat, to_markdown, varying
+from results.record import Invalidity, TrialState
+from results.stats.ranking import Ranked
+
+
+def read(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_csv_has_all_columns_in_their_order() -> None:
+    assert to_csv([]) == ",".join(COLUMNS) + "\n"
+    assert to_csv([]).startswith("study,number,kind,state,invalidity,reason,blas,kernel,ranks,threads,N,NB,grid,PMAP,")
+
+
+def test_csv_says_what_a_trial_was_in_words() -> None:
+    (row,) = read(to_csv([finished(3)]))
+    assert (row["number"], row["kind"], row["state"], row["passed"]) == ("3", "search", "complete", "True")
+    assert (row["N"], row["NB"], row["grid"], row["BCAST"], row["EQUIL"]) == ("6000", "192", "1x2", "1rM", "yes")
+    assert (row["gflops"], row["library_kernel"]) == ("75.5", "SkylakeX")
+    assert row["started_at"] == "2026-03-01T12:00:00.000000+00:00"
+
+
+def test_csv_has_the_parameters_that_are_none_of_hpl_dat_behind_all_else() -> None:
+    with_mtu = finished(1, params={"NB": 192, "mpi": "mpich", "net.mtu": 9000})
+    text = to_csv([with_mtu, finished(2, params={"NB": 192, "layout": "2x1"})])
+    assert text.startswith(",".join([*COLUMNS, "layout", "mpi", "net.mtu"]) + "\n")
+    assert [(row["mpi"], row["net.mtu"], row["layout"]) for row in read(text)] == [
+        ("mpich", "9000", ""),
+        ("", "", "2x1"),
+    ]
+
+
+def test_in_csv_what_is_missing_or_not_finite_is_empty() -> None:
+    broken = finished(2, float("nan"), residual=float("inf"), passed=False)
+    for row in read(to_csv([begun(number=1), broken])):
+        assert row["gflops"] == row["residual"] == ""
+    text = to_csv([begun(number=1), broken]).lower()
+    assert "nan" not in text
+    assert "inf" not in text
+    assert "none" not in text
+
+
+def test_csv_keeps_commas_quotes_line_ends_and_umlauts() -> None:
+    reason = 'größer, "quoted"\nand on two lines'
+    assert read(to_csv([finished(1, reason=reason)]))[0]["reason"] == reason
+
+
+def test_csv_can_always_be_written_as_utf_8() -> None:
+    assert "caf\\udce9" in to_csv([finished(1, directory="caf\udce9")]).encode().decode()
+
+
+def test_the_hpl_dat_of_a_trial_is_the_file_it_ran() -> None:
+    assert to_hpl_dat(finished(1, hpl_dat="as it was")) == "as it was"
+
+
+def test_without_the_file_an_hpl_dat_asks_for_the_same() -> None:
+    record = finished(1, hpl_dat="")
+    assert list(parse(to_hpl_dat(record)).runs()) == [record.hpl]
+
+
+def test_a_trial_without_parameters_has_no_hpl_dat() -> None:
+    record = begun(
+        number=4, state=TrialState.FAILED, invalidity=Invalidity.CONSTRAINTS, reason="N = 9e9 is over memory"
+    )
+    with pytest.raises(ResultsError, match=r"trial 4 of study study has no HPL\.dat: N = 9e9 is over memory"):
+        to_hpl_dat(record)
+
+
+RANKING = [
+    Ranked("a", {"NB": 192, "grid": "1x2", "blas": "openblas", "N": 6000}, (80.0, 81.0, 82.0), 1),
+    Ranked("b", {"NB": 128, "grid": "1x2", "blas": "bl|is", "N": 6000}, (70.0,), 2),
+]
+
+
+def test_a_markdown_table_has_only_the_parameters_that_differ() -> None:
+    assert varying(RANKING) == ["blas", "NB"]
+    assert to_markdown(RANKING).splitlines() == [
+        "| rank | GFLOPS | spread % | runs | blas | NB |",
+        "|---|---|---|---|---|---|",
+        "| 1 | 81.00 | 1.2 | 3 | openblas | 192 |",
+        "| 2 | 70.00 |  | 1 | bl\\|is | 128 |",
+    ]
+
+
+def test_a_markdown_table_has_the_figures_of_merit_that_are_known() -> None:
+    merits = [{"percent_of_peak": 50.0, "usd_per_gflops": 30.741}, {"percent_of_peak": 43.2, "usd_per_gflops": 35.6}]
+    head, _, first, _ = to_markdown(RANKING, merits).splitlines()
+    assert head == "| rank | GFLOPS | spread % | runs | % of peak | USD/GFLOPS | blas | NB |"
+    assert first == "| 1 | 81.00 | 1.2 | 3 | 50.00 | 30.74 | openblas | 192 |"
+
+
+def test_a_markdown_table_says_how_often_configurations_failed_where_any_did() -> None:
+    head, _, first, second = to_markdown([RANKING[0], replace(RANKING[1], failed_runs=2)]).splitlines()
+    assert head == "| rank | GFLOPS | spread % | runs | failed | blas | NB |"
+    assert first == "| 1 | 81.00 | 1.2 | 3 | 0 | openblas | 192 |"
+    assert second == "| 2 | 70.00 |  | 1 | 2 | bl\\|is | 128 |"
+
+
+def test_a_markdown_table_of_nothing_is_a_head() -> None:
+    assert len(to_markdown([]).splitlines()) == 2

@@ -1,0 +1,56 @@
+"""How sure it is that the first of a ranking is the fastest."""
+
+import pytest
+
+from results.stats.confidence import Standing, sentence, standing
+from results.stats.ranking import Ranked
+
+
+def entry(key: str, *gflops: float) -> Ranked:
+    return Ranked(key, {"NB": 192}, gflops, 1)
+
+
+def test_a_clear_winner_is_sure() -> None:
+    found = standing([entry("a", 100.0, 100.4, 99.8), entry("b", 90.0, 90.3, 89.9), entry("c", 80.0)])
+    assert found is not None
+    assert found.confidence > 0.99
+    assert found.equals == (1,)
+    assert sentence(found) == f"No. 1 is the fastest with {100 * found.confidence:.0f} % confidence."
+
+
+def test_two_that_differ_by_less_than_the_noise_cannot_be_told_apart() -> None:
+    found = standing([entry("a", 100.0, 97.0, 103.0), entry("b", 99.5, 102.0, 97.0), entry("c", 60.0, 61.0, 59.0)])
+    assert found is not None
+    assert 0.4 < found.confidence < 0.8
+    assert found.equals == (1, 2)
+    assert sentence(found).startswith("Nos. 1 and 2 are a tie; the chance that no. 1 is the fastest is ")
+
+
+def test_many_that_cannot_be_told_apart_are_counted_and_only_the_first_ones_are_called_so() -> None:
+    assert sentence(Standing(0.2, (1, 2, 3, 4, 5))).startswith("The top 5 are a tie; ")
+    assert sentence(Standing(0.2, (1, 2, 4, 5, 6))).startswith("No. 1 and 4 others are a tie; ")
+    assert sentence(Standing(0.2, (1, 4, 5))).startswith("Nos. 1, 4 and 5 are a tie; ")
+
+
+def test_more_runs_of_the_same_kind_make_it_surer() -> None:
+    few = standing([entry("a", 101.0, 99.0), entry("b", 99.0, 97.0)])
+    many = standing([entry("a", *[101.0, 99.0] * 10), entry("b", *[99.0, 97.0] * 10)])
+    assert few is not None
+    assert many is not None
+    assert many.confidence > few.confidence
+
+
+def test_one_run_each_tells_nothing_of_the_noise() -> None:
+    assert standing([entry("a", 100.0), entry("b", 90.0)]) is None
+    assert "--confirm 2" in sentence(None)
+
+
+@pytest.mark.parametrize("gflops", [(100.0, 101.0), (100.0,)])
+def test_of_the_only_configuration_it_cannot_be_told_how_sure_it_is_the_fastest(gflops: tuple[float, ...]) -> None:
+    assert standing([entry("a", *gflops)]) is None
+
+
+def test_runs_that_are_all_alike_are_no_division_by_zero() -> None:
+    found = standing([entry("a", 100.0, 100.0), entry("b", 90.0, 90.0)])
+    assert found is not None
+    assert found.confidence == pytest.approx(1.0)

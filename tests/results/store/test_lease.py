@@ -1,0 +1,48 @@
+import os
+from dataclasses import replace
+
+import pytest
+
+from results.store.lease import Lease
+
+
+def test_a_lease_is_read_as_it_was_written() -> None:
+    assert Lease.parse(str(Lease.mine())) == Lease.mine()
+
+
+@pytest.mark.parametrize("text", ["", "host", "a|b|c|d", "a|b|12"])
+def test_what_is_no_lease_is_none(text: str) -> None:
+    assert Lease.parse(text) is None
+
+
+def test_my_own_lease_does_not_keep_me_out() -> None:
+    assert not Lease.mine().alive
+
+
+def test_a_process_that_runs_is_alive() -> None:
+    parent = Lease.of(os.getppid())
+    assert parent.alive
+
+
+def test_a_reused_process_number_is_not_alive() -> None:
+    assert not replace(Lease.of(os.getppid()), started="1").alive
+
+
+def test_nothing_survives_a_reboot() -> None:
+    assert not replace(Lease.of(os.getppid()), boot_id="another").alive
+
+
+def test_a_process_that_ended_is_not_alive_even_before_its_parent_looks() -> None:
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    lease = Lease.of(child)
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+    try:
+        assert not lease.alive
+    finally:
+        os.waitpid(child, 0)
+
+
+def test_of_other_hosts_nothing_is_known_so_they_count_as_alive() -> None:
+    assert replace(Lease.mine(), host="elsewhere").alive

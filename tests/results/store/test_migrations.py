@@ -1,0 +1,186 @@
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from record_builders import begun, finished
+from sqlalchemy import Connection, create_engine, inspect, text
+
+from results.errors import ResultsError
+from results.record import Invalidity, Kind, TrialState
+from results.stats.ranking import rank
+from results.store import migrations
+from results.store.schema import METADATA
+from results.store.store import Store
+
+DATA = Path(__file__).parents[1] / "data"
+TODAY = [migration.__name__ for migration in migrations.MIGRATIONS]
+
+
+@pytest.fixture
+def schema_1(tmp_path: Path) -> Path:
+    """A copy of the database that schema 1 wrote (`data/make_schema_1.py`)."""
+    return Path(shutil.copy(DATA / "schema-1.db", tmp_path / "hpltune.db"))
+
+
+def structure(path: Path) -> dict[str, object]:
+    """Tables with their columns, keys and indexes."""
+    inspector = inspect(create_engine(f"sqlite:///{path}"))
+    return {
+        table: (
+            [(column["name"], str(column["type"]), column["nullable"]) for column in inspector.get_columns(table)],
+            inspector.get_pk_constraint(table)["constrained_columns"],
+            sorted(
+                (key["constrained_columns"], key["referred_table"], key["options"])
+                for key in inspector.get_foreign_keys(table)
+            ),
+            sorted((index["name"], index["column_names"]) for index in inspector.get_indexes(table)),
+        )
+        for table in inspector.get_table_names()
+    }
+
+
+def applied(path: Path) -> list[str]:
+    with closing(sqlite3.connect(path)) as connection:
+        return [name for (name,) in connection.execute("SELECT name FROM hpltune_migrations ORDER BY number")]
+
+
+def with_step(monkeypatch: pytest.MonkeyPatch, step: Callable[[Connection], None]) -> None:
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, step))
+
+
+def test_migrations_make_the_tables_that_the_program_reads(tmp_path: Path) -> None:
+    Store.open(tmp_path / "migrated.db").close()
+    METADATA.create_all(create_engine(f"sqlite:///{tmp_path / 'described.db'}"))
+    migrated = structure(tmp_path / "migrated.db")
+    del migrated[migrations.MARKER]
+    assert migrated == structure(tmp_path / "described.db")
+
+
+def test_a_database_of_schema_1_is_read_and_goes_on(schema_1: Path) -> None:
+    with Store.open(schema_1, create=False) as store:
+        study = store.study("kronos")
+        assert (study.engine, study.rpeak_gflops, study.price_usd) == ("one-at-a-time", 28.1, 2490.0)
+        records = store.records("kronos", outputs=True)
+        assert [record.state.value for record in records] == ["complete", "complete", "failed", "failed", "running"]
+        assert [entry.median_gflops for entry in rank(records)] == [14.53, 12.74]
+        best = records[1]
+        assert best.hpl is not None
+        assert best.hpl.words() | {"N": 12300, "NB": 180, "grid": "2x4", "BCAST": "1rM"} == best.hpl.words()
+        assert best.observed is not None
+        assert best.observed.hosts == ("kronos", "node-1")
+        assert best.output.startswith("WR11C2R4")
+        assert best.hpl_dat.startswith("HPLinpack benchmark input file")
+        assert records[2].invalidity is Invalidity.CORRECTNESS
+        assert records[2].gflops == 15.9
+        assert records[3].kind is Kind.CONFIRMATION
+        assert store.abandon_running("kronos", "killed") == 1
+        store.finish(finished(store.begin(begun("kronos")), study="kronos"))
+        assert len(store.records("kronos", states=[TrialState.COMPLETE])) == 3
+    assert structure(schema_1) == structure_of_a_new_database(schema_1.parent / "new.db")
+
+
+def structure_of_a_new_database(path: Path) -> dict[str, object]:
+    Store.open(path).close()
+    return structure(path)
+
+
+def test_opening_again_applies_nothing_twice(schema_1: Path) -> None:
+    Store.open(schema_1).close()
+    before = schema_1.read_bytes()
+    Store.open(schema_1).close()
+    assert schema_1.read_bytes() == before
+    assert applied(schema_1) == TODAY
+
+
+def test_a_pending_migration_is_applied_and_noted(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def m006_notes(connection: Connection) -> None:
+        connection.execute(text("ALTER TABLE trials ADD COLUMN note TEXT"))
+
+    with_step(monkeypatch, m006_notes)
+    with Store.open(schema_1) as store:
+        assert len(store.records("kronos")) == 5
+    assert applied(schema_1) == [*TODAY, "m006_notes"]
+
+
+def test_a_migration_that_fails_leaves_nothing_behind(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def m006_broken(connection: Connection) -> None:
+        connection.execute(text("ALTER TABLE trials ADD COLUMN note TEXT"))
+        connection.execute(text("DELETE FROM studies"))
+        connection.execute(text("UPDATE no_such_table SET x = 1"))
+
+    Store.open(schema_1).close()
+    before = structure(schema_1)
+    with_step(monkeypatch, m006_broken)
+    with pytest.raises(ResultsError, match="no such table: no_such_table"):
+        Store.open(schema_1)
+    monkeypatch.undo()
+    assert structure(schema_1) == before
+    with Store.open(schema_1) as store:
+        assert len(store.records("kronos")) == 5
+
+
+def test_a_newer_database_is_refused_and_unchanged(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def m006_of_the_future(connection: Connection) -> None:
+        connection.execute(text("ALTER TABLE trials RENAME COLUMN gflops TO tflops"))
+
+    with_step(monkeypatch, m006_of_the_future)
+    Store.open(schema_1).close()
+    monkeypatch.undo()
+    before = schema_1.read_bytes()
+    sentence = (
+        rf"{schema_1} was written by a newer hpltune \(its schema is 6, this hpltune knows up to 5\): "
+        "update hpltune, or give another with --db"
+    )
+    with pytest.raises(ResultsError, match=sentence):
+        Store.open(schema_1)
+    assert schema_1.read_bytes() == before
+
+
+def test_a_database_of_schema_2_knows_how_much_of_a_full_run_a_trial_was(tmp_path: Path) -> None:
+    """The asset is what `data/make_schema_2.py` wrote."""
+    path = Path(shutil.copy(DATA / "schema-2.db", tmp_path / "hpltune.db"))
+    with Store.open(path, create=False) as store:
+        full, small, prefix = store.records("ladder")
+    assert [record.kind for record in (full, small, prefix)] == [Kind.SEARCH, Kind.SMALL, Kind.PREFIX]
+    assert [record.part for record in (full, small, prefix)] == [1.0, 0.35, 0.05]
+    assert [record.session for record in (full, small, prefix)] == [0, 0, 1]
+    assert len(rank([full, small, prefix])) == 1
+    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
+
+
+def test_trials_of_schema_1_were_whole_runs_of_the_first_sitting(schema_1: Path) -> None:
+    with Store.open(schema_1) as store:
+        assert {(record.part, record.session) for record in store.records("kronos")} == {(1.0, 0)}
+
+
+def test_a_database_of_schema_3_knows_how_hosts_were_and_what_was_measured(tmp_path: Path) -> None:
+    """The asset is what `data/make_schema_3.py` wrote."""
+    path = Path(shutil.copy(DATA / "schema-3.db", tmp_path / "hpltune.db"))
+    with Store.open(path, create=False) as store:
+        (original,) = store.network.originals()
+        assert (original.key, original.value, original.ssh) == (("h2", "eth0", "mtu"), "1500", ("ssh", "-F", "lab"))
+        (probe,) = store.network.probes("tuned")
+        assert (probe.latency_us, probe.settings, probe.points[0]) == (29.0, {"mtu": 9000}, (1, 29.0))
+        assert len(store.network.probes()) == 2
+    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
+
+
+def test_a_database_of_schema_4_knows_whose_a_running_trial_is(tmp_path: Path) -> None:
+    """The asset is what `data/make_schema_4.py` wrote, on a host that nobody has."""
+    path = Path(shutil.copy(DATA / "schema-4.db", tmp_path / "hpltune.db"))
+    with Store.open(path, create=False) as store:
+        store.join("shared")
+        assert store.abandon_running("shared", "killed") == 0, "whether processes of other hosts live cannot be seen"
+        assert [record.state.value for record in store.records("shared")] == ["complete", "running"]
+    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
+
+
+def test_a_run_that_schema_4_stored_as_given_up_by_its_reason_alone_is_of_that_kind(tmp_path: Path) -> None:
+    path = Path(shutil.copy(DATA / "schema-4.db", tmp_path / "hpltune.db"))
+    with Store.open(path, create=False) as store:
+        given_up, prefix = store.records("ladder")
+    assert (given_up.kind, prefix.kind) == (Kind.GIVEN_UP, Kind.PREFIX)
+    assert given_up.reason.startswith("given up after 30% of its columns: at most 61.2 GFLOPS")

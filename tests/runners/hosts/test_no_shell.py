@@ -1,0 +1,209 @@
+"""Nothing that a job says reaches a shell of a node: every field with every sign that a shell takes for more."""
+
+import shlex
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from net_lab import HostsLab, hosts_lab
+from runner_contract import executable, wait
+
+from runners.errors import InvalidJobError, RunnerError
+from runners.forwarded import RESERVED, VALUE, plain
+from runners.hosts.ssh import SshRunner
+from runners.hosts.transport import Ssh
+from runners.job import Job
+from runners.launchers.base import Launcher
+from runners.launchers.mpich import Mpich
+from runners.launchers.openmpi import OpenMpi
+from runners.paths import RunPaths
+from runners.status import JobState
+from search_spaces.dimension import MPI_RESERVED, MPI_VALUE
+
+SIGNS = {
+    "substitution": "a$(canary)",
+    "backticks": "a`canary`",
+    "single quotes": "a';canary;'",
+    "double quotes": 'a";canary;"',
+    "semicolon": "a;canary;",
+    "ampersand": "a&canary&",
+    "pipe": "a|canary",
+    "newline": "a\ncanary\n",
+    "leading dash": "-canary",
+    "blank": "a canary b",
+    "colon": "a:canary:b",
+    "dollar": "a$HOME ${HOME}",
+    "backslash": "a\\$(canary)",
+    "all": "a$(canary)`canary`';canary;'\";canary;\" b:c;canary&canary|canary",
+}
+OPEN_MPI = shutil.which("mpirun.openmpi")
+HYDRA = shutil.which("mpiexec.hydra")
+
+
+def with_open_mpi(_nodes: Path) -> Launcher:
+    if OPEN_MPI is None:
+        pytest.skip("needs Open MPI")
+    return OpenMpi(_nodes / "open-mpi", 4, as_root=True)
+
+
+def with_mpich(nodes: Path) -> Launcher:
+    if HYDRA is None:
+        pytest.skip("needs MPICH")
+    return Mpich(nodes / "mpich")
+
+
+MPIS: tuple[Callable[[Path], Launcher], ...] = (with_open_mpi, with_mpich)
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
+    with hosts_lab(tmp_path_factory.mktemp("lab")) as up:
+        enter = " ".join(up.enter("h1"))
+        executable(up.folder / "open-mpi", f'export PATH="{up.programs}:$PATH"; exec {enter} {OPEN_MPI} "$@"')
+        executable(up.folder / "mpich", f'export PATH="{up.programs}:$PATH"; exec {enter} {HYDRA} "$@"')
+        executable(up.programs / "canary", f"touch {up.folder / 'sung'}")
+        yield up
+
+
+@pytest.fixture
+def silent(lab: HostsLab) -> Iterator[Callable[[], bool]]:
+    """Whether no shell has run the canary."""
+    sung = lab.folder / "sung"
+    sung.unlink(missing_ok=True)
+    yield lambda: not sung.exists()
+    sung.unlink(missing_ok=True)
+
+
+@pytest.fixture(params=MPIS, ids=["Open MPI", "MPICH"])
+def runner(lab: HostsLab, request: pytest.FixtureRequest) -> SshRunner:
+    return SshRunner(request.param(lab.folder), Ssh((*lab.enter("h1"), *lab.ssh, "-o", "ConnectTimeout=2")), 60.0)
+
+
+def job(folder: Path) -> Job:
+    """Ranks on both nodes that say where they run, and what they were told."""
+    text = 'printf "%s\\n" "$(uname -n)|$(cat HPL.dat)|$A|$1"'
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "HPL.dat").write_text("input")
+    program = executable(folder / "program", text)
+    return Job(
+        program=(str(program), "x"),
+        ranks=2,
+        directory=folder,
+        binding="none",
+        nodes=("h1", "h2"),
+        interfaces=("eth0",),
+        environment={"A": "y"},
+        walltime_s=30.0,
+    )
+
+
+def outcome(runner: SshRunner, given: Job) -> list[str]:
+    status = wait(runner, runner.submit(given))
+    assert status.state is JobState.COMPLETED, status.message + RunPaths(given.directory).read_stderr()
+    return sorted(RunPaths(given.directory).read_stdout().splitlines())
+
+
+def test_the_canary_sings_where_a_shell_reads_it(lab: HostsLab, silent: Callable[[], bool]) -> None:
+    lab.run("h1", *lab.ssh, "h2", "echo $(canary)")
+    assert not silent()
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("sign", SIGNS)
+def test_a_run_folder_and_a_program_of_any_name_work_on_all_nodes(
+    runner: SshRunner, tmp_path: Path, silent: Callable[[], bool], sign: str
+) -> None:
+    given = job(tmp_path / "runs" / SIGNS[sign])
+    assert outcome(runner, given) == ["h1|input|y|x", "h2|input|y|x"]
+    assert silent()
+    agent = next(Path(token) for token in shlex.split(RunPaths(given.directory).read_command()) if "/agent" in token)
+    assert plain(agent)
+    assert agent.parent == given.directory or not agent.parent.exists()
+
+
+@pytest.mark.real
+def test_variables_and_arguments_arrive_as_they_are(
+    runner: SshRunner, tmp_path: Path, silent: Callable[[], bool]
+) -> None:
+    given = job(tmp_path)
+    text = SIGNS["all"] + SIGNS["dollar"]
+    given = replace(given, environment={"A": text}, program=(given.program[0], text))
+    assert outcome(runner, given) == [f"h1|input|{text}|{text}", f"h2|input|{text}|{text}"]
+    assert silent()
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("sign", SIGNS)
+@pytest.mark.parametrize("field", ["value", "name", "node", "interface", "agent"])
+def test_what_a_launcher_repeats_on_a_node_is_refused_or_works(
+    runner: SshRunner, tmp_path: Path, silent: Callable[[], bool], field: str, sign: str
+) -> None:
+    given, text = job(tmp_path), SIGNS[sign]
+    changes: dict[str, dict[str, object]] = {
+        "value": {"mpi_parameters": {"UCX_LOG_LEVEL": text}},
+        "name": {"mpi_parameters": {f"UCX_{text}": "1"}},
+        "node": {"nodes": ("h1", text)},
+        "interface": {"interfaces": (text,)},
+        "agent": {"agent": tmp_path / text},
+    }
+    try:
+        said = wait(runner, runner.submit(replace(given, **changes[field]))).message  # type: ignore[arg-type]
+    except RunnerError as refused:
+        said = str(refused)
+    assert said.count("\n") == 0
+    assert said or (field, sign) in {("value", "colon"), ("name", "leading dash"), ("agent", "leading dash")}
+    assert silent()
+
+
+@pytest.mark.real
+def test_the_users_own_parameters_in_the_environment_start_nothing_on_a_node(
+    lab: HostsLab, tmp_path: Path, silent: Callable[[], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMPI_MCA_btl_tcp_if_exclude", "lo$(canary)")
+    runner = SshRunner(with_open_mpi(lab.folder), Ssh((*lab.enter("h1"), *lab.ssh)), 60.0)
+    given = replace(job(tmp_path), walltime_s=20.0)
+    status = wait(runner, runner.submit(given))
+    assert status.state is not JobState.COMPLETED
+    assert "is not sent to h" in RunPaths(given.directory).read_stderr()
+    assert silent()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "plm_rsh_agent",
+        "orte_launch_agent",
+        "prte_launch_agent",
+        "orte_fork_agent",
+        "mca_base_param_files",
+        "plm_ssh_args",
+    ],
+)
+def test_a_parameter_that_names_what_mpi_starts_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidJobError, match="it names what MPI starts or loads"):
+        replace(job(tmp_path), mpi_parameters={name: "/home/evil"})
+
+
+@pytest.mark.parametrize(
+    "mpi", [OpenMpi(Path("/opt/my MPI/mpirun"), 5, as_root=False), Mpich(Path("/opt/a;b/mpiexec"))]
+)
+def test_a_launcher_whose_own_path_a_shell_would_misread_is_refused(tmp_path: Path, mpi: Launcher) -> None:
+    mpi.command(replace(job(tmp_path), nodes=()))
+    with pytest.raises(InvalidJobError, match="starts no ranks on other nodes: shells of the nodes read its path"):
+        mpi.command(job(tmp_path))
+
+
+@pytest.mark.parametrize("value", ["^tcp,self", "10.77.0.0/24,10.77.1.0/24", "-1", "1e-05", "mlx5_0:1", "a=b", "self"])
+def test_what_parameters_usually_are_is_taken(tmp_path: Path, value: str) -> None:
+    replace(job(tmp_path), mpi_parameters={"btl": value})
+
+
+def test_spaces_and_launchers_agree_about_what_may_be_told() -> None:
+    assert (VALUE.pattern, RESERVED.pattern) == (MPI_VALUE, MPI_RESERVED)
+
+
+@pytest.mark.parametrize("path", ["/a b", "/a:b", "/a\nb", "/$(a)", "a", "/a'b", "/~/a", "/a*"])
+def test_a_path_that_a_shell_would_misread_is_not_plain(path: str) -> None:
+    assert not plain(Path(path))

@@ -1,0 +1,201 @@
+"""Ranks on other hosts through real ssh and real MPI; hosts are network namespaces."""
+
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from net_lab import HostsLab, hosts_lab
+from runner_contract import RunnerContract, executable, running, wait
+
+from runners.base import Runner
+from runners.errors import UnreachableError
+from runners.hosts.node_facts import SCRIPT, NodeSays, ask_nodes, cpu_list, parse_says
+from runners.hosts.ssh import SshRunner, agent_text
+from runners.hosts.transport import Local, Ssh
+from runners.job import Job
+from runners.launchers.base import Launcher
+from runners.launchers.mpich import Mpich
+from runners.launchers.openmpi import OpenMpi
+from runners.paths import RunPaths
+from runners.status import JobState
+
+pytestmark = pytest.mark.real
+OPEN_MPI = shutil.which("mpirun.openmpi") or shutil.which("mpirun") or ""
+HYDRA = shutil.which("mpiexec.hydra")
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
+    with hosts_lab(tmp_path_factory.mktemp("lab")) as up:
+        yield up
+
+
+def on_h1(lab: HostsLab, folder: Path, program: str) -> Path:
+    """A program of this machine that runs on the first host, as if the coordinator were there."""
+    return executable(folder / "on-h1", f'exec {" ".join(lab.enter("h1"))} {program} "$@"')
+
+
+class OnTheLab(RunnerContract):
+    launcher: Launcher
+
+    def make(self, lab: HostsLab, launcher: Launcher, check_s: float = 60.0) -> SshRunner:
+        return SshRunner(launcher, Ssh((*lab.enter("h1"), *lab.ssh, "-o", "ConnectTimeout=2")), check_s)
+
+    def job(self, folder: Path, text: str, **changed: object) -> Job:
+        return super().job(folder, text, **{"nodes": ("h2",), "binding": "none", "interfaces": ("eth0",), **changed})
+
+    def test_ranks_run_on_the_nodes_of_the_job(self, runner: Runner, tmp_path: Path) -> None:
+        status = wait(runner, runner.submit(self.job(tmp_path, "hostname", ranks=2, nodes=("h1", "h2"))))
+        assert status.state is JobState.COMPLETED, status.message
+        assert sorted(RunPaths(tmp_path).read_stdout().split()) == ["h1", "h2"]
+
+    def test_a_killed_rank_ends_the_ranks_on_all_nodes(self, runner: Runner, tmp_path: Path) -> None:
+        text = '[ "$(hostname)" = h2 ] && kill -9 $$; sleep 60; exit 0'
+        status = wait(runner, runner.submit(self.job(tmp_path, text, ranks=2, nodes=("h1", "h2"))))
+        assert status.state is JobState.FAILED
+        assert status.lost_nodes == ()
+        assert not running(tmp_path / "program")
+
+    def test_a_node_that_is_cut_off_is_named_and_the_job_ends(
+        self, runner: Runner, lab: HostsLab, tmp_path: Path
+    ) -> None:
+        job = runner.submit(self.job(tmp_path, "sleep 60; exit 0", ranks=2, nodes=("h1", "h2")))
+        time.sleep(1.5)
+        lab.link("h2", "down")
+        try:
+            status = wait(runner, job, timeout_s=120)
+        finally:
+            lab.link("h2", "up")
+        assert status.state is JobState.FAILED
+        assert status.lost_nodes == ("h2",)
+        assert "node h2: it does not answer" in status.message
+
+
+@pytest.mark.skipif(not OPEN_MPI, reason="needs Open MPI")
+class TestWithOpenMpi(OnTheLab):
+    @pytest.fixture
+    def runner(self, lab: HostsLab, tmp_path: Path) -> Runner:
+        return self.make(lab, OpenMpi(on_h1(lab, tmp_path, OPEN_MPI), 4, as_root=True), check_s=1.0)
+
+    def test_a_killed_coordinator_leaves_nothing_on_any_node(self, lab: HostsLab, tmp_path: Path) -> None:
+        program = executable(tmp_path / "program", "while :; do sleep 0.2; done")
+        text = (
+            "import time; from pathlib import Path\n"
+            "from runners.hosts.ssh import SshRunner; from runners.job import Job; from runners.hosts.transport import Ssh\n"
+            "from runners.launchers.openmpi import OpenMpi\n"
+            f"runner = SshRunner(OpenMpi(Path({OPEN_MPI!r}), 4, as_root=True), Ssh({lab.ssh!r}), 60.0)\n"
+            f"runner.submit(Job(program=({str(program)!r},), ranks=2, directory=Path({str(tmp_path)!r}),\n"
+            "  nodes=('h1', 'h2'), binding='none', interfaces=('eth0',)))\n"
+            "time.sleep(60)\n"
+        )
+        coordinator = subprocess.Popen([*lab.enter("h1"), sys.executable, "-c", text], cwd=Path(__file__).parents[3])
+        deadline = time.monotonic() + 30
+        while len(ranks(program)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert len(ranks(program)) == 2
+        coordinator.kill()
+        coordinator.wait()
+        deadline = time.monotonic() + 10
+        while running(program) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert not running(program)
+
+
+@pytest.mark.skipif(HYDRA is None, reason="needs MPICH")
+class TestWithMpich(OnTheLab):
+    @pytest.fixture
+    def runner(self, lab: HostsLab, tmp_path: Path) -> Runner:
+        return self.make(lab, Mpich(on_h1(lab, tmp_path, str(HYDRA))), check_s=1.0)
+
+
+def ranks(program: Path) -> list[int]:
+    """Shells that execute the program, without the launcher that names it."""
+    return [pid for pid in running(program) if Path(f"/proc/{pid}/comm").read_text().strip() == "program"]
+
+
+def test_a_lease_ends_what_a_dead_coordinator_left_on_a_node(tmp_path: Path) -> None:
+    """The node cannot know that nobody waits any more; it ends the job when its time is over."""
+    ssh = executable(tmp_path / "ssh", 'for last; do :; done\nexec sh -c "$last"')
+    program = executable(tmp_path / "program", "while :; do sleep 0.2; done")
+    agent = executable(tmp_path / "agent", "")
+    agent.write_text(agent_text(Ssh((str(ssh),)), "0123abcd", walltime_s=-25))
+    subprocess.Popen([agent, "-x", "n1", str(program)], start_new_session=True)
+    deadline = time.monotonic() + 25
+    time.sleep(1)
+    assert running(program)
+    while running(program) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not running(program)
+
+
+def test_what_an_mpi_daemon_is_told_arrives_as_it_was_written(tmp_path: Path) -> None:
+    ssh = executable(tmp_path / "ssh", 'for last; do :; done\nexec sh -c "$last"')
+    agent = executable(tmp_path / "agent", "")
+    agent.write_text(agent_text(Ssh((str(ssh),)), "0123abcd", 60))
+    said = 'A=\'x y\' ; export A; echo "$A" "it\'s" $HPLTUNE_JOB'
+    done = subprocess.run([agent, "-x", "n1", said], capture_output=True, text=True, check=True)
+    assert done.stdout == "x y it's 0123abcd\n"
+
+
+def test_nodes_say_what_they_are(lab: HostsLab, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("seen")
+    said = ask_nodes(Ssh((*lab.enter("h1"), *lab.ssh)), ("h1", "h2", "h9"), [token, tmp_path / "none"], Path(OPEN_MPI))
+    h2 = said["h2"]
+    assert isinstance(h2, NodeSays)
+    assert (h2.hostname, h2.cores, h2.interfaces, list(h2.files)) == ("h2", 1, ("eth0",), [str(token)])
+    assert h2.memory_bytes > 2**28
+    assert "Open" in h2.mpi
+    assert isinstance(said["h9"], UnreachableError)
+
+
+def test_this_machine_says_as_many_cores_as_it_has_and_nothing_of_files_that_are_not_there(tmp_path: Path) -> None:
+    said = ask_nodes(Local(), ("here",), [tmp_path / "none"])["here"]
+    assert isinstance(said, NodeSays)
+    assert said.cores >= 1
+    assert (said.files, said.mpi) == ({}, "")
+
+
+def test_files_of_another_content_are_told_apart(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("one file", "its copy", "another")]
+    for file, text in zip(files, ("same", "same", "else"), strict=True):
+        file.write_text(text)
+    said = ask_nodes(Local(), ("here",), files)["here"]
+    assert isinstance(said, NodeSays)
+    one, copy, another = (said.files[str(file)] for file in files)
+    assert one == copy != another
+
+
+@pytest.mark.parametrize(
+    ("listed", "cpus"), [("0-2,8", [0, 1, 2, 8]), ("3", [3]), ("", []), ("nonsense", []), ("1-x", [])]
+)
+def test_lists_of_cpus_are_read_as_the_kernel_writes_them(listed: str, cpus: list[int]) -> None:
+    assert cpu_list(listed) == cpus
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "model"),
+    [
+        ("processor\t: 0\nmodel name\t: AMD EPYC 9654\nmodel\t\t: 17\n", "AMD EPYC 9654"),
+        (
+            "processor\t: 0\nCPU part\t: 0xd0b\n\nModel\t\t: Raspberry Pi 5 Model B Rev 1.0\n",
+            "Raspberry Pi 5 Model B Rev 1.0",
+        ),
+        ("processor\t: 0\n", platform.machine()),
+    ],
+)
+def test_a_node_says_what_its_cpu_is_as_this_machine_does(tmp_path: Path, cpuinfo: str, model: str) -> None:
+    (tmp_path / "cpuinfo").write_text(cpuinfo)
+    script = SCRIPT.replace("/proc/cpuinfo", str(tmp_path / "cpuinfo"))
+    said = subprocess.run(["sh", "-c", script, "sh", "", ""], capture_output=True, text=True, check=True).stdout
+    assert parse_says("n1", said).model == model
+
+
+def test_a_node_that_says_little_is_one_core_without_memory() -> None:
+    said = parse_says("n1", "hostname\tn1\nnonsense\nmemory_kib\t\n")
+    assert (said.cores, said.memory_bytes, said.architecture) == (1, 0, "")

@@ -1,0 +1,211 @@
+"""Settings of real kernels on hosts of their own: applied, verified, refused, and put back whatever happens."""
+
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+
+import pytest
+from as_user import program
+from net_lab import HostsLab, hosts_lab
+from network_builders import Notes
+
+from runners.errors import InvalidJobError, RefusedError, UnreachableError
+from runners.hosts.transport import Local, Ssh
+from runners.network.control import NetworkControl
+from runners.network.journal import Original
+from runners.network.restore import put_all_back
+from runners.network.script import Timer
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
+    with hosts_lab(tmp_path_factory.mktemp("lab")) as up:
+        up.switch_mtu(6000)
+        yield up
+
+
+@pytest.fixture
+def journal() -> Notes:
+    return Notes()
+
+
+@pytest.fixture
+def network(lab: HostsLab, journal: Notes) -> Iterator[NetworkControl]:
+    with NetworkControl(reach(lab), lab.names, ("eth0",), journal, grace_s=6.0, patience_s=4.0) as control:
+        yield control
+    assert journal.kept == {}
+    assert [(mtu(lab, host), tso(lab, host)) for host in lab.names] == [(1500, "on")] * 2
+    assert timers(lab) == []
+
+
+def reach(lab: HostsLab, *options: str) -> Ssh:
+    return Ssh((*lab.enter("h1"), *lab.ssh, *options))
+
+
+def mtu(lab: HostsLab, host: str) -> int:
+    return int(lab.run(host, "cat", "/sys/class/net/eth0/mtu"))
+
+
+def tso(lab: HostsLab, host: str) -> str:
+    (line,) = [
+        line for line in lab.run(host, "ethtool", "-k", "eth0").splitlines() if line.startswith("tcp-segmentation")
+    ]
+    return line.split()[-1]
+
+
+def buffers(lab: HostsLab, host: str) -> str:
+    return " ".join(lab.run(host, "sysctl", "-n", "net.ipv4.tcp_rmem").split())
+
+
+def timers(lab: HostsLab) -> list[str]:
+    listed = subprocess.run(
+        ("pgrep", "-f", "^sh -c sleep.*hpltune-timer-h[0-9]-"), capture_output=True, text=True, check=False
+    )
+    inside = [
+        subprocess.run(("ip", "netns", "pids", lab.namespace(host)), capture_output=True, text=True, check=True)
+        for host in lab.names
+    ]
+    ours = {pid for found in inside for pid in found.stdout.split()}
+    return [pid for pid in listed.stdout.split() if pid in ours]
+
+
+def test_what_is_asked_holds_on_all_hosts_and_what_is_not_named_is_as_it_was(
+    lab: HostsLab, network: NetworkControl, journal: Notes
+) -> None:
+    before = buffers(lab, "h2")
+    network.apply({"mtu": 6000, "tso": "off"})
+    assert [(mtu(lab, host), tso(lab, host)) for host in lab.names] == [(6000, "off")] * 2
+    assert {original.value for original in journal.kept.values()} == {"1500", "on"}
+    network.apply({"tcp_rmem": "4096 65536 131072"})
+    assert [(mtu(lab, host), tso(lab, host)) for host in lab.names] == [(1500, "on")] * 2
+    assert [buffers(lab, host) for host in lab.names] == ["4096 65536 131072"] * 2
+    network.restore()
+    assert [buffers(lab, host) for host in lab.names] == [before] * 2
+
+
+def test_a_call_is_for_the_nodes_it_names_and_for_all_where_it_names_none(
+    lab: HostsLab, network: NetworkControl
+) -> None:
+    network.apply({"tso": "off"}, ("h1",))
+    assert [tso(lab, host) for host in lab.names] == ["off", "on"]
+    network.apply({"tso": "off"})
+    assert [tso(lab, host) for host in lab.names] == ["off", "off"]
+    network.apply({}, ("h2",))
+    assert [tso(lab, host) for host in lab.names] == ["off", "on"]
+    network.apply({})
+    assert [tso(lab, host) for host in lab.names] == ["on", "on"]
+
+
+def test_an_mtu_that_the_switch_drops_is_found_and_put_back(lab: HostsLab, network: NetworkControl) -> None:
+    sentence = (
+        r"net\.mtu = 9000: packets of that size do not get from h\d to h\d over eth0; the switch or a NIC drops them"
+    )
+    with pytest.raises(RefusedError, match=sentence):
+        network.apply({"mtu": 9000})
+    assert [mtu(lab, host) for host in lab.names] == [1500, 1500]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "sentence"),
+    [
+        ({"rx_usecs": 10}, r"node h1: eth0: net\.rx_usecs cannot be set: netlink error: Operation not supported"),
+        ({"lro": "on"}, r"node h1: eth0: net\.lro = on was refused: Could not change any device features"),
+        ({"rmem_max": 65_536}, r"net\.rmem_max = 65536 was refused: sysctl: setting key .*: Invalid argument"),
+        ({"mtu": 3000, "interface": "eth7"}, r"node h1 has no interface eth7 \(it has lo, eth0\)"),
+        ({"mtu": 9}, r"net\.mtu = 9: expected a whole number of bytes, 68 to 65535"),
+        ({"colour": "red"}, r"net\.colour: there is no such network setting"),
+    ],
+)
+def test_what_cannot_be_had_is_refused_with_the_reason(
+    network: NetworkControl, wanted: dict[str, str | int], sentence: str
+) -> None:
+    with pytest.raises(RefusedError, match=sentence):
+        network.apply(wanted)
+
+
+def test_a_name_that_is_no_interface_reaches_no_node(network: NetworkControl) -> None:
+    with pytest.raises(InvalidJobError, match="not the name of a network interface"):
+        network.apply({"mtu": 3000, "interface": "eth0;reboot"})
+
+
+def test_a_value_that_is_accepted_but_not_taken_is_refused(lab: HostsLab, network: NetworkControl) -> None:
+    deaf = '#!/bin/sh\ncase "$*" in "-w net.ipv4.tcp_rmem=5000 "*) exit 0;; esac\nexec /sbin/sysctl "$@"\n'
+    shim = program(lab.programs / "sysctl", deaf)
+    try:
+        with pytest.raises(
+            RefusedError, match=r"net\.tcp_rmem = 5000 6000 7000 was accepted, but the node made it \d+ "
+        ):
+            network.apply({"tcp_rmem": "5000 6000 7000"})
+    finally:
+        shim.unlink()
+
+
+def test_a_node_that_a_change_cuts_off_puts_itself_back(lab: HostsLab, journal: Notes) -> None:
+    """A driver that loses its link with TSO off, and finds it again with TSO on."""
+    text = (
+        '#!/bin/sh\n/usr/sbin/ethtool "$@" || exit\ncase "$*" in\n*"tso off") [ "$(hostname)" = h1 ] || '
+        '/sbin/ip link set eth0 down;;\n*"tso on") /sbin/ip link set eth0 up;;\nesac\n'
+    )
+    broken = program(lab.programs / "ethtool", text)
+    quick = reach(lab, "-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=1", "-o", "ConnectTimeout=2")
+    try:
+        with (
+            NetworkControl(quick, lab.names, ("eth0",), journal, grace_s=0.1, patience_s=1.0) as network,
+            pytest.raises(RefusedError, match=r"node h2: net\.tso = off cut it off .*; it has come back"),
+        ):
+            network.apply({"tso": "off"})
+    finally:
+        broken.unlink()
+    assert [tso(lab, host) for host in lab.names] == ["on", "on"]
+    assert journal.kept == {}
+    assert timers(lab) == []
+
+
+def test_a_timer_that_a_killed_hpltune_left_does_not_undo_the_next_change(
+    lab: HostsLab, network: NetworkControl
+) -> None:
+    left = Timer("h2", "left", 60.0)
+    with subprocess.Popen([*lab.enter("h2"), *left.start("ethtool -K eth0 tso on")]):
+        while not timers(lab):
+            time.sleep(0.05)
+        network.apply({"tso": "off"})
+        assert timers(lab) == []
+
+
+def test_a_host_that_does_not_answer_stays_in_the_journal_until_it_does(lab: HostsLab, journal: Notes) -> None:
+    quick = reach(lab, "-o", "ConnectTimeout=1")
+    network = NetworkControl(quick, lab.names, ("eth0",), journal)
+    network.apply({"tso": "off"})
+    lab.link("h2", "down")
+    try:
+        left = network.restore()
+        assert list(left) == ["h2"]
+        assert "node h2: " in left["h2"]
+        assert [original.host for original in journal.kept.values()] == ["h2"]
+        with pytest.raises(UnreachableError, match="node h2: "):
+            NetworkControl(quick, lab.names, ("eth0",), Notes()).apply({"tso": "off"})
+    finally:
+        lab.link("h2", "up")
+    outcome = put_all_back(tuple(journal.kept.values()))
+    assert (len(outcome.done), outcome.left, tso(lab, "h2")) == (1, {}, "on")
+
+
+def test_an_older_original_wins_over_what_is_found(lab: HostsLab, journal: Notes) -> None:
+    lab.run("h2", "ethtool", "-K", "eth0", "tso", "off")
+    journal.remember([Original("h2", "eth0", "tso", "on", reach(lab).program)])
+    with NetworkControl(reach(lab), ("h2",), ("eth0",), journal) as network:
+        network.apply({"tso": "off"})
+    assert (tso(lab, "h2"), journal.kept) == ("on", {})
+
+
+def test_one_node_alone_has_no_way_to_test(lab: HostsLab) -> None:
+    class Inside(Local):
+        """As `Local`, in a namespace, so that this machine is left alone."""
+
+        def argv(self, node: str, command: Sequence[str]) -> list[str]:
+            return [*lab.enter(node), *command]
+
+    with NetworkControl(Inside(), ("h1",), ("eth0",), Notes()) as network:
+        network.apply({"mtu": 9000, "tso": "off"})
+        assert (mtu(lab, "h1"), tso(lab, "h1")) == (9000, "off")
+    assert (mtu(lab, "h1"), tso(lab, "h1")) == (1500, "on")

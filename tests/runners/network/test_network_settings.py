@@ -1,0 +1,158 @@
+"""Settings name their commands and read what real programs print."""
+
+import re
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runners.errors import InvalidJobError, RefusedError
+from runners.job import INTERFACE
+from runners.network.ip_link import interfaces_in
+from runners.network.registry import CHOICE, SETTINGS, setting
+from runners.network.setting import interfaces_of
+from search_spaces.dimension import NETWORK
+
+DATA = Path(__file__).parents[1] / "data" / "network"
+
+
+def captured(name: str) -> str:
+    return (DATA / name).read_text()
+
+
+def values(name: str) -> st.SearchStrategy[str]:
+    """Legal values of a setting."""
+    numbers = st.integers(68, 65_535).map(str)
+    if NETWORK[f"net.{name}"].accepts("on"):
+        return st.sampled_from(["on", "off"]) if name != "tcp_congestion" else st.sampled_from(["cubic", "bbr", "reno"])
+    if NETWORK[f"net.{name}"].accepts("1 2 3"):
+        return st.lists(numbers, min_size=3, max_size=3).map(" ".join)
+    return numbers
+
+
+def test_every_setting_is_a_parameter_of_spaces_and_the_other_way_round() -> None:
+    assert {f"net.{name}" for name in (*SETTINGS, CHOICE)} == set(NETWORK)
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "value"),
+    [
+        ("ip-link-virtio.json", "mtu", "1400"),
+        ("ip-link-veth.json", "mtu", "9000"),
+        ("ethtool-c-virtio.txt", "rx_usecs", "0"),
+        ("ethtool-c-virtio.txt", "rx_frames", "1"),
+        ("ethtool-c-virtio.txt", "adaptive_rx", "off"),
+        ("ethtool-c-tg3-ioctl.txt", "rx_usecs", "20"),
+        ("ethtool-c-tg3-ioctl.txt", "tx_frames", "53"),
+        ("ethtool-c-tg3-ioctl.txt", "adaptive_tx", "off"),
+        ("ethtool-g-virtio.txt", "rx_ring", "256"),
+        ("ethtool-g-tg3-ioctl.txt", "rx_ring", "200"),
+        ("ethtool-g-tg3-ioctl.txt", "tx_ring", "511"),
+        ("ethtool-k-virtio.txt", "tso", "on"),
+        ("ethtool-k-virtio.txt", "lro", "off"),
+        ("ethtool-k-veth.txt", "gro", "off"),
+        ("sysctl-tcp_rmem.txt", "tcp_rmem", "4096 131072 33554432"),
+        ("sysctl-rmem_max.txt", "rmem_max", "4194304"),
+        ("sysctl-congestion.txt", "tcp_congestion", "bbr"),
+    ],
+)
+def test_a_value_is_read_from_what_the_program_printed(file: str, name: str, value: str) -> None:
+    assert SETTINGS[name].read(captured(file)).value == value
+
+
+def test_what_a_driver_does_not_let_change_is_fixed() -> None:
+    assert SETTINGS["lro"].read(captured("ethtool-k-virtio.txt")).fixed
+    assert not SETTINGS["tso"].read(captured("ethtool-k-virtio.txt")).fixed
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "words"),
+    [
+        ("ethtool-c-veth.txt", "rx_usecs", "netlink error: Operation not supported"),
+        ("ethtool-c-veth.txt", "rx_ring", "netlink error: Operation not supported"),
+        ("ethtool-c-virtio.txt", "adaptive_tx", "the driver has no adaptive-tx"),
+        ("ip-link-missing.txt", "mtu", 'Device "eth7" does not exist.'),
+        ("sysctl-missing.txt", "rmem_max", "sysctl: cannot stat /proc/sys/net/core/nosuch"),
+    ],
+)
+def test_what_is_not_there_is_said_in_the_words_of_the_program(file: str, name: str, words: str) -> None:
+    with pytest.raises(RefusedError, match=re.escape(words)):
+        SETTINGS[name].read(captured(file))
+
+
+PRINTED = {
+    "mtu": '[{{"ifname":"eth0","mtu":{0}}}]',
+    "rx_ring": "Pre-set maximums:\nRX:\t\t4096\nTX:\t\t4096\nCurrent hardware settings:\nRX:\t\t{0}\nTX:\t\t1\n",
+    "tx_ring": "Pre-set maximums:\nRX:\t\t4096\nTX:\t\t4096\nCurrent hardware settings:\nRX:\t\t1\nTX:\t\t{0}\n",
+    "adaptive_rx": "Adaptive RX: {0}  TX: off\n",
+    "adaptive_tx": "Adaptive RX: off  TX: {0}\n",
+    "sg": "scatter-gather: {0}\n\ttx-scatter-gather: off [fixed]\n",
+    "tso": "tcp-segmentation-offload: {0}\n",
+    "gso": "generic-segmentation-offload: {0} [fixed]\n",
+    "gro": "generic-receive-offload: {0}\n",
+    "lro": "large-receive-offload: {0} [requested on]\n",
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+@given(data=st.data())
+def test_a_value_is_applied_and_read_as_it_was_asked(name: str, data: st.DataObject) -> None:
+    value = data.draw(values(name))
+    key = name.replace("_", "-")
+    kind = PRINTED.get(name) or ("{0}\n" if not SETTINGS[name].per_interface else f"{key}-irq: 7\n{key}: {{0}}\n")
+    assert SETTINGS[name].read(kind.format(value.replace(" ", "\t"))).value == value
+    applied = SETTINGS[name].apply("eth0", value)
+    assert value in applied[-1]
+    program, rule = SETTINGS[name].rule("eth0")
+    assert (program, bool(re.fullmatch(rule, " ".join(applied[1:])))) == (applied[0], True)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+@given(printed=st.text())
+def test_no_text_breaks_a_reader(name: str, printed: str) -> None:
+    with suppress(RefusedError):
+        assert SETTINGS[name].read(printed).value
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("mtu", 67),
+        ("mtu", "1500 up"),
+        ("mtu", True),
+        ("tso", "maybe"),
+        ("rx_ring", 0),
+        ("rx_usecs", -1),
+        ("tcp_rmem", "1 2"),
+        ("tcp_rmem", "1 2 3; reboot"),
+        ("tcp_congestion", "cubic net.x=1"),
+        ("rmem_max", "1e6"),
+    ],
+)
+def test_a_value_that_is_not_legal_reaches_no_command_line(name: str, value: str | int) -> None:
+    with pytest.raises(RefusedError, match=f"net.{name} = .*: expected "):
+        SETTINGS[name].apply("eth0", value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["-a", "", "eth0;reboot", "a" * 16, "eth 0", "eth0\n"])
+def test_what_is_no_interface_reaches_no_command_line(name: str) -> None:
+    with pytest.raises(InvalidJobError, match="not the name of a network interface"):
+        SETTINGS["mtu"].show(name)
+
+
+@given(st.lists(st.from_regex(INTERFACE, fullmatch=True), min_size=1))
+def test_several_interfaces_are_written_with_commas_or_plus(names: list[str]) -> None:
+    assert interfaces_of(",".join(names)) == interfaces_of("+".join(names)) == tuple(names)
+
+
+def test_an_unknown_setting_is_refused_with_the_nearest() -> None:
+    with pytest.raises(RefusedError, match=r"net\.mtuu: there is no such network setting; did you mean net\.mtu\?"):
+        setting("net.mtuu")
+
+
+def test_addresses_of_a_node_are_read() -> None:
+    lo, eth0 = interfaces_in(captured("ip-addr-host.json"))
+    assert (lo.name, lo.loopback) == ("lo", True)
+    assert (eth0.name, eth0.address, eth0.mtu, eth0.up, eth0.loopback) == ("eth0", "10.77.0.2", 1500, True, False)

@@ -1,0 +1,387 @@
+"""Slurm: a real controller and two real nodes on this machine."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from runner_contract import RunnerContract, executable, running, wait
+from slurm_lab import SlurmLab, slurm_lab
+from waiting import until
+
+from runners.base import JobId, Runner
+from runners.errors import InvalidJobError, SubmitError
+from runners.job import Job
+from runners.launchers.openmpi import OpenMpi
+from runners.launchers.srun import Srun
+from runners.paths import RunPaths
+from runners.slurm.client import candidates, nodes_of
+from runners.slurm.options import SlurmOptions
+from runners.slurm.runner import SlurmRunner
+from runners.status import JobState
+
+ONE = SlurmOptions(nodes=1, cores_per_node=2, time_limit_s=2 * 86400.0)
+TWO = replace(ONE, nodes=2)
+Start = Callable[[SlurmOptions], SlurmRunner]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmLab]:
+    with slurm_lab(tmp_path_factory.mktemp("slurm")) as up:
+        yield up
+
+
+@pytest.fixture
+def start(lab: SlurmLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
+    """Makes runners that are closed after the test."""
+    monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
+    made = []
+
+    def begin(options: SlurmOptions) -> SlurmRunner:
+        runner = SlurmRunner(options, Srun(options.nodes, mpi="none"), tmp_path / "spool")
+        made.append(runner)
+        return runner
+
+    yield begin
+    for runner in made:
+        runner.close()
+    assert not lab.jobs() or all("COMPLETING" in job for job in lab.jobs())
+
+
+class TestOneAllocationForMany(RunnerContract):
+    @pytest.fixture
+    def runner(self, start: Start) -> Runner:
+        return start(ONE)
+
+
+class TestOneSlurmJobForEach(RunnerContract):
+    @pytest.fixture
+    def runner(self, start: Start) -> Runner:
+        return start(replace(ONE, reuse=False))
+
+
+def program(folder: Path, text: str, **changed: object) -> Job:
+    folder.mkdir(exist_ok=True)
+    given = {"program": (str(executable(folder / "program", text)),), "ranks": 2, "directory": folder, **changed}
+    return Job(**given)  # type: ignore[arg-type]
+
+
+def begun(runner: Runner, job: JobId) -> bool:
+    return runner.poll([job])[job].state is JobState.RUNNING
+
+
+STUBBORN = "trap '' TERM; while :; do sleep 0.2; done"
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_reused_allocation_is_one_slurm_job_for_all_trials(start: Start, tmp_path: Path, jobs: int) -> None:
+    runner = start(replace(TWO, reuse=jobs == 1))
+    for name in "ab":
+        job = runner.submit(program(tmp_path / name, "echo $SLURM_JOB_ID"))
+        assert wait(runner, job).state is JobState.COMPLETED
+    said = [RunPaths(tmp_path / name).read_stdout().split() for name in "ab"]
+    assert all(len(numbers) == 2 for numbers in said), "two ranks each"
+    assert len(set(chain(*said))) == jobs
+
+
+def test_ranks_are_spread_evenly_over_the_nodes(start: Start, tmp_path: Path) -> None:
+    runner = start(TWO)
+    job = runner.submit(program(tmp_path / "a", "echo $SLURM_PROCID $SLURMD_NODENAME", ranks=4))
+    assert wait(runner, job).state is JobState.COMPLETED
+    assert sorted(RunPaths(tmp_path / "a").read_stdout().splitlines()) == ["0 n1", "1 n1", "2 n2", "3 n2"]
+
+
+def test_ranks_on_all_nodes_that_ignore_term_are_gone_after_a_cancel_and_the_allocation_goes_on(
+    start: Start, lab: SlurmLab, tmp_path: Path
+) -> None:
+    runner = start(TWO)
+    first = runner.submit(program(tmp_path / "a", STUBBORN))
+    until(lambda: begun(runner, first))
+    number = lab.jobs()
+    runner.cancel([first])
+    assert not running(tmp_path / "a/program")
+    second = runner.submit(program(tmp_path / "b", "echo $SLURM_JOB_ID"))
+    assert wait(runner, second).state is JobState.COMPLETED
+    assert RunPaths(tmp_path / "b").read_stdout().split() == [number[0].split()[0]] * 2
+
+
+def test_a_trial_that_waits_behind_another_can_be_cancelled(start: Start, tmp_path: Path) -> None:
+    runner = start(ONE)
+    first = runner.submit(program(tmp_path / "a", "sleep 0.5"))
+    second = runner.submit(program(tmp_path / "b", "echo never"))
+    runner.cancel([second])
+    assert runner.poll([second])[second].state is JobState.CANCELLED
+    assert wait(runner, first).state is JobState.COMPLETED
+    assert not RunPaths(tmp_path / "b").read_stdout()
+
+
+def test_a_job_that_somebody_else_cancels_says_so(start: Start, lab: SlurmLab, tmp_path: Path) -> None:
+    runner = start(TWO)
+    job = runner.submit(program(tmp_path / "a", STUBBORN))
+    until(lambda: begun(runner, job))
+    lab.ask("scancel", "--name=hpltune")
+    status = wait(runner, job)
+    assert status.state is JobState.CANCELLED
+    assert "not by hpltune" in status.message
+    assert not running(tmp_path / "a/program")
+
+
+def test_a_node_that_goes_down_in_the_middle_is_named_and_the_next_trial_gets_new_nodes(
+    start: Start, lab: SlurmLab, tmp_path: Path
+) -> None:
+    runner = start(TWO)
+    job = runner.submit(program(tmp_path / "a", STUBBORN))
+    until(lambda: begun(runner, job))
+    lab.ask("scontrol", "update", "nodename=n2", "state=down", "reason=test")
+    try:
+        status = wait(runner, job)
+    finally:
+        lab.ask("scontrol", "update", "nodename=n2", "state=idle")
+    assert status.state is JobState.FAILED
+    assert "node n2 failed" in status.message
+    assert status.lost_nodes == ("n2",)
+    assert not running(tmp_path / "a/program")
+    lab.wait_for_nodes()
+    assert wait(runner, runner.submit(program(tmp_path / "b", "exit 0"))).state is JobState.COMPLETED
+
+
+def test_waiting_longer_than_the_queue_limit_ends_the_job(start: Start, lab: SlurmLab, tmp_path: Path) -> None:
+    busy = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 60")
+    until(lambda: f"{busy} RUNNING" in lab.jobs())
+    try:
+        runner = start(replace(TWO, queue_limit_s=1.0))
+        job = runner.submit(program(tmp_path / "a", "exit 0"))
+        until(lambda: "its nodes are busy" in runner.poll([job])[job].message)
+        status = wait(runner, job)
+        assert status.state is JobState.FAILED
+        assert "waits: its nodes are busy" in status.message
+        assert "given up after 1 s in the queue" in status.message
+        assert [line.split()[0] for line in lab.jobs()] == [busy]
+    finally:
+        lab.ask("scancel", busy)
+
+
+@pytest.mark.parametrize("reuse", [True, False])
+def test_a_job_that_waits_in_the_queue_can_be_cancelled(
+    start: Start, lab: SlurmLab, tmp_path: Path, *, reuse: bool
+) -> None:
+    busy = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 60")
+    try:
+        runner = start(replace(TWO, reuse=reuse))
+        job = runner.submit(program(tmp_path / "a", "echo never"))
+        runner.cancel([job])
+        assert runner.poll([job])[job].state is JobState.CANCELLED
+    finally:
+        lab.ask("scancel", busy)
+    after = runner.submit(program(tmp_path / "b", "exit 0"))
+    assert wait(runner, after).state is JobState.COMPLETED
+    assert not RunPaths(tmp_path / "a").read_stdout()
+
+
+@pytest.mark.parametrize("reuse", [True, False])
+def test_nothing_outlives_a_killed_hpltune(lab: SlurmLab, tmp_path: Path, *, reuse: bool) -> None:
+    job = program(tmp_path / "a", STUBBORN)
+    text = (
+        "import time; from pathlib import Path\n"
+        "from runners.slurm.runner import SlurmRunner; from runners.slurm.options import SlurmOptions\n"
+        "from runners.job import Job; from runners.launchers.srun import Srun\n"
+        f"options = SlurmOptions(nodes=2, cores_per_node=2, lease_s=2, reuse={reuse})\n"
+        f"runner = SlurmRunner(options, Srun(2, mpi='none'), Path({str(tmp_path / 'spool')!r}))\n"
+        f"folder = Path({str(job.directory)!r})\n"
+        f"runner.submit(Job(program=({job.program[0]!r},), ranks=2, directory=folder, walltime_s=600))\n"
+        "time.sleep(60)\n"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", text],
+        cwd=Path(__file__).parents[3],
+        env={**os.environ, "SLURM_CONF": str(lab.configuration)},
+    )
+    until(lambda: len(running(Path(job.program[0]))) >= 3)  # srun names the program too
+    if reuse:
+        time.sleep(2.5)
+        assert len(running(Path(job.program[0]))) >= 3, "the lease is renewed while hpltune lives"
+    parent.kill()
+    parent.wait()
+    until(lambda: not running(Path(job.program[0])))
+    until(lambda: not lab.jobs())
+
+
+def test_a_controller_that_is_gone_for_a_moment_is_no_failure(start: Start, lab: SlurmLab, tmp_path: Path) -> None:
+    runner = start(ONE)
+    assert wait(runner, runner.submit(program(tmp_path / "a", "exit 0", ranks=1))).state is JobState.COMPLETED
+    job = runner.submit(program(tmp_path / "b", "touch here; until [ -e go ]; do sleep 0.1; done", ranks=1))
+    until((tmp_path / "b/here").exists)
+    lab.stop_controller()
+    try:
+        assert begun(runner, job)
+        with pytest.raises(SubmitError, match="controller does not answer") as error:
+            start(ONE).submit(program(tmp_path / "c", "exit 0"))
+        assert error.value.transient
+    finally:
+        lab.start_controller()
+        until(lab.answers)
+    assert begun(runner, job)
+    (tmp_path / "b/go").touch()
+    assert wait(runner, job).state is JobState.COMPLETED
+
+
+def test_a_squeue_that_cannot_be_started_for_a_moment_is_no_failure(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner = start(ONE)
+    job = runner.submit(program(tmp_path / "a", "until [ -e go ]; do sleep 0.1; done", ranks=1))
+    until(lambda: begun(runner, job))
+    path = os.environ["PATH"]
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/squeue").write_text("of another machine")
+    (tmp_path / "bin/squeue").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    end_s = time.monotonic() + 1.0
+    while time.monotonic() < end_s:
+        assert begun(runner, job)
+    monkeypatch.setenv("PATH", path)
+    (tmp_path / "a/go").touch()
+    assert wait(runner, job).state is JobState.COMPLETED
+
+
+class TestWhatSlurmRefusesAtOnce:
+    @pytest.mark.parametrize(
+        ("changed", "words"),
+        [
+            ({"partition": "nope"}, r"there is no partition nope \(known: main, short, shut\)"),
+            ({"nodes": 3}, "3 nodes are asked for, but partition main gives at most 2"),
+            (
+                {"partition": "short", "time_limit_s": 600.0},
+                "10 min are asked for, but partition short gives at most 60 s",
+            ),
+            ({"constraint": "gpu"}, "no node has the features gpu"),
+            ({"nodelist": "n9"}, "does not know the nodes n9"),
+            ({"further": ("--frobnicate=1",)}, "knows no option --frobnicate"),
+            ({"further": ("--mem=900G",)}, "has no 1 nodes that are what was asked for"),
+        ],
+    )
+    def test_with_a_sentence(self, start: Start, tmp_path: Path, changed: dict[str, object], words: str) -> None:
+        runner = start(replace(ONE, **changed))  # type: ignore[arg-type]
+        with pytest.raises(InvalidJobError, match=words):
+            runner.submit(program(tmp_path / "a", "exit 0", ranks=6, walltime_s=60.0, oversubscribe=True))
+
+    def test_more_cores_than_nodes_have_whenever_slurm_says_it(self, start: Start, tmp_path: Path) -> None:
+        runner = start(replace(ONE, cores_per_node=4))
+        try:
+            said = wait(runner, runner.submit(program(tmp_path / "a", "exit 0"))).message
+        except InvalidJobError as error:
+            said = str(error)
+        assert re.search("will never start: no nodes of the partition|has no 1 nodes that are what was asked", said)
+
+    def test_slurm_that_is_not_installed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        with pytest.raises(SubmitError, match="is not on PATH"):
+            SlurmRunner(ONE, Srun(1), tmp_path / "spool").submit(program(tmp_path / "a", "exit 0"))
+
+    @pytest.mark.parametrize(
+        ("changed", "words"),
+        [
+            ({"ranks": 3}, "3 ranks cannot be spread evenly over 2 nodes"),
+            ({"ranks": 8}, "4 ranks and threads on each node are more than its 2 cores"),
+            ({"ranks": 2, "threads_per_rank": 3}, "more than its 2 cores"),
+            ({"nodes": ("n1", "n2")}, "Slurm chooses the nodes"),
+            ({"walltime_s": 1e6}, "raise time_limit_s"),
+        ],
+    )
+    def test_jobs_that_do_not_fit_the_allocation(self, tmp_path: Path, changed: dict[str, object], words: str) -> None:
+        with pytest.raises(InvalidJobError, match=words):
+            SlurmRunner(TWO, Srun(2), tmp_path / "spool").submit(program(tmp_path / "a", "exit 0", **changed))
+
+
+def test_nodes_are_told_with_what_slurm_knows_of_them(lab: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
+    lab.wait_for_nodes()
+    first, second = nodes_of("main")
+    assert (first.name, first.cores, first.memory_mib, first.state) == ("n1", 2, 4000, "idle")
+    assert first.features == ("ib", "fast")
+    assert (second.name, second.features, second.usable) == ("n2", (), True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        ({}, ["n1", "n2"]),
+        ({"nodelist": "n[2]"}, ["n2"]),
+        ({"exclude": "n2"}, ["n1"]),
+        ({"constraint": "ib"}, ["n1"]),
+        ({"constraint": "fast&ib"}, ["n1"]),
+        ({"constraint": "ib&slow"}, []),
+        ({"constraint": "ib|slow"}, ["n1", "n2"]),
+    ],
+)
+def test_only_nodes_that_a_job_may_get_are_looked_at(
+    lab: SlurmLab, monkeypatch: pytest.MonkeyPatch, asked: dict[str, str], names: list[str]
+) -> None:
+    monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
+    lab.wait_for_nodes()
+    assert [node.name for node in candidates(None, **asked)] == names
+
+
+def test_without_a_partition_the_nodes_of_the_default_one_are_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = {"--partition=main": "n1|2|32|256000|idle|(null)|none", "": "debug|1|4|8000|idle|(null)|none"}
+    cases = "".join(f'*"{asked}"*) echo "{row}";; ' for asked, row in rows.items())
+    partitions = "echo 'debug|up|1:00:00|1|1'; echo 'main*|up|infinite|1|infinite'"
+    executable(tmp_path / "sinfo", f'case "$*" in *--Node*) case "$*" in {cases} esac;; *) {partitions};; esac')
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    (node,) = candidates(None)
+    assert (node.name, node.cores) == ("n1", 64)
+
+
+RING = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int count, char **words) {
+    int rank, size, sum;
+    MPI_Init(&count, &words);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    printf("%d of %d on %s, sum %d, %s\\n", rank, size, getenv("SLURMD_NODENAME"), sum, getenv("COLOURS"));
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("kind", ["srun", "mpirun"])
+def test_open_mpi_runs_over_two_nodes(
+    lab: SlurmLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    mpicc, mpirun = (shutil.which(f"{name}.openmpi") for name in ("mpicc", "mpirun"))
+    if mpicc is None or mpirun is None:
+        pytest.skip("needs Debian's Open MPI: `apt-get install libopenmpi-dev`")
+    monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
+    if kind == "srun" and "pmix" not in lab.ask("srun", "--mpi=list"):
+        pytest.skip("this Slurm has no PMIx")
+    (tmp_path / "ring.c").write_text(RING)
+    subprocess.run((mpicc, "-o", str(tmp_path / "ring"), str(tmp_path / "ring.c")), check=True)
+    launcher = Srun(2, mpi="pmix") if kind == "srun" else OpenMpi(Path(mpirun), 4, as_root=True)
+    job = Job(
+        program=(str(tmp_path / "ring"),),
+        ranks=2,
+        directory=tmp_path,
+        environment={"COLOURS": "dark blue,red"},
+        binding="none",
+        mpi_parameters={"btl": "tcp,self"},
+    )
+    with SlurmRunner(TWO, launcher, tmp_path / "spool") as runner:
+        status = wait(runner, runner.submit(job))
+        assert status.state is JobState.COMPLETED, status.message
+    expected = [f"{rank} of 2 on n{rank + 1}, sum 1, dark blue,red" for rank in range(2)]
+    assert sorted(RunPaths(tmp_path).read_stdout().splitlines()) == expected

@@ -1,0 +1,330 @@
+"""What is said to Slurm and what is read from it; no Slurm is needed."""
+
+import math
+import shlex
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runners.errors import InvalidJobError, SubmitError
+from runners.slurm.duration import in_words, minutes, parse_span_s
+from runners.slurm.nodes import NodeFacts, nodes_command, out_of_service, parse_mpi_types, parse_nodes, parse_partitions
+from runners.slurm.options import SlurmOptions
+from runners.slurm.queue import Queued, parse_squeue, squeue_command
+from runners.slurm.spool import Spool
+from runners.slurm.states import ended, never_starts, outcome, waits, why_it_waits
+from runners.slurm.submit import parse_sbatch, refusal, sbatch_command, too_much
+from runners.status import JobState
+
+OPTIONS = SlurmOptions(nodes=2, cores_per_node=64)
+WORDS = st.text(st.characters(whitelist_categories=["Ll", "Lu", "Nd"], max_codepoint=127), min_size=1, max_size=12)
+TOKENS = st.lists(st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"])), min_size=1)
+
+
+class TestOptions:
+    @pytest.mark.parametrize(
+        ("changed", "words"),
+        [
+            ({"nodes": 0}, "nodes = 0, expected at least 1"),
+            ({"cores_per_node": 0}, "cores_per_node"),
+            ({"time_limit_s": 30.0}, "time_limit_s = 30.0, expected at least 60"),
+            ({"time_limit_s": math.nan}, "time_limit_s"),
+            ({"queue_limit_s": 0.0}, "queue_limit_s"),
+            ({"lease_s": 0.1}, "lease_s"),
+            ({"partition": "a b"}, "partition = 'a b'"),
+            ({"account": "-x"}, "account"),
+            ({"qos": "a;b"}, "qos"),
+            ({"constraint": "$(x)"}, "constraint"),
+            ({"nodelist": "n1 n2"}, "nodelist"),
+            ({"exclude": ""}, "exclude"),
+            ({"further": ("gres=gpu:1",)}, "'gres=gpu:1' is not of the form"),
+            ({"further": ("--gres=a\nb",)}, "not of the form"),
+            ({"further": ("--partition=x",)}, "set it as partition"),
+            ({"further": ("--output=x",)}, "hpltune sets --output itself"),
+        ],
+    )
+    def test_a_value_that_slurm_could_not_take_is_refused(self, changed: dict[str, object], words: str) -> None:
+        with pytest.raises(InvalidJobError, match=words):
+            replace(OPTIONS, **changed)  # type: ignore[arg-type]
+
+    def test_what_sites_really_write_is_taken(self) -> None:
+        SlurmOptions(
+            nodes=1,
+            cores_per_node=1,
+            partition="cpu,cpu-long",
+            account="proj_12",
+            constraint="[rack1*2&rack2*4]|ib",
+            nodelist="n[001-032,40],login-1.example.org",
+            further=("--gres=gpu:a100:4", "--reservation=maint", "--contiguous", "--comment=for the list of June"),
+        )
+
+
+class TestSbatch:
+    def test_each_option_is_one_token(self) -> None:
+        options = replace(OPTIONS, partition="cpu", account="a1", further=("--switches=1",))
+        assert sbatch_command(options, 90.0, Path("/s/w.log"), ("/s/worker.sh", "/s", "100", "0")) == [
+            "sbatch", "--parsable", "--job-name=hpltune", "--no-requeue", "--export=ALL", "--input=/dev/null",
+            "--output=/s/w.log", "--chdir=/s", "--time=2", "--nodes=2", "--ntasks-per-node=64", "--partition=cpu",
+            "--account=a1", "--exclusive", "--mem=0", "--switches=1", "/s/worker.sh", "/s", "100", "0",
+        ]  # fmt: skip
+
+    def test_the_users_own_memory_wins(self) -> None:
+        found = sbatch_command(replace(OPTIONS, further=("--mem=100G",)), 60.0, Path("/l"), ("/w",))
+        assert [token for token in found if token.startswith("--mem")] == ["--mem=100G"]
+
+    def test_a_folder_with_a_percent_sign_is_no_pattern(self) -> None:
+        assert "--output=/a%%j/log" in sbatch_command(OPTIONS, 60.0, Path("/a%j/log"), ("/w",))
+
+    @pytest.mark.parametrize(
+        ("text", "job"), [("12\n", "12"), ("12;cluster\n", "12"), ("Welcome!\n12\n", "12"), ("", None), ("no\n", None)]
+    )
+    def test_the_number_of_the_job_is_read(self, text: str, job: str | None) -> None:
+        assert parse_sbatch(text) == job
+
+    @pytest.mark.parametrize(
+        ("said", "words"),
+        [
+            ("Batch job submission failed: Invalid partition name specified", "there is no partition cpu"),
+            (
+                "Batch job submission failed: Invalid account or account/partition combination specified",
+                "account a1 is not valid for partition cpu",
+            ),
+            ("Batch job submission failed: Invalid qos specification", "quality of service .default. is not valid"),
+            ("Batch job submission failed: Requested time limit is invalid (missing or exceeds some limit)",
+             "a time limit of 2 min is more than partition cpu gives"),
+            ("Batch job submission failed: Node count specification invalid", "2 nodes are not to be had"),
+            ("Batch job submission failed: Invalid feature specification", "no node has the features"),
+            ("Memory specification can not be satisfied", "no 2 nodes that are what was asked for"),
+            ("Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)",
+             "the limits of your account do not allow it"),
+            ("User's group not permitted to use this partition", "you may not use partition cpu"),
+        ],
+    )  # fmt: skip
+    def test_what_sbatch_refuses_for_ever_is_explained(self, said: str, words: str) -> None:
+        error = refusal(replace(OPTIONS, partition="cpu", account="a1"), 90.0, f"sbatch: error: {said}\n")
+        assert isinstance(error, InvalidJobError)
+        with pytest.raises(InvalidJobError, match=words):
+            raise error
+
+    def test_what_nobody_has_seen_is_passed_on(self) -> None:
+        error = refusal(OPTIONS, 90.0, "sbatch: error: The moon is full\n")
+        assert isinstance(error, SubmitError)
+        assert str(error).endswith("The moon is full")
+        assert not error.transient
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "Socket timed out on send/recv operation",
+            "Resource temporarily unavailable",
+            "I/O error writing script/output to file",
+        ],
+    )
+    def test_what_passes_by_itself_may_be_asked_again(self, said: str) -> None:
+        error = refusal(OPTIONS, 90.0, f"sbatch: error: Batch job submission failed: {said}\n")
+        assert isinstance(error, SubmitError)
+        assert error.transient
+
+
+SINFO = "main*|up|infinite|2|1-infinite\nshort|up|1:00|2|1-infinite\nshut|down|2-00:00:00|2|1-1\n"
+
+
+class TestPartitions:
+    def test_real_output_is_read(self) -> None:
+        main, short, shut = parse_partitions(SINFO)
+        assert (main.name, main.default, main.up, main.limit_s, main.nodes) == ("main", True, True, math.inf, 2)
+        assert (short.limit_s, short.nodes_per_job) == (60.0, None)
+        assert (shut.up, shut.limit_s, shut.nodes_per_job) == (False, 172800.0, 1)
+
+    @pytest.mark.parametrize(
+        ("changed", "time_s", "words"),
+        [
+            ({}, 3600.0, None),
+            ({"partition": "short"}, 60.0, None),
+            ({"partition": "short"}, 61.0, "partition short gives at most 60 s"),
+            ({"partition": "none"}, 60.0, "no partition none"),
+            ({"partition": "shut"}, 60.0, "gives at most 1: lower nodes"),
+            ({"partition": "a,b"}, 60.0, None),
+        ],
+    )
+    def test_what_a_partition_does_not_give_is_said(
+        self, changed: dict[str, object], time_s: float, words: str | None
+    ) -> None:
+        found = too_much(replace(OPTIONS, **changed), time_s, parse_partitions(SINFO))  # type: ignore[arg-type]
+        assert found is None if words is None else words in (found or "")
+
+
+NODES = st.builds(
+    NodeFacts,
+    name=WORDS,
+    cores=st.integers(1, 512),
+    memory_mib=st.integers(1, 10**7),
+    state=st.sampled_from(["idle", "mixed", "allocated", "down", "drained"]),
+    features=st.lists(WORDS, max_size=3).map(tuple),
+    responds=st.booleans(),
+    reason=st.sampled_from(["", "bad disk | replaced on Monday", "Not responding"]),
+)
+
+
+class TestNodes:
+    def test_real_output_is_read(self) -> None:
+        text = (
+            "n1|2|1|4000|idle|ib,fast|none\nn1|2|1|4000|idle|ib,fast|none\n"
+            "n2|2|32|515000|down*|(null)|Not responding\nn3|1|8|1000|drained|x|bad disk|really\n"
+        )
+        first, second, third = parse_nodes(text)
+        assert first == NodeFacts("n1", 2, 4000, "idle", ("ib", "fast"))
+        assert (second.cores, second.state, second.responds, second.features) == (64, "down", False, ())
+        assert third.reason == "bad disk|really"
+        assert out_of_service([first, second, third]) == ("n2", "n3")
+
+    @given(st.lists(NODES, unique_by=lambda node: node.name))
+    def test_what_sinfo_prints_of_a_node_is_what_is_known_of_it(self, nodes: list[NodeFacts]) -> None:
+        lines = [
+            f"{node.name}|1|{node.cores}|{node.memory_mib}|{node.state}{'' if node.responds else '*'}|"
+            f"{','.join(node.features) or '(null)'}|{node.reason or 'none'}\n"
+            for node in nodes
+        ]
+        assert list(parse_nodes("".join(lines))) == nodes
+
+    def test_a_partition_is_one_token(self) -> None:
+        assert nodes_command("cpu")[:4] == ["sinfo", "--noheader", "--Node", "--partition=cpu"]
+
+
+class TestDurations:
+    @pytest.mark.parametrize(
+        ("text", "seconds"),
+        [("4:56", 296.0), ("1:00:00", 3600.0), ("2-03:00:01", 183601.0), ("UNLIMITED", math.inf), ("N/A", None)],
+    )
+    def test_real_ones_are_read(self, text: str, seconds: float | None) -> None:
+        assert parse_span_s(text) == seconds
+
+    @given(st.integers(0, 10**7))
+    def test_what_slurm_writes_is_what_it_meant(self, seconds: int) -> None:
+        days, rest = divmod(seconds, 86400)
+        hours, rest = divmod(rest, 3600)
+        short = f"{rest // 60}:{rest % 60:02d}"
+        text = (
+            f"{days}-{hours:02d}:{rest // 60:02d}:{rest % 60:02d}" if days else f"{hours}:{short}" if hours else short
+        )
+        assert parse_span_s(text) == seconds
+
+    @given(st.floats(0.1, 1e7))
+    def test_a_limit_is_never_shorter_than_what_was_asked(self, seconds: float) -> None:
+        assert 0 <= minutes(seconds) * 60 - seconds < 60 or seconds < 60
+
+    def test_spans_are_said_in_a_unit_that_fits(self) -> None:
+        assert [in_words(seconds) for seconds in (45.0, 600.0, 14400.0)] == ["45 s", "10 min", "4.0 h"]
+
+
+class TestStates:
+    def test_real_output_of_squeue_is_read(self) -> None:
+        found = parse_squeue(
+            "11|COMPLETED|None|n[1-2]|4:56\n10|PENDING|Priority||5:00\n"
+            "14|PENDING|ReqNodeNotAvail, UnavailableNodes:n2||1-00:00:00\nslurm_load_jobs error: something\n"
+        )
+        assert found["11"] == Queued("11", "COMPLETED", "None", "n[1-2]", 296.0)
+        assert (found["10"].nodes, found["14"].reason) == ("", "ReqNodeNotAvail, UnavailableNodes:n2")
+        assert "--jobs=1,2" in squeue_command(["1", "2"])
+
+    @pytest.mark.parametrize(
+        ("state", "expected", "words"),
+        [
+            ("TIMEOUT", JobState.TIMEOUT, "time limit"),
+            ("CANCELLED", JobState.CANCELLED, "not by hpltune"),
+            ("NODE_FAIL", JobState.FAILED, "node n2 failed"),
+            ("PREEMPTED", JobState.FAILED, "preempted"),
+            ("OUT_OF_MEMORY", JobState.FAILED, "smaller N"),
+            ("BOOT_FAIL", JobState.FAILED, "node n2 did not boot"),
+            ("FAILED", JobState.FAILED, "NonZeroExitCode"),
+            ("DEADLINE", JobState.TIMEOUT, "deadline"),
+        ],
+    )
+    def test_each_end_is_told_as_it_was(self, state: str, expected: JobState, words: str) -> None:
+        assert ended(state)
+        found, sentence = outcome(Queued("7", state, "NonZeroExitCode", "n[1-2]", None), "n2")
+        assert found is expected
+        assert words in sentence
+
+    @pytest.mark.parametrize("state", ["PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "STAGE_OUT"])
+    def test_before_its_end_nothing_is_said_of_it(self, state: str) -> None:
+        assert not ended(state)
+        assert waits(state) is (state in {"PENDING", "CONFIGURING"})
+
+    @pytest.mark.parametrize(
+        ("reason", "words"),
+        [
+            ("PartitionNodeLimit", "change nodes"),
+            ("PartitionTimeLimit", "lower time_limit_s"),
+            ("AssocGrpCPUMinutesLimit", "the account has used up its time"),
+            ("AssocMaxNodePerJobLimit", "more than the account may ask for"),
+            ("QOSMaxWallDurationPerJobLimit", "quality of service"),
+            ("InvalidAccount", "the account is not valid"),
+            ("BadConstraints", "no nodes of the partition"),
+        ],
+    )
+    def test_what_time_alone_does_not_cure_will_never_start(self, reason: str, words: str) -> None:
+        found = never_starts(reason)
+        assert found is not None
+        assert words in found
+        assert reason in found
+
+    @pytest.mark.parametrize(
+        ("reason", "words"),
+        [
+            ("Resources", "busy"),
+            ("Priority", "others come first"),
+            ("None", "not looked at it yet"),
+            ("AssocGrpNodeLimit", "a limit on all jobs"),
+            ("QOSMaxJobsPerUserLimit", "a limit on all jobs"),
+            ("ReqNodeNotAvail, May be reserved for other job", "reserved"),
+            ("ReqNodeNotAvail, UnavailableNodes:n[2-3]", "not available (ReqNodeNotAvail, UnavailableNodes:n[2-3])"),
+            ("ReqNodeNotAvail(Unavailable:n2)", "not available (ReqNodeNotAvail(Unavailable:n2))"),
+            ("PartitionDown", "the partition is down"),
+            ("JobHeldAdmin", "scontrol release"),
+            ("SomethingNew", "SomethingNew"),
+        ],
+    )
+    def test_what_time_may_cure_waits_with_its_reason(self, reason: str, words: str) -> None:
+        assert never_starts(reason) is None
+        assert words in why_it_waits(Queued("7", "PENDING", reason, "", None))
+
+
+class TestSpool:
+    @given(tokens=TOKENS)
+    def test_a_shell_reads_the_tokens_of_a_trial_as_they_were(
+        self, tmp_path_factory: pytest.TempPathFactory, tokens: list[str]
+    ) -> None:
+        spool = Spool(tmp_path_factory.mktemp("spool") / "s", 5.0, once=True)
+        spool.hand_over(1, "mark", 60.0, Path("/a b"), tokens)
+        script = f'. {shlex.quote(str(spool.folder / "1.trial"))}; printf "%s\\0" "$@"'
+        done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, check=True)
+        assert done.stdout.decode().split("\0")[:-1] == ["/a b", *tokens]
+
+    def test_what_the_worker_is_still_writing_is_not_read_yet(self, tmp_path: Path) -> None:
+        spool = Spool(tmp_path / "s", 5.0, once=False)
+        assert not spool.report(1).started
+        (spool.folder / "1.status").write_text("started\nended exi")
+        assert spool.report(1).why is None
+        assert spool.report(1).started
+        (spool.folder / "1.status").write_text("started\nended exited 3\n")
+        assert spool.report(1).failed
+
+
+@pytest.mark.parametrize(
+    ("said", "types"),
+    [
+        (
+            "MPI plugin types are...\n\tpmix\n\tnone\n\tpmi2\nspecific pmix plugin versions available: pmix_v4\n",
+            ("pmix", "none", "pmi2", "pmix_v4"),
+        ),
+        ("srun: MPI types are...\nsrun: none\nsrun: pmi2\nsrun: openmpi\n", ("none", "pmi2", "openmpi")),
+        ("", ()),
+    ],
+)
+def test_the_ways_to_start_mpi_are_read_of_srun(said: str, types: tuple[str, ...]) -> None:
+    assert parse_mpi_types(said) == types

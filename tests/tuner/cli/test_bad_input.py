@@ -1,0 +1,210 @@
+"""A user's mistake ends in one clear sentence, a non-zero exit code and no traceback."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+from as_user import Run, program
+
+from results.store.store import Store
+from tuner.database import folder_of
+from tuner.options import TuneOptions
+from tuner.trial.workbench import look_around
+from tuner.user_dirs import UserDirs
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("tune", "--space", "defualt"), "did you mean default?"),
+        (("tune", "--space", "missing.toml"), "missing.toml cannot be read"),
+        (("tune", "--engine", "baies"), "did you mean bayes?"),
+        (("tune", "--budget", "soon"), "--budget soon: not a duration"),
+        (("tune", "--budget", "9" * 400 + "s"), "at most a hundred years"),
+        (("tune", "--cluster", "kronos", "--budget", f"{10**30}usd"), "at most a hundred years"),
+        (("tune", "--set", "NB"), "--set NB: write NAME=VALUE"),
+        (("tune", "--blas", "mine=/there/is/none.so"), "there is no file /there/is/none.so"),
+        (("tune", "--xhpl", "/there/is/none"), "there is no such file"),
+        (("tune", "--resume", "--study", "none"), "there is no study none"),
+        (("tune", "--resume", "--set", "N=1000"), "--set cannot be given with --resume"),
+        (("tune", "--budget", "1h", "--resume", "--engine", "hpl"), "--engine cannot be given with --resume"),
+        (("tune", "--join", "default-1", "--budget", "1h"), "--budget cannot be given with --join"),
+        (("run", "missing.dat"), "missing.dat cannot be read"),
+        (("show", "none"), "there is no"),
+        (("best",), "there is no"),
+        (("export", "csv"), "there is no"),
+        (("spaces", "none"), "there is no space none"),
+        (("spaces", "quick", "--set", "mpi.btl=tc\udcff"), "expected letters, digits and _ . , : / + = @ % ^ -"),
+        (("spaces", "quick", "--explain", "NB"), "write NAME=VALUE"),
+        (("setup", "--with", "cray"), "--with cray: expected one of"),
+        (("tune", "--points", "10"), "--points 10 makes the engine grid coarser: add --engine grid"),
+        (("run", "HPL.dat", "--blas", "openblas", "--blas", "blis"), "measures one BLAS at a time, not openblas, blis"),
+        (("tune", "--cluster", "kronos", "--blas", "openblas"), "--blas is for real machines"),
+        (("tune", "--cluster", "kronos", "--warm-start", "default-1"), "--warm-start is for real machines"),
+        (("tune", "--study", ""), "--study is followed by an empty value"),
+        (("tune", "--study", " "), "--study needs a name"),
+        (("tune", "--join", ""), "--join is followed by an empty value"),
+        (("tune", "--budget="), "--budget= is followed by an empty value"),
+        (("tune", "--resume", "--study", ""), "--study is followed by an empty value"),
+        (("tune", "--from-simulation", ""), "--from-simulation is followed by an empty value"),
+        (("best", ""), "best is followed by an empty value"),
+        (("tune", "--study", "../mine"), "without / and #"),
+        (("tune", "--study", "mine#2"), "without / and #"),
+        (("tune", "--study", ".."), "begins with neither - nor ."),
+        (("tune", "--study=-mine"), "begins with neither - nor ."),
+        (("tune", "--study", "two\nlines"), "printable characters"),
+        (("tune", "--study", "m\udcffne"), "printable characters"),
+        (("tune", "--study", "m" * 300), "at most 200 bytes"),
+        (("tune", "--cluster", "kronos", "--study", "../mine"), "without / and #"),
+        (("doctor", "--blas", "openblas"), "--blas NAME=FILE adds your own"),
+        (("doctor", "--cluster", "mine.toml", "--rpeak", "100"), "are of this machine"),
+        (("spaces", "--explain", "NB=128"), "--explain is for one space: name it"),
+        (("show", "default-1", "--output"), "--output is for one trial: name it"),
+        (("show", "default-1", "1", "--failed"), "--failed is for the trials of a study"),
+        (("export", "md", "--trial", "3"), "--trial 3 is for `export dat`"),
+        (("export", "csv", "-o", "."), "there is no"),
+    ],
+)
+def test_a_mistake_is_one_sentence(hpltune: Run, arguments: tuple[str, ...], words: str) -> None:
+    done = hpltune(*arguments)
+    assert done.returncode == 1, done.stdout
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.parametrize("option", ["--blas=opneblas", "--set=blas=opneblas"])
+def test_a_mistyped_blas_is_told_before_any_is_timed(
+    hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    monkeypatch.setenv("HPLTUNE_CACHE", str(home / "cache"))
+    done = hpltune("tune", option)
+    assert done.returncode == 1
+    assert "opneblas" in done.stderr
+    assert "Timing" not in done.stdout
+
+
+@pytest.mark.usefixtures("real_hpl")
+def test_auto_is_no_mistyped_blas(home: Path) -> None:
+    options = TuneOptions(overrides={"blas": ["auto"]})
+    assert look_around(options, UserDirs(home, home), lambda _: None, probing=False).blas
+
+
+@pytest.mark.parametrize("arguments", [("show", "m\udcffne"), ("best", "m\udcffne"), ("tune", "--join", "m\udcffne")])
+def test_a_name_that_no_database_can_hold_is_one_sentence(hpltune: Run, home: Path, arguments: tuple[str, ...]) -> None:
+    with Store.open(home / "data" / "hpltune.db"):
+        done = hpltune(*arguments)
+    assert done.returncode == 1
+    assert done.stderr == "hpltune: 'm\\udcffne' cannot be written in utf-8: give it another name\n"
+
+
+def test_a_database_with_any_name_has_folders_of_its_own(home: Path) -> None:
+    with Store.open(home / "m\udcffne.db") as mine, Store.open(home / "mine.db") as other:
+        assert folder_of("runs", mine, UserDirs(home, home)) != folder_of("runs", other, UserDirs(home, home))
+
+
+@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+def test_below_taskset_run_says_that_its_ranks_are_not_bound(hpltune: Run, home: Path) -> None:
+    hpltune("dat", "HPL.dat", "--N", "100", "--ranks", "1")
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        done = hpltune("run", "HPL.dat", "--xhpl", str(program(home / "xhpl", "#!/bin/sh\n")))
+    finally:
+        os.sched_setaffinity(0, before)
+    assert "ranks are not bound, whatever `binding` says" in " ".join(done.stdout.split())
+    assert "not bound" not in hpltune("run", "HPL.dat", "--xhpl", str(home / "xhpl")).stdout
+
+
+def test_an_unknown_option_is_a_usage_error(hpltune: Run) -> None:
+    assert hpltune("tune", "--quickly").returncode == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("tune", "--price", "inf"),
+        ("tune", "--power", "nan"),
+        ("tune", "--rpeak", "1e400"),
+        ("tune", "--seed", str(2**32)),
+        ("dat", "--ranks", "9" * 20),
+        ("dat", "--N", "9" * 20),
+        ("show", "default-1", "9" * 20),
+        ("export", "dat", "--trial", "9" * 20),
+        ("spaces", "default", "--cores", "9" * 20),
+        ("tune", "--trials", "9" * 20),
+        ("tune", "--repeats", "9" * 20),
+        ("tune", "--confirm", "9" * 20),
+        ("tune", "--points", "9" * 20),
+        ("tune", "--cluster", "kronos", "--jobs", "9" * 20),
+        ("run", "HPL.dat", "--repeats", "9" * 20),
+        ("calibrate", "--rounds", "9" * 20),
+    ],
+)
+def test_a_number_that_nobody_can_mean_is_a_usage_error(hpltune: Run, arguments: tuple[str, ...]) -> None:
+    done = hpltune(*arguments)
+    assert done.returncode == 2
+    assert "Invalid value" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_every_problem_of_an_input_file_is_named_with_its_line(hpltune: Run, home: Path) -> None:
+    hpltune("dat", "HPL.dat", "--N", "1000")
+    lines = (home / "HPL.dat").read_text().splitlines()
+    lines[5], lines[22] = "-5           Ns", "9            BCASTs"
+    (home / "HPL.dat").write_text("\n".join(lines) + "\n")
+    done = hpltune("run", "HPL.dat")
+    assert done.returncode == 1
+    assert "HPL.dat, line 6:" in done.stderr
+    assert "HPL.dat, line 23:" in done.stderr
+
+
+@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.parametrize("layout", ["4x00", "04x2", "4", "4x2x1"])
+def test_a_layout_is_written_as_in_a_space(hpltune: Run, layout: str) -> None:
+    hpltune("dat", "HPL.dat", "--N", "1000")
+    done = hpltune("run", "HPL.dat", "--layout", layout, "--oversubscribe")
+    assert done.returncode == 1
+    assert f"layout = {layout}: expected ranks x threads as 4x2" in done.stderr
+
+
+def test_a_library_that_does_not_load_is_named(hpltune: Run, home: Path) -> None:
+    (home / "broken.so").write_text("no library")
+    done = hpltune("tune", "--blas", "mine=broken.so")
+    assert done.returncode == 1
+    assert "broken.so does not load" in done.stderr
+
+
+def test_a_foreign_database_is_refused_and_left_alone(hpltune: Run, home: Path) -> None:
+    with sqlite3.connect(home / "other.db") as other:
+        other.execute("CREATE TABLE recipes (name TEXT)")
+    before = (home / "other.db").read_bytes()
+    done = hpltune("show", "--db", "other.db")
+    assert done.returncode == 1
+    assert "other.db" in done.stderr
+    assert (home / "other.db").read_bytes() == before
+
+
+def test_a_data_folder_that_cannot_be_made_is_named(hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "file").touch()
+    monkeypatch.setenv("HPLTUNE_DATA", str(home / "file/data"))
+    done = hpltune("tune")
+    assert done.returncode == 1
+    assert "set HPLTUNE_DATA to another" in done.stderr
+
+
+def test_an_impossible_space_says_which_rule_forbids_every_point(hpltune: Run, home: Path) -> None:
+    (home / "big.toml").write_text('name = "big"\n[parameters]\nN = [4000000]\nNB = [64]\n')
+    done = hpltune("spaces", "big.toml")
+    assert done.returncode == 1
+    assert "big.toml" in done.stderr
+    assert "may be used" in done.stderr
+
+
+def test_kernels_chosen_by_the_shell_are_not_inherited(hpltune: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
+    os.environ["OPENBLAS_CORETYPE"] = "Prescott"
+    assert "Prescott" not in hpltune("doctor", "--json").stdout.partition('"advice"')[2]

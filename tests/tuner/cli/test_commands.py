@@ -1,0 +1,264 @@
+"""Every command has help with examples, and a section in docs/commands.md."""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+from as_user import Run
+from record_builders import a_study, begun, finished
+from rich.console import Console
+
+from hpl.errors import HplError
+from results.export.json_lines import from_json_lines
+from results.record import Invalidity, Kind, TrialState
+from results.store.store import Store
+from search_spaces.machine import BlasFacts, Machine
+from tuner.cli import app
+from tuner.cli.net import net
+from tuner.commands.spaces import Here, list_spaces, show_space, this_machine
+from tuner.errors import TunerError
+
+COMMANDS = [
+    f"{prefix}{command.callback.__name__}"
+    for prefix, group in (("", app), ("net ", net))
+    for command in group.registered_commands
+    if command.callback
+]
+PAGE = Path(__file__).parents[3] / "docs/commands.md"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_has_help_with_examples(hpltune: Run, command: str) -> None:
+    done = hpltune(*command.split(), "--help")
+    assert done.returncode == 0
+    assert "Examples" in done.stdout
+    assert f"hpltune {command}" in done.stdout
+
+
+def test_the_help_says_repeatable_only_where_more_than_one_blas_can_be_given(hpltune: Run) -> None:
+    assert "Repeatable" in hpltune("build", "--help").stdout
+    assert "Repeatable" not in hpltune("run", "--help").stdout
+
+
+def test_the_help_of_doctor_does_not_say_that_it_leaves_libraries_out_or_runs_anything(hpltune: Run) -> None:
+    said = " ".join(hpltune("doctor", "--help").stdout.split())
+    assert "Look at this library too" in said
+    assert "Use only" not in said
+    assert "to run on" not in said
+
+
+def test_the_documentation_is_what_the_commands_say_of_themselves() -> None:
+    specification = importlib.util.spec_from_file_location("make_commands", PAGE.with_name("make_commands.py"))
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    assert PAGE.read_text() == module.page(), "run python docs/make_commands.py"
+
+
+@pytest.mark.parametrize(
+    "page", [*sorted(PAGE.parent.rglob("*.md")), PAGE.parents[1] / "README.md"], ids=lambda p: p.name
+)
+def test_no_relative_link_is_broken(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("arguments", [("spaces",), ("spaces", "quick"), ("doctor",), ("show",)])
+def test_what_scripts_read_is_json_alone(hpltune: Run, arguments: tuple[str, ...], home: Path) -> None:
+    if arguments == ("show",):
+        arguments = ("show", "--db", str(Path(__file__).parents[2] / "results/data/schema-1.db"))
+        copy = home / "copy.db"
+        copy.write_bytes(Path(arguments[2]).read_bytes())
+        arguments = ("show", "--db", str(copy))
+    done = hpltune(*arguments, "--json")
+    json.loads(done.stdout)
+
+
+def test_spaces_explains_an_illegal_point_and_says_so_to_scripts(hpltune: Run) -> None:
+    legal = hpltune("spaces", "quick", "--explain", "NB=64")
+    illegal = hpltune("spaces", "quick", "--explain", "NB=63")
+    assert (legal.returncode, illegal.returncode) == (0, 1)
+    assert "NB: 63 is not among 64, 128, 192, 256" in illegal.stdout
+
+
+@pytest.mark.parametrize("given", ["layout=1x2", "grid=1x1", "grid=2x1", "layout=1x2,grid=1x1"])
+def test_spaces_fills_in_what_makes_a_point_legal(hpltune: Run, given: str) -> None:
+    done = hpltune("spaces", "default", "--cores", "2", "--explain", given)
+    assert (done.returncode, done.stdout) == (0, "legal\n")
+
+
+def test_spaces_tells_the_reason_where_nothing_makes_a_point_legal(hpltune: Run) -> None:
+    done = hpltune("spaces", "default", "--cores", "2", "--explain", "layout=1x2,grid=1x2")
+    assert "the grid 1x2 needs 2 ranks, but the layout 1x2 starts 1" in " ".join(done.stdout.split())
+
+
+def test_spaces_keeps_what_a_space_is_for_beside_what_it_lacks_here(
+    hpltune: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    listed = hpltune("spaces", "--cores", "2").stdout
+    for told in ("all that could be turned on Kronos", "the layout 8x1 needs 8 cores", "--cluster kronos"):
+        assert told in listed
+
+
+@pytest.mark.parametrize(
+    ("parameter", "sentence"),
+    [
+        (
+            'blas = ["openblass"]',
+            "unless a virtual cluster has it or --blas openblass=FILE gives it: did you mean openblas?",
+        ),
+        ('mpi = ["lam"]', "mpi = lam: `tune` does not know this name: known are intelmpi, mpich, openmpi."),
+        ('mpi = ["mpich"]', ""),
+    ],
+)
+def test_spaces_names_a_library_that_tune_would_not_find(hpltune: Run, parameter: str, sentence: str) -> None:
+    Path("mine.toml").write_text(f"[parameters]\nNB = 128\n{parameter}\n")
+    told = " ".join(hpltune("spaces", "mine.toml").stdout.split())
+    assert sentence in told
+    assert ("does not know" in told) is bool(sentence)
+
+
+@pytest.mark.parametrize("number", ["16", "16.0"])
+def test_spaces_reads_a_number_as_set_does(hpltune: Run, number: str) -> None:
+    done = hpltune("spaces", "quick", "--explain", f"threshold={number}")
+    assert (done.returncode, done.stdout) == (0, "legal\n")
+
+
+def test_spaces_says_of_an_unknown_parameter_that_it_is_none_of_its_own(hpltune: Run) -> None:
+    done = hpltune("spaces", "quick", "--explain", "colour=3", "--json")
+    assert json.loads(done.stdout)["why"].startswith("colour = 3 is not a value of the space quick")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What looking around finds."""
+
+    facts: Machine
+    probes: Mapping[str, object] = field(default_factory=dict)
+
+    def machine(self, **_wanted: object) -> Machine:
+        return self.facts
+
+
+@pytest.mark.usefixtures("home")
+def test_spaces_count_with_the_mpi_libraries_that_are_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Found(Machine(2, 2**34, {"openblas": BlasFacts()}, N=10_000, mpis=("mpich", "openmpi")))
+    monkeypatch.setattr("tuner.commands.spaces.look_around", lambda *_place, **_how: found)
+    assert this_machine(8) == Here(replace(found.facts, cores=8))
+
+
+TWO = {"openblas": BlasFacts(("Zen", "Haswell"), known_kernels=("Zen", "Haswell")), "atlas": BlasFacts()}
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize(("probes", "untimed"), [({}, ["openblas"]), ({"openblas": ()}, [])])
+def test_spaces_say_whose_kernels_they_cannot_count(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], probes: dict[str, object], untimed: list[str]
+) -> None:
+    found = Found(Machine(2, 2**34, TWO, N=10_000), probes)
+    monkeypatch.setattr("tuner.commands.spaces.look_around", lambda *_place, **_how: found)
+    Path("small.toml").write_text("[parameters]\nNB = 64\n")
+    sentence = "Kernels of openblas are not counted until `tune` or `doctor` has timed them."
+    console = Console(width=300)
+    list_spaces(console, cores=None, as_json=False)
+    assert (sentence in capsys.readouterr().out) is bool(untimed)
+    show_space(console, "blas", [], cores=None, as_json=False)
+    assert (sentence in capsys.readouterr().out) is bool(untimed)
+    show_space(console, "small.toml", [], cores=None, as_json=False)
+    assert "Kernels" not in capsys.readouterr().out, "that space does not search over kernels"
+    show_space(console, "blas", [], cores=None, as_json=True)
+    assert json.loads(capsys.readouterr().out)["untimed"] == untimed
+
+
+def test_spaces_names_what_was_set_and_is_in_no_legal_point(hpltune: Run) -> None:
+    done = hpltune("spaces", "quick", "--set", "NB=64,384", "--set", "N=384", "--set", "grid=1x2", "--cores", "2")
+    assert "--set NB: no valid combination has 384" in done.stdout
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.parametrize("error", [TunerError("no BLAS library was found"), HplError("no MPI was found")])
+def test_spaces_can_be_counted_where_hpl_cannot_run_yet(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fail(*_place: object, **_how: object) -> None:
+        raise error
+
+    monkeypatch.setattr("tuner.commands.spaces.look_around", fail)
+    assert this_machine(8).machine.cores == 8
+
+
+def test_show_failed_leaves_out_what_runs_and_what_ended_well(hpltune: Run, home: Path) -> None:
+    with Store.open(home / "study.db") as store:
+        store.create_study(a_study())
+        for changes in (
+            {},
+            {"kind": Kind.PREFIX, "gflops": None, "passed": None},
+            {"state": TrialState.FAILED, "invalidity": Invalidity.RUNTIME, "gflops": None},
+            {"state": TrialState.CANCELLED, "gflops": None},
+        ):
+            store.finish(finished(store.begin(begun()), **changes))
+        store.begin(begun())
+    done = hpltune("show", "study", "--failed", "--json", "--db", "study.db")
+    assert [trial["state"] for trial in json.loads(done.stdout)] == ["failed", "cancelled"]
+
+
+def test_show_tells_a_study_whose_hpltune_was_killed_from_one_that_runs(hpltune: Run, home: Path) -> None:
+    file = home / "data/hpltune.db"
+    file.parent.mkdir()
+    with Store.open(file) as store:
+        store.create_study(a_study("lives"))
+    text = (
+        "import sys; from results.store.store import Store; from record_builders import a_study, begun\n"
+        f"with Store.open({str(file)!r}) as store: store.create_study(a_study('dead')); store.begin(begun('dead'))"
+    )
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run([sys.executable, "-c", text], check=True, env=paths)
+    stored = json.loads(hpltune("show", "--json").stdout)
+    assert {study["study"]: study["state"] for study in stored} == {"lives": "running", "dead": "killed"}
+    assert "killed" in hpltune("show").stdout
+    trials = hpltune("show", "dead").stdout
+    assert "Study dead (killed)" in trials
+    one = hpltune("show", "dead", "1").stdout
+    assert "Study dead, trial 1: killed" in one
+    told = [json.loads(hpltune("show", *which, "--json").stdout) for which in (["dead"], ["dead", "1"])]
+    assert [told[0][0]["state"], told[1]["state"]] == ["killed", "killed"]
+    assert "running" not in trials + one
+
+
+def test_dat_writes_a_file_to_standard_output_and_its_reasons_beside(hpltune: Run) -> None:
+    done = hpltune("dat", "--N", "5000", "--NB", "100")
+    assert done.stdout.splitlines()[5].startswith("5000")
+    assert "NB=100: as asked." in done.stderr
+
+
+def test_a_study_exported_as_json_lines_loses_nothing(hpltune: Run, home: Path) -> None:
+    with Store.open(home / "study.db") as store:
+        store.create_study(a_study())
+        store.finish(finished(store.begin(begun()), part=0.35, session=2, kind=Kind.SMALL))
+        stored = store.records("study", outputs=True)
+    done = hpltune("export", "jsonl", "--db", "study.db")
+    assert from_json_lines(done.stdout) == stored
+    assert stored[0].output
+
+
+def test_export_gives_every_format(hpltune: Run, home: Path) -> None:
+    copy = home / "copy.db"
+    copy.write_bytes((Path(__file__).parents[2] / "results/data/schema-1.db").read_bytes())
+    for kind in ("csv", "jsonl", "md", "dat"):
+        done = hpltune("export", kind, "--db", str(copy))
+        assert done.returncode == 0, done.stderr
+        assert done.stdout
+
+
+@pytest.mark.parametrize("module", ["best_report", "export_command", "show_report", "spaces_report", "tune_command"])
+def test_what_takes_long_to_import_is_not_imported_before_it_is_needed(module: str) -> None:
+    slow = "{'matplotlib', 'optuna', 'pandas', 'scipy'}"
+    asked = [sys.executable, "-c", f"import sys, tuner.{module}; print({slow} & set(sys.modules))"]
+    assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == "set()\n"

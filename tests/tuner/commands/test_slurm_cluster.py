@@ -1,0 +1,205 @@
+"""`hpltune` on a cluster behind Slurm: real slurmctld, two real slurmd, real HPL."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from as_user import HPLTUNE, Run
+from slurm_lab import SlurmLab, slurm_lab
+
+from results.store.store import Store
+from runners.virtual.load import load_cluster
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
+FAST = ("--blas", "openblas", "--set", "N=800", "--set", "NB=64", "--set", "binding=none", "--engine", "random")
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmLab]:
+    with slurm_lab(tmp_path_factory.mktemp("slurm")) as up:
+        yield up
+
+
+def cluster(home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch, **changed: object) -> str:
+    monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
+    slurm = {"nodes": 2, "partition": "main", "exclusive": False, "time_limit_s": 1800, **changed}
+    table = "".join(f"{name} = {json.dumps(value)}\n" for name, value in slurm.items())
+    file = home / "cluster.toml"
+    file.write_text(f'name = "lab"\nbackend = "slurm"\n[node]\ncores = 1\nmemory_gib = 1\n[slurm]\n{table}')
+    return str(file)
+
+
+@pytest.mark.parametrize("reuse", [True, False])
+def test_a_study_runs_on_nodes_that_slurm_gives_and_gives_them_back(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch, *, reuse: bool
+) -> None:
+    file = cluster(home, lab, monkeypatch, reuse=reuse)
+    done = hpltune("tune", "--cluster", file, *FAST, "--budget", "2m", "--trials", "2", "--confirm", "0")
+    assert done.returncode == 0, done.stdout + done.stderr
+    records = json.loads(hpltune("show", "default-1", "--json").stdout)
+    searched = [record for record in records if record["kind"] == "search"]
+    assert [record["state"] for record in searched] == ["complete", "complete"]
+    assert {record["ranks"] for record in searched} == {2}
+    assert lab.jobs() == []
+
+
+def test_the_nodes_that_slurm_gives_are_calibrated_and_given_back(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = cluster(home, lab, monkeypatch)
+    short = ("--checks", "0", "--rounds", "1", "--blas", "openblas", "--binding", "none")
+    done = hpltune("calibrate", "model.toml", "--cluster", file, *short)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [(nodes.count, nodes.cores) for nodes in load_cluster(str(home / "model.toml")).nodes] == [(2, 1)]
+    assert lab.jobs() == []
+
+
+def test_node_hours_are_those_of_all_allocations(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = cluster(home, lab, monkeypatch, nodes=1)
+    limits = ("--budget", "0.05nh", "--trials", "1", "--confirm", "0")
+    done = hpltune("tune", "--cluster", file, *FAST, "--parallel", "2", *limits)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 min 30 s of wall time" in done.stdout + done.stderr
+
+
+def test_a_run_that_no_allocation_is_long_enough_for_is_refused_before_the_search(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = cluster(home, lab, monkeypatch, time_limit_s=70)
+    done = hpltune("tune", "--cluster", file, *FAST, "--set", "N=11000", "--trials", "2")
+    assert done.returncode == 1
+    assert "an allocation gives 10 s: raise time_limit_s" in done.stderr
+    assert {record["kind"] for record in json.loads(hpltune("show", "default-1", "--json").stdout)} == {"pilot"}
+    assert lab.jobs() == []
+
+
+def test_a_file_that_is_run_on_a_cluster_has_its_price_and_not_that_of_the_trial_it_is_like(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hpltune("dat", "HPL.dat", "--N", "800", "--NB", "64", "--ranks", "2")
+    for study, price in (("run-HPL-1", 100), ("run-HPL-2", 30)):
+        file = cluster(home, lab, monkeypatch)
+        text = Path(file).read_text().replace("[node]", f"[node]\nprice_usd = {price}")
+        Path(file).write_text(text)
+        like = () if study == "run-HPL-1" else ("--like", "run-HPL-1")
+        done = hpltune("run", "HPL.dat", "--cluster", file, "--blas", "openblas", *like)
+        assert done.returncode == 0, done.stdout + done.stderr
+        with Store.open(home / "data/hpltune.db") as store:
+            assert store.study(study).price_usd == 2 * price
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (
+            {"partition": "nowhere"},
+            "there is no partition nowhere: correct partition under [slurm] (there: main, short, shut)",
+        ),
+        (
+            {"partition": "shut"},
+            "partition shut is down and starts no jobs: wait until it is up, or choose another (up: main, short)",
+        ),
+        (
+            {"partition": "short"},
+            "time_limit_s = 1800 is more than MaxTime of partition short, 60 s: lower time_limit_s",
+        ),
+        ({"nodes": 3}, "3 nodes are asked, but partition main has 2 that can run jobs"),
+        ({"partition": "a b"}, "slurm: partition = 'a b' is nothing that slurm could take"),
+        ({"further": ["--wrap=x"]}, "hpltune sets --wrap itself"),
+        ({"nods": 2}, "slurm.nods is not known here"),
+    ],
+)
+def test_a_mistake_about_slurm_is_one_sentence(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch, changed: dict[str, object], words: str
+) -> None:
+    file = cluster(home, lab, monkeypatch, **changed)
+    done = hpltune("tune", "--cluster", file, *FAST, "--budget", "5m", "--trials", "1")
+    assert done.returncode == 1
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert lab.jobs() == []
+
+
+@pytest.mark.parametrize(
+    "changed", [{"partition": "nowhere"}, {"partition": "shut"}, {"partition": "short"}, {"nodes": 3}]
+)
+def test_the_doctor_says_of_slurm_what_tune_refuses(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch, changed: dict[str, object]
+) -> None:
+    file = cluster(home, lab, monkeypatch, **changed)
+    refused = hpltune("tune", "--cluster", file, *FAST, "--budget", "5m", "--trials", "1").stderr
+    done = hpltune("doctor", "--cluster", file, "--json")
+    assert done.returncode == 1
+    (sentence,) = json.loads(done.stdout)["missing"]
+    assert sentence in refused
+    assert lab.jobs() == []
+
+
+def test_the_doctor_tells_partition_time_limit_nodes_and_launchers_of_slurm(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = cluster(home, lab, monkeypatch, partition="short", time_limit_s=60)
+    text = Path(file).read_text().replace("time_limit_s = 60\n", "")
+    Path(file).write_text(text)
+    said = hpltune("doctor", "--cluster", file)
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert "Partition short: up, MaxTime 1 min.\n" in said.stdout
+    assert "Time limit of an allocation: 1 min.\n" in said.stdout, "no more than MaxTime"
+    assert "Nodes by state: 2 idle.\n" in said.stdout
+    assert '; it is "mpirun".' in said.stdout
+    Path(file).write_text(text.replace("short", "main"))
+    told = json.loads(hpltune("doctor", "--cluster", file, "--json").stdout)
+    assert told["partitions"] == [{"name": "main", "up": True, "max_time_s": None}]
+    assert (told["time_limit_s"], told["nodes_by_state"], told["launcher"]) == (14400.0, {"idle": 2}, "mpirun")
+    assert "none" in told["mpi_types"]
+
+
+def test_more_cores_than_the_nodes_of_slurm_have_are_refused(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = cluster(home, lab, monkeypatch)
+    Path(file).write_text(Path(file).read_text().replace("cores = 1", "cores = 64"))
+    done = hpltune("tune", "--cluster", file, *FAST, "--budget", "5m", "--trials", "1")
+    assert done.returncode == 1
+    assert "cores = 64 under [node] of the cluster file, but 0 nodes of partition main have so many" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_nodes_that_do_not_come_within_the_budget_end_the_study_with_a_sentence(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = cluster(home, lab, monkeypatch, exclusive=True)
+    blocker = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 120")
+    try:
+        done = hpltune("tune", "--cluster", file, *FAST, "--budget", "4s", "--trials", "1")
+    finally:
+        subprocess.run(("scancel", blocker), env=lab.environment, check=True)
+    assert done.returncode == 1
+    assert "it was given up after 4 s in the queue" in done.stderr
+
+
+def test_waiting_for_nodes_is_told_and_one_ctrl_c_ends_it(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = cluster(home, lab, monkeypatch, exclusive=True)
+    blocker = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 120")
+    tune = (str(HPLTUNE), "tune", "--cluster", file, *FAST, "--budget", "5m", "--trials", "1")
+    try:
+        process = subprocess.Popen(tune, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        waits = next(line for line in process.stdout if " waits: " in line)
+        process.send_signal(signal.SIGINT)
+        said, errors = process.communicate(timeout=30)
+        assert [line.split()[0] for line in lab.jobs()] == [blocker]
+    finally:
+        lab.ask("scancel", blocker)
+    assert process.returncode == 130, said + errors
+    assert "its nodes are busy or down (Resources), for " in waits
+    assert "The run was still waiting for its nodes, so it is cancelled." in said
+    (record,) = json.loads(hpltune("show", "default-1", "--json").stdout)
+    assert record["state"] == "cancelled"

@@ -1,0 +1,89 @@
+"""What a terminal shows of running trials."""
+
+from io import StringIO
+
+from engine_contract import space_of
+from record_builders import finished
+from rich.console import Console
+
+from tuner.console.progress import PlainLines, display
+from tuner.events import Notice, PhaseStarted, TrialEnded, TrialStarted
+from tuner.trial.varying_label import legend, varying_label
+
+
+def test_a_trial_that_is_announced_again_leaves_no_bar_behind_when_it_ends() -> None:
+    text = StringIO()
+    with display(Console(file=text, force_terminal=True, width=120)) as listener:
+        listener(TrialStarted(1, "before the launch", None))
+        listener(TrialStarted(1, "with what was measured", None))
+        listener(TrialEnded(finished(1)))
+        listener(TrialStarted(2, "the next", None))
+        shown = text.tell()
+    last = text.getvalue()[shown:]
+    assert "#2 the next" in last
+    assert "#1" not in last
+
+
+def test_in_a_narrow_terminal_the_label_is_cut_and_not_the_times() -> None:
+    text = StringIO()
+    with display(Console(file=text, force_terminal=True, width=80)) as listener:
+        listener(TrialEnded(finished(1), "95.44 GFLOPS", 0.25, "3 min 05 s, 12 trials"))
+        listener(TrialStarted(2, "openblas/Cooperlake 2x1 1x2 N=9792 NB=256 and much more of it", 9.8))
+    assert "#2 openblas" in text.getvalue()
+    assert "0:00:00" in text.getvalue()
+    assert "about 9.8 s" in text.getvalue()
+    assert "3 min 05 s, 12 trials left, best 95.44" in text.getvalue()
+
+
+def test_where_only_trials_are_limited_it_is_told_how_many_are_left() -> None:
+    text = StringIO()
+    with display(Console(file=text, force_terminal=True, width=120)) as listener:
+        listener(TrialEnded(finished(1), "95.44 GFLOPS", 0.95, "1 trial"))
+        assert "best 95.44  1 trial left" in text.getvalue()
+        listener(TrialEnded(finished(2), "95.44 GFLOPS", 1.0))
+        shown = text.tell()
+        listener(TrialStarted(3, "the best again", None))
+    assert "best 95.44" in text.getvalue()[shown:]
+    assert "left" not in text.getvalue()[shown:]
+
+
+def test_a_line_tells_what_varies_in_the_study_and_says_when_a_configuration_runs_again() -> None:
+    text = StringIO()
+    lines = PlainLines(Console(file=text, width=160))
+    lines(TrialStarted(2, "openblas 2x1 1x2 N=4000 NB=128 DEPTH=0", None))
+    lines(TrialEnded(finished(2), "48.00 GFLOPS", again=True))
+    assert text.getvalue() == "#2       75.50 GFLOPS  openblas 2x1 1x2 N=4000 NB=128 DEPTH=0 (again)  best 48.00\n"
+
+
+def test_the_head_of_a_part_stands_only_above_its_runs() -> None:
+    text = StringIO()
+    lines = PlainLines(Console(file=text, width=160))
+    lines(PhaseStarted("pilot", None))
+    lines(Notice("N=4000: a run should take about 2 s."))
+    lines(PhaseStarted("search", 20))
+    lines(Notice("Search ended: all 20 trials are done."))
+    lines(PhaseStarted("confirmation", 2))
+    lines(TrialStarted(7, "openblas", None))
+    lines(TrialEnded(finished(7)))
+    lines(TrialEnded(finished(8)))
+    assert text.getvalue().splitlines() == [
+        "N=4000: a run should take about 2 s.",
+        "Search ended: all 20 trials are done.",
+        "Confirmation: the best again, interleaved (2 runs)",
+        "#7       75.50 GFLOPS  openblas",
+        "#8       75.50 GFLOPS  ",
+    ]
+
+
+def test_few_parameters_that_vary_are_named_and_many_are_told_by_hpls_own_code() -> None:
+    few = space_of('[parameters]\nNB = [64, 128]\nDEPTH = [0, 1]\nSWAP = ["bin", "mix"]\nEQUIL = "yes"\n')
+    point = few.complete(few.point(0))
+    assert varying_label(point, few.varying) == "DEPTH=0 SWAP=bin"
+    assert legend(few) is None
+    many = space_of(
+        '[parameters]\nNB = 64\nDEPTH = [0, 1]\nNBMIN = [4, 8]\nBCAST = ["1rg", "1rM"]\nSWAP = ["bin", "mix"]\n'
+    )
+    assert varying_label(many.complete(many.point(0)), many.varying) == "WR00C2R4 SWAP=bin"
+    assert legend(many) == (
+        "WR00C2R4 is HPL's own name of PMAP=row DEPTH=0 BCAST=1rg RFACT=crout NDIV=2 PFACT=right NBMIN=4."
+    )

@@ -1,0 +1,360 @@
+"""What a study learnt."""
+
+import json
+import math
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from engine_contract import CONDITIONAL, SMALL, space_of
+from explain_builders import SWAPPING, keep, records, searched
+from landscape import Landscape
+from record_builders import START, finished
+from rich.console import Console
+
+from hpl.params import HplParams
+from results.record import Kind, TrialRecord, TrialState
+from results.store.networks import NetworkProbe
+from results.store.store import Store
+from runners.virtual.load import load_cluster
+from search_spaces.dimension import Point
+from search_spaces.space import SearchSpace
+from tuner.commands.explain import depends, glossary, known_before, run_explain, untested
+from tuner.engines.hpl.engine import HplEngine
+from tuner.engines.model import process as process_module
+from tuner.engines.model.pool import Pool
+from tuner.engines.perf.probes import Probes
+from tuner.errors import TunerError
+from tuner.explain.explanation import explain, looked_at
+from tuner.explain.stored_space import stored_space
+from tuner.explain.variance import Landscape as Variances
+from tuner.explain.variance import Pair, effects, pairs
+from tuner.options import TuneOptions
+from tuner.simulation.cluster import cluster_dict
+from tuner.simulation.known import machine_of, probes_of
+from tuner.trial.ladder import outcome_of
+from tuner.tuning.ping_pong import HALF_NB, PROGRAM
+
+LAYOUTS = SMALL + 'layout = "auto"\n'
+CROSSED = """
+[parameters]
+layout = "16x1"
+blas = "openblas"
+kernel = "Zen"
+NB = [64, 128, 192, 256]
+grid = ["2x8", "4x4"]
+BCAST = ["1rg", "1rM", "LnM", "Lng"]
+DEPTH = [0, 1]
+"""
+MANY = """
+[parameters]
+layout = "auto"
+blas = "openblas"
+kernel = ["Haswell", "Zen"]
+NB = [96, 128, 160, 192, 224, 256, 320, 384]
+grid = "auto"
+BCAST = ["1rM", "2rM", "LnM"]
+DEPTH = [0, 1]
+SWAP = ["bin", "long", "mix"]
+RFACT = ["left", "crout", "right"]
+NBMIN = [4, 8, 16]
+"""
+ONE_KERNEL = """
+[parameters]
+layout = "4x1"
+grid = "2x2"
+blas = ["openblas", "reference"]
+kernel = "auto"
+NB = [64, 128]
+"""
+RECURSION = """
+[parameters]
+grid = "auto"
+NB = [32, 64, 128]
+NBMIN = [4, 16, 64]
+NDIV = [2, 4]
+RFACT = ["left", "right"]
+"""
+
+
+def planted(point: Point) -> float:
+    """NB matters most; look-ahead pays with the bin-exchange swap only; broadcasts are all alike."""
+    log = {64: 0.0, 128: 0.1, 192: 0.2}[int(point["NB"])]
+    if point["grid"] == "2x2":
+        log += 0.08 if (point["DEPTH"] == 1) == (point["SWAP"] == "bin") else 0.0
+    return 100 * math.exp(log)
+
+
+def test_the_planted_effect_and_the_planted_interaction_are_found() -> None:
+    space = space_of(SWAPPING)
+    found = explain(space, records(space, planted, 60))
+    assert found.effects[0].name == "NB"
+    assert found.effects[0].values[0].value == 192
+    assert found.effects[0].share > 0.5
+    pair = found.pairs[0]
+    assert {pair.one, pair.other} == {"DEPTH", "SWAP"}
+    assert pair.h - pair.h_sd > 0.5
+    named = {effect.name: effect for effect in found.effects}
+    assert named["BCAST"].total < 0.05
+    assert all(abs(value.percent) < 1.5 for value in named["BCAST"].values)
+
+
+@pytest.mark.parametrize("text", [SWAPPING, CONDITIONAL, LAYOUTS, RECURSION])
+def test_no_two_parameters_explain_more_together_than_either_takes_part_in(text: str) -> None:
+    space = space_of(text)
+    found = explain(space, records(space, Landscape(space, 2).rate, 60))
+    totals = {effect.name: effect.total for effect in found.effects}
+    assert found.pairs
+    for pair in found.pairs:
+        assert pair.share <= min(totals[pair.one], totals[pair.other])
+
+
+def test_values_that_are_never_combined_are_no_joint_effect() -> None:
+    space = space_of(RECURSION)
+    values = space.parameters["NB"].values
+    found = explain(space, records(space, lambda point: 100 * 1.1 ** values.index(point["NB"]), 60))
+    [together] = [one for one in found.pairs if {one.one, one.other} == {"NB", "NBMIN"}]
+    assert together.share < 0.01
+
+
+@pytest.mark.parametrize(("text", "pair"), [(LAYOUTS, {"layout", "grid"}), (CONDITIONAL, {"blas", "kernel"})])
+def test_a_parameter_whose_values_belong_to_one_of_another_each_is_no_pair_with_it(text: str, pair: set[str]) -> None:
+    space = space_of(text)
+    values = space.parameters[next(name for name in ("layout", "blas") if name in pair)].values
+    found = explain(space, records(space, Landscape(space, 2).rate, 60))
+    assert len(values) > 1
+    assert pair not in [{one.one, one.other} for one in found.pairs]
+
+
+def sums(space: SearchSpace, weights: Mapping[str, float]) -> Callable[[Point], float]:
+    """A rate to which each named parameter adds something of its own, and nothing else does anything."""
+
+    def gain(name: str, value: object) -> float:
+        values = space.parameters[name].values
+        return weights[name] * values.index(value) / len(values)
+
+    def rate(point: Point) -> float:
+        seen = space.representative(point)
+        return 100 * math.exp(sum(gain(name, seen[name]) for name in weights))
+
+    return rate
+
+
+@pytest.mark.parametrize("weights", [{"NB": 0.2, "BCAST": 0.2}, {"NB": 0.2, "grid": 0.2, "DEPTH": 0.05}])
+def test_what_adds_up_is_each_parameters_alone(weights: dict[str, float]) -> None:
+    space = space_of(CROSSED, cores=16)
+    found = explain(space, records(space, sums(space, weights), 64, noise=1e-4))
+    assert {effect.name for effect in found.effects if effect.total > 0.01} == weights.keys()
+    assert sum(effect.share for effect in found.effects) == pytest.approx(1, abs=0.01)
+    assert all(effect.total == pytest.approx(effect.share, abs=0.01) for effect in found.effects)
+    assert all(pair.share < 0.002 for pair in found.pairs)
+
+
+def test_what_only_one_library_can_choose_explains_no_more_than_all_rates_differ_by() -> None:
+    """The library without kernels has a third of the points, and the rate of the slower kernel."""
+    space = space_of(ONE_KERNEL)
+    pool, points = Pool(space, 0, Probes()), list(space)
+    draws = np.array([[0.1 * (point["kernel"] == "Zen") for point in points]])
+    found = effects(Variances.over(space, pool, points, draws, draws.var(axis=1)), space, [])
+    shares = {effect.name: effect.share for effect in found}
+    assert shares == pytest.approx({"kernel": 0.75, "blas": 0.25, "NB": 0.0})
+
+
+def test_of_a_large_space_the_shares_are_of_all_of_it() -> None:
+    space = space_of(MANY, cores=16)
+    rate = sums(space, {"layout": 0.1, "NB": 0.2, "NBMIN": 0.2, "RFACT": 0.2, "kernel": 0.15})
+    found = explain(space, records(space, rate, 120, noise=1e-3))
+    assert sum(effect.share for effect in found.effects) == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    "first", [("NB", "NBMIN", "RFACT", "layout"), ("layout", "NB", "DEPTH"), ("NB", "BCAST", "SWAP", "RFACT", "NBMIN")]
+)
+def test_of_a_large_space_every_layout_is_looked_at_and_what_adds_up_is_no_joint_effect(first: tuple[str, ...]) -> None:
+    space = space_of(MANY, cores=16)
+    engine, pool = HplEngine(space, 0, {}), Pool(space, 0, Probes())
+    order = [*first, *(name for name in space.varying if name not in first)]
+    points = looked_at(engine, pool, order, space.point(0))
+    pool.add(points)
+    rate = sums(space, dict.fromkeys(("layout", "NB", "NBMIN", "RFACT", "grid", "kernel"), 0.1))
+    draws = np.log([[rate(point) for point in points]])
+    found = effects(landscape := Variances.over(space, pool, points, draws, draws.var(axis=1)), space, [])
+    named = {effect.name: effect for effect in found}
+    assert {entry.value for entry in named["layout"].values} == set(space.parameters["layout"].values)
+    assert all(effect.total == pytest.approx(effect.share) for effect in found)
+    together = pairs(landscape, pool, np.zeros(len(pool)), found)
+    assert together
+    assert all(pair.share < 1e-9 for pair in together)
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_no_single_change_is_better_than_the_best(seed: int) -> None:
+    space = space_of(MANY, cores=16)
+    chance = random.Random(seed)  # noqa: S311 - not for secrets
+    rate = sums(space, {name: chance.uniform(0, 0.2) for name in space.varying if name != "swap_threshold"})
+    found_by = records(space, rate, 60)
+    found = explain(space, found_by)
+    engine = HplEngine(space, 0, {"probes": Probes()})
+    for record in found_by:
+        engine.tell(record.params, outcome_of(record))
+    engine.model()
+    best = engine.expected_gflops(found.best)
+    assert max(map(engine.expected_gflops, engine.neighbours(found.best))) <= best * (1 + 1e-6)
+    assert engine.expected_gflops(found.one_at_a_time.end) <= best * (1 + 1e-6)
+    assert found.one_at_a_time.missing_percent >= 0
+
+
+def test_values_that_no_run_had_are_named() -> None:
+    space = space_of(SWAPPING)
+    some = [record for record in records(space, planted, 80) if record.params["BCAST"] != "LnM"]
+    found = explain(space, some)
+    assert found.untested == {"BCAST": ("LnM",)}
+    assert untested(found) == "Not run: BCAST LnM. What is said of these values is an estimate."
+
+
+def test_what_matters_is_told_with_what_it_does() -> None:
+    space = space_of(SWAPPING)
+    found = explain(space, records(space, planted, 60))
+    told = glossary(found)
+    assert "Look-ahead." in told["DEPTH"]
+    assert next(iter(told)) == "NB"
+    assert "BCAST" not in told, "all broadcasts are alike in these runs"
+
+
+def test_small_runs_and_failures_are_understood() -> None:
+    space = space_of(CONDITIONAL)
+    landscape = Landscape(space, 0)
+    full = records(space, landscape.rate, 20)
+    small = [
+        finished(
+            100 + number, 0.6 * (record.gflops or 0.0), params=record.params, hpl=record.hpl, kind=Kind.SMALL, part=0.35
+        )
+        for number, record in enumerate(full)
+    ]
+    failed = [finished(300, None, params=full[0].params, state=TrialState.FAILED, passed=None)]
+    found = explain(space, [*full, *small, *failed])
+    assert found.runs == 40
+
+
+def test_too_few_runs_explain_nothing() -> None:
+    space = space_of(SWAPPING)
+    with pytest.raises(TunerError, match="only 3 trials gave a rate: at least 5 are needed"):
+        explain(space, records(space, planted, 3))
+
+
+def test_trials_that_do_not_fit_the_space_are_not_counted() -> None:
+    space = space_of(SWAPPING)
+    foreign = [replace(record, params={**record.params, "NB": 65}) for record in records(space, planted, 20)]
+    with pytest.raises(TunerError, match="only 3 trials gave a rate and fit the space made for a test: at least 5"):
+        explain(space, [*foreign, *records(space, planted, 3)])
+
+
+def test_rates_that_no_model_describes_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_covariance: object) -> object:
+        raise process_module.FitError("not positive")
+
+    space = space_of(SWAPPING)
+    monkeypatch.setattr(process_module, "_root", broken)
+    with pytest.raises(TunerError, match=r"no model describes the rates of these trials \(not positive\)"):
+        explain(space, records(space, planted, 20))
+
+
+def of_layouts(*layouts: str, **changes: Any) -> list[TrialRecord]:
+    """One trial a layout, in the words of the space `default`."""
+    words = {**HplParams(6000, 192, 1, 8).words(), "blas": "openblas", "kernel": "auto"}
+    return [
+        finished(number, params={**words, "layout": layout, **changes}, kind=Kind.SEARCH)
+        for number, layout in enumerate(layouts, start=1)
+    ]
+
+
+def layouts_of(space: SearchSpace) -> tuple[object, ...]:
+    return space.parameters["layout"].values
+
+
+def test_a_simulated_study_had_one_thread_a_rank_though_it_had_many_nodes() -> None:
+    simulated = {"simulator": "SimGrid 3.32"}
+    study = searched("default", host={"nodes": 8, "physical_cores": 8}, versions=simulated)
+    assert layouts_of(stored_space(study, of_layouts("8x1"))) == ("8x1",)
+
+
+def test_a_study_of_a_cluster_had_the_layouts_that_spread_over_its_nodes() -> None:
+    study = searched("default", host={"nodes": 4, "physical_cores": 32})
+    found = stored_space(study, of_layouts("32x1", "16x2"))
+    assert layouts_of(found) == ("32x1", "16x2", "8x4", "4x8")
+
+
+def test_a_library_without_threads_is_not_given_any() -> None:
+    study = searched("default")
+    found = stored_space(study, [*of_layouts("8x1", "4x2"), *of_layouts("8x1", blas="reference")])
+    assert {point["layout"] for point in found if point["blas"] == "reference"} == {"8x1"}
+    assert {point["layout"] for point in found if point["blas"] == "openblas"} == {"8x1", "4x2", "2x4", "1x8"}
+
+
+def test_the_runs_that_confirmed_the_finalists_are_explained_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    space = space_of(SWAPPING)
+    found = records(space, planted, 12)
+    again = [replace(record, kind=Kind.CONFIRMATION) for record in found[:3]]
+    with Store.open(tmp_path / "hpltune.db") as store:
+        keep(store, replace(searched("default"), space_text=SWAPPING), [*found, *again])
+        run_explain(Console(), store, "study", as_json=True)
+    assert json.loads(capsys.readouterr().out)["runs"] == 15
+
+
+def test_what_was_timed_when_a_study_began_is_reckoned_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = records(space_of(SWAPPING), planted, 8)
+
+    def told(*probes: NetworkProbe) -> dict[str, Any]:
+        place = tmp_path / str(len(probes))
+        with Store.open(place / "hpltune.db") as store:
+            study = replace(searched("default", host={"nodes": 4, "cores": 4}), space_text=SWAPPING)
+            keep(store, study, found)
+            for probe in probes:
+                store.network.add_probe(probe)
+                store.note_host("study", {HALF_NB: 30.0})
+            run_explain(Console(), store, "study", as_json=True)
+            space = stored_space(study, found)
+            known = known_before(store, study, space)
+            assert (known == Probes(nodes=4)) == (not probes)
+            expected = explain(space, found, known)
+        explained: dict[str, Any] = json.loads(capsys.readouterr().out)
+        assert explained["best_gflops"] == pytest.approx(expected.best_gflops)
+        return explained
+
+    slow = NetworkProbe("study", START, PROGRAM, ("n1", "n4"), "openmpi", {}, 500.0, 80.0, ())
+    assert told(slow)["best_gflops"] != pytest.approx(told()["best_gflops"], rel=1e-3)
+
+
+def test_a_simulated_study_is_explained_with_what_its_search_knew_of_the_cluster(tmp_path: Path) -> None:
+    cluster = load_cluster("kronos")
+    options = TuneOptions(space="kronos-free", cluster=cluster_dict(cluster)).to_json()
+    study = searched("kronos-free", options=options, versions={"simulator": "SimGrid 3.32"}, host={"nodes": 8})
+    words = {"N": 12000, "net.mtu": 9000, "net.rx_usecs": 0}
+    found = [*of_layouts("8x1", **words, blas="acml"), *of_layouts("8x1", **words, blas="atlas")]
+    space = stored_space(study, found)
+    assert space.parameters["blas"].values == ("atlas", "acml")
+    assert space.machine == machine_of(cluster, 12000)
+    with Store.open(tmp_path / "hpltune.db") as store:
+        keep(store, study, found)
+        known = known_before(store, study, space)
+    assert known == probes_of(cluster, space)
+    assert known.messages is not None
+    assert known.exact
+
+
+@pytest.mark.parametrize("mpi", ["mpich", "smpi"])
+def test_the_mpi_library_of_a_study_is_the_one_its_trials_had(mpi: str) -> None:
+    study = searched("full", options=TuneOptions(overrides={"NB": ["192"], "layout": ["8x1"]}).to_json())
+    assert stored_space(study, of_layouts("8x1", mpi=mpi)).parameters["mpi"].values == (mpi,)
+
+
+def test_what_depends_on_what_is_said_as_people_say_it() -> None:
+    pair = Pair("NB", "blas", 0.1, 0.01, 0.5, 0.1, {"blis": 232, "openblas": 192, "mkl": 192})
+    assert depends(pair) == "NB 232 with blis, 192 with openblas/mkl"
+    assert depends(Pair("NB", "grid", 0.1, 0.01, 0.5, 0.1, {"1x4": 128, "2x2": 128})) == "NB 128 for every grid"

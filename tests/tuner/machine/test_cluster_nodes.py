@@ -1,0 +1,217 @@
+"""Whether nodes fit together, and what is left of a cluster that lost some."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from hpl.blas.catalogue import Blas, BlasLibrary, Threading
+from hpl.build.toolchain import Mpi
+from hpl.peak.rpeak import Rpeak
+from hpl.search_paths import SearchPaths
+from runners.hosts.cluster import Cluster
+from runners.hosts.host_facts import host_facts
+from runners.hosts.node_facts import NodeSays
+from runners.toml_file import GIB
+from tuner.cli.real_cluster import RealCluster, check_parallel
+from tuner.commands.doctor_cluster import examine_cluster
+from tuner.errors import TunerError
+from tuner.machine.cluster_nodes import SEEN, faults, on_nodes, part, survey_nodes, without
+from tuner.machine.inventory import Inventory, Nodes, survey
+from tuner.trial.plan import require_network
+from tuner.user_dirs import UserDirs
+
+MPI = Mpi("openmpi", "4.1.4", Path("/usr/bin/mpicc"), Path("/usr/bin/mpirun"), (), "PATH")
+CLUSTER = Cluster(name="lab", backend="ssh", hosts=("n1", "n2", "n3", "n4"))
+SHARED = (Path("/shared"), Path("/builds"))
+SEES = {f"{folder}/{SEEN}-1": "1-0" for folder in SHARED}
+N1 = NodeSays("n1", "n1", "x86_64", "EPYC", 8, 2**34, ("eth0",), "mpirun (Open MPI) 4.1.4", SEES)
+N2 = replace(N1, node="n2", hostname="n2")
+
+
+def site() -> Inventory:
+    peak = Rpeak(100.0, 8, 3.0, 16, "", ())
+    here = Inventory(host_facts(peak.cores), peak, (MPI,), (), {})
+    nodes = Nodes(CLUSTER.hosts, 4, 2, 2**30, CLUSTER)
+    return on_nodes(here, nodes, peak)
+
+
+def test_ranks_are_laid_out_over_the_cores_that_the_peak_is_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuner.machine.inventory.detect", lambda: Rpeak(100.0, 517, 3.0, 16, "", ()))
+    monkeypatch.setattr("tuner.machine.inventory.find_mpis", lambda *_, **__: (MPI,))
+    search, mine = SearchPaths(None, tmp_path), tmp_path / "xhpl"
+    found = survey(search, extra_blas={}, only=(), xhpl=mine, rpeak_gflops=None, on_probe=None)
+    assert found.machine(all_blas=True, N=None).cores == found.rpeak.cores == 517
+
+
+def test_nodes_that_are_alike_have_no_fault() -> None:
+    assert not list(faults(CLUSTER, [N1, N2], MPI, SHARED))
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"architecture": "aarch64"}, "node n2 is aarch64, but n1 is x86_64: no xhpl runs on both"),
+        ({"mpi": "mpirun (Open MPI) 5.0.3"}, "node n2 has another MPI (mpirun (Open MPI) 5.0.3) than this host"),
+        ({"mpi": ""}, "node n2 has no /usr/bin/mpirun: install the same MPI on all nodes"),
+        ({"files": {f"/builds/{SEEN}-1": "1-0"}}, "node n2 does not see /shared: put it on a file system"),
+        ({"files": {f"/shared/{SEEN}-1": "1-0"}}, "node n2 does not see /builds: put it on a file system"),
+        ({"hostname": "n1"}, "nodes n1 and n2 are the same machine (n1)"),
+    ],
+)
+def test_a_node_that_does_not_fit_is_named(changed: dict[str, str], words: str) -> None:
+    found = list(faults(CLUSTER, [N1, replace(N2, **changed)], MPI, SHARED))  # type: ignore[arg-type]
+    assert len(found) == 1
+    assert words in found[0]
+
+
+def test_more_cores_than_a_node_has_are_refused_and_not_only_a_caution() -> None:
+    greedy = Cluster(**{**dict(CLUSTER), "node": {"cores": 64}})
+    (sentence,) = faults(greedy, [N1, replace(N2, cores=64)], MPI, SHARED)
+    assert sentence == "node n1 has 8 cores, but [node] of the cluster file says cores = 64: lower cores"
+    assert not list(faults(Cluster(**{**dict(CLUSTER), "node": {"cores": 4}}), [N1, N2], MPI, SHARED))
+
+
+def library(name: str) -> Blas:
+    return Blas(name, name, (BlasLibrary(name, name, "1", Path(f"/lib/{name}.so"), Threading.SERIAL, "", "/lib"),))
+
+
+def heard(monkeypatch: pytest.MonkeyPatch, *nodes: NodeSays) -> None:
+    """These nodes answer, and see what is shared."""
+
+    def ask(_reach: object, _names: object, files: Sequence[Path], _mpirun: object) -> Mapping[str, NodeSays]:
+        tokens = {str(file): "1-0" for file in files if file.name.startswith(SEEN)}
+        return {node.node: replace(node, files={**node.files, **tokens}) for node in nodes}
+
+    monkeypatch.setattr("tuner.machine.cluster_nodes.ask_nodes", ask)
+
+
+def alike(**changed: object) -> tuple[NodeSays, NodeSays]:
+    """Two nodes with this host's CPU and two libraries, the second one changed."""
+    files = {"/lib/openblas.so": "11-1", "/lib/blis.so": "22-2"}
+    one, two = (replace(node, model=host_facts(1).cpu_model, files=files) for node in (N1, N2))
+    return one, replace(two, **changed)  # type: ignore[arg-type]
+
+
+def surveyed(tmp_path: Path, cluster: Cluster = CLUSTER, **changed: object) -> tuple[Inventory, str]:
+    peak = Rpeak(100.0, 8, 3.0, 16, "", ())
+    here = Inventory(host_facts(peak.cores), peak, (MPI,), (library("openblas"), library("blis")), {}, **changed)  # type: ignore[arg-type]
+    found, notices = survey_nodes(cluster, here, (tmp_path / "runs", tmp_path / "builds"))
+    return found, " ".join(notices)
+
+
+def test_a_blas_that_a_node_lacks_is_left_out_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard(monkeypatch, *alike(files={"/lib/openblas.so": "11-1"}))
+    found, notices = surveyed(tmp_path)
+    assert [entry.name for entry in found.blas] == ["openblas"]
+    assert "Left out: node n2 has no /lib/blis.so: install it there, at the same path." in notices
+    heard(monkeypatch, *alike(files={}))
+    with pytest.raises(TunerError, match=r"node n2 has no /lib/openblas.so: .*: no BLAS library is on all nodes"):
+        surveyed(tmp_path)
+
+
+def test_the_users_own_program_is_looked_for_on_all_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard(monkeypatch, *alike())
+    with pytest.raises(TunerError, match="node n1, n2 has no /opt/xhpl: install it there, at the same path"):
+        surveyed(tmp_path, xhpl=Path("/opt/xhpl"))
+
+
+def test_nodes_that_differ_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard(monkeypatch, *alike(model="Xeon", files={"/lib/openblas.so": "11-1", "/lib/blis.so": "23-2"}))
+    _, notices = surveyed(tmp_path, Cluster(**{**dict(CLUSTER), "node": {"rpeak_gflops": 10}}))
+    assert "Caution: node n2 has another CPU (Xeon) than n1" in notices
+    assert "node n2 has another /lib/blis.so than n1: install the same version on all nodes." in notices
+
+
+@pytest.mark.parametrize(
+    ("asked_gib", "free_gib", "gib", "words"),
+    [
+        (None, 3, 3, ""),
+        (8, 3, 3, "Caution: node n2 has only 3.0 GiB free, less than memory_gib = 8 of the cluster file"),
+        (2, 3, 2, ""),
+        (2, 0, 2, ""),
+    ],
+)
+def test_no_more_memory_is_taken_of_each_node_than_the_scarcest_has_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked_gib: float | None, free_gib: int, gib: int, words: str
+) -> None:
+    heard(monkeypatch, *alike(memory_bytes=free_gib * GIB))
+    found, notices = surveyed(tmp_path, Cluster(**{**dict(CLUSTER), "node": {"memory_gib": asked_gib}}))
+    assert found.free_bytes() == 2 * gib * GIB
+    assert found.nodes is not None
+    assert found.nodes.scarcest == ("n2" if gib == free_gib else "")
+    assert (words in notices) if words else ("memory_gib" not in notices)
+
+
+def examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, node: str = "") -> tuple[int, str]:
+    """What the doctor says of two nodes, and with which code it ends."""
+    monkeypatch.setattr("tuner.machine.inventory.find_mpis", lambda *_, **__: (MPI,))
+    monkeypatch.setattr("tuner.commands.doctor_cluster.discover", lambda *_: (library("openblas"), library("blis")))
+    file = tmp_path / "lab.toml"
+    file.write_text(f'name = "lab"\nbackend = "ssh"\nhosts = ["n1", "n2"]\n[node]\n{node}')
+    console = Console(width=300, record=True, file=StringIO(), markup=False)
+    code = examine_cluster(file, UserDirs(tmp_path / "cache", tmp_path / "data"), console, as_json=False)
+    return code, console.export_text()
+
+
+def test_the_doctor_names_what_a_node_lacks_and_what_becomes_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard(monkeypatch, *alike(files={"/lib/openblas.so": "11-1"}))
+    code, said = examined(tmp_path, monkeypatch)
+    assert "Advice: node n2 has no /lib/blis.so: install it there, at the same path; a study leaves it out." in said
+    assert code == 0
+    heard(monkeypatch, *alike(files={}))
+    code, said = examined(tmp_path, monkeypatch)
+    assert "Missing: no BLAS library is on all nodes" in said
+    assert code == 1
+
+
+def test_the_doctor_sees_another_cpu_and_wants_a_peak_that_it_cannot_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard(monkeypatch, *alike(model="Xeon"))
+    code, said = examined(tmp_path, monkeypatch)
+    assert "Missing: node n2 has another CPU (Xeon) than this host" in said
+    assert "say what a node can do with rpeak_gflops under [node]" in said
+    assert code == 1
+    code, said = examined(tmp_path, monkeypatch, "rpeak_gflops = 50\n")
+    assert "Advice: node n2 has another CPU (Xeon) than n1" in said
+    assert code == 0
+
+
+def test_a_cluster_is_its_nodes_together() -> None:
+    whole = site()
+    assert (whole.host.physical_cores, whole.free_bytes()) == (8, 4 * 2**30)
+    assert whole.machine(all_blas=True, N=None).nodes == 4
+    assert whole.facts()["node_names"] == ["n1", "n2", "n3", "n4"]
+
+
+def test_parts_of_a_cluster_share_no_node_and_leave_out_what_is_over() -> None:
+    parts = [part(site(), number, 3) for number in range(3)]
+    assert [one.node_names for one in parts] == [("n1",), ("n2",), ("n3",)]
+    assert [one.rpeak.gflops for one in parts] == [25.0] * 3
+
+
+def test_what_is_left_of_a_cluster_is_smaller_in_all_respects() -> None:
+    left = without(site(), ("n2",))
+    assert left.node_names == ("n1", "n3", "n4")
+    assert (left.host.physical_cores, left.rpeak.gflops) == (6, 75.0)
+    with pytest.raises(TunerError, match="go on with `hpltune tune --resume`"):
+        without(site(), CLUSTER.hosts)
+
+
+def test_one_node_has_no_network_between_its_ranks() -> None:
+    with pytest.raises(TunerError, match=r"net.mtu: all ranks run on n3 and speak through its memory, so .* nothing"):
+        require_network(["NB", "net.mtu"], part(site(), 2, 4))
+    require_network(["NB"], part(site(), 2, 4))
+
+
+def test_trials_at_a_time_need_nodes_of_their_own() -> None:
+    with pytest.raises(TunerError, match="would disturb one another"):
+        check_parallel(2, None)
+    with pytest.raises(TunerError, match="lab has only 4 nodes"):
+        check_parallel(5, RealCluster(CLUSTER))

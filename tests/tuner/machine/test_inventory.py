@@ -1,0 +1,74 @@
+"""What a search leaves out of the libraries and kernels of a machine, and which timings it goes by."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from hpl.blas.catalogue import Blas, BlasLibrary, Threading
+from hpl.blas.probe import Probe, Timing
+from hpl.build.toolchain import Mpi
+from hpl.peak.rpeak import Rpeak
+from hpl.search_paths import SearchPaths
+from runners.hosts.host_facts import host_facts
+from search_spaces.parameter import Parameter
+from search_spaces.restriction import ALWAYS
+from search_spaces.space import SearchSpace
+from tuner.machine.inventory import Inventory, survey
+
+MPI = Mpi("openmpi", "4.1.4", Path("/usr/bin/mpicc"), Path("/usr/bin/mpirun"), (), "PATH")
+
+
+def library(name: str) -> BlasLibrary:
+    return BlasLibrary(name, "openblas", "1", Path(f"/lib/{name}.so"), Threading.SERIAL, "", "test")
+
+
+def blas(name: str) -> Blas:
+    return Blas(name, "openblas", (library(name),))
+
+
+def site(rates: Mapping[str, Mapping[str, float]]) -> Inventory:
+    probes = {
+        name: tuple(Probe(library(name), kernel, kernel, rate) for kernel, rate in kernels.items())
+        for name, kernels in rates.items()
+    }
+    return Inventory(host_facts(2), Rpeak(80.0, 2, 2.5, 16, "", ()), (MPI,), tuple(map(blas, rates)), probes)
+
+
+def test_what_is_too_slow_to_win_is_named() -> None:
+    kernels = {"Zen": 50.0, "Haswell": 36.0, "Prescott": 12.0}
+    assert site({"openblas": kernels, "atlas": {"auto": 13.4}, "blis": {"skx": 26.0}}).too_slow() == (
+        "Skipped as too slow: atlas and 1 kernel. --blas NAME includes them."
+    )
+
+
+def test_nothing_is_said_where_nothing_is_left_out() -> None:
+    assert site({"openblas": {"Zen": 50.0, "Haswell": 36.0}, "blis": {"skx": 26.0}}).too_slow() is None
+
+
+@pytest.mark.parametrize(("own_choice", "kernel"), [(18.0, "skx"), (50.0, "auto")])
+def test_a_space_that_names_no_kernel_runs_the_fastest_where_the_librarys_own_choice_is_much_slower(
+    own_choice: float, kernel: str
+) -> None:
+    here = site({"blis": {"skx": 54.0, "auto": own_choice}, "openblas": {"auto": 49.0}}).machine(all_blas=False, N=4000)
+    space = SearchSpace("test", here, [Parameter("NB", (128,))], ALWAYS)
+    assert (space.first["blas"], space.first["kernel"]) == ("blis", kernel)
+
+
+@pytest.mark.parametrize(("load", "timing"), [(0.1, Timing.QUIET), (9.0, Timing.BUSY)])
+def test_libraries_are_timed_for_good_only_while_the_machine_is_quiet(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, load: float, timing: Timing
+) -> None:
+    asked: list[object] = []
+
+    def kernel_survey(_blas: Blas, _flags: frozenset[str], _search: SearchPaths, how: Timing) -> tuple[Probe, ...]:
+        asked.append(how)
+        return ()
+
+    monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
+    monkeypatch.setattr("tuner.machine.inventory.find_mpis", lambda *_, **__: (MPI,))
+    monkeypatch.setattr("tuner.machine.inventory.discover", lambda *_: (blas("openblas"),))
+    monkeypatch.setattr("tuner.machine.inventory.kernel_survey", kernel_survey)
+    for on_probe in (print, None):
+        survey(SearchPaths(None, tmp_path), extra_blas={}, only=(), xhpl=None, rpeak_gflops=None, on_probe=on_probe)
+    assert asked == [timing, Timing.NEVER]

@@ -1,0 +1,228 @@
+"""`hpltune net` as a user runs it on the first of two hosts."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from as_user import HPLTUNE, Run, program
+from model_switch import model_switch
+from net_lab import HostsLab, hosts_lab
+from network_builders import Notes, an_original
+
+from results.store.lease import Lease
+from results.store.store import Store
+from runners.hosts.transport import Local
+from runners.network.control import NetworkControl
+from tuner.network.sudoers import rules
+
+On = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
+    with hosts_lab(tmp_path_factory.mktemp("lab")) as up:
+        up.switch_mtu(6000)
+        up.shape("100mbit")
+        yield up
+
+
+@pytest.fixture
+def net(lab: HostsLab, home: Path) -> On:
+    """Runs `hpltune net` on h1, with ssh as the lab has it."""
+
+    def run(command: str, *arguments: str, ssh: bool = True) -> subprocess.CompletedProcess[str]:
+        way = ("--ssh", " ".join(lab.ssh)) if ssh else ()
+        argv = [*lab.enter("h1"), str(HPLTUNE), "net", command, *arguments, *way]
+        return subprocess.run(argv, capture_output=True, text=True, timeout=100, cwd=home, check=False)
+
+    return run
+
+
+def mtus(lab: HostsLab) -> list[int]:
+    return [int(lab.run(host, "cat", "/sys/class/net/eth0/mtu")) for host in lab.names]
+
+
+def test_show_tells_every_setting_of_every_host_or_why_it_cannot_be_set(net: On) -> None:
+    done = net("show", "--hosts", "h1,h2", "--json")
+    assert done.returncode == 0, done.stderr
+    found = {(each["host"], each["interface"], each["setting"]): each for each in json.loads(done.stdout)}
+    assert found["h2", "eth0", "net.mtu"]["value"] == "1500"
+    assert found["h2", "eth0", "net.rx_usecs"]["reason"] == "netlink error: Operation not supported"
+    assert found["h1", "", "net.tcp_rmem"]["value"].count(" ") == 2
+    shown = net("show", "--hosts", "h2").stdout
+    assert "Network of h2" in shown
+    assert "not here: netlink error: Operation not supported" in shown
+
+
+def test_probe_finds_the_rate_of_fast_ethernet_and_stores_it(net: On, home: Path) -> None:
+    asked = ("--hosts", "h1,h2", "--with", "lro=off,on", "--largest", "262144")
+    done = net("probe", *asked, "--json", "--plot", "curve.svg")
+    assert done.returncode == 1, "the driver has no LRO, so not everything was measured"
+    measured, refused = json.loads(done.stdout)["probes"]
+    assert measured["bandwidth_mbit_s"] == pytest.approx(96, rel=0.1)
+    assert 0 < measured["latency_us"] < 10_000
+    assert measured["points"][0][0] == 1
+    assert measured["points"][-1][0] == 262_144
+    assert "node h1: eth0: net.lro = on was refused: Could not change any device features" in refused["reason"]
+    assert "<svg" in (home / "curve.svg").read_text()
+    with Store.open(home / "data/hpltune.db") as store:
+        (stored,) = store.network.probes()
+        assert stored.settings == {"lro": "off"}
+        assert store.network.originals() == []
+
+
+def test_holding_interrupts_back_is_seen_in_the_latency_and_put_back(net: On, lab: HostsLab) -> None:
+    with model_switch(lab) as nic:
+        asked = ("--hosts", "h1,h2", "--interface", nic, "--with", "rx_usecs=0,600", "--largest", "1024", "--json")
+        done = net("probe", *asked)
+        assert done.returncode == 0, done.stdout + done.stderr
+        off, on = json.loads(done.stdout)["probes"]
+        assert on["latency_us"] > off["latency_us"] + 300
+        assert (lab.folder / "coalescing-h2").read_text() == "0\n"
+
+
+def test_what_a_killed_probe_left_changed_is_put_back_by_the_next(net: On, lab: HostsLab, home: Path) -> None:
+    argv = ["probe", "--hosts", "h1,h2", "--with", "mtu=3000", "--ssh", " ".join(lab.ssh)]
+    killed = subprocess.Popen([*lab.enter("h1"), str(HPLTUNE), "net", *argv], stdout=subprocess.DEVNULL, cwd=home)
+    deadline = time.monotonic() + 30
+    while mtus(lab) != [3000, 3000] and time.monotonic() < deadline:
+        time.sleep(0.2)
+    time.sleep(1.0)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    assert mtus(lab) == [3000, 3000]
+    assert "h2 still has changed settings: `hpltune net restore` restores them." in net("show", "--hosts", "h2").stdout
+    restored = net("restore", ssh=False)
+    assert restored.returncode == 0, restored.stderr
+    assert "Put back on h1: eth0 mtu = 1500." in restored.stdout
+    assert mtus(lab) == [1500, 1500]
+    assert "Nothing is to be put back." in net("restore", ssh=False).stdout
+
+
+def test_a_host_that_is_gone_is_named_and_stays_recorded_until_it_is_forgotten(net: On, home: Path) -> None:
+    dead = Lease("h1", "no such boot", 1, "0")
+    with Store.open(home / "data/hpltune.db") as store:
+        store.network.remember([an_original(host="h9", owner=str(dead))])
+    left = net("restore", ssh=False)
+    assert left.returncode == 1
+    assert "Not put back: node h9: " in left.stdout
+    assert net("restore", "--forget", "h9", ssh=False).stdout == "Forgotten: h9: eth0 mtu = 1500.\n"
+    assert net("restore", ssh=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--hosts", "h1,h9"), "node h9: its name is not known: check the host list"),
+        (("--hosts", "h1"), "--hosts h1: a probe is between two hosts, as --hosts h1,h2"),
+        (("--hosts", "h1,-x"), "--hosts h1,-x: '-x' is not the name of a host"),
+        (("--hosts", "h1,h2", "--interface", "eth7"), "node h1 has no interface eth7 (it has lo, eth0)"),
+        (
+            ("--hosts", "h1,h2", "--with", "mtuu=1"),
+            "--with mtuu=1: net.mtuu: there is no such network setting; did you",
+        ),
+        (("--hosts", "h1,h2", "--with", "mtu=9"), "--with mtu=9: net.mtu = 9: expected a whole number of bytes"),
+        (("--hosts", "h1,h2", "--with", "mtu"), "--with mtu: write NAME=VALUE[,VALUE]"),
+        (("--hosts", "h1,h2", "--through", "pvm"), "--through pvm: expected one of tcp, openmpi"),
+        (("--hosts", "h1,h2", "--study", "none"), "there is no study none"),
+    ],
+)
+def test_a_mistake_is_one_sentence(net: On, arguments: Sequence[str], sentence: str) -> None:
+    done = net("probe", *arguments)
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+
+
+def test_a_host_without_netpipe_says_which_package_has_it(net: On, lab: HostsLab) -> None:
+    nothing = program(
+        lab.programs / "sh", '#!/bin/sh\ncase "$*" in *"command -v"*NPtcp) exit 1;; esac\nexec /bin/sh "$@"\n'
+    )
+    try:
+        done = net("probe", "--hosts", "h1,h2")
+    finally:
+        nothing.unlink()
+    assert "node h1: NPtcp is missing; Debian's package netpipe-tcp has it" in done.stdout + done.stderr
+
+
+def test_a_user_needs_exactly_the_rules_that_sudoers_prints(lab: HostsLab, tmp_path: Path) -> None:
+    folder = tmp_path / "sudoers.d"
+    folder.mkdir()
+    (folder / "hpltune").write_text(rules("nobody", "eth0"))
+    (folder / "hpltune").chmod(0o440)
+    subprocess.run(("visudo", "-c", "-f", str(folder / "hpltune")), check=True, capture_output=True)
+
+    class AsNobody(Local):
+        """Commands of a user who is not root, on a host whose sudo has these rules."""
+
+        def argv(self, node: str, command: Sequence[str]) -> list[str]:
+            text = 'mount --bind "$1" /etc/sudoers.d && shift && exec runuser -u nobody -- "$@"'
+            return [*lab.enter(node), "unshare", "--mount", "sh", "-c", text, "as-nobody", str(folder), *command]
+
+    buffers = "4096 65536 131072"
+    with NetworkControl(AsNobody(), ("h1",), ("eth0",), Notes()) as network:
+        network.apply({"mtu": 3000, "tso": "off", "tcp_rmem": buffers})
+        assert mtus(lab)[0] == 3000
+        assert lab.run("h1", "sysctl", "-n", "net.ipv4.tcp_rmem").split() == buffers.split()
+    assert mtus(lab)[0] == 1500
+    for evil in (("ip", "link", "set", "dev", "eth1", "mtu", "3000"), ("ip", "link", "set", "dev", "eth0", "down")):
+        refused = subprocess.run(
+            AsNobody().argv("h1", ("sudo", "-n", *evil)), capture_output=True, text=True, check=False
+        )
+        assert refused.returncode == 1
+        assert "password is required" in refused.stderr
+    (folder / "hpltune").unlink()
+    with (
+        NetworkControl(AsNobody(), ("h1",), ("eth0",), Notes()) as network,
+        pytest.raises(Exception, match="it needs root, and sudo has no rule for it: `hpltune net sudoers`"),
+    ):
+        network.apply({"mtu": 3000})
+
+
+def test_sudoers_prints_rules_for_the_user_who_asks(hpltune: Run) -> None:
+    done = hpltune("net", "sudoers", "--interface", "eth0,ib0")
+    assert done.returncode == 0, done.stderr
+    assert "NOPASSWD: " in done.stdout
+    assert "^link set dev ib0 mtu [0-9]+$" in done.stdout
+    assert "ALL: ALL" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "user", ["ALL", "%ALL", "ADMINS", "Defaults", "User_Alias", "a b", "%", "#0", "%#0", "+net", "!a", "a,b"]
+)
+def test_sudoers_prints_no_rules_for_what_is_no_single_user_or_group(hpltune: Run, user: str) -> None:
+    done = hpltune("net", "sudoers", "--interface", "eth0", "--user", user)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"--user {user}: " in done.stderr
+
+
+def test_sudoers_prints_rules_for_a_group_and_says_that_all_its_members_have_them(hpltune: Run, tmp_path: Path) -> None:
+    done = hpltune("net", "sudoers", "--interface", "eth0", "--user", "%hpc")
+    assert "# Every member of the group hpc may run these commands." in done.stdout
+    (tmp_path / "rules").write_text(done.stdout)
+    subprocess.run(("visudo", "-c", "-f", str(tmp_path / "rules")), check=True, capture_output=True)
+
+
+def test_this_machine_is_shown_without_hosts(hpltune: Run) -> None:
+    shown = json.loads(hpltune("net", "show", "--interface", "lo", "--json").stdout)
+    assert {each["host"] for each in shown} == {os.uname().nodename}
+
+
+def test_ctrl_c_puts_everything_back(lab: HostsLab, home: Path) -> None:
+    argv = ["probe", "--hosts", "h1,h2", "--with", "mtu=3000,2900,2800,2700", "--ssh", " ".join(lab.ssh)]
+    asked = subprocess.Popen(
+        [*lab.enter("h1"), str(HPLTUNE), "net", *argv], stderr=subprocess.PIPE, text=True, cwd=home
+    )
+    deadline = time.monotonic() + 30
+    while 1500 in mtus(lab) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    asked.send_signal(signal.SIGINT)
+    assert asked.wait(timeout=60) == 130
+    assert mtus(lab) == [1500, 1500]
+    with Store.open(home / "data/hpltune.db") as store:
+        assert store.network.originals() == []

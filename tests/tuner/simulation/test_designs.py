@@ -1,0 +1,117 @@
+"""Clusters that may be built, as their designs describe them and as `predict` shows them."""
+
+import re
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from results.metrics import merit
+from results.stats.ranking import Ranked
+from tuner.commands.predict import Prediction, show_designs
+from tuner.errors import TunerError
+from tuner.simulation.design.designs import Design, merge, read_designs
+
+
+def designs(folder: Path, text: str) -> tuple[Design, ...]:
+    file = folder / "designs.toml"
+    file.write_text(f'base = "kronos"\n{text}')
+    return read_designs(file)
+
+
+def design(folder: Path, text: str) -> Design:
+    return designs(folder, f"[[design]]\n{text}")[0]
+
+
+def rate_of(found: Design, blas: str) -> object:
+    return found.cluster.blas[blas].dgemm_gflops
+
+
+def price_and_power(found: Design) -> tuple[float | None, float | None]:
+    return found.cluster.price_with("gige"), found.cluster.power_with("gige")
+
+
+def test_a_design_changes_a_blas_of_its_base(tmp_path: Path) -> None:
+    faster = design(tmp_path, "blas = { atlas = { dgemm_gflops = 3.2 } }")
+    assert rate_of(faster, "atlas") == 3.2
+    assert rate_of(faster, "acml") == 2.245
+    assert faster.blas is None
+
+
+def test_a_design_brings_a_blas_that_its_base_has_not(tmp_path: Path) -> None:
+    assert rate_of(design(tmp_path, "[design.blas.goto]\ndgemm_gflops = 3.1"), "goto") == 3.1
+
+
+def test_a_design_is_held_to_the_blas_and_the_network_it_names(tmp_path: Path) -> None:
+    held = design(tmp_path, 'blas = "acml"\nnetwork = "faste"')
+    assert (held.blas, held.network) == ("acml", "faste")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('network = ["gige"]', "design 1: network = ['gige']: expected a text"),
+        ("network = { gige = { mtu = 9000 } }", "design 1: network = {'gige': {'mtu': 9000}}: expected a text"),
+        ('blas = ["atlas"]', "design 1: blas = ['atlas']: expected a text"),
+        ("blas = 3", "design 1: blas = 3: expected a text"),
+        ("name = 3", "design 1: name = 3: expected a text"),
+        ('blas = "mkl"', "blas = mkl: Kronos has atlas, acml"),
+    ],
+)
+def test_what_names_a_part_and_is_no_name_is_refused(tmp_path: Path, text: str, sentence: str) -> None:
+    with pytest.raises(TunerError, match=re.escape(sentence)):
+        design(tmp_path, text)
+
+
+def test_other_nodes_have_neither_the_price_nor_the_power_of_their_base(tmp_path: Path) -> None:
+    assert price_and_power(design(tmp_path, "nodes = { count = 16 }")) == (None, None)
+    assert price_and_power(design(tmp_path, "nodes = { count = 16 }\nprice_usd = 4600")) == (4600, None)
+    assert price_and_power(design(tmp_path, "nodes = { count = 16, price_usd = 300, power_w = 110 }")) == (4800, 1760)
+
+
+def test_the_nodes_of_the_base_keep_its_price_and_power(tmp_path: Path) -> None:
+    assert price_and_power(design(tmp_path, "noise = { runs = 0.01 }")) == (2490, 900)
+    assert price_and_power(design(tmp_path, "nodes = { count = 8 }")) == (2490, 900)
+
+
+def shown(found: tuple[Design, ...], width: int) -> str:
+    best = Ranked("key", {"N": 12416, "NB": 128, "grid": "2x4", "blas": "atlas"}, (14.19,), 1)
+    entries = []
+    for one in found:
+        price_usd, power_w = price_and_power(one)
+        entries.append(
+            Prediction(one, "study", best, merit(14.19, rpeak_gflops=28.1, price_usd=price_usd, power_w=power_w))
+        )
+    text = StringIO()
+    show_designs(Console(file=text, width=width), entries)
+    return text.getvalue()
+
+
+AS_IT_IS = """
+[[design]]
+name = "eight of them as they are"
+"""
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_nothing_of_the_designs_is_cut_off(tmp_path: Path, width: int) -> None:
+    text = shown(designs(tmp_path, f"{AS_IT_IS}[[design]]\nnodes = {{ count = 16 }}"), width)
+    assert "…" not in text
+    for figure in ("eight", "design 2", "14.19", "50.5", "175.5", "15.77", "2490", "12416", "128", "2x4", "atlas"):
+        assert figure in text, text
+
+
+def test_figures_that_a_design_has_lost_are_told(tmp_path: Path) -> None:
+    bare = 'name = "sixteen"\nnodes = { count = 16 }'
+    lost = "those of the base are"
+    said = shown(designs(tmp_path, f"{AS_IT_IS}[[design]]\n{bare}"), 200)
+    assert f"sixteen has no price_usd and no power_w: {lost}" in said
+    assert said.count(lost) == 1
+    assert f"sixteen has no power_w: {lost}" in shown((design(tmp_path, f"price_usd = 4600\n{bare}"),), 200)
+    priced = design(tmp_path, "nodes = { count = 16, price_usd = 300, power_w = 110 }")
+    assert lost not in shown((priced,), 200)
+
+
+def test_a_table_laid_over_a_list_of_no_tables_replaces_it() -> None:
+    assert merge({"gflops": [[1.0, 2.0]]}, {"gflops": {"n": 1}}) == {"gflops": {"n": 1}}

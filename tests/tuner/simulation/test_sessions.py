@@ -1,0 +1,63 @@
+"""What the user of a virtual cluster is told of a study's N."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from results.store.store import Store
+from runners.virtual.load import load_cluster
+from tuner.budget import Budget
+from tuner.events import Event, Notice
+from tuner.options import TuneOptions
+from tuner.simulation.cluster import SimulatedCluster, cluster_dict
+from tuner.simulation.session import say_n, sitting
+from tuner.stopping import StopRequest
+from tuner.study.session import StudyContext
+from tuner.user_dirs import UserDirs
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("simgrid")]
+ASKED_N = 'name = "asked"\n[parameters]\nlayout = "8x1"\nN = 4000\nNB = [64, 128]\n'
+
+
+@pytest.fixture
+def large(home: Path) -> SimulatedCluster:
+    """A cluster whose whole memory takes long to simulate."""
+    assert home
+    return SimulatedCluster.open(load_cluster("infiniband64"), UserDirs.of_user(), None, None)
+
+
+def said(
+    site: SimulatedCluster, home: Path, space: str, overrides: Mapping[str, Sequence[str]] | None = None
+) -> list[str]:
+    events: list[Event] = []
+    options = TuneOptions(
+        space=space, engine="random", budget=Budget(trials=1), overrides=overrides, cluster=cluster_dict(site.cluster)
+    )
+    with Store.open(home / "own.db") as store:
+        bench = StudyContext(store, lambda _: None, StopRequest(), home / "runs")
+        with sitting("small", options, site, bench) as study:
+            study.bench = replace(bench, listener=events.append)
+            say_n(study, options)
+    return [event.text if isinstance(event, Notice) else "" for event in events]
+
+
+def test_an_n_that_we_chose_for_its_cost_is_explained(large: SimulatedCluster, home: Path) -> None:
+    heard = said(large, home, "quick")
+    assert len(heard) == 1
+    assert "so that a simulation takes about half a minute" in heard[0]
+    assert "`--full` simulates there" in heard[0]
+
+
+@pytest.mark.parametrize("size", [{"N": ["4000"]}, {"N": ["4000", "5000"]}, {"memory_fraction": ["0.05"]}])
+def test_an_n_that_the_user_set_has_no_reason_of_ours(
+    large: SimulatedCluster, home: Path, size: dict[str, list[str]]
+) -> None:
+    assert said(large, home, "quick", size) == []
+
+
+@pytest.mark.parametrize("size", ["N = 4000", "memory_fraction = 0.05", "memory_fraction = [0.05, 0.1]"])
+def test_an_n_that_the_space_asks_for_has_no_reason_of_ours(large: SimulatedCluster, home: Path, size: str) -> None:
+    (home / "asked.toml").write_text(ASKED_N.replace("N = 4000", size))
+    assert said(large, home, "asked.toml") == []

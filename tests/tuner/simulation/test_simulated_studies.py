@@ -1,0 +1,361 @@
+"""Virtual clusters as a user meets them in commands: HPL's own source under SimGrid."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from as_user import HPLTUNE, Run, program
+from typer.testing import CliRunner
+
+from hpl.build.simgrid import find_simgrid
+from runners.virtual.load import cluster_text, load_cluster
+from tuner.cli import app
+from tuner.engines.model import process as process_module
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("simgrid")]
+SMALL = ("--cluster", "kronos", "--space", "kronos-free", "--set", "N=2000", "--set", "NB=64,128", "--trials", "6")
+
+
+def test_without_simgrid_build_makes_the_others_and_says_how_to_get_it(
+    hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = home / "bin"
+    tools.mkdir()
+    for folder in os.environ["PATH"].split(":"):
+        for tool in Path(folder).glob("*") if Path(folder).is_dir() else ():
+            if tool.name not in {"smpicc", "smpirun"} and not (tools / tool.name).exists():
+                (tools / tool.name).symlink_to(tool)
+    monkeypatch.setenv("PATH", str(tools))
+    done = hpltune("build", "--blas", "reference")
+    assert done.returncode == 0, done.stderr
+    assert "hpltune setup --with simgrid" in done.stdout
+    refused = hpltune("tune", "--cluster", "kronos", "--space", "quick")
+    assert refused.returncode == 1
+    assert "hpltune setup --with simgrid" in refused.stderr
+    assert "hpltune setup --with simgrid" in json.loads(hpltune("doctor", "--json").stdout)["found"]["SimGrid"]
+
+
+def test_the_doctor_tells_which_simgrid_there_is(hpltune: Run) -> None:
+    assert json.loads(hpltune("doctor", "--json").stdout)["found"]["SimGrid"].startswith(find_simgrid().version)
+
+
+def test_a_study_on_a_virtual_cluster_is_a_study(hpltune: Run) -> None:
+    done = hpltune("tune", *SMALL, "--study", "sim", "--json")
+    assert done.returncode == 0, done.stderr
+    best = json.loads(done.stdout)
+    assert best["ranking"][0]["percent_of_peak"] < 100
+    assert best["ranking"][0]["usd_per_gflops"] > 0
+    found = json.loads(hpltune("show", "sim", "--json").stdout)
+    assert len(found) == 6
+    assert all(trial["simulated"] and trial["passed"] is None for trial in found)
+    assert all(trial["library"].startswith("SimGrid") for trial in found)
+    assert "16.0         threshold" in Path(best["hpl_dat"]).read_text()
+    assert "simulated" in hpltune("best", "sim").stdout
+    assert hpltune("best", "--study", "sim").stdout == hpltune("best", "sim").stdout
+
+
+def test_the_study_does_not_depend_on_which_simulation_was_faster(hpltune: Run) -> None:
+    first = json.loads(hpltune("tune", *SMALL, "--json").stdout)["ranking"]
+    second = json.loads(hpltune("tune", *SMALL, "--json").stdout)["ranking"]
+    assert first == second
+
+
+def test_the_budget_is_in_virtual_time_or_money(hpltune: Run) -> None:
+    done = hpltune("tune", *SMALL[:-2], "--budget", "10s", "--study", "short")
+    assert done.returncode == 0, done.stderr
+    spent = sum(trial["cost_s"] for trial in json.loads(hpltune("show", "short", "--json").stdout))
+    assert 3 < spent < 14
+    paid = hpltune("tune", *SMALL[:-2], "--budget", "0.001usd", "--study", "paid")
+    assert paid.returncode == 0, paid.stderr
+    assert "12 s" in paid.stdout
+
+
+def test_a_simulated_study_goes_on_after_it_was_stopped(hpltune: Run) -> None:
+    hpltune("tune", *SMALL, "--study", "on")
+    for limit in ((), ("--trials", "5")):
+        done = hpltune("tune", "--resume", *limit)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith("Study on is complete, with 6 trials of its search, so nothing was run (space ")
+        assert "`hpltune tune --resume --study on --trials 12`" in done.stdout
+    assert json.loads(hpltune("tune", "--resume", "--json").stdout)["study"] == "on"
+    assert len(json.loads(hpltune("show", "on", "--json").stdout)) == 6
+    more = hpltune("tune", "--resume", "--study", "on", "--trials", "8")
+    assert more.returncode == 0, more.stderr
+    assert len(json.loads(hpltune("show", "on", "--json").stdout)) == 8
+
+
+def test_small_runs_are_simulated_only_where_machine_time_is_short(hpltune: Run) -> None:
+    free = ("--cluster", "kronos", "--space", "kronos", "--confirm", "0", "--jobs", "1")
+    for name, limit in (("counted", ("--trials", "4")), ("timed", ("--trials", "4", "--run-time", "1h"))):
+        done = hpltune("tune", *free, *limit, "--study", name)
+        assert done.returncode == 0, done.stderr
+    counted, timed = (json.loads(hpltune("show", name, "--json").stdout) for name in ("counted", "timed"))
+    assert {trial["kind"] for trial in counted} == {"search"}
+    assert "small" in {trial["kind"] for trial in timed}
+
+
+def test_a_study_is_told_in_the_terms_of_its_objective_and_of_its_budget(hpltune: Run) -> None:
+    fixed = ("layout=8x1,1x1", "N=2000", "NB=128", "DEPTH=0", "blas=atlas", "grid=1x8,1x1")
+    few = ("--space", "quick", *(word for wish in fixed for word in ("--set", wish)))
+    wish = ("--objective", "usd-per-gflops", "--budget", "0.01usd", "--engine", "grid")
+    done = hpltune("tune", "--cluster", "kronos", *few, *wish, "--study", "cheap")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(
+        "Study cheap: space quick, engine grid, objective usd-per-gflops, $0.01 = 2 min 02 s of wall time\n"
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith("#")]
+    assert [re.findall(r" best (\S+) \$/GFLOPS  \$0.00\d\d left$", line) for line in lines] == [["575.32"], ["171.68"]]
+    assert "of HPL runs, about $0.00" in done.stdout
+    assert "Best of study cheap (simulated) by $/GFLOPS" in done.stdout
+
+
+@pytest.mark.parametrize("noise", ["", "[noise]\nruns = 0.02\n"])
+def test_a_configuration_is_simulated_again_only_where_it_comes_out_differently(
+    hpltune: Run, home: Path, noise: str
+) -> None:
+    (home / "mine.toml").write_text(cluster_text("kronos")[1] + noise)
+    fixed = ("N=2000", "NB=96", "grid=2x4", "BCAST=1rg,1rM", "DEPTH=1", "blas=atlas", "net.mtu=9000", "net.rx_usecs=0")
+    few = ("--cluster", "mine.toml", "--space", "kronos-free", *(word for wish in fixed for word in ("--set", wish)))
+    limits = ("--run-time", "1h", "--trials", "40", "--confirm", "0", "--jobs", "1")
+    done = hpltune("tune", *few, *limits, "--study", "few")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(hpltune("show", "few", "--json").stdout)
+    full = [(trial["key"], trial["gflops"]) for trial in found if trial["kind"] == "search"]
+    assert len(set(full)) == len(full), "no run comes out as another did"
+    assert (len({key for key, _ in full}) < len(full)) is bool(noise)
+
+
+def test_what_takes_no_simulated_time_is_searched_only_where_it_is_asked_for(hpltune: Run, home: Path) -> None:
+    (home / "mine.toml").write_text(
+        '[parameters]\nN = 1000\nNB = 64\nlayout = "8x1"\ngrid = "2x4"\nDEPTH = [0, 1]\nalignment = [4, 8, 16]\n'
+    )
+    few = ("--cluster", "kronos", "--space", "mine.toml", "--set", "blas=atlas", "--confirm", "0")
+    for name, asked in (("usual", ()), ("asked", ("--set", "alignment=8,16"))):
+        done = hpltune("tune", *few, *asked, "--study", name)
+        assert done.returncode == 0, done.stderr
+    found = {name: json.loads(hpltune("show", name, "--json").stdout) for name in ("usual", "asked")}
+    assert [sorted({trial["alignment"] for trial in trials}) for trials in found.values()] == [[8], [8, 16]]
+    assert [len(trials) for trials in found.values()] == [2, 4]
+
+
+def test_a_study_whose_simulations_all_fail_ends(hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = home / "bin"
+    tools.mkdir()
+    failing = program(tools / "smpimain", "#!/bin/sh\necho out of order >&2\nexit 1\n")
+    program(tools / "smpirun", f"#!/bin/sh\n# SimGrid version {find_simgrid().version}.0\nexec {failing}\n")
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    done = hpltune("tune", "--cluster", "kronos", "--space", "kronos-free", "--budget", "1h")
+    assert done.returncode == 1
+    assert "simulations failed, and failures use up no budget" in done.stdout
+    assert "no run was valid" in done.stderr
+    assert "out of order" in done.stderr
+
+
+def test_confirming_stays_within_the_budget(hpltune: Run, home: Path) -> None:
+    (home / "mine.toml").write_text(cluster_text("kronos")[1] + "[noise]\nruns = 0.02\n")
+    noisy = (
+        "--cluster",
+        "mine.toml",
+        "--space",
+        "kronos-free",
+        "--set",
+        "N=2000",
+        "--set",
+        "blas=atlas",
+        "--jobs",
+        "1",
+    )
+    done = hpltune("tune", *noisy, "--budget", "60s", "--study", "noisy")
+    assert done.returncode == 0, done.stderr
+    trials = json.loads(hpltune("show", "noisy", "--json").stdout)
+    assert [trial["kind"] for trial in trials].count("confirmation") == 6
+    assert sum(trial["cost_s"] for trial in trials) <= 60
+
+
+def test_ctrl_c_leaves_no_simulation_behind(home: Path) -> None:
+    slow = ("--cluster", "ethernet16", "--space", "quick", "--set", "N=60000", "--trials", "40", "--study", "stop")
+    pipe = subprocess.PIPE
+    with subprocess.Popen([str(HPLTUNE), "tune", *slow], cwd=home, stderr=pipe, stdout=pipe) as process:
+        deadline = time.monotonic() + 60
+        while not running_simulations() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        for _ in range(2):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+        assert process.wait(timeout=60) in {130, 1}
+        process.communicate()
+    assert running_simulations() == []
+
+
+def running_simulations() -> list[int]:
+    mine = os.environ["HPLTUNE_DATA"]
+    return [
+        process.pid
+        for process in psutil.process_iter(["name", "environ", "status"])
+        if process.info["name"] == "smpimain"
+        and (process.info["environ"] or {}).get("HPLTUNE_DATA") == mine
+        and process.info["status"] != psutil.STATUS_ZOMBIE
+    ]
+
+
+def test_reproduce_sets_published_and_simulated_side_by_side(hpltune: Run) -> None:
+    done = hpltune("reproduce", "kronos", "--trials", "0", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [row["test"] for row in found["tests"]] == list(range(1, 9))
+    assert {row["role"] for row in found["tests"]} == {"fitted", "predicted"}
+    assert found["median_error"] <= 0.03
+    assert found["search"] is None
+
+
+@pytest.mark.long
+def test_reproduce_finds_more_than_the_authors_did(hpltune: Run) -> None:
+    done = hpltune("reproduce", "kronos", "--trials", "12")
+    assert done.returncode == 0, done.stderr
+    assert "fitted to tests 3, 5, 6 only" in done.stdout
+    assert "The search found" in done.stdout
+    assert '"1 x Q for Ethernet" costs' in done.stdout
+
+
+DESIGNS = """
+base = "kronos"
+[[design]]
+name = "as it is"
+[[design]]
+name = "sixteen"
+price_usd = 4600
+nodes = { count = 16 }
+"""
+
+
+def test_predict_tells_what_more_nodes_would_give(hpltune: Run, home: Path) -> None:
+    (home / "designs.toml").write_text(DESIGNS)
+    done = hpltune("predict", "designs.toml", "--space", "quick", "--trials", "3", "--plot", "designs.svg", "--json")
+    assert done.returncode == 0, done.stderr
+    small, large = json.loads(done.stdout)
+    assert large["gflops"] > 1.5 * small["gflops"]
+    assert large["usd_per_gflops"] == pytest.approx(4600 / large["gflops"])
+    assert "<svg" in (home / "designs.svg").read_text()
+
+
+def test_a_design_that_the_space_does_not_fit_leaves_no_study_behind(hpltune: Run, home: Path) -> None:
+    (home / "designs.toml").write_text('base = "kronos"\n[[design]]\nnodes = { count = 4 }\n')
+    refused = hpltune("predict", "designs.toml", "--space", "kronos")
+    assert refused.returncode == 1
+    assert "8x1 needs 8 cores, but there are 4" in refused.stderr
+    assert json.loads(hpltune("show", "--json").stdout) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "has no [[design]] table"),
+        ('base = "kronos"\n[[design]]\nnodes = { cuont = 3 }\n', "nodes.0.cuont is not known here"),
+        ('base = "kronos"\n[[design]]\nnetwork = "myrinet"\n', "network = myrinet: Kronos has gige, faste"),
+        ("[[design]]\n", "say what it is a variant of"),
+        ('base = "cronos"\n[[design]]\n', "did you mean kronos?"),
+        ('base = "kronos"\n[[design]]\nname="a"\n[[design]]\nname="a"\n', "two designs are called a"),
+        ('basis = "kronos"\n[[design]]\n', "basis is not known here"),
+        ("base = \n", "designs.toml"),
+        ('base = "kronos"\ndesign = [1]\n', "has no [[design]] table"),
+        ('base = "torn.toml"\n[[design]]\n', "torn.toml: "),
+    ],
+)
+def test_a_wrong_file_of_designs_is_one_sentence(hpltune: Run, home: Path, text: str, sentence: str) -> None:
+    (home / "designs.toml").write_text(text)
+    (home / "torn.toml").write_text('name = "torn\n')
+    done = hpltune("predict", "designs.toml")
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("tune", "--cluster", "cronos"), "did you mean kronos?"),
+        (("tune", "--jobs", "2"), "--jobs is for simulations"),
+        (("tune", "--budget", "5usd"), "money is for virtual clusters"),
+        (("tune", "--cluster", "kronos", "--budget", "soon"), "not a duration"),
+        (("tune", "--from-simulation", "none"), "there is no study none"),
+        (("reproduce", "earth-simulator"), "`hpltune reproduce` knows kronos"),
+        (("predict", "none.toml"), "cannot read none.toml"),
+    ],
+)
+def test_a_mistake_is_one_sentence(hpltune: Run, arguments: tuple[str, ...], sentence: str) -> None:
+    done = hpltune(*arguments)
+    assert done.returncode == 1, done.stdout
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.long
+def test_a_real_study_can_start_from_a_simulated_one(hpltune: Run, home: Path) -> None:
+    done = hpltune("calibrate", "mine.toml", "--checks", "2", "--rounds", "1")
+    assert done.returncode == 0, done.stderr
+    assert "The model's error on 2 configurations is " in done.stdout
+    assert load_cluster(str(home / "mine.toml")).cores >= 1
+    small = ("--space", "quick", "--set", "N=1000", "--set", "NB=64,128", "--trials", "4")
+    assert hpltune("tune", "--cluster", "mine.toml", *small, "--study", "sim").returncode == 0
+    best = json.loads(hpltune("best", "sim", "--json").stdout)["ranking"][0]["params"]
+    real = hpltune("tune", *small, "--from-simulation", "sim", "--confirm", "0", "--study", "real")
+    assert real.returncode == 0, real.stderr
+    assert "Warm start from the simulation sim: all configurations are in this space." in real.stdout
+    first = next(trial for trial in json.loads(hpltune("show", "real", "--json").stdout) if trial["kind"] == "search")
+    assert (first["params"]["NB"], first["params"]["DEPTH"]) == (best["NB"], best["DEPTH"])
+    refused = hpltune("tune", "--from-simulation", "real")
+    assert "that study ran on a real machine" in refused.stderr
+
+
+@pytest.mark.usefixtures("real_hpl")
+def test_a_calibrated_model_that_cannot_be_written_is_shown(hpltune: Run, home: Path) -> None:
+    (home / "models").mkdir()
+    done = hpltune("calibrate", "models", "--checks", "0", "--rounds", "1", "--blas", "openblas")
+    assert done.returncode == 1
+    assert "cannot write models: Is a directory" in done.stderr
+    assert "dgemm_gflops" in done.stdout
+
+
+@pytest.mark.usefixtures("real_hpl")
+def test_a_simulation_of_another_number_of_ranks_says_that_it_is_only_tried_first(hpltune: Run) -> None:
+    small = ("--space", "quick", "--set", "N=1000", "--trials", "2", "--confirm", "0")
+    assert hpltune("tune", "--cluster", "kronos", *small, "--study", "sim").returncode == 0
+    real = hpltune("tune", *small, "--from-simulation", "sim", "--study", "real")
+    assert real.returncode == 0, real.stderr
+    said = " ".join(real.stdout.split())
+    assert "No configuration of the simulation sim is in the space quick: the nearest to its best are tried" in said
+
+
+def test_a_budget_smaller_than_one_run_still_ends_with_a_full_one(hpltune: Run) -> None:
+    done = hpltune("tune", "--cluster", "kronos", "--space", "quick", "--budget", "2s", "--jobs", "2", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["ranking"][0]["median_gflops"] > 0
+
+
+def test_a_budget_smaller_than_one_run_is_told_and_no_second_one_begins(hpltune: Run) -> None:
+    small = ("--cluster", "kronos", "--space", "kronos", "--set", "N=2000")
+    done = hpltune("tune", *small, "--budget", "0.1s", "--jobs", "2", "--study", "tiny")
+    assert done.returncode == 0, done.stderr
+    assert "more than the budget (0.1 s of wall time) allows: a search needs --budget" in done.stdout
+    assert len(json.loads(hpltune("show", "tiny", "--json").stdout)) == 1
+
+
+def test_a_user_hears_what_the_engine_has_to_say_of_a_simulated_search(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert home
+
+    def broken(_covariance: object) -> object:
+        raise process_module.FitError("not positive")
+
+    monkeypatch.setattr(process_module, "_root", broken)
+    told = CliRunner().invoke(app, ["tune", *SMALL])
+    assert told.exit_code == 0
+    assert "Optuna's TPE goes on instead" in " ".join(told.output.split())

@@ -1,0 +1,66 @@
+"""A signal while an engine works out what to try next: it ends that at once, and nothing more is started."""
+
+import os
+import signal
+import time
+from dataclasses import replace
+
+import pytest
+from made_loop import MakeLoop
+
+from hpl.params import Scalar
+from tuner.engines.base import Engine
+from tuner.stopping import Interrupted, StopRequest, stop_on_signals
+from tuner.study.session import STOPPED
+
+GIVE_UP_S = 60
+
+
+class Endless(Engine):
+    """Is sent a signal when it is asked, and would work on for ever."""
+
+    number = signal.SIGTERM
+
+    def _propose(self) -> dict[str, Scalar] | None:
+        os.kill(os.getpid(), self.number)
+        began = time.monotonic()
+        while time.monotonic() < began + GIVE_UP_S:
+            sum(range(1_000))
+        return self.space.point(0)
+
+
+def told(_stop: StopRequest) -> None:
+    """Says nothing."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_what_only_thinks(number: signal.Signals) -> None:
+    with stop_on_signals(told) as stop:
+        with pytest.raises(Interrupted), stop.thinking():
+            os.kill(os.getpid(), number)
+        assert stop.requested
+
+
+def test_a_signal_leaves_what_is_to_be_stored_alone() -> None:
+    with stop_on_signals(told) as stop:
+        with stop.thinking():
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stop.at_once
+        with pytest.raises(Interrupted), stop.thinking():
+            pytest.fail("after a request nothing is worked out any more")
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_search_ends_without_a_trial_where_the_signal_comes_while_the_engine_thinks(
+    make_loop: MakeLoop, number: signal.Signals
+) -> None:
+    loop = make_loop()
+    engine = Endless(loop.space, 0, {})
+    engine.number = number
+    with stop_on_signals(told) as stop:
+        loop.bench = replace(loop.bench, stop=stop)
+        assert loop.search(engine, repeats=1, reserved_runs=0) == STOPPED
+    assert loop.records() == []

@@ -1,0 +1,145 @@
+"""A run that cannot be started now: the runner refuses or queues it as a test wants, then starts a real program."""
+
+import time
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from as_user import program
+
+from hpl.build.toolchain import Mpi
+from hpl.peak.rpeak import Rpeak
+from hpl.search_paths import SearchPaths
+from runners.base import JobId, Runner
+from runners.errors import SubmitError
+from runners.hosts.host_facts import host_facts
+from runners.job import Job
+from runners.launchers.openmpi import OpenMpi
+from runners.local import LocalRunner
+from runners.status import JobState, JobStatus
+from tuner.events import Event, Notice
+from tuner.machine.inventory import Inventory
+from tuner.stopping import StopRequest
+from tuner.trial.evaluate import Evaluator
+
+FAKE = Path(__file__).parents[2] / "fake_bin/mpirun"
+WAITS = "Slurm job 7 waits: others come first (Priority)"
+SILENT = "Slurm's controller does not answer: Socket timed out on send/recv operation"
+
+
+class Busy(LocalRunner):
+    """Refuses the first jobs."""
+
+    def __init__(self, refusals: int, *, transient: bool) -> None:
+        super().__init__(OpenMpi.installed(FAKE, "4.1.4"))
+        self.asked = 0
+        self._refusals = refusals
+        self._transient = transient
+
+    def submit(self, job: Job) -> JobId:
+        self.asked += 1
+        if self.asked <= self._refusals:
+            raise SubmitError(SILENT, transient=self._transient)
+        return super().submit(job)
+
+
+class Queue(LocalRunner):
+    """Lets jobs wait for so long before it says that they run."""
+
+    def __init__(self, waits_s: float) -> None:
+        super().__init__(OpenMpi.installed(FAKE, "4.1.4"))
+        self.asked = 0
+        self._waits_s = waits_s
+        self._until_s = 0.0
+
+    def submit(self, job: Job) -> JobId:
+        self._until_s = time.monotonic() + self._waits_s
+        return super().submit(job)
+
+    def poll(self, ids: Collection[JobId]) -> Mapping[JobId, JobStatus]:
+        self.asked += 1
+        if time.monotonic() < self._until_s:
+            return dict.fromkeys(ids, JobStatus(JobState.QUEUED, message=WAITS))
+        return super().poll(ids)
+
+    def cancel(self, ids: Collection[JobId]) -> None:
+        self._until_s = 0.0
+        super().cancel(ids)
+
+
+@dataclass
+class OnceAsked:
+    """A user who presses Ctrl-C once, as soon as a runner was asked."""
+
+    runner: Busy | Queue
+    at_once = False
+
+    @property
+    def requested(self) -> bool:
+        return self.runner.asked > 0
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    own = program(tmp_path / "own", "#!/bin/sh\nexit 0\n")
+    return Job(program=(str(own),), ranks=1, directory=tmp_path, walltime_s=60.0)
+
+
+def evaluator(runner: Runner, events: list[Event], *, patience_s: float = 60.0, again_s: float = 0.01) -> Evaluator:
+    peak = Rpeak(100.0, 2, 3.0, 16, "", ())
+    mpi = Mpi("openmpi", "4.1.4", Path("/usr/bin/mpicc"), FAKE, (), "PATH")
+    site = Inventory(host_facts(peak.cores), peak, (mpi,), (), {})
+    paths = SearchPaths(None, Path())
+    return Evaluator(site, paths, None, runner, None, events.append, patience_s=patience_s, again_s=again_s)
+
+
+def test_a_run_that_cannot_be_started_now_is_submitted_again_and_this_is_said_once(job: Job) -> None:
+    runner, events = Busy(3, transient=True), list[Event]()
+    with runner:
+        status = evaluator(runner, events).run_job(job, lambda _: None, StopRequest())
+    assert status.state is JobState.COMPLETED
+    assert runner.asked == 4
+    assert events == [Notice(f"{SILENT}: trying again for at most 1 min.")]
+
+
+@pytest.mark.parametrize(("transient", "patience_s"), [(True, 0.2), (False, 60.0), (True, 0.0)])
+def test_what_does_not_pass_is_an_error_in_the_end(job: Job, *, transient: bool, patience_s: float) -> None:
+    runner = Busy(10**6, transient=transient)
+    with runner, pytest.raises(SubmitError, match="Socket timed out"):
+        evaluator(runner, [], patience_s=patience_s).run_job(job, lambda _: None, StopRequest())
+    assert runner.asked > 1 if transient and patience_s else runner.asked == 1
+
+
+def test_the_user_need_not_wait_for_what_cannot_be_started(job: Job) -> None:
+    runner = Busy(10**6, transient=True)
+    with runner:
+        status = evaluator(runner, [], again_s=30.0).run_job(job, lambda _: None, OnceAsked(runner))
+    assert (status.state, status.message, runner.asked) == (JobState.CANCELLED, "the run was cancelled", 1)
+
+
+def test_a_run_that_waits_in_a_queue_says_why_and_for_how_long_and_not_at_each_look(job: Job) -> None:
+    events = list[Event]()
+    with Queue(3.0) as runner:
+        status = evaluator(runner, events).run_job(job, lambda _: None, StopRequest())
+    assert status.state is JobState.COMPLETED
+    (said,) = events
+    assert isinstance(said, Notice)
+    assert said.text.startswith(f"{WAITS}, for 2.")
+    assert said.text.endswith(" s so far.")
+
+
+@pytest.mark.timeout(50)  # the job waits for a minute
+def test_one_ctrl_c_ends_a_run_that_still_waits_in_a_queue(job: Job) -> None:
+    events = list[Event]()
+    with Queue(60.0) as runner:
+        long = replace(job, program=("/bin/sleep", "60"))
+        status = evaluator(runner, events).run_job(long, lambda _: None, OnceAsked(runner))
+    assert status.state is JobState.CANCELLED
+    assert events == [Notice("The run was still waiting for its nodes, so it is cancelled.")]
+
+
+def test_one_ctrl_c_lets_a_run_that_has_begun_end(job: Job) -> None:
+    with Queue(0.0) as runner:
+        status = evaluator(runner, []).run_job(job, lambda _: None, OnceAsked(runner))
+    assert status.state is JobState.COMPLETED

@@ -1,0 +1,126 @@
+"""Less than a full run, with real HPL: small runs, prefixes, runs that are given up, and what is stored of them."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from as_user import Run
+
+from hpl.params import Scalar
+from hpl.witness import Panel, parse_panels
+from tuner.machine.textbook import textbook
+from tuner.options import TuneOptions
+from tuner.stopping import StopRequest
+from tuner.trial.early_stopping import FEWEST, EarlyStopping, StopDecision
+from tuner.trial.evaluate import LaunchResult
+from tuner.trial.plan import plan
+from tuner.trial.workbench import Workbench
+from tuner.user_dirs import UserDirs
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
+
+
+@pytest.fixture
+def workshop(home: Path) -> Workbench:
+    """On the data folder of this test's user."""
+    assert home.is_dir()
+    return Workbench.open(TuneOptions(blas_only=("openblas",)), UserDirs.of_user(), lambda _: None, probing=False)
+
+
+def run_prefix(workshop: Workbench, folder: Path, part: float, **changes: Scalar) -> LaunchResult:
+    point = {**textbook(N=1000, NB=32, blas="openblas", kernel="auto", ranks=2, threads=1), **changes}
+    asked = replace(plan(point, workshop.site), stop_at=part)
+    return workshop.evaluator.evaluate(asked, folder, 60.0, lambda _: None, StopRequest())
+
+
+@pytest.mark.parametrize("part", [0.1, 0.5])
+@pytest.mark.parametrize("changes", [{"grid": "1x2", "DEPTH": 1}, {"grid": "1x2", "BCAST": "LnM"}, {"grid": "2x1"}])
+def test_all_ranks_leave_together_at_the_column(
+    workshop: Workbench, tmp_path: Path, part: float, changes: dict[str, Scalar]
+) -> None:
+    measured = run_prefix(workshop, tmp_path / "run", part, **changes)
+    assert measured.verdict.faults == (None,)
+    assert measured.verdict.results == ()
+    last = parse_panels(measured.errors_text)[-1]
+    assert last.stopped
+    assert part * 1000 <= last.column < part * 1000 + 32
+    assert last.time_s > 0
+    assert "PASSED" not in measured.output
+
+
+def test_a_prefix_that_does_not_stop_where_it_should_is_a_failure(workshop: Workbench, tmp_path: Path) -> None:
+    measured = run_prefix(workshop, tmp_path / "run", 0.1, N=16, NB=32)
+    (fault,) = measured.verdict.faults
+    assert fault is not None
+    assert fault.reason == "the run did not stop where it was asked to"
+
+
+def test_a_study_stores_small_runs_beside_full_ones_and_ranks_only_full_ones(hpltune: Run) -> None:
+    options = ("--space", "quick", "--set", "N=5000", "--blas", "openblas", "--trials", "7", "--confirm", "1")
+    done = hpltune("tune", *options, "--study", "rungs", "--json")
+    assert done.returncode == 0, done.stderr
+    trials = json.loads(hpltune("show", "rungs", "--json").stdout)
+    small = [trial for trial in trials if trial["kind"] == "small"]
+    assert small, done.stderr
+    assert all(trial["N"] < 5000 and trial["params"]["N"] == 5000 and trial["part"] < 0.4 for trial in small)
+    ranked = json.loads(done.stdout)["ranking"]
+    assert {entry["params"]["N"] for entry in ranked} == {5000}
+    assert {entry["trial"] for entry in ranked}.isdisjoint(trial["number"] for trial in small)
+    assert (json.loads(done.stdout)["confidence"] is None) == (len(ranked) == 1), "a single one has none to beat"
+    explained = hpltune("explain", "rungs")
+    assert explained.returncode == 0, explained.stderr
+    assert "what matters, from" in explained.stdout
+    again = hpltune(
+        "tune", *options[:-4], "--trials", "2", "--confirm", "0", "--warm-start", "rungs", "--study", "warm"
+    )
+    assert again.returncode == 0, again.stderr
+    assert "Warm start from study rungs: all configurations are in this space." in again.stdout
+
+
+def test_a_run_that_cannot_win_is_ended_and_its_beginning_kept(workshop: Workbench, tmp_path: Path) -> None:
+    prospects = EarlyStopping()
+    for _ in range(FEWEST):
+        prospects.learn([Panel(1000, column, 1e-4 + column / 1e3) for column in range(0, 1000, 32)], 0.4)
+    stop = StopRequest()
+    ended: list[StopDecision] = []
+    seen = [0]
+
+    def on_panel(panel: Panel) -> None:
+        found = prospects.hopeless(panel, seen[-1], best_gflops=1e6)
+        seen.append(panel.column)
+        if found is not None and not ended:
+            ended.append(found)
+            stop.ask(at_once=True)
+
+    point = textbook(N=9000, NB=64, blas="openblas", kernel="auto", ranks=2, threads=1)
+    measured = workshop.evaluator.evaluate(plan(point, workshop.site), tmp_path / "run", 120.0, on_panel, stop)
+    assert measured.verdict.cancelled
+    assert ended[0].part < 0.7
+    assert ended[0].most_gflops < 1e6
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            ("--objective", "usd-per-gflops"),
+            "--objective usd-per-gflops needs price_usd of the machine: give it with --price",
+        ),
+        (("--objective", "speed"), "--objective speed: choose one of gflops"),
+        (("--warm-start", "nowhere"), "--warm-start nowhere: there is no study and no file of that name"),
+        (("--engine", "hlp"), "did you mean hpl?"),
+    ],
+)
+def test_bad_options_end_before_anything_runs(hpltune: Run, options: tuple[str, ...], sentence: str) -> None:
+    done = hpltune("tune", *options)
+    assert done.returncode != 0
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_nothing_to_explain_is_said(hpltune: Run) -> None:
+    hpltune("tune", "--space", "quick", "--set", "N=600", "--trials", "1", "--confirm", "0", "--study", "one")
+    done = hpltune("explain", "one")
+    assert done.returncode != 0
+    assert "at least 5 are needed to explain anything" in done.stderr

@@ -1,0 +1,150 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hpl.blas.catalogue import BlasLibrary, Threading
+from hpl.dat import HplDat, render
+from hpl.flops import flop_count
+from hpl.params import Bcast, HplParams
+from hpl.variant import encode
+from results.record import Invalidity
+from runners.status import JobState, JobStatus
+from tuner.trial.judge import judge
+from tuner.trial.plan import TrialPlan
+
+LIBRARY = BlasLibrary("openblas", "openblas", "0.3", Path("/lib/libopenblas.so"), Threading.SERIAL, "", "test")
+ASKED = HplParams(N=2000, NB=128, P=1, Q=2)
+DONE = JobStatus(JobState.COMPLETED, 0)
+
+
+def plan(*runs: HplParams, kernel: str = "Haswell") -> TrialPlan:
+    asked = runs or (ASKED,)
+    return TrialPlan(asked, render(HplDat.of(asked[0])), "openblas", LIBRARY, kernel, 2, 1, {})
+
+
+def output(params: HplParams = ASKED, *, passed: str = "PASSED", time_s: float = 0.10, ended: bool = True) -> str:
+    rate = flop_count(params.N) / 0.10 / 1e9
+    line = f"{encode(params)} {params.N} {params.NB} {params.P} {params.Q} {time_s:.2f} {rate:.4e}\n"
+    check = f"||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=        0.0039 ...... {passed}\n" if passed else ""
+    return line + check + ("End of Tests.\n" if ended else "")
+
+
+def report(**changed: object) -> str:
+    said = {
+        "rank": 0,
+        "host": "node1",
+        "pid": 1,
+        "cpus": "0",
+        "library": "/lib/libopenblas.so",
+        "version": "0.3",
+        "kernel": "Haswell",
+        "threads": 1,
+    }
+    return "hpltune-rank " + json.dumps({**said, **changed}) + "\n"
+
+
+def fault(stdout: str, stderr: str = "", status: JobStatus = DONE, asked: TrialPlan | None = None) -> tuple[str, str]:
+    found = judge(asked or plan(), status, stdout, stderr or report()).faults[0]
+    assert found is not None
+    return found.invalidity, found.reason
+
+
+def test_a_full_run_whose_residual_passed_counts() -> None:
+    verdict = judge(plan(), DONE, output(), report())
+    assert verdict.faults == (None,)
+    assert verdict.observed is not None
+    assert verdict.observed.kernel == "Haswell"
+
+
+def test_a_failed_residual_keeps_its_rate_but_does_not_count() -> None:
+    verdict = judge(plan(), DONE, output(passed="FAILED"), report())
+    assert verdict.results[0].gflops > 0
+    assert verdict.faults[0] is not None
+    assert verdict.faults[0].invalidity is Invalidity.CORRECTNESS
+
+
+def test_an_unchecked_result_does_not_count() -> None:
+    assert fault(output(passed="")) == ("correctness", "HPL printed a result, but no residual check")
+    unchecked = replace(ASKED, threshold=0.0)
+    kind, reason = fault(output(passed=""), asked=plan(unchecked))
+    assert kind == "correctness"
+    assert reason == "the residual was not checked: the threshold of HPL.dat is 0, not above 0"
+
+
+@pytest.mark.parametrize(
+    ("state", "kind", "message"),
+    [
+        (JobState.FAILED, "runtime", "node h2 does not answer any more: the run on it was ended"),
+        (JobState.TIMEOUT, "timeout", "stopped at its time limit of 6 s"),
+    ],
+)
+def test_a_run_that_was_cut_off_between_result_and_residual_ended_for_its_own_reason(
+    state: JobState, kind: str, message: str
+) -> None:
+    cut_off = output(passed="", ended=False)
+    assert fault(cut_off, status=JobStatus(state, 1, message)) == (kind, message)
+
+
+def test_a_rate_that_does_not_fit_its_time_does_not_count() -> None:
+    assert "do not fit" in fault(output(time_s=0.37))[1]
+
+
+def test_a_code_that_tells_no_variant_is_held_against_n_nb_and_grid_alone() -> None:
+    short = output().replace(encode(ASKED), "WC0")
+    assert judge(plan(), DONE, short, report()).faults == (None,)
+    assert "a configuration that was not asked for" in fault(short.replace(" 128 ", " 192 "))[1]
+
+
+def test_another_configuration_than_asked_does_not_count() -> None:
+    assert "a configuration that was not asked for" in fault(output(replace(ASKED, BCAST=Bcast.LONG)))[1]
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"library": "/lib/libblas.so"}, "the program loaded /lib/libblas.so"),
+        ({"library": ""}, "the program loaded no BLAS"),
+        ({"kernel": "Prescott"}, "for kernel Haswell, but it runs"),
+        ({"threads": 8}, "uses 8"),
+    ],
+)
+def test_another_blas_than_asked_does_not_count(changed: dict[str, object], words: str) -> None:
+    kind, reason = fault(output(), report(**changed))
+    assert kind == "runtime"
+    assert words in reason
+    assert "rank 0 on node1" in reason
+
+
+def test_a_run_that_does_not_say_its_blas_cannot_be_attributed() -> None:
+    assert "no rank reported" in fault(output(), "nothing\n")[1]
+
+
+def test_a_program_that_never_started_is_told_by_its_own_error() -> None:
+    status = JobStatus(JobState.FAILED, 127, "the program cannot load a library: libgfortran.so.5")
+    assert "libgfortran" in fault("", "error\n", status)[1]
+
+
+def test_a_timeout_says_how_far_it_came() -> None:
+    status = JobStatus(JobState.TIMEOUT, 1, "stopped at its time limit of 6 s")
+    stderr = report() + 'hpltune-panel {"N": 2000, "column": 1000, "time_s": 3.0}\n'
+    assert fault("", stderr, status) == ("timeout", "stopped at its time limit of 6 s after 88% of its operations")
+
+
+def test_hpl_says_itself_what_it_cannot_do() -> None:
+    stderr = report() + (
+        "HPL ERROR from process # 0, on line 419 of function HPL_pdinfo:\n"
+        ">>> Need at least 4 processes for these tests <<<\n"
+    )
+    assert "Need at least 4 processes" in fault("", stderr, JobStatus(JobState.FAILED, 1, "mpirun ended"))[1]
+
+
+def test_results_printed_before_a_crash_still_count() -> None:
+    later = replace(ASKED, NB=256)
+    verdict = judge(
+        plan(ASKED, later), JobStatus(JobState.FAILED, 1, "a rank was killed"), output(ended=False), report()
+    )
+    assert verdict.faults[0] is None
+    assert verdict.faults[1] is not None
+    assert verdict.faults[1].reason == "a rank was killed"

@@ -1,0 +1,125 @@
+"""The run at the whole memory, told from smaller ones whose truth is known."""
+
+import json
+
+import numpy as np
+import pytest
+from as_user import Run
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hpl.flops import flop_count
+from results.stats.noise import Array, noise_of
+from tuner.machine.problem_size import Sample
+from tuner.tuning.extrapolation import COVERAGE, Extrapolation, extrapolate
+
+QUIET = noise_of([])
+
+
+def told(sizes: tuple[int, ...], N: int, sd: float, chance: np.random.Generator) -> tuple[Extrapolation, float]:
+    """What is told of a machine whose runs differ, after three finalists ran three times, and what a run at N gives."""
+
+    def run(size: int) -> Sample:
+        noiseless_s = 7e-12 * size**3 + 8e-9 * size**2 + 1e-6 * size
+        return Sample(size, noiseless_s * float(np.exp(sd * chance.standard_normal())), 0.0)
+
+    repeats: list[Array] = list(sd * chance.standard_normal((3, 3)))
+    return extrapolate([run(size) for size in sizes], N, noise_of(repeats)), flop_count(N) / run(N).time_s / 1e9
+
+
+def sample(N: int, gflops: float = 100.0) -> Sample:
+    return Sample(N, flop_count(N) / gflops / 1e9, 0.0)
+
+
+@given(a=st.floats(1e-12, 1e-10), b=st.floats(0, 1e-7), c=st.floats(0, 1e-4))
+def test_a_run_time_of_three_terms_is_extrapolated_exactly(a: float, b: float, c: float) -> None:
+    sizes = (1000, 2000, 4000)
+    samples = [Sample(N, a * N**3 + b * N**2 + c * N, 0.0) for N in sizes]
+    expected_s = a * 16_000**3 + b * 16_000**2 + c * 16_000
+    assert extrapolate(samples, 16_000, QUIET).time_s == pytest.approx(expected_s, rel=1e-4)
+
+
+def test_terms_are_never_negative_however_noisy_the_runs_are() -> None:
+    noisy = [Sample(1000, 0.01, 0), Sample(2000, 0.3, 0), Sample(4000, 1.0, 0)]
+    assert min(extrapolate(noisy, 16_000, QUIET).coefficients) >= 0
+
+
+@pytest.mark.parametrize("sd", [0.003, 0.01, 0.05, 0.15])
+def test_nine_runs_of_ten_at_the_larger_n_lie_within_what_is_told(sd: float) -> None:
+    chance = np.random.default_rng(1)
+    inside = []
+    for _ in range(60):
+        found, gflops = told((1000, 2000, 4000), 12_000, sd, chance)
+        inside.append(found.gflops_range[0] <= gflops <= found.gflops_range[1])
+    assert np.mean(inside) > COVERAGE - 0.08
+
+
+def test_what_is_told_is_closer_where_runs_differ_less_or_are_nearer() -> None:
+    def width(sizes: tuple[int, ...], sd: float) -> float:
+        low, high = told(sizes, 12_000, sd, np.random.default_rng(2))[0].gflops_range
+        return high / low
+
+    assert width((1000, 2000, 4000), 0.003) < width((1000, 2000, 4000), 0.05)
+    assert width((2500, 5000, 10_000), 0.003) < width((500, 1000, 2000), 0.003)
+
+
+def test_one_size_tells_less_than_three() -> None:
+    def width(samples: list[Sample]) -> float:
+        low, high = extrapolate(samples, 16_000, QUIET).gflops_range
+        return high / low
+
+    assert width([sample(4000)]) > width([sample(1000), sample(2000), sample(4000)])
+
+
+def test_no_more_than_the_peak_is_promised() -> None:
+    bent = [sample(1000, 20.0), sample(2000, 50.0), sample(4000, 95.0)]
+    assert extrapolate(bent, 40_000, QUIET).gflops > 100.0
+    found = extrapolate(bent, 40_000, QUIET, ceiling_gflops=100.0)
+    assert found.gflops_range[1] == 100.0 > found.gflops_range[0]
+    assert found.time_s == pytest.approx(flop_count(40_000) / 100e9)
+
+
+def test_runs_whose_curve_leads_beyond_the_peak_are_said_to_tell_nothing() -> None:
+    bent = [sample(1000, 20.0), sample(2000, 50.0), sample(4000, 95.0)]
+    found = extrapolate(bent, 40_000, QUIET, ceiling_gflops=100.0)
+    assert not found.can_tell
+    assert "expect" not in found.sentence
+    assert found.sentence.startswith("these runs, up to N=4000, cannot tell its rate.")
+    told = found.to_json()
+    assert (told["gflops"], told["time_s"], told["can_tell"]) == (None, None, False)
+    assert told["gflops_range"] == found.gflops_range
+    assert extrapolate(bent, 40_000, QUIET, ceiling_gflops=1000.0).sentence.startswith("expect about ")
+
+
+def test_a_peak_that_a_run_surpassed_bounds_nothing() -> None:
+    measured = [sample(3008, 123.0), sample(6080, 161.2), sample(12_160, 186.4)]
+    found = extrapolate(measured, 49_664, QUIET, ceiling_gflops=166.2)
+    assert found == extrapolate(measured, 49_664, QUIET)
+    assert found.gflops_range[0] < 206.7 < found.gflops_range[1]
+
+
+def test_nor_does_one_that_a_single_run_surpassed_though_more_is_not_expected() -> None:
+    measured = [sample(3008, 123.0), sample(6080, 161.2), sample(12_160, 186.4)]
+    found = extrapolate(measured, 49_664, QUIET, ceiling_gflops=188.0, fastest_gflops=190.1)
+    assert found == extrapolate(measured, 49_664, QUIET)
+    assert extrapolate(measured, 49_664, QUIET, ceiling_gflops=188.0).gflops == 188.0
+
+
+def test_nothing_can_be_extrapolated_from_nothing() -> None:
+    with pytest.raises(ValueError, match="nothing"):
+        extrapolate([], 1000, QUIET)
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
+def test_a_study_tells_between_which_rates_a_run_of_the_whole_memory_will_be(hpltune: Run) -> None:
+    small = ("--space", "quick", "--set", "N=1000", "--set", "NB=64", "--set", "DEPTH=0", "--memory-fraction", "0.01")
+    done = hpltune("tune", *small, "--trials", "1", "--json", "--study", "ranged")
+    assert done.returncode == 0, done.stderr
+    full = json.loads(done.stdout)["full"]
+    assert full["N"] > full["largest_n"] == 1000
+    assert full["gflops_range"][0] <= full["gflops"] <= full["gflops_range"][1]
+    assert full["coverage"] == COVERAGE
+    said = hpltune("tune", *small, "--trials", "1", "--study", "said").stdout
+    assert " GFLOPS (90% of runs: " in said
+    assert ", predicted from runs up to N=1000." in said

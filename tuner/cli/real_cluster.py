@@ -1,0 +1,58 @@
+"""What the command line says of a real cluster."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from runners.hosts.cluster import Cluster, find_real_cluster
+from runners.virtual.load import shipped
+
+from ..errors import TunerError
+
+
+@dataclass(frozen=True)
+class RealCluster:
+    """A real cluster, and what all its nodes cost and draw together; None where the file does not say."""
+
+    cluster: Cluster
+
+    @property
+    def size(self) -> int:
+        """How many nodes there are; with Slurm, in one allocation."""
+        return self.cluster.size
+
+    @property
+    def price_usd(self) -> float | None:
+        """Price of all nodes."""
+        return None if self.cluster.node.price_usd is None else self.size * self.cluster.node.price_usd
+
+    @property
+    def power_w(self) -> float | None:
+        """Power of all nodes under load."""
+        return None if self.cluster.node.power_w is None else self.size * self.cluster.node.power_w
+
+
+def check_parallel(parallel: int, real: RealCluster | None) -> None:
+    """Make sure that several trials at a time would not share nodes.
+
+    Raises:
+        TunerError: they would.
+    """
+    if parallel > 1 and real is None:
+        raise TunerError(
+            f"--parallel {parallel}: several trials at once would slow one another on one machine; name a real cluster "
+            "with --cluster (simulations have --jobs)"
+        )
+    if real is not None and not real.cluster.slurm and parallel > real.size:
+        raise TunerError(f"--parallel {parallel}: {real.cluster.name} has only {real.size} nodes")
+
+
+def read_cluster(name: str | None) -> RealCluster | None:
+    """The real cluster that `--cluster` names; None where it names none, or a virtual one.
+
+    Raises:
+        runners.toml_file.ClusterFileError: the file cannot be used.
+    """
+    if name is None or name in shipped() or not Path(name).is_file():
+        return None
+    cluster = find_real_cluster(Path(name))
+    return RealCluster(cluster) if cluster else None

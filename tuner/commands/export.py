@@ -1,0 +1,100 @@
+"""`hpltune export`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from results.errors import ResultsError
+from results.export.flat import Placed
+from results.export.markdown import csv_parts, json_line, to_hpl_dat, to_markdown
+from results.record import Study
+from results.stats.ranking import Ranked
+from results.store.store import Store
+
+from ..machine.equipment import Equipment
+from ..reports.ranking import above_peak_of, figures, how_sure
+from ..reports.summary import StudySummary
+from ..study.objective import StudyRanking, rank_stored
+from ..study.shootout import sentences
+from ..units import gibibytes
+
+
+def export_parts(store: Store, name: str | None, kind: str, trial: int | None) -> Iterator[str]:
+    """A study as text, in parts, so that a large one never is in memory as a whole.
+
+    Args:
+        kind: "csv", "jsonl", "md" or "dat".
+        trial: with "dat", which; None takes the best.
+
+    Raises:
+        ResultsError: there is no such study or trial, or no valid run to choose the best from.
+    """
+    study = store.study(name) if name else store.newest()
+    if kind == "dat" and trial is not None:
+        yield to_hpl_dat(store.get(study.name, trial))
+        return
+    stored = rank_stored(store, study)
+    if kind == "csv":
+        more, rows = store.each_flat(study.name)
+        yield from csv_parts(more, rows, _placed(study, stored))
+    elif kind == "jsonl":
+        placed = _placed(study, stored)
+        yield from (json_line(record, placed.get(record.number)) for record in store.each(study.name))
+    elif not stored.ranking:
+        raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
+    elif kind == "md":
+        machine = Equipment.of(study)
+        told = [figures(machine, entry.expected_gflops, entry.params, entry.hosts) for entry in stored.ranking]
+        said = (stored.left_out, above_peak_of(study, stored.ranking))
+        yield to_markdown(stored.ranking, told, [*filter(None, said), *_below(study, stored.ranking)])
+    else:
+        yield to_hpl_dat(store.get(study.name, stored.ranking[0].best_record_number))
+
+
+def export_text(store: Store, name: str | None, kind: str, trial: int | None) -> str:
+    """The same in one piece."""
+    return "".join(export_parts(store, name, kind, trial))
+
+
+def _placed(study: Study, stored: StudyRanking) -> Mapping[int, Placed]:
+    """What `best` says of the configuration of each trial that counts, by its number."""
+    machine = Equipment.of(study)
+    places = [
+        Placed(
+            number,
+            entry.expected_gflops,
+            figures(machine, entry.expected_gflops, entry.params, entry.hosts).get("percent_of_peak"),
+        )
+        for number, entry in enumerate(stored.ranking, start=1)
+    ]
+    return {number: places[place] for number, place in stored.placed.items()}
+
+
+def _below(study: Study, ranking: Sequence[Ranked]) -> list[str]:
+    """What a reader must know of a table: how sure it is, each BLAS, and what was measured where with what."""
+    found = StudySummary.of(study, ranking)
+    sure = None if found.front else how_sure(study, ranking, found.sure)
+    sizes = sorted({int(entry.params["N"]) for entry in ranking if "N" in entry.params})
+    N = "" if not sizes else f", N = {sizes[0]:,}" if len(sizes) == 1 else f", N = {sizes[0]:,} to {sizes[-1]:,}"
+    where = "simulated" if study.simulated else f"measured from {study.created_at:%Y-%m-%d %H:%M} UTC"
+    return [
+        *([sure] if sure else []),
+        *sentences(found.libraries, study, ranking),
+        f"Study {study.name}, {where}{N}, engine {study.engine}, space {study.space_name}.",
+        f"Machine: {_machine(study)}.",
+        f"Versions: {', '.join(f'{name} {version}' for name, version in study.versions.items())}.",
+    ]
+
+
+def _machine(study: Study) -> str:
+    host = study.host
+    memory = host.get("memory_total_bytes")
+    peak = study.rpeak_gflops
+    told = [
+        str(host.get("cpu_model", "unknown")),
+        f"{host['nodes']} nodes" if "nodes" in host else "",
+        f"{host['physical_cores']} cores" if "physical_cores" in host else "",
+        gibibytes(memory) if isinstance(memory, int) else "",
+        f"Rpeak {peak:.1f} GFLOPS" if peak else "",
+        str(host.get("os_release", "")),
+        f"Linux {host['kernel']}" if "kernel" in host else "",
+    ]
+    return ", ".join(filter(None, told))

@@ -1,0 +1,293 @@
+"""`hpltune run`: measure an HPL.dat that is already there."""
+
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hpl.dat import DEVICE_STDOUT, HplDat, render
+from hpl.dat_parse import parse
+from results.record import Invalidity, Kind, Study, TrialRecord
+from results.stats.ranking import hosts_of
+from results.store.store import Store
+from runners.errors import RunnerError
+from runners.hosts.host_facts import unbound_sentence
+from runners.network.setting import PREFIX
+
+from ..console.progress import display, output
+from ..database import folder_of, open_store
+from ..errors import TunerError
+from ..events import Listener, Notice, TrialEnded, TrialProgress, TrialStarted
+from ..hold_folders import hold_folders
+from ..machine.inventory import FOREIGN
+from ..machine.textbook import first_choice
+from ..machine.versions import versions
+from ..network.around_study import networked, prepare, recover_at_start
+from ..options import TuneOptions, user_program
+from ..reports.run import SHOWN_RUNS, report
+from ..stopping import StopRequest, stop_on_signals
+from ..study.lifecycle import closing_study
+from ..study.names import create_unnamed
+from ..study.objective import ranking_of
+from ..study.run_folders import study_folder
+from ..trial.evaluate import LaunchResult
+from ..trial.judge import Failure
+from ..trial.plan import Launch, TrialPlan, label, network_of, parse_layout, placed
+from ..trial.records import finished, rejected, started
+from ..trial.workbench import Workbench
+from ..user_dirs import UserDirs
+from ..user_files import read_text
+from .tune import INTERRUPTED, announce_stop
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """The options of `hpltune run`."""
+
+    file: Path
+    options: TuneOptions
+    like: str | None
+    layout: str | None
+    kernel: str | None
+    repeats: int
+    walltime_s: float
+    db: str | None
+    as_json: bool
+    oversubscribe: bool = False
+
+
+def run_file(request: RunRequest) -> int:
+    """Measure a file; every result line it gives becomes a record of the study "run-NAME-K".
+
+    Returns:
+        0 when every run counted, 1 when one did not, 130 when the user stopped it.
+    """
+    console = output(stderr=request.as_json)
+    dat, text = read_dat(request.file)
+    places = UserDirs.of_user()
+    with (
+        hold_folders(places),
+        open_store(request.db, places) as store,
+        stop_on_signals(announce_stop) as stop,
+        display(console) as listener,
+    ):
+        for caution in dat.cautions:
+            listener(Notice(f"Caution: {request.file}: {caution}."))
+        if dat.device != DEVICE_STDOUT:
+            listener(Notice(f"{request.file} prints to {dat.output_file}; it is run with standard output instead."))
+        recover_at_start(store, listener)
+        stored_nodes = bool(request.like) and not request.options.real_cluster
+        request = replace(request, options=_where(request, store))
+        workshop = Workbench.open(request.options, places, listener, leave_out=stored_nodes)
+        if stored_nodes:
+            workshop = _on_as_many_nodes(request, workshop, store)
+        with closing(workshop):
+            plan = plan_of(request, dat, text, workshop, store)
+            for simulated in _of_simulation(request, store):
+                listener(Notice(simulated))
+            unbound = None if workshop.site.node_names else unbound_sentence()
+            if unbound:
+                listener(Notice(f"Caution: {unbound}."))
+            workshop.build([plan.blas], [plan.threads], listener, [plan.launch.mpi])
+            study = _new_study(request, workshop, store)
+            records: list[TrialRecord] = []
+            with closing_study(study, store), networked(workshop, store, study, listener) as ready:
+                prepare(ready.evaluator, {f"{PREFIX}{name}": [value] for name, value in plan.network.items()})
+                for _ in range(request.repeats):
+                    if stop.requested:
+                        break
+                    records += _measure(request, study, plan, ready, store, listener, stop)
+            store.end_study(study, "interrupted" if stop.requested else "complete")
+        stored = store.study(study)
+    report(console, stored, records, as_json=request.as_json)
+    return exit_code(stop, records)
+
+
+def exit_code(stop: StopRequest, records: Sequence[TrialRecord]) -> int:
+    """0 when every run counted, 1 when one did not, 130 when the user stopped it."""
+    if stop.requested:
+        return INTERRUPTED
+    return 0 if all(record.ranked for record in records) else 1
+
+
+def _where(request: RunRequest, store: Store) -> TuneOptions:
+    """The options with the machine, BLAS files, program and source of the study whose trial the run shall be like.
+
+    Of these what is given now counts; a BLAS given now also stands for the study's program, and the other way round.
+    A cluster given now comes with its own peak, price and power.
+
+    Raises:
+        TunerError: the study's program is gone.
+    """
+    given = request.options
+    if not request.like:
+        return given
+    stored = TuneOptions.from_json(store.study(request.like.partition("#")[0]).options)
+    on = given if given.real_cluster else stored
+    own = bool(given.blas_only or given.xhpl)
+    return replace(
+        given,
+        real_cluster=on.real_cluster,
+        blas_files=given.blas_files if own else stored.blas_files,
+        xhpl=given.xhpl if own else user_program(stored.xhpl),
+        hpl_source=given.hpl_source or stored.hpl_source,
+        rpeak_gflops=given.rpeak_gflops or on.rpeak_gflops,
+        price_usd=on.price_usd,
+        power_w=on.power_w,
+    )
+
+
+def _of_simulation(request: RunRequest, store: Store) -> list[str]:
+    """The sentence that the trial which the run shall be like was simulated, where its BLAS is taken."""
+    model = like_trial(request.like, store) if request.like else None
+    if model is None or not model.simulated or request.options.blas_only or request.options.xhpl:
+        return []
+    cluster = store.study(model.study).host.get("virtual_cluster", "a virtual cluster")
+    said = f"Caution: --like {request.like} was simulated on {cluster}. Its BLAS, {model.blas}, is the best of that "
+    return [f"{said}cluster, perhaps not of this machine: --blas NAME chooses another."]
+
+
+def _on_as_many_nodes(request: RunRequest, workshop: Workbench, store: Store) -> Workbench:
+    """The workshop on as many nodes as the trial had that the run shall be like: all, a part, or what was left."""
+    names = workshop.site.node_names
+    count = hosts_of(like_trial(request.like or "", store))
+    return workshop.without(names[count:]) if 0 < count < len(names) else workshop
+
+
+def read_dat(file: Path) -> tuple[HplDat, str]:
+    """A file's meaning and its text.
+
+    Raises:
+        TunerError: it cannot be read.
+        hpl.dat_parse.HplDatError: HPL would reject or misread it; every problem with its line.
+    """
+    text = read_text(file, f"{file} cannot be read")
+    return parse(text, str(file)), text
+
+
+def plan_of(request: RunRequest, dat: HplDat, text: str, workshop: Workbench, store: Store) -> TrialPlan:
+    """How to launch a file: as the trial it shall be like, as asked, or with the fastest BLAS filling the cores."""
+    site = workshop.site
+    cores = site.host.physical_cores
+    model = like_trial(request.like, store) if request.like else None
+    choice = first_choice(site)
+    if request.layout:
+        ranks, threads = parse_layout(request.layout)
+    else:
+        ranks = dat.ranks
+        threads = model.threads if model and model.threads else max(1, cores // ranks)
+    if ranks < dat.ranks:
+        raise TunerError(f"{request.file} needs {dat.ranks} ranks, but --layout {request.layout} starts {ranks}")
+    if ranks * threads > cores and not request.oversubscribe:
+        raise TunerError(
+            f"{request.file} needs {ranks} ranks with {threads} threads, but there are {cores} cores: more would "
+            "measure the scheduler, not HPL; change its Ps and Qs, or add --oversubscribe"
+        )
+    named = request.options.blas_only[0] if request.options.blas_only else None
+    blas = FOREIGN if site.xhpl else named or (model.blas if model else str(choice["blas"]))
+    kernel = request.kernel or (model.kernel if model and blas == model.blas else None)
+    if kernel is None:
+        probe = site.best_probe(blas)
+        kernel = probe.kernel if probe else "auto"
+    elif kernel not in (known := ("auto", *site.kernels(blas, slow=True))):
+        raise TunerError(f"--kernel {kernel}: {blas} has {', '.join(known)} on this CPU")
+    plan = placed(
+        site,
+        runs=tuple(dat.runs()),
+        hpl_dat=text if dat.device == DEVICE_STDOUT else render(replace(dat, device=DEVICE_STDOUT)),
+        blas=blas,
+        kernel=kernel,
+        ranks=ranks,
+        threads=threads,
+        launch=Launch.of(model.params) if model else Launch(),
+        network=network_of(model.params, site) if model and not model.simulated else None,
+    )
+    return replace(plan, oversubscribe=request.oversubscribe)
+
+
+def like_trial(name: str, store: Store) -> TrialRecord:
+    """The trial STUDY#TRIAL, or the best of STUDY."""
+    study, mark, number = name.partition("#")
+    if mark:
+        if not number.isdecimal():
+            raise TunerError(f"--like {name}: write STUDY or STUDY#TRIAL, for example default-1#12")
+        return store.get(study, int(number))
+    ranking = ranking_of(store, store.study(study))
+    if not ranking:
+        raise TunerError(f"--like {name}: that study has no valid run")
+    return store.get(study, ranking[0].best_record_number)
+
+
+def _new_study(request: RunRequest, workshop: Workbench, store: Store) -> str:
+    return create_unnamed(
+        store,
+        Study(
+            name=f"run-{request.file.stem}",
+            created_at=datetime.now(UTC),
+            space_name=str(request.file),
+            space_text="",
+            engine="run",
+            options=request.options.to_json(),
+            host=workshop.site.facts(),
+            rpeak_gflops=workshop.site.rpeak.gflops,
+            price_usd=workshop.site.share_of(request.options.price_usd),
+            power_w=workshop.site.share_of(request.options.power_w),
+            versions=versions(workshop.site, workshop.evaluator.source),
+        ),
+    )
+
+
+def _measure(
+    request: RunRequest,
+    study: str,
+    plan: TrialPlan,
+    workshop: Workbench,
+    store: Store,
+    listener: Listener,
+    stop: StopRequest,
+) -> list[TrialRecord]:
+    """Launch the file once and commit one record for each configuration in it."""
+    layout = {
+        "blas": plan.blas,
+        "kernel": plan.kernel,
+        "layout": f"{plan.ranks}x{plan.threads}",
+        **plan.launch.words(),
+        **{f"{PREFIX}{name}": value for name, value in plan.network.items()},
+    }
+    begun = started(study, {**plan.runs[0].words(), **layout}, Kind.RUN, "")
+    begun = replace(begun, number=store.begin(begun))
+    listener(TrialStarted(begun.number, label(plan), None))
+    directory = folder_of("runs", store, workshop.places) / study_folder(study) / f"{begun.number:05d}"
+    began_s = time.monotonic()
+
+    def elapsed_s() -> float:
+        return time.monotonic() - began_s
+
+    try:
+        measured: LaunchResult = workshop.evaluator.evaluate(
+            plan,
+            directory,
+            request.walltime_s,
+            lambda panel: listener(TrialProgress(begun.number, panel.fraction, elapsed_s())),
+            stop,
+        )
+    except RunnerError as error:
+        failed = rejected(begun, Failure(Invalidity.RUNTIME, str(error)))
+        store.finish(failed)
+        listener(TrialEnded(failed))
+        return [failed]
+    records = []
+    for index, run in enumerate(plan.runs):
+        params = {**run.words(), **layout}
+        trial = replace(begun, params=params, key=" ".join(f"{name}={value}" for name, value in params.items()))
+        if index:
+            trial = replace(trial, number=store.begin(trial))
+        record = finished(trial, plan, measured, directory, index)
+        store.finish(record)
+        records.append(record)
+        if index < SHOWN_RUNS or not record.ranked:
+            listener(TrialStarted(record.number, label(replace(plan, runs=(run,))), None))
+            listener(TrialEnded(record))
+    return records

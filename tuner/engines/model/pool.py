@@ -1,0 +1,225 @@
+"""The configurations among which the model chooses."""
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hpl.params import Scalar
+from search_spaces.dimension import Point
+from search_spaces.space import SearchSpace
+
+from ..arrays import Codes, Matrix, Vector
+from ..fidelity import FULL, Fidelity, Rung
+from ..perf.hpl_time import Shapes, shape_row
+from ..perf.linear_model import LinearModel, straightened
+from ..perf.machine_figures import UNKNOWN, prior
+from ..perf.probes import Probes, one_way
+from .axes import INERT, Axes
+
+WHOLE = 6_000
+"""Spaces up to this size are held whole; of larger ones a sample, which grows around what turns out to be good."""
+SAMPLE = 2_000
+LARGEST = 10_000
+"""Points from which on new neighbours take the places of points that look worst, so that no ask takes ever longer."""
+DRAWS = 6_000
+TIED = 1e-4
+"""Difference in the logarithm of the rate up to which configurations are as fast to the model."""
+
+
+Worth = Callable[[Point], float]
+
+
+def in_gflops(_point: Point) -> float:
+    """What a GFLOPS of any configuration is worth where GFLOPS are the objective."""
+    return 1.0
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Configurations as the model sees them, held by a pool or not.
+
+    Attributes:
+        codes: value numbers, shape (configurations, parameters).
+        shapes: what HPL's model needs to know of them.
+    """
+
+    codes: Codes
+    shapes: Shapes
+
+    def of(self, numbers: NDArray[np.intp]) -> "Rows":
+        """Some of them."""
+        return Rows(self.codes[numbers], self.shapes.of(numbers))
+
+
+class Pool:
+    """Distinct points with their rows of value numbers and what HPL's model says of them.
+
+    Args:
+        worth: of a GFLOPS of a point in what is told of runs and asked of the model.
+        against: the same in another objective, where the front of both is searched.
+
+    Attributes:
+        whole: it holds every point that HPL can tell apart.
+    """
+
+    def __init__(
+        self, space: SearchSpace, seed: int, probes: Probes, worth: Worth = in_gflops, against: Worth = in_gflops
+    ) -> None:
+        self._space, self._probes, self._worth, self._against = space, probes, worth, against
+        self._prior = prior(probes if one_way(space) else replace(probes, messages=None))
+        self._axes = Axes(space)
+        self.points: list[dict[str, Scalar]] = []
+        self.places: dict[str, int] = {}
+        self._rows: list[list[int]] = []
+        self._shape_rows: list[tuple[float, ...]] = []
+        self._worths: list[float] = []
+        self._tables: tuple[Codes, Shapes, Vector] | None = None
+        self._modelled: dict[Rung, LinearModel] = {}
+        self._moved = np.zeros(len(UNKNOWN))
+        self.whole = len(space) <= WHOLE
+        self.add(space if self.whole else self._drawn(seed))
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    @property
+    def names(self) -> list[str]:
+        """The varying parameters."""
+        return self._axes.names
+
+    @property
+    def codes(self) -> Codes:
+        """Value numbers, shape (points, parameters)."""
+        return self._known()[0]
+
+    @property
+    def shapes(self) -> Shapes:
+        """What HPL's model needs to know of each point."""
+        return self._known()[1]
+
+    @property
+    def against(self) -> Vector:
+        """Logarithm of what a GFLOPS of each point is worth in the other objective; 0 where there is none."""
+        return self._known()[2]
+
+    @property
+    def of_two_objectives(self) -> bool:
+        """Whether points are worth differently in the other objective, so that there is a front."""
+        return bool(np.ptp(self.against) > 0)
+
+    def correlations(self) -> list[Matrix]:
+        """Of each parameter between its values."""
+        return [axis.correlation() for axis in self._axes.axes]
+
+    def labels(self) -> list[list[str]]:
+        """What the value numbers of each parameter mean."""
+        return [list(axis.labels) for axis in self._axes.axes]
+
+    def active(self) -> NDArray[np.bool_]:
+        """Whether HPL looks at a parameter of a point, shape (points, parameters)."""
+        inert = [axis.labels.get(INERT, -1) for axis in self._axes.axes]
+        return np.asarray(self.codes != np.array(inert))
+
+    def add(self, points: Iterable[Point], given_up: Iterator[int] | None = None) -> None:
+        """Take in points, those that are known already excepted.
+
+        Args:
+            given_up: places that they take once the pool holds LARGEST, as far as there are any.
+        """
+        changed = []
+        for point in points:
+            key = self._space.key(point)
+            if key in self.places:
+                continue
+            row, shape, worth = self._axes.row(point), self._shape_row(point), self._against(point)
+            place = next(given_up, None) if given_up is not None and len(self) >= LARGEST else None
+            self._tables = None
+            if place is None:
+                self.places[key] = len(self.points)
+                self.points.append(dict(point))
+                self._rows.append(row)
+                self._shape_rows.append(shape)
+                self._worths.append(worth)
+                continue
+            del self.places[self._space.key(self.points[place])]
+            self.places[key], self.points[place] = place, dict(point)
+            self._rows[place], self._shape_rows[place], self._worths[place] = row, shape, worth
+            changed.append(place)
+        for rung, known in self._modelled.items():
+            here = [place for place in changed if place < len(known)]
+            self._modelled[rung] = known.with_rows(here, self.modelled_at(here, rung)) if here else known
+
+    def rows(self, points: Iterable[Point]) -> Rows:
+        """At least one point, in the pool or not; only the numbers of its values are kept."""
+        found = list(points)
+        codes = np.array([self._axes.row(point) for point in found], dtype=np.intp)
+        return Rows(codes, Shapes(np.array([self._shape_row(point) for point in found])))
+
+    def place(self, key: str, point: Point) -> int:
+        """The number of a point, which is added where it is new."""
+        if key not in self.places:
+            self.add([point])
+        return self.places[key]
+
+    @property
+    def moved(self) -> Vector:
+        """Where the model of HPL is straightened: how far the machine is from the usual, in standard deviations."""
+        return self._moved
+
+    def move(self, moved: Vector) -> None:
+        """Straighten the model anew, where the machine is believed to be now."""
+        self._moved = moved
+        self._modelled.clear()
+
+    def modelled(self, rung: Rung) -> LinearModel:
+        """What HPL's model says of each point on a rung."""
+        shapes = self.shapes
+        known = self._modelled.get(rung)
+        if known is None:
+            known = self._straightened(shapes, rung)
+        elif len(known) < len(shapes):
+            known = known.and_then(self._straightened(shapes.of(range(len(known), len(shapes))), rung))
+        self._modelled[rung] = known
+        return known
+
+    def modelled_at(self, places: NDArray[np.intp] | Sequence[int], rung: Rung) -> LinearModel:
+        """What it says of some points, where the others are not asked for."""
+        return self._straightened(self.shapes.of(places), rung)
+
+    def modelled_of(self, rows: Rows, rung: Rung) -> LinearModel:
+        """What it says of configurations that the pool need not hold."""
+        return self._straightened(rows.shapes, rung)
+
+    def fastest_modelled(self, usual: Point) -> dict[str, Scalar]:
+        """The point that the model holds for the fastest.
+
+        Args:
+            usual: of several that it cannot tell apart, as it knows nothing of RFACT for instance, the nearest to this.
+        """
+        rate, wanted = self.modelled(FULL).mean, np.array(self._axes.row(usual))
+        tied = np.flatnonzero(rate >= rate.max() - TIED)
+        return dict(self.points[tied[np.argmax((self.codes[tied] == wanted).sum(axis=1))]])
+
+    def _shape_row(self, point: Point) -> tuple[float, ...]:
+        return shape_row(self._space.representative(point), self._probes, self._worth(point))
+
+    def _known(self) -> tuple[Codes, Shapes, Vector]:
+        if self._tables is None:
+            codes = np.array(self._rows, dtype=np.intp).reshape(len(self), -1)
+            self._tables = codes, Shapes(np.array(self._shape_rows)), np.log(np.array(self._worths))
+        return self._tables
+
+    def _straightened(self, shapes: Shapes, rung: Rung) -> LinearModel:
+        columns = rung.part if rung.fidelity is Fidelity.PREFIX else 1.0
+        line = straightened(shapes, self._prior, self._moved, rung.size, columns)
+        return LinearModel(line.mean + np.log(shapes.worth[:, 0]), line.slopes)
+
+    def _drawn(self, seed: int) -> Iterator[dict[str, Scalar]]:
+        chance = random.Random(seed)  # noqa: S311 - not for secrets
+        for _ in range(DRAWS):
+            if len(self) >= SAMPLE:
+                return
+            yield self._space.point(chance.randrange(len(self._space)))

@@ -1,0 +1,351 @@
+"""A Gaussian process over configurations and rungs of fidelity: what the runs so far say of all others.
+
+The logarithm of HPL's rate is taken as what HPL's algorithm says, where a few quantities of the machine are unknown,
+plus effects that are learnt:
+
+    full run    f(x) = model(x, quantities) + sum_d a_d g_d + sum_{d<e} sqrt(pair a_d a_e) g_de + rest
+    rung r      f_r(x) = f(x) at the rung's N and columns + offset_r + apart_r times effects of the same kind
+    a run       y = f_r(x) + session + noise_r
+
+so each parameter has an effect of its own, pairs interact as far as the data support it, and what a small run or a
+prefix misses is learnt from the runs that went further. The kernel of additive effects follows D. Duvenaud, H. Nickisch
+and C. Rasmussen, "Additive Gaussian processes" (2011); the rungs M. Kennedy and A. O'Hagan, "Predicting the output from
+a complex computer code when fast approximations are available", Biometrika 87 (2000). The model is a straight line in
+its quantities (`straight.py`). The scales are found by maximum a posteriori.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
+
+from ..arrays import Codes, Matrix, Vector
+from ..perf.linear_model import LinearModel
+from .effects import Effects, sums
+from .scales import Scales
+
+LEVEL_SD = 3.0
+"""Of the overall level, which the first run tells."""
+OFFSET_SD = 1.0
+"""Of a rung's steady distance from full runs, beside what the model says of it."""
+SESSION_SD = 0.05
+"""Of a whole session: a cluster moved by 11 % between two campaigns (Dahu)."""
+ELSEWHERE_SD = 1.0
+"""Of a quantity of another machine, or of a model of this one, against this machine's, in its prior's."""
+LEAST_NOISE = 1e-10
+"""Variance of a run of a simulator, which repeats exactly: a covariance has to be positive."""
+STEPS = 25
+WIDEST = 4.0
+"""Scales stay within so many standard deviations of their priors."""
+
+
+AT_ONCE = 4_000
+"""Configurations whose covariance with all runs is in memory at a time."""
+REMEMBERED = 4
+"""Arrays of configurations whose covariance with the runs is remembered."""
+
+
+class FitError(Exception):
+    """The runs cannot be described: a covariance that is not positive, or a figure that is not finite."""
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What was measured, one row for all repeats of a run in one sitting.
+
+    Attributes:
+        codes: value numbers, shape (runs, axes).
+        rung: 0 for a full run, further numbers for cheaper ones, shape (runs,).
+        log_rate: natural logarithm of the rate, the mean of all repeats, less the mean of HPL's model, shape (runs,).
+        slopes: of HPL's model in what is unknown of the machine, shape (runs, quantities).
+        session: which sitting a run belongs to, shape (runs,); `present` the newest run's.
+        count: repeats, shape (runs,); `scatter` the sum of the squares of their distances from their mean.
+        elsewhere: of each rung whether its runs are of another machine, or of a model, shape (rungs,).
+    """
+
+    codes: Codes
+    rung: Codes
+    log_rate: Vector
+    slopes: Matrix
+    session: Codes
+    present: int
+    count: Vector
+    scatter: Vector
+    elsewhere: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.log_rate)
+
+
+class Process:
+    """The process, conditioned on runs.
+
+    Args:
+        correlations: of each axis between its values, shape (values, values).
+        level: of all runs where the data tell nothing; by default the mean of the full ones.
+
+    Raises:
+        FitError: the covariance of the runs is not positive.
+    """
+
+    def __init__(
+        self,
+        runs: Runs,
+        correlations: Sequence[Matrix],
+        scales: Scales,
+        prior: Scales,
+        level: float | None = None,
+    ) -> None:
+        self.runs, self.scales, self._correlations, self._prior = runs, scales, correlations, prior
+        full = runs.rung == 0
+        told = full if full.any() else np.ones(len(runs), dtype=bool)
+        mean = float(np.average(runs.log_rate[told], weights=runs.count[told]))
+        self._level = mean if level is None else level
+        self._asked: dict[int, tuple[Codes, Matrix]] = {}
+        self._learnt = Effects(scales, correlations)
+        self._root = _root(self._steady + self._effects(scales)[0] + np.diag(self._noise(scales)))
+        self._weights = cho_solve((self._root, True), runs.log_rate - self._level)
+
+    def fitted(self, steps: int = STEPS) -> "Process":
+        """The same runs with the scales that explain them best, searched from the present ones.
+
+        Raises:
+            FitError: no finite scales were found.
+        """
+        from scipy.optimize import Bounds, minimize  # noqa: PLC0415 - a third of a second that few runs do not need
+
+        centre, sd = self._prior.logs(), self._prior.prior_sd()
+        lowest, highest = centre - WIDEST * sd, centre + WIDEST * sd
+        start = np.clip(self.scales.logs(), lowest, highest)
+        found = minimize(  # type: ignore[call-overload]  # the stubs know no function with its gradient
+            lambda logs: self._cost(logs, centre, sd),
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=Bounds(lowest, highest),
+            options={"maxiter": steps},
+        )
+        if not np.isfinite(found.fun):
+            raise FitError("no scales explain the runs")
+        return Process(self.runs, self._correlations, self.scales.of_logs(found.x), self._prior)
+
+    def moved(self) -> Vector:
+        """How far each quantity of the machine is from what it usually is, in standard deviations."""
+        return np.asarray(self.runs.slopes.T @ self._weights)
+
+    def fantasise(self, codes: Codes, at_rung: LinearModel, rung: int) -> "Process":
+        """The process after one more run of each configuration on a rung, each come out as it is expected.
+
+        The variance given a run does not depend on its rate, so this is what will be known, without what it will be:
+        nothing that is believed moves, it only becomes surer.
+
+        Args:
+            at_rung: HPL's model on the rung.
+
+        Raises:
+            FitError: the covariance of the runs is not positive.
+        """
+        runs, count = self.runs, len(codes)
+        expected = self.expected(codes, at_rung, rung) - at_rung.mean + self._shift @ self._weights
+        more = replace(
+            runs,
+            codes=np.concatenate([runs.codes, codes]),
+            rung=np.append(runs.rung, np.full(count, rung)),
+            log_rate=np.append(runs.log_rate, expected),
+            slopes=np.concatenate([runs.slopes, at_rung.slopes]),
+            session=np.append(runs.session, np.full(count, runs.present)),
+            count=np.append(runs.count, np.ones(count)),
+            scatter=np.append(runs.scatter, np.zeros(count)),
+        )
+        return Process(more, self._correlations, self.scales, self._prior, self._level)
+
+    def knows(self, codes: Codes) -> NDArray[np.bool_]:
+        """Whether the values of configurations had been met when this was made, shape (configurations,)."""
+        return np.asarray((codes < [len(table) for table in self._correlations]).all(axis=1))
+
+    def expected(self, codes: Codes, at_rung: LinearModel, rung: int) -> Vector:
+        """Mean of the logarithm of a run's rate on a rung, at each of some configurations."""
+        parts = [self._mean(self._towards(some, line, rung)[0], line) for some, line in _parts(codes, at_rung)]
+        return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+    def believed(self, codes: Codes, full: LinearModel) -> tuple[Vector, Vector]:
+        """Mean and standard deviation of f, the logarithm of a full run's rate, at each of some configurations."""
+        means, sds = [], []
+        for some, line in _parts(codes, full):
+            towards, prior = self._towards(some, line, 0)
+            means.append(self._mean(towards, line))
+            sds.append(np.sqrt(np.maximum(prior - _squares(self._solved(towards)), 1e-12)))
+        return np.concatenate(means), np.concatenate(sds)
+
+    def mean_shift_sd(
+        self, ahead: Codes, full: LinearModel, codes: Codes, at_rung: LinearModel, rung: int, alike: Matrix
+    ) -> Matrix:
+        """How far f of some configurations moves with a run of others, by standard deviation of what it may tell.
+
+        Args:
+            ahead, full: the configurations that move, and HPL's model of full runs of them.
+            codes, at_rung: those that are run, and HPL's model of that on the rung.
+            alike: prior covariance of the effects of the former with those of the latter, shape (ahead, codes).
+
+        Returns:
+            Shape (ahead, codes).
+        """
+        part, prior = self._towards(codes, at_rung, rung)
+        solved = self._solved(part + self._shift[:, None])
+        seen = prior + self._shift[-1] - _squares(solved) + self.scales.noise[rung] ** 2
+        among = LEVEL_SD**2 + full.slopes @ at_rung.slopes.T + alike
+        among -= self._solved(self._towards(ahead, full, 0)[0]).T @ solved
+        return np.asarray(among / np.sqrt(np.maximum(seen, 1e-18)))
+
+    def draws(self, codes: Codes, full: LinearModel, count: int, chance: np.random.Generator) -> Matrix:
+        """Joint draws of f at some configurations, shape (count, points)."""
+        towards, _ = self._towards(codes, full, 0)
+        solved = self._solved(towards)
+        among = self.alike(codes, codes) + full.slopes @ full.slopes.T + LEVEL_SD**2
+        root = _root(among - solved.T @ solved + 1e-8 * np.eye(len(codes)))
+        normal = chance.standard_normal((count, len(codes)))
+        return np.asarray(self._mean(towards, full) + normal @ root.T)
+
+    def _mean(self, towards: Matrix, modelled: LinearModel) -> Vector:
+        return np.asarray(self._level + modelled.mean + towards.T @ self._weights)
+
+    def _solved(self, towards: Matrix) -> Matrix:
+        return np.asarray(solve_triangular(self._root, towards, lower=True))
+
+    def _towards(self, codes: Codes, at_rung: LinearModel, rung: int) -> tuple[Matrix, Vector]:
+        """Prior covariance of each run with f_r at each configuration, shape (runs, points), and f_r's variance."""
+        runs, scales = self.runs, self.scales
+        here = (runs.rung == rung)[:, None]
+        apart = 1 + (scales.apart[rung - 1] ** 2 if rung else 0.0)
+        elsewhere = 1 + ELSEWHERE_SD**2 * runs.elsewhere[rung]
+        offset = OFFSET_SD**2 if rung else 0.0
+        towards = LEVEL_SD**2 + self._among_runs(codes) * np.where(here, apart, 1.0) + np.where(here, offset, 0.0)
+        towards += runs.slopes @ at_rung.slopes.T * np.where(here, elsewhere, 1.0)
+        own = self._learnt.variance * apart + (at_rung.slopes**2).sum(axis=1) * elsewhere
+        return towards, LEVEL_SD**2 + own + offset
+
+    def alike(self, ones: Codes, others: Codes) -> Matrix:
+        """Prior covariance of the effects between configurations, shape (ones, others)."""
+        return self._learnt.covariance(ones, others)
+
+    def _among_runs(self, codes: Codes) -> Matrix:
+        """As `alike` between the runs and configurations; remembered, because each rung asks with the same arrays."""
+        if id(codes) not in self._asked:
+            if len(self._asked) >= REMEMBERED:
+                self._asked.pop(next(iter(self._asked)))
+            self._asked[id(codes)] = (codes, self.alike(self.runs.codes, codes))
+        return self._asked[id(codes)][1]
+
+    @cached_property
+    def _between(self) -> list[Matrix]:
+        columns = self.runs.codes.T
+        return [table[np.ix_(column, column)] for table, column in zip(self._correlations, columns, strict=True)]
+
+    @cached_property
+    def _rest_between(self) -> Matrix:
+        return self._learnt.together(self.runs.codes, self.runs.codes)
+
+    @cached_property
+    def _sessions(self) -> int:
+        return len(np.unique(self.runs.session))
+
+    @cached_property
+    def _shift(self) -> Vector:
+        """Prior covariance of the present sitting's shift with that of each run, shape (runs,); 0 in the only one."""
+        session = self.runs.session
+        return SESSION_SD**2 * (session == self.runs.present) if self._sessions > 1 else np.zeros(len(session))
+
+    @cached_property
+    def _steady(self) -> Matrix:
+        """The part of the covariance that no scale changes."""
+        runs = self.runs
+        same_rung = (runs.rung[:, None] == runs.rung[None, :]) & (runs.rung > 0)[:, None]
+        same_session = runs.session[:, None] == runs.session[None, :]
+        elsewhere = same_rung & runs.elsewhere[runs.rung]
+        return np.asarray(
+            LEVEL_SD**2
+            + runs.slopes @ runs.slopes.T * (1 + ELSEWHERE_SD**2 * elsewhere)
+            + OFFSET_SD**2 * same_rung
+            + (SESSION_SD**2 * same_session if self._sessions > 1 else 0.0)
+        )
+
+    def _noise(self, scales: Scales) -> Vector:
+        """Variance of the mean of the repeats of each run."""
+        return np.asarray((scales.noise[self.runs.rung] ** 2 + LEAST_NOISE) / self.runs.count)
+
+    def _effects(self, scales: Scales) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix]:
+        """Covariance of effects over all rungs; and the parts its gradient needs: one rung's, both sums, the factor."""
+        size = (len(self.runs), len(self.runs))
+        additive, weighted, squares = sums(scales, self._between, size)
+        alone = additive + scales.rest**2 * self._rest_between
+        factor = np.ones(size)
+        for number, apart in enumerate(scales.apart, start=1):
+            on = self.runs.rung == number
+            factor[np.ix_(on, on)] += apart**2
+        return alone * factor, alone, weighted, squares, factor
+
+    def _cost(self, logs: Vector, centre: Vector, sd: Vector) -> tuple[float, Vector]:
+        """Negative log posterior of the scales, and its gradient."""
+        scales, runs = self.scales.of_logs(logs), self.runs
+        effects, alone, weighted, squares, factor = self._effects(scales)
+        try:
+            root = _root(self._steady + effects + np.diag(self._noise(scales)))
+        except FitError:
+            return 1e12, np.zeros_like(logs)
+        y = runs.log_rate - self._level
+        weights = cho_solve((root, True), y)
+        inverse = cho_solve((root, True), np.eye(len(runs)))
+        slope = 0.5 * (inverse - np.outer(weights, weights))
+        shared = slope * factor
+        gradient = []
+        by_weight = (shared * weighted).ravel()
+        for amplitude, alike in zip(scales.amplitude, self._between, strict=True):
+            one, others = float(shared.ravel() @ alike.ravel()), float(by_weight @ alike.ravel())
+            squared = float(np.einsum("ij,ij,ij", shared, alike, alike))
+            gradient.append(amplitude * (2 * amplitude * one + scales.pair * (others - amplitude * squared)))
+        gradient.append(float(np.sum(shared * 0.5 * scales.pair * (weighted**2 - squares))))
+        gradient.append(float(np.sum(shared * 2 * scales.rest**2 * self._rest_between)))
+        for number, apart in enumerate(scales.apart, start=1):
+            on = runs.rung == number
+            gradient.append(float(np.sum((slope * alone)[np.ix_(on, on)]) * 2 * apart**2))
+        within = 0.0
+        for number, noise in enumerate(scales.noise):
+            on = runs.rung == number
+            variance, more = noise**2 + LEAST_NOISE, float((runs.count[on] - 1).sum())
+            scatter = float(runs.scatter[on].sum()) / variance
+            within += 0.5 * (more * math.log(variance) + scatter)
+            of_means = float(np.sum((np.diag(slope) / runs.count)[on]))
+            gradient.append((of_means + 0.5 * (more - scatter) / variance) * 2 * noise**2)
+        away = (logs - centre) / sd
+        cost = 0.5 * float(y @ weights) + float(np.log(np.diag(root)).sum()) + 0.5 * float(away @ away) + within
+        return cost, np.array(gradient) + away / sd
+
+
+def _parts(codes: Codes, modelled: LinearModel) -> Iterator[tuple[Codes, LinearModel]]:
+    """Configurations in parts, where they are too many to be in memory with all runs at a time."""
+    if len(codes) <= AT_ONCE:
+        yield codes, modelled
+        return
+    for first in range(0, len(codes), AT_ONCE):
+        rows = range(first, min(first + AT_ONCE, len(codes)))
+        yield codes[first : first + AT_ONCE], modelled.of(rows)
+
+
+def _squares(matrix: Matrix) -> Vector:
+    return np.asarray(np.einsum("ij,ij->j", matrix, matrix))
+
+
+def _root(covariance: Matrix) -> Matrix:
+    """Lower Cholesky root.
+
+    Raises:
+        FitError: the matrix is not positive or not finite.
+    """
+    try:
+        return np.asarray(cholesky(covariance, lower=True))
+    except (LinAlgError, ValueError) as error:
+        raise FitError(str(error)) from error

@@ -1,0 +1,1 @@
+"""HPL's time, worked out from the figures of a machine, before anything was measured."""

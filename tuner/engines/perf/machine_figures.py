@@ -1,0 +1,79 @@
+"""What HPL's model needs to know of a machine, and what is believed of it before the first run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Vector
+from .probes import Probes
+
+UNKNOWN: Mapping[str, tuple[float, float]] = {
+    "rate": (1.0, 0.7),  # of dgemm in HPL against that of its probe
+    "half_nb": (12.0, 0.8),  # NB at which dgemm has half its rate
+    "half_rest": (60.0, 0.8),  # rows or columns of the rest at which it has half its rate
+    "panel": (0.3, 0.8),  # rate of a panel against that of dgemm
+    "pivot": (5e-6, 1.0),  # seconds that the ranks of a column wait for each other at each pivot
+    "copy": (5e9, 0.7),  # bytes a second
+    "latency": (30e-6, 1.0),  # seconds, between nodes
+    "held": (0.5, 0.7),  # part of the time interrupts are held back that a message waits
+    "packet": (1e-6, 1.0),  # seconds
+    "bandwidth": (0.2e9, 1.0),  # bytes a second of a node
+    "near_latency": (1e-6, 0.7),  # seconds, within a node
+    "near_bandwidth": (3e9, 0.7),  # bytes a second
+    "hop": (1.1, 0.3),  # messages that bring a panel to the next column
+    "1rg": (1.3, 0.08), "1rM": (1.1, 0.08), "2rg": (1.3, 0.08), "2rM": (1.1, 0.08),  # the same among more than two
+    "busy": (1.3, 0.4),  # messages that a rank of a ring is busy with in a step, with look-ahead
+    "busy_1rg": (1.0, 0.08), "busy_1rM": (1.0, 0.08), "busy_2rg": (1.0, 0.08), "busy_2rM": (1.0, 0.08),
+    "stall": (0.1, 0.7),  # updates of NB columns that it waits for the next rank to look for its message
+    "wait": (0.3, 0.5),  # the same of a panel on its way to the next column
+    "Lng": (1.2, 0.3), "LnM": (0.7, 0.4), "bin": (1.0, 0.4), "long": (1.0, 0.4),  # against the messages' own time
+    "wait_long": (0.5, 0.5),  # updates of NB columns that look-ahead adds to a broadcast in parts
+    "ahead": (0.05, 0.7),  # what look-ahead adds to an update
+    "swap_ahead": (0.8, 0.3),  # what a swap takes with it, because the ranks of a node no longer all swap at once
+}  # fmt: skip
+"""Of each quantity what it usually is, and by how much, as a standard deviation of its logarithm, machines differ."""
+
+PACKETS = 0.2
+"""Of a long message's time, what its packets take: assumed."""
+LEAST = 0.25
+"""Of the latency that was measured, what is left at least without interrupts that were held back."""
+MEASURED_LATENCY, MEASURED_BANDWIDTH, MEASURED_HALF = 0.3, 0.2, 0.5
+"""By how much HPL's messages and blocks differ from those that were timed, a deviation of the logarithm: assumed."""
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What is believed of a machine before the first run, of each quantity in `UNKNOWN`.
+
+    Attributes:
+        usual: logarithm of the most likely value, shape (quantities,).
+        spread: standard deviation of that logarithm, shape (quantities,).
+    """
+
+    usual: Vector
+    spread: Vector
+
+    def at(self, moved: Vector) -> Vector:
+        """Logarithms of quantities so many standard deviations from what is likely, shape (..., quantities)."""
+        return np.asarray(self.usual + moved * self.spread)
+
+
+def prior(probes: Probes) -> Prior:
+    """What machines usually are, but for what was timed on this one.
+
+    That is messages between its nodes, or within its only one, and dgemm with narrow and with wide blocks.
+    """
+    found, messages = dict(UNKNOWN), probes.messages
+    if probes.half_nb is not None:
+        found["half_nb"] = probes.half_nb, MEASURED_HALF
+    if messages is not None and probes.nodes > 1:
+        waited_s = UNKNOWN["held"][0] * messages.held_s
+        found["latency"] = max(messages.latency_s - waited_s, LEAST * messages.latency_s), MEASURED_LATENCY
+        found["bandwidth"] = messages.bytes_s / (1 - PACKETS), MEASURED_BANDWIDTH
+        found["packet"] = PACKETS * messages.mtu / messages.bytes_s, UNKNOWN["packet"][1]
+    elif messages is not None:
+        found["near_latency"] = messages.latency_s, MEASURED_LATENCY
+        found["near_bandwidth"] = messages.bytes_s, MEASURED_BANDWIDTH
+    usual, spread = np.array(list(found.values())).T
+    return Prior(np.log(usual), spread)

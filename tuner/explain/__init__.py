@@ -1,0 +1,1 @@
+"""What a study learned: which parameters matter, which depend on each other, and what a simpler search would miss."""

@@ -1,0 +1,204 @@
+"""What a study learnt: which parameters matter, which go together, and what one-at-a-time tuning would have missed.
+
+Everything is read off the model of the engine `hpl`, told all trials of the study; `variance.py` takes it apart.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain, islice
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from hpl.params import Scalar
+from results.record import TrialRecord
+from search_spaces.dimension import Point
+from search_spaces.space import SearchSpace
+
+from ..engines.base import Engine
+from ..engines.fidelity import FULL
+from ..engines.hpl.engine import HplEngine
+from ..engines.model.pool import Pool
+from ..engines.model.process import FitError
+from ..engines.perf.probes import Probes
+from ..errors import TunerError
+from ..trial.ladder import outcome_of
+from .one_at_a_time import OneByOne, Way, mixed, one_by_one
+from .posterior import Rates, climbed
+from .variance import Effect, Landscape, Pair, deciders, effects, pairs
+
+FEWEST = 5
+"""Runs below which there is nothing to explain."""
+MOST_POINTS = 1_200
+"""Configurations of a space that are crossed with each other."""
+BASES = 20
+"""Of these, those beside which each further parameter is changed."""
+SAMPLE = 1_000
+"""Configurations drawn from a large space that tell how much rates differ in all of it."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """All that a study learnt.
+
+    Attributes:
+        best, best_gflops: the configuration the model thinks fastest, and its rate without noise.
+        noise_percent: standard deviation of a repeated full run.
+        untested: values of the space that no trial had.
+        runs: trials that gave a rate; `spent_s` seconds of all of them and of those that failed.
+    """
+
+    effects: tuple[Effect, ...]
+    pairs: tuple[Pair, ...]
+    best: Mapping[str, Scalar]
+    best_gflops: float
+    best_sd_percent: float
+    one_at_a_time: OneByOne
+    noise_percent: float
+    untested: Mapping[str, tuple[Scalar, ...]]
+    runs: int
+    spent_s: float
+
+    def together(self, one: str, other: str) -> Pair | None:
+        """What two parameters explain together; None where their values are never combined in what was looked at."""
+        return next((pair for pair in self.pairs if {pair.one, pair.other} == {one, other}), None)
+
+
+def explain(space: SearchSpace, records: Sequence[TrialRecord], probes: Probes | None = None) -> Explanation:
+    """Explain a study.
+
+    Args:
+        probes: what is known of the real or virtual machine that it ran on, beside its runs.
+
+    Raises:
+        TunerError: too few trials of this space gave a rate, nothing varies, or no model describes the rates.
+    """
+    engine, runs = taught(space, records, probes)
+    with described():
+        return explained(engine, records, runs)
+
+
+def taught(space: SearchSpace, records: Sequence[TrialRecord], probes: Probes | None = None) -> tuple[HplEngine, int]:
+    """The engine that knows all trials of a study, and how many of them gave a rate.
+
+    Raises:
+        TunerError: too few of this space did, or nothing varies.
+    """
+    engine = HplEngine(space, 0, {"probes": probes or Probes()})
+    outcomes = [outcome_of(record) for record in records]
+    taken = [engine.tell(record.params, outcome) for record, outcome in zip(records, outcomes, strict=True)]
+    rated = [fits for fits, outcome in zip(taken, outcomes, strict=True) if outcome.gflops is not None]
+    counted = sum(rated)
+    if counted < FEWEST:
+        strange = f" and fit the space {space.name}" if counted < len(rated) else ""
+        raise TunerError(
+            f"only {counted} trials gave a rate{strange}: at least {FEWEST} are needed to explain anything"
+        )
+    if not space.varying:
+        raise TunerError("nothing varies in this space, so there is nothing to explain")
+    return engine, counted
+
+
+@contextmanager
+def described() -> Iterator[None]:
+    """What needs a model that describes the rates: of matrices that small, one thread takes the least time.
+
+    Raises:
+        TunerError: there is none.
+    """
+    try:
+        with threadpool_limits(1):
+            yield
+    except FitError as error:
+        raise TunerError(f"no model describes the rates of these trials ({error}): nothing to explain") from error
+
+
+def explained(engine: HplEngine, records: Sequence[TrialRecord], runs: int) -> Explanation:
+    """What an engine tells that was `taught`.
+
+    Raises:
+        FitError: no model describes the rates.
+    """
+    space = engine.space
+    process, pool, place = climbed(engine)
+    order = [pool.names[number] for number in np.argsort(-process.scales.amplitude)]
+    points = looked_at(engine, pool, order, pool.points[place])
+    chance = np.random.default_rng(0)
+    small = len(points) == len(space)
+    anywhere = points if small else [space.point(int(number)) for number in chance.integers(len(space), size=SAMPLE)]
+    pool.add([*points, *anywhere])
+    way = Way(engine)
+    process, pool, best = climbed(
+        engine, lambda fastest: [*engine.neighbours(fastest), *mixed(engine, way.end, fastest)]
+    )
+    mean, sd = process.believed(pool.codes, pool.modelled(FULL))
+    draws = Rates.of(process, pool, [pool.places[engine.key(point)] for point in (*points, *anywhere)]).draws
+    whole = draws[:, len(points) :].var(axis=1)
+    landscape = Landscape.over(space, pool, points, draws[:, : len(points)], whole)
+    found = effects(landscape, space, records)
+    return Explanation(
+        effects=found,
+        pairs=pairs(landscape, pool, mean, found),
+        best=pool.points[best],
+        best_gflops=float(np.exp(mean[best])),
+        best_sd_percent=100 * float(sd[best]),
+        one_at_a_time=one_by_one(engine, way, records, process, pool, best),
+        noise_percent=100 * float(process.scales.noise[0]),
+        untested=_untested(space, records),
+        runs=runs,
+        spent_s=sum(record.cost_s or 0.0 for record in records),
+    )
+
+
+def looked_at(engine: Engine, pool: Pool, order: Sequence[str], best: Point) -> list[Point]:
+    """The points to explain: all of a small space.
+
+    Of a large one those that differ from the best in the parameters that matter most, in all legal combinations of
+    these, and beside some of them those that differ in one of the others.
+
+    Args:
+        order: the parameters, those that matter most first.
+    """
+    space = engine.space
+    if pool.whole and len(pool) <= MOST_POINTS:
+        return list(space)
+    chosen, left = [best], list[str]()
+    for name in _with_dependants(space, order):
+        crossed = list(islice(with_values(engine, chosen, name), MOST_POINTS + 1))
+        if len(crossed) <= MOST_POINTS:
+            chosen = crossed
+        else:
+            left.append(name)
+    bases = chosen[:: max(1, len(chosen) // BASES)][:BASES]
+    found = chain(chosen, *(with_values(engine, bases, name) for name in left))
+    return list({frozenset(point.items()): point for point in found}.values())
+
+
+def with_values(engine: Engine, points: Iterable[Point], name: str) -> Iterator[Point]:
+    """Points with each value of one parameter, and with what must change with it; each once."""
+    values = engine.space.varying[name].values
+    seen = set()
+    for point in points:
+        for value in values:
+            moved = point if point.get(name) == value else engine.moved(point, name, value)
+            if moved is not None and (items := frozenset(moved.items())) not in seen:
+                seen.add(items)
+                yield moved
+
+
+def _with_dependants(space: SearchSpace, order: Sequence[str]) -> list[str]:
+    """The same order, with each parameter that depends on another right behind that."""
+    behind = deciders(space)
+    free = [name for name in order if name not in behind]
+    return [one for name in free for one in (name, *(other for other in order if behind.get(other) == name))]
+
+
+def _untested(space: SearchSpace, records: Sequence[TrialRecord]) -> dict[str, tuple[Scalar, ...]]:
+    found = {}
+    for name, parameter in space.varying.items():
+        seen = {record.params.get(name) for record in records}
+        left = tuple(value for value in parameter.values if value not in seen)
+        if left:
+            found[name] = left
+    return found

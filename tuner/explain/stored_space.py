@@ -1,0 +1,90 @@
+"""A stored study that searched a space: its trials, and the space on the machine that it ran on."""
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from results.record import Kind, Study, TrialRecord
+from results.store.store import Store
+from runners.virtual.cluster import VirtualCluster
+from search_spaces.dimension import ranks_and_threads
+from search_spaces.load import load
+from search_spaces.machine import BlasFacts, Machine
+from search_spaces.space import SearchSpace
+
+from ..errors import TunerError
+from ..machine.equipment import host_count
+from ..options import TuneOptions
+from ..simulation.cluster import cluster_from
+from ..simulation.known import simulated_space
+from ..study.names import newest_search
+from ..study.session import SEARCHED
+
+EXPLAINED = SEARCHED | {Kind.CONFIRMATION}
+"""Kinds of trials that tell something: the repeats of the finalists are what tells the noise."""
+
+
+def searched(store: Store, name: str | None) -> tuple[Study, list[TrialRecord]]:
+    """A study, the newest search where none is named, with the trials that explain something.
+
+    Raises:
+        TunerError: there is nothing to explain.
+        ResultsError: there is no such study.
+    """
+    study = store.study(name) if name else newest_search(store, "to explain")
+    if not study.space_text:
+        raise TunerError(f"study {study.name} only measured a file: there is nothing to explain")
+    records = [record for record in store.records(study.name) if record.kind in EXPLAINED]
+    if not records:
+        raise TunerError(f"study {study.name} has no search trial yet: there is nothing to explain")
+    return study, records
+
+
+def cluster_of(study: Study) -> VirtualCluster | None:
+    """The virtual cluster that was stored with a study; None where it ran on a real machine.
+
+    Raises:
+        runners.toml_file.ClusterFileError: it cannot be used any more.
+    """
+    cluster = TuneOptions.from_json(dict(study.options)).cluster
+    return None if cluster is None else cluster_from(cluster)
+
+
+def stored_space(study: Study, records: Sequence[TrialRecord]) -> SearchSpace:
+    """The space of a study on its virtual cluster, or on a machine as its trials show it: none has to be looked at."""
+    cluster, N = cluster_of(study), max(int(record.params["N"]) for record in records)
+    overrides = TuneOptions.from_json(dict(study.options)).overrides or {}
+    if cluster:
+        return simulated_space(study.space_name, cluster, N, overrides, study.space_text)
+    return load(study.space_name, _machine(study, records, N), overrides, study.space_text)
+
+
+def _machine(study: Study, records: Sequence[TrialRecord], N: int) -> Machine:
+    return Machine(
+        cores=max(prod(ranks_and_threads(record.params["layout"])) for record in records),
+        memory_bytes=_memory_bytes(study.host),
+        blas=_blas(records),
+        N=N,
+        nodes=1 if study.simulated else host_count(study.host, "nodes"),
+        mpis=_seen(records, "mpi") or Machine.mpis,
+    )
+
+
+def _blas(records: Sequence[TrialRecord]) -> dict[str, BlasFacts]:
+    """The libraries with the kernels that were tried; a library has threads where a trial of it had."""
+    found = {}
+    for name in _seen(records, "blas"):
+        own = [record for record in records if record.params["blas"] == name]
+        threaded = any(ranks_and_threads(record.params["layout"])[1] > 1 for record in own)
+        kernels = _seen(own, "kernel") or ("auto",)
+        found[name] = BlasFacts(kernels, threaded=threaded, usual_kernel=kernels[0])
+    return found
+
+
+def _seen(records: Sequence[TrialRecord], name: str) -> tuple[str, ...]:
+    """The values that trials had of a parameter, in the order of their first use."""
+    return tuple(dict.fromkeys(str(record.params[name]) for record in records if name in record.params))
+
+
+def _memory_bytes(host: Mapping[str, object]) -> int:
+    known = host.get("memory_available_bytes") or host.get("memory_bytes")
+    return int(known) if isinstance(known, int | float) else 2**62

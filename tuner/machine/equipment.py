@@ -1,0 +1,122 @@
+"""Peak, price and power of the nodes that a configuration uses."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from hpl.params import Scalar
+from results.metrics import Merit, merit
+from results.record import Study
+from search_spaces.dimension import ranks_and_threads
+
+KINDS = "node_kinds"
+DECIDING = ("layout", "net.network")
+"""The parameters that decide which part of a machine a configuration uses."""
+
+
+@dataclass(frozen=True)
+class NodeKind:
+    """Nodes that are alike.
+
+    Attributes:
+        rpeak_gflops, price_usd, power_w: of each, with its part of the network; 0 where not known.
+    """
+
+    count: int
+    cores: float
+    rpeak_gflops: float
+    price_usd: float
+    power_w: float
+
+
+@dataclass(frozen=True)
+class Used:
+    """The nodes that a configuration uses; peak, price and power of all of them together, None where not known."""
+
+    nodes: int
+    rpeak_gflops: float | None
+    price_usd: float | None
+    power_w: float | None
+
+    def merit(self, gflops: float) -> Merit:
+        """What a rate is worth on these nodes."""
+        return merit(gflops, rpeak_gflops=self.rpeak_gflops, price_usd=self.price_usd, power_w=self.power_w)
+
+
+@dataclass(frozen=True)
+class Equipment:
+    """The machine of a study.
+
+    Attributes:
+        kinds: of its nodes with each network, in the order in which ranks fill them; the default network comes first.
+        hosts: of a real cluster when the study began; what is left of them when some are lost counts.
+    """
+
+    kinds: Mapping[str, Sequence[NodeKind]]
+    hosts: int = 1
+
+    @classmethod
+    def of(cls, study: Study) -> "Equipment":
+        """What a study says of its machine.
+
+        Ranks are spread over all nodes of a real one, so that it counts as a single node. The nodes of a virtual one
+        are taken to be alike where an older study does not tell them apart.
+        """
+        stored = study.host.get(KINDS)
+        if isinstance(stored, Mapping):
+            return cls({network: tuple(NodeKind(**kind) for kind in kinds) for network, kinds in stored.items()})
+        nodes = host_count(study.host, "nodes") if study.simulated else 1
+        peak, price, power = ((fact or 0.0) / nodes for fact in (study.rpeak_gflops, study.price_usd, study.power_w))
+        hosts = 1 if study.simulated else host_count(study.host, "nodes")
+        kind = NodeKind(nodes, host_count(study.host, "physical_cores") / nodes, peak, price, power)
+        return cls({"": (kind,)}, hosts)
+
+    def facts(self) -> dict[str, Any]:
+        """What a study keeps of it among the facts of its machine."""
+        return {KINDS: {network: [asdict(kind) for kind in kinds] for network, kinds in self.kinds.items()}}
+
+    @property
+    def whole(self) -> Used:
+        """All of it, with the default network."""
+        return self._together([(kind, kind.count) for kind in self._with(None)])
+
+    def used_on(self, hosts: int, params: Mapping[str, Scalar]) -> Used:
+        """The part that a run on so many hosts used, 0 where that is not known."""
+        used, part = self.used(params), min(1.0, (hosts or self.hosts) / self.hosts)
+        peak, price, power = (
+            None if fact is None else part * fact for fact in (used.rpeak_gflops, used.price_usd, used.power_w)
+        )
+        return Used(used.nodes, peak, price, power)
+
+    def used(self, params: Mapping[str, Scalar]) -> Used:
+        """The part that a configuration uses: the nodes that its ranks fill one after the other, with its network."""
+        if "layout" not in params:
+            return self.whole
+        ranks, threads = ranks_and_threads(params["layout"])
+        left, counted = float(ranks * threads), []
+        for kind in self._with(params.get("net.network")):
+            count = min(kind.count, max(0, math.ceil(left / kind.cores)))
+            left -= count * kind.cores
+            counted.append((kind, count))
+        return self._together(counted)
+
+    def _with(self, network: Scalar | None) -> Sequence[NodeKind]:
+        return self.kinds.get(str(network)) or next(iter(self.kinds.values()))
+
+    def _together(self, counted: Sequence[tuple[NodeKind, int]]) -> Used:
+        def total(name: str) -> float | None:
+            return sum(count * getattr(kind, name) for kind, count in counted) if self._knows(name) else None
+
+        nodes = sum(count for _, count in counted)
+        return Used(nodes, total("rpeak_gflops"), total("price_usd"), total("power_w"))
+
+    def _knows(self, name: str) -> bool:
+        """Whether a figure can be told of every configuration: none uses fewer nodes than the first."""
+        return all(getattr(kinds[0], name) for kinds in self.kinds.values())
+
+
+def host_count(host: Mapping[str, object], name: str) -> int:
+    """A number that a study keeps of its machine, such as its "nodes"; 1 where it keeps none."""
+    value = host.get(name)
+    return value if isinstance(value, int) and value > 0 else 1

@@ -1,0 +1,330 @@
+"""The machine a study runs on: what was found there, which is all that plans and spaces may know of it."""
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hpl.blas.catalogue import Blas, BlasLibrary
+from hpl.blas.probe import NotTimedError, Probe, Timing
+from hpl.blas.registry import discover, family
+from hpl.blas.survey import kernel_survey
+from hpl.build.toolchain import Mpi, find_mpis
+from hpl.peak.rpeak import Rpeak, cpu_flags, detect
+from hpl.search_paths import SearchPaths
+from runners.hosts.cluster import Cluster
+from runners.hosts.host_facts import HostFacts, busy_sentence, host_facts, memory_available_bytes
+from runners.registry import LAUNCHERS
+from search_spaces.machine import BlasFacts, Machine
+
+from ..errors import TunerError
+from ..words import counted, listed
+from .peak import CORE_DGEMM, CORE_RPEAK, dgemm_beats_peak, fastest_dgemm_gflops
+
+FOREIGN = "xhpl"
+"""Name under which a program the user brought (`--xhpl`) stands where a BLAS would."""
+SLOW_BLAS = 0.5
+"""A BLAS whose best dgemm is below this part of the best library's is not worth a search run: HPL spends about
+96 % of its time in dgemm on one node (Cornebize's thesis), so no other setting can make up a factor of two."""
+SLOW_KERNEL = 0.7
+"""A kernel below this part of the best kernel of the same library is left out of a search by the same reasoning."""
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The nodes of a real cluster.
+
+    Attributes:
+        names: in the order ranks fill them; empty where Slurm chooses them.
+        count: of them.
+        longest_s: the most a run may take.
+        cores: used on each.
+        memory_bytes: free on the fullest of them.
+        scarcest: the node whose free memory that is; "" where something else sets it.
+    """
+
+    names: tuple[str, ...]
+    count: int
+    cores: int
+    memory_bytes: int
+    cluster: Cluster
+    longest_s: float = math.inf
+    scarcest: str = ""
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """What a study may use.
+
+    Attributes:
+        mpis: MPI libraries of which ranks can be started here, the preferred one first; at least one.
+        probes: per BLAS the dgemm rate of each kernel choice, fastest first; without those never timed.
+        xhpl: a program the user brought; then no BLAS of the catalogue is used.
+        nodes: where ranks run; None for this machine alone. `host` then speaks of all of them together.
+    """
+
+    host: HostFacts
+    rpeak: Rpeak
+    mpis: tuple[Mpi, ...]
+    blas: tuple[Blas, ...]
+    probes: Mapping[str, tuple[Probe, ...]]
+    xhpl: Path | None = None
+    nodes: Nodes | None = None
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """Where ranks run; empty for this machine alone."""
+        return self.nodes.names if self.nodes else ()
+
+    @property
+    def node_count(self) -> int:
+        """How many nodes a trial runs on."""
+        return self.nodes.count if self.nodes else 1
+
+    def share_of(self, whole: float | None) -> float | None:
+        """Its part of a figure of its whole cluster, None where that is not known; behind Slurm it is the whole."""
+        part = self.node_count / self.nodes.cluster.size if self.nodes else 1.0
+        return whole and part * whole
+
+    @property
+    def longest_s(self) -> float:
+        """The most a run may take."""
+        return self.nodes.longest_s if self.nodes else math.inf
+
+    def free_bytes(self) -> int:
+        """Memory that a run may take now, on all nodes together."""
+        return self.host.memory_available_bytes if self.nodes else memory_available_bytes()
+
+    def facts(self) -> dict[str, object]:
+        """The host as a study keeps it."""
+        nodes = {"nodes": self.nodes.count, "node_names": list(self.nodes.names)} if self.nodes else {}
+        timed = {CORE_DGEMM: round(self._dgemm_gflops, 2), CORE_RPEAK: round(self.rpeak.core_gflops, 2)}
+        return {**self.host.to_dict(), **nodes, **(timed if self._dgemm_gflops else {})}
+
+    @property
+    def ceiling_gflops(self) -> float:
+        """What no run can exceed: Rpeak, or what dgemm on one core gives on all cores where that is more.
+
+        The second is left out where the cluster's file says the peak of its nodes: dgemm was timed on this host.
+        """
+        return max(self.rpeak.gflops, self.host.physical_cores * self._dgemm_gflops / self.rpeak.strongest)
+
+    @property
+    def peak_doubt(self) -> str | None:
+        """The sentence that dgemm on one core is faster than Rpeak allows, or None."""
+        return dgemm_beats_peak(self.rpeak, self._dgemm_gflops)
+
+    @property
+    def _dgemm_gflops(self) -> float:
+        """Of the fastest dgemm on one core, where it says something of the nodes in use; else 0."""
+        foreign = self.nodes is not None and self.nodes.cluster.node.rpeak_gflops is not None
+        return 0.0 if foreign else fastest_dgemm_gflops(self.probes)
+
+    @property
+    def mpi(self) -> Mpi:
+        """The MPI library of plans that do not name one."""
+        return self.mpis[0]
+
+    def mpi_named(self, name: str) -> Mpi:
+        """The MPI library of that name; "" is the preferred one.
+
+        Raises:
+            TunerError: this machine has none.
+        """
+        for mpi in self.mpis:
+            if name in {"", mpi.name}:
+                return mpi
+        found = ", ".join(mpi.name for mpi in self.mpis)
+        raise TunerError(f"MPI {name} is not on this machine (found: {found}): install it, or load its module")
+
+    def library(self, blas: str, threads: int) -> BlasLibrary | None:
+        """The build of a BLAS for that many threads; None for the user's own program.
+
+        Raises:
+            TunerError: this machine has no BLAS of that name.
+        """
+        if self.xhpl is not None:
+            return None
+        return self.named(blas).library(threads)
+
+    def named(self, blas: str) -> Blas:
+        """The catalogue entry of that name.
+
+        Raises:
+            TunerError: this machine has none.
+        """
+        for entry in self.blas:
+            if entry.name == blas:
+                return entry
+        found = ", ".join(entry.name for entry in self.blas) or "none"
+        raise TunerError(f"BLAS {blas} is not on this machine (found: {found}): `hpltune setup` installs more")
+
+    def environment(self, blas: str, kernel: str, threads: int) -> dict[str, str]:
+        """Kernel and thread variables of the ranks."""
+        library = self.library(blas, threads)
+        if library is None:
+            return family("other").environment("auto", threads, None)
+        return family(library.family).environment(kernel, threads, library)
+
+    def best_probe(self, blas: str) -> Probe | None:
+        """The fastest kernel choice of a BLAS, or None where it was not probed."""
+        return next(iter(self.probes.get(blas, ())), None)
+
+    def ranked_blas(self) -> tuple[Blas, ...]:
+        """The BLAS libraries, fastest dgemm first."""
+        return tuple(sorted(self.blas, key=lambda entry: -self._rate(entry.name)))
+
+    def promising(self) -> tuple[Blas, ...]:
+        """The libraries worth a search run, fastest first (see SLOW_BLAS)."""
+        ranked = self.ranked_blas()
+        best = max((self._rate(entry.name) for entry in ranked), default=0.0)
+        return tuple(entry for entry in ranked if self._rate(entry.name) >= SLOW_BLAS * best)
+
+    def too_slow(self, *, all_blas: bool = False) -> str | None:
+        """The sentence which libraries and kernels a search leaves out unless they are asked for, or None.
+
+        Args:
+            all_blas: it leaves out kernels only.
+        """
+        promising = self.ranked_blas() if all_blas else self.promising()
+        slow = [entry.name for entry in self.ranked_blas() if entry not in promising]
+        kernels = sum(
+            len(self.kernels(entry.name, slow=True)) - len(self.kernels(entry.name, slow=False)) for entry in promising
+        )
+        skipped = [*slow, *([counted(kernels, "kernel")] if kernels else [])]
+        return f"Skipped as too slow: {listed(skipped)}. --blas NAME includes them." if skipped else None
+
+    def kernels(self, blas: str, *, slow: bool) -> tuple[str, ...]:
+        """Kernel choices of a BLAS, fastest first, each real kernel once and by its name where it has one.
+
+        Args:
+            slow: also those too slow to win (see SLOW_KERNEL).
+        """
+        probes = self.probes.get(blas, ())
+        distinct: dict[str, Probe] = {}
+        for probe in sorted(probes, key=lambda probe: probe.kernel == "auto"):
+            distinct.setdefault(probe.kernel_used.lower(), probe)
+        least = 0.0 if slow else SLOW_KERNEL * max((probe.gflops for probe in probes), default=0.0)
+        ranked = sorted(distinct.values(), key=lambda probe: -probe.gflops)
+        return tuple(probe.kernel for probe in ranked if probe.gflops >= least) or ("auto",)
+
+    def _usual_kernel(self, blas: str) -> str:
+        """The library's own choice, or its fastest kernel where that choice is too slow to win (see SLOW_KERNEL)."""
+        best, least = self.best_probe(blas), SLOW_KERNEL * self._rate(blas)
+        slow = any(probe.kernel == "auto" and probe.gflops < least for probe in self.probes.get(blas, ()))
+        return best.kernel if best and slow else "auto"
+
+    def machine(self, *, all_blas: bool, N: int | None, slow_kernels: bool | None = None) -> Machine:
+        """The facts a search space needs.
+
+        Args:
+            all_blas: also the libraries too slow to win.
+            N: order of the matrix chosen from the budget, or None.
+            slow_kernels: also the kernels too slow to be their library's fastest; None is as `all_blas`.
+        """
+        if self.xhpl is not None:
+            facts = {FOREIGN: BlasFacts(kernels=("auto",), threaded=True)}
+        else:
+            chosen = self.ranked_blas() if all_blas else self.promising()
+            facts = {
+                entry.name: BlasFacts(
+                    kernels=self.kernels(entry.name, slow=all_blas if slow_kernels is None else slow_kernels),
+                    threaded=entry.threaded,
+                    known_kernels=tuple(family(entry.family).kernels(cpu_flags(), entry.libraries[0])),
+                    usual_kernel=self._usual_kernel(entry.name),
+                )
+                for entry in chosen
+            }
+        return Machine(
+            cores=self.host.physical_cores,
+            memory_bytes=self.host.memory_available_bytes,
+            blas=facts,
+            N=N,
+            mpis=tuple(mpi.name for mpi in self.mpis),
+            nodes=self.node_count,
+        )
+
+    def _rate(self, blas: str) -> float:
+        probe = self.best_probe(blas)
+        return probe.gflops if probe else 0.0
+
+
+def startable(found: Sequence[Mpi]) -> tuple[Mpi, ...]:
+    """The first library of each name whose ranks we know how to start.
+
+    Raises:
+        TunerError: there is none.
+    """
+    known = {mpi.name: mpi for mpi in reversed(found) if mpi.name in LAUNCHERS}
+    if not known:
+        raise TunerError(f"no MPI library here is one that can be started: {', '.join(mpi.name for mpi in found)}")
+    return tuple(mpi for mpi in found if mpi in known.values())
+
+
+def usable_mpis(search: SearchPaths, *, building: bool = True) -> tuple[Mpi, ...]:
+    """The MPI libraries that a study can use, the one it uses unless told otherwise first.
+
+    Args:
+        building: leave out those that build nothing.
+
+    Raises:
+        hpl.errors.HplError: there is none that works.
+        TunerError: there is none of which we know how to start ranks.
+    """
+    return startable(find_mpis(search, building=building))
+
+
+def survey(
+    search: SearchPaths,
+    *,
+    extra_blas: Mapping[str, Path],
+    only: tuple[str, ...],
+    asked: Collection[str] = (),
+    xhpl: Path | None,
+    rpeak_gflops: float | None,
+    on_probe: Callable[[str], None] | None,
+) -> Inventory:
+    """Look at this machine: host, Rpeak, MPI, BLAS libraries and how fast each kernel of them is.
+
+    Args:
+        extra_blas: libraries the user named, by the name given.
+        only: BLAS names to keep; empty keeps all.
+        asked: names that a search will want of those.
+        rpeak_gflops: overrules the detected peak.
+        on_probe: told the name of each BLAS before its kernels are timed; None takes only what was timed before.
+
+    Raises:
+        hpl.errors.HplError: MPI or a named library is missing or does not load.
+        TunerError: a name in `only` or `asked` is not on this machine, or no BLAS is.
+    """
+    rpeak = detect()
+    if rpeak_gflops is not None:
+        rpeak = rpeak.overruled(rpeak_gflops)
+    site = Inventory(host_facts(rpeak.cores), rpeak, usable_mpis(search, building=xhpl is None), (), {}, xhpl)
+    if xhpl is not None:
+        return site
+    site = replace(site, blas=discover(search, extra_blas))
+    if only:
+        site = replace(site, blas=tuple(site.named(name) for name in only))
+    for name in asked:
+        site.named(name)
+    if not site.blas:
+        raise TunerError("no BLAS library was found: run `hpltune setup`, or name one with --blas NAME=/path/lib.so")
+    return timed(site, search, on_probe)
+
+
+def timed(site: Inventory, search: SearchPaths, on_probe: Callable[[str], None] | None) -> Inventory:
+    """The site with how fast each kernel of its BLAS libraries is on one core of this host.
+
+    Args:
+        on_probe: as of `survey`.
+    """
+    timing = Timing.BUSY if busy_sentence(detect().cores) else Timing.QUIET
+    probes = {}
+    for entry in site.blas:
+        if on_probe:
+            on_probe(entry.name)
+        with suppress(NotTimedError):
+            probes[entry.name] = kernel_survey(entry, cpu_flags(), search, timing if on_probe else Timing.NEVER)
+    return replace(site, probes=probes)

@@ -1,0 +1,76 @@
+"""Refuses MPI parameters that the MPI libraries of a study do not know, before anything is measured with them."""
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from hpl.build.toolchain import Mpi
+from hpl.mpi_parameters import CONTROL, parameters_of
+from hpl.search_paths import SearchPaths
+from runners.forwarded import VARIABLES
+from runners.launchers.openmpi import TRANSPORTS
+from search_spaces.automatic import AUTO
+from search_spaces.load import entries
+
+from ..errors import TunerError
+from ..options import TuneOptions
+from ..user_dirs import UserDirs
+from .inventory import usable_mpis
+
+PREFIX = "mpi."
+
+
+def require_mpi_parameters(options: TuneOptions, text: str, places: UserDirs) -> None:
+    """Make sure that each `mpi.NAME` of a space is a parameter of the MPI libraries that will be given it.
+
+    Args:
+        text: the TOML of the space.
+
+    Raises:
+        TunerError: one is not; the sentence names the nearest that is.
+        SpaceError, HplError: the space cannot be read, or there is no MPI here.
+    """
+    given = entries(options.space, options.overrides, text)
+    names = [name for name in given if name.startswith(PREFIX)]
+    if not names:
+        return
+    mpis = _used(usable_mpis(SearchPaths(places.prefix, places.cache), building=options.xhpl is None), given.get("mpi"))
+    for name in names:
+        for mpi in _given_it(mpis, given[name]):
+            _require(name, mpi, alone=len(mpis) == 1)
+
+
+def _used(mpis: Sequence[Mpi], entry: Any) -> Sequence[Mpi]:
+    """The libraries that a study runs with; it is told elsewhere that one is not here."""
+    if entry is None:
+        return mpis[:1]
+    return (
+        mpis if entry == AUTO else [mpi for mpi in mpis if mpi.name in (entry if isinstance(entry, list) else [entry])]
+    )
+
+
+def _given_it(mpis: Iterable[Mpi], entry: Any) -> Iterable[Mpi]:
+    """The libraries that a parameter is given to: those of its cases, where it depends on them."""
+    cases = entry if isinstance(entry, Mapping) and entry.get("by") == "mpi" else None
+    return [mpi for mpi in mpis if cases is None or mpi.name in cases]
+
+
+def _require(name: str, mpi: Mpi, *, alone: bool) -> None:
+    bare = name.removeprefix(PREFIX)
+    whose = f"{mpi.name} {mpi.version}"
+    only = "" if alone else f'; where it is meant for another, say "{name}" = {{ by = "mpi", NAME = [...] }}'
+    if mpi.name == "openmpi" and bare.startswith(TRANSPORTS):
+        return
+    if mpi.name != "openmpi" and not bare.startswith(VARIABLES):
+        raise TunerError(f"{name}: {whose} reads variables that begin with {', '.join(VARIABLES)} only{only}")
+    if mpi.name != "openmpi" and not bare.startswith(CONTROL):
+        return
+    known = parameters_of(mpi)
+    if not known or bare in known:
+        return
+    near = difflib.get_close_matches(bare, known, n=1)
+    hint = f"did you mean {PREFIX}{near[0]}?" if near else f"`{_LISTS.get(mpi.name)}` lists those it has"
+    raise TunerError(f"{name}: {whose} has no parameter {bare}: {hint}{only}")
+
+
+_LISTS = {"openmpi": "ompi_info --all", "mpich": "mpivars"}

@@ -1,0 +1,78 @@
+"""Why a rate can be above Rpeak: the sentences that stand wherever more than 100 % of peak is shown."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from hpl.blas.probe import Probe
+from hpl.peak.rpeak import Rpeak
+from results.record import Study
+
+CORE_DGEMM, CORE_RPEAK = "core_dgemm_gflops", "core_rpeak_gflops"
+"""What a study keeps of its machine: GFLOPS of the fastest dgemm on one core, and Rpeak of such a core."""
+
+_OF_MODEL = "the model of this virtual cluster computes faster than its clock_ghz and flops_per_cycle allow"
+
+
+def fastest_dgemm_gflops(probes: Mapping[str, Sequence[Probe]]) -> float:
+    """The fastest dgemm that was timed on one core; 0 where none was."""
+    return max((probe.gflops for timed in probes.values() for probe in timed), default=0.0)
+
+
+def dgemm_beats_peak(rpeak: Rpeak, dgemm_gflops: float) -> str | None:
+    """The sentence that Rpeak is too low, without a full stop; None where dgemm on one core is below that of a core.
+
+    Args:
+        dgemm_gflops: of the fastest kernel on one core; 0 where none was timed.
+    """
+    return _too_low(rpeak.core_gflops, dgemm_gflops) if dgemm_gflops > rpeak.core_gflops else None
+
+
+def above_peak(study: Study, percents: Iterable[float | None]) -> str | None:
+    """Why figures of a study are above 100 % of peak, as one sentence; None where none is.
+
+    Args:
+        percents: of Rpeak; None where one is not known.
+    """
+    return _reason(percents, _why(study))
+
+
+def model_above_peak(percent: float | None) -> str | None:
+    """Why a simulated figure is above 100 % of its cluster's peak, as one sentence; None where it is not."""
+    return _reason([percent], _OF_MODEL)
+
+
+def _reason(percents: Iterable[float | None], why: str) -> str | None:
+    above = any(percent is not None and percent > 100 for percent in percents)
+    return f"More than 100 % of peak: {why}." if above else None
+
+
+def _why(study: Study) -> str:
+    dgemm, rpeak = (_number(study.host.get(name)) for name in (CORE_DGEMM, CORE_RPEAK))
+    if study.options.get("rpeak_gflops"):
+        return f"the Rpeak given with --rpeak ({study.options['rpeak_gflops']:g} GFLOPS) is too low for this machine"
+    if study.simulated:
+        return _OF_MODEL
+    if _of_cluster_file(study):
+        return "rpeak_gflops under [node] of the cluster file is too low for these nodes"
+    if dgemm > rpeak > 0:
+        return _too_low(rpeak, dgemm)
+    if study.host.get("hypervisor"):
+        return "Rpeak counts the clock that this virtual machine shows; the real clock is higher"
+    return "Rpeak counts the advertised clock; the CPU ran at a higher one (turbo)"
+
+
+def _too_low(rpeak_gflops: float, dgemm_gflops: float) -> str:
+    return (
+        f"Rpeak is too low: it counts {rpeak_gflops:.1f} GFLOPS for one core, but dgemm reaches {dgemm_gflops:.1f} on "
+        "one core; the real clock is higher than the one shown, or the shown CPU model is not the real one: give the "
+        "real peak with --rpeak"
+    )
+
+
+def _of_cluster_file(study: Study) -> bool:
+    cluster = study.options.get("real_cluster")
+    node = cluster.get("node") if isinstance(cluster, Mapping) else None
+    return isinstance(node, Mapping) and bool(node.get("rpeak_gflops"))
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

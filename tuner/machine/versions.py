@@ -1,0 +1,29 @@
+"""Versions of everything that may change a result."""
+
+import platform
+from importlib.metadata import version
+
+from hpl.build.source import HplSource
+from hpl.build.toolchain import compiler_version
+from hpl.errors import HplError
+
+from .inventory import Inventory
+
+
+def versions(site: Inventory, source: HplSource | None) -> dict[str, str]:
+    """What ran: hpltune, HPL's source, MPI, the compiler, Python, Optuna and each BLAS."""
+    try:
+        compiler = compiler_version(site.mpi)
+    except HplError:
+        compiler = "none"
+    found = {
+        "hpltune": version("hpltune"),
+        "hpl": f"{source.version} ({source.origin})" if source else f"the user's {site.xhpl}",
+        "mpi": f"{site.mpi.name} {site.mpi.version} ({site.mpi.origin})",
+        "compiler": compiler,
+        "python": platform.python_version(),
+        "optuna": version("optuna"),
+    }
+    for entry in site.blas:
+        found[f"blas {entry.name}"] = f"{entry.family} {entry.libraries[0].version}"
+    return found

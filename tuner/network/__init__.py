@@ -1,0 +1,1 @@
+"""The settings of hosts around a study: shown, probed, changed and restored."""

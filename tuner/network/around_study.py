@@ -1,0 +1,205 @@
+"""The network of a study: originals in its store, and hosts that a killed hpltune left changed."""
+
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+
+from hpl.params import Scalar
+from results.errors import ResultsError
+from results.store.lease import Lease
+from results.store.networks import NetworkOriginal
+from results.store.store import Store
+from runners.errors import HeldError, RunnerError
+from runners.network.control import NetworkControl
+from runners.network.journal import Holder, Original, reach_of
+from runners.network.mark import settle
+from runners.network.restore import put_all_back
+from runners.network.script import for_each
+from runners.network.setting import PREFIX
+
+from ..errors import TunerError
+from ..events import Listener, Notice
+from ..trial.evaluate import Evaluator
+from ..trial.workbench import Workbench
+
+AGAIN = "`hpltune net restore` tries again"
+
+
+@dataclass(frozen=True)
+class StoreJournal:
+    """Keeps originals in a store.
+
+    Attributes:
+        study: the study they are changed for, or None.
+    """
+
+    store: Store
+    study: str | None
+
+    @property
+    def holder(self) -> Holder:
+        """This process."""
+        return Holder(str(Lease.mine()), self.study or "", lives)
+
+    def remember(self, originals: Sequence[Original]) -> Sequence[Original]:
+        """Commit originals, or find older ones."""
+        mine, now = str(Lease.mine()), datetime.now(UTC)
+        rows = [
+            NetworkOriginal(each.host, each.interface, each.setting, each.value, each.ssh, self.study, mine, now)
+            for each in originals
+        ]
+        try:
+            return [original_of(row) for row in self.store.network.remember(rows)]
+        except ResultsError as error:
+            raise HeldError(str(error)) from error
+
+    def forget(self, originals: Sequence[Original]) -> None:
+        """Drop originals."""
+        self.store.network.forget([each.key for each in originals])
+
+
+def original_of(row: NetworkOriginal) -> Original:
+    """A stored original as runners know it."""
+    return Original(row.host, row.interface, row.setting, row.value, row.ssh)
+
+
+@contextmanager
+def networked(workshop: Workbench, store: Store, study: str, listener: Listener) -> Iterator[Workbench]:
+    """The workshop with its evaluators in charge of the nodes' network; everything is put back at the end."""
+    nodes = (workshop.whole or workshop.site).nodes
+    if nodes is None or not nodes.names:
+        yield workshop
+        return
+    cluster = nodes.cluster
+    journal = StoreJournal(store, study)
+    control = NetworkControl(
+        cluster.reach, nodes.names, cluster.interfaces, journal, say=lambda sentence: listener(Notice(sentence))
+    )
+    first, *others = (replace(each, network=control) for each in (workshop.evaluator, *workshop.others))
+    try:
+        yield replace(workshop, evaluator=first, others=tuple(others))
+    finally:
+        for why in control.restore().values():
+            listener(Notice(f"Caution: a network setting is not put back: {why}; {AGAIN}."))
+
+
+def prepare(evaluator: Evaluator, wanted: Mapping[str, Sequence[Scalar]]) -> None:
+    """See before any work that all nodes have the interfaces that are named, and take their network for the study.
+
+    Args:
+        wanted: all values of parameters that will be asked for; only those of the network matter.
+
+    Raises:
+        TunerError: a node lacks an interface, somebody else changes its network, or it does not answer.
+    """
+    if evaluator.network is None:
+        return
+    asked = {name.removeprefix(PREFIX): values for name, values in wanted.items() if name.startswith(PREFIX)}
+    try:
+        evaluator.network.prepare(asked)
+    except RunnerError as error:
+        raise TunerError(str(error)) from error
+
+
+def recover(
+    store: Store, *, force: bool = False, hosts: Sequence[str] = (), ssh: tuple[str, ...] = ()
+) -> tuple[list[str], list[str]]:
+    """Put back the hosts that a killed hpltune left changed, those that answer.
+
+    What the notes on the hosts themselves tell is put back too.
+
+    Args:
+        force: also what a process changed that may still be living.
+        hosts: look at these as well, whichever database and user they were changed with; `ssh` reaches them.
+
+    Returns:
+        Sentences about what was put back, and about what is still changed.
+    """
+    rows = store.network.originals()
+    busy = [row for row in rows if _not_ours(row) and not (force and row.ssh)]
+    free = [row for row in rows if row not in busy]
+    done: list[Original] = []
+    left: list[str] = []
+    for way in dict.fromkeys((*(row.ssh for row in free), *((ssh,) if hosts else ()))):
+        asked = (*(row.host for row in free if row.ssh == way), *(hosts if way == ssh else ()))
+        settled = partial(_settled, way, hosts, force=force)
+        for host, found in for_each(tuple(dict.fromkeys(asked)), settled).items():
+            if isinstance(found, RunnerError):
+                left.append(f"Not put back: {found}; it stays recorded, {AGAIN}.")
+                free = [row for row in free if row.host != host]
+            else:
+                done += found
+    outcome = put_all_back([original_of(row) for row in free])
+    store.network.forget([each.key for each in outcome.done])
+    done = list({each.key: each for each in (*done, *outcome.done)}.values())
+    told = [f"Put back on {host}: {_values(done, host)}." for host in dict.fromkeys(_hosts(done))]
+    left += [f"Not put back: {why}; it stays recorded, {AGAIN}." for why in outcome.left.values()]
+    return told, left + list(dict.fromkeys(_owned(row) for row in busy))
+
+
+def _settled(way: tuple[str, ...], named: Sequence[str], host: str, *, force: bool) -> Sequence[Original] | RunnerError:
+    """What a host's notes told and is put back, or why it is not."""
+    holder = Holder(str(Lease.mine()), "", lambda owner: lives(owner, force=force))
+    try:
+        return settle(reach_of(way), host, holder, of_all_users=host in named)
+    except RunnerError as error:
+        return error
+
+
+def lives(owner: str, *, force: bool = False) -> bool:
+    """Whether another process that changed a network may still run.
+
+    Args:
+        force: one on another machine is taken to have ended.
+    """
+    lease = Lease.parse(owner)
+    if lease is None:
+        return not force
+    return lease.alive and (lease.of_this_host or not force)
+
+
+def forget_host(store: Store, host: str) -> str:
+    """Drop what is recorded of a host, and say what that was.
+
+    Raises:
+        TunerError: nothing is recorded of it.
+    """
+    rows = [row for row in store.network.originals() if row.host == host]
+    if not rows:
+        raise TunerError(f"nothing is recorded of {host}")
+    store.network.forget([row.key for row in rows])
+    return f"Forgotten: {host}: {_values([original_of(row) for row in rows], host)}."
+
+
+def recover_at_start(store: Store, listener: Listener) -> None:
+    """Put back what can be put back, and say so."""
+    done, left = recover(store)
+    for sentence in (*done, *left):
+        listener(Notice(sentence))
+
+
+def _not_ours(row: NetworkOriginal) -> bool:
+    """It is in use, or can only be reached from another machine."""
+    lease = Lease.parse(row.owner)
+    return row.busy is not None or (not row.ssh and lease is not None and lease.host != platform.node())
+
+
+def _owned(row: NetworkOriginal) -> str:
+    lease = Lease.parse(row.owner)
+    who = f"process {lease.pid} on {lease.host}" if lease else "another process"
+    return f"The network of {row.host} is changed by {who}, which puts it back."
+
+
+def _hosts(originals: Sequence[Original]) -> list[str]:
+    return [each.host for each in originals]
+
+
+def _values(originals: Sequence[Original], host: str) -> str:
+    return ", ".join(
+        f"{each.interface + ' ' if each.interface else ''}{each.setting} = {each.value}"
+        for each in originals
+        if each.host == host
+    )

@@ -1,0 +1,76 @@
+"""What the commands of `hpltune net` are told: hosts, the way to them, interfaces and settings."""
+
+import platform
+import shlex
+from collections.abc import Mapping, Sequence
+from itertools import product
+from pathlib import Path
+
+from hpl.params import Scalar
+from runners.errors import InvalidJobError, RunnerError
+from runners.hosts.transport import Local, Ssh, Transport, anchored, checked
+from runners.network.registry import CHOICE, setting
+from runners.network.setting import interfaces_of
+from runners.network.survey import Node
+
+from ..errors import TunerError
+
+
+def way(hosts: str | None, ssh: str | None) -> tuple[Transport, tuple[str, ...]]:
+    """The hosts of `--hosts`, and how they are reached; without it this machine.
+
+    Raises:
+        TunerError: a name is no host's, or `--ssh` cannot be split into words.
+    """
+    if hosts is None:
+        if ssh is not None:
+            raise TunerError("--ssh says how hosts are reached: name them with --hosts")
+        return Local(), (platform.node(),)
+    try:
+        names = tuple(dict.fromkeys(checked(name.strip()) for name in hosts.split(",")))
+    except InvalidJobError as error:
+        raise TunerError(f"--hosts {hosts}: {error}; write names with commas between, as h1,h2") from error
+    try:
+        words = tuple(shlex.split(ssh or "ssh"))
+    except ValueError as error:
+        raise TunerError(f"--ssh {ssh}: {error}") from error
+    if not words:
+        raise TunerError('--ssh: give the program and its options, as --ssh "ssh -F file"')
+    return Ssh(anchored(words, Path.cwd())), names
+
+
+def chosen_interfaces(interface: str | None, node: Node) -> tuple[str, ...]:
+    """The interfaces of `--interface`, or those of a node that are up and lead out of it.
+
+    Raises:
+        TunerError: a name is no interface's.
+    """
+    if interface is None:
+        return node.wired()
+    try:
+        return interfaces_of(interface)
+    except InvalidJobError as error:
+        raise TunerError(f"--interface {interface}: {error}") from error
+
+
+def combinations(with_: Sequence[str]) -> list[Mapping[str, Scalar]]:
+    """All combinations of the values of `--with NAME=V[,V]`; one that changes nothing where there is none.
+
+    Raises:
+        TunerError: there is no such setting, or a value is not legal.
+    """
+    choices: dict[str, list[str]] = {}
+    for one in with_:
+        name, equals, values = one.partition("=")
+        name = name.strip().removeprefix("net.")
+        given = [value.strip() for value in values.split(",") if value.strip()]
+        if not equals or not given:
+            raise TunerError(f"--with {one}: write NAME=VALUE[,VALUE], as --with mtu=1500,9000")
+        try:
+            given = [value if name == CHOICE else setting(name).text(value) for value in given]
+            for value in given if name == CHOICE else ():
+                interfaces_of(value)
+        except RunnerError as error:
+            raise TunerError(f"--with {one}: {error}") from error
+        choices.setdefault(name, []).extend(given)
+    return [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]

@@ -1,0 +1,97 @@
+"""The way of one-at-a-time tuning, and what it would have missed, for people."""
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from ..explain.explanation import Explanation
+from ..explain.one_at_a_time import WORTH_A_WORD, Missed, OneByOne
+from ..units import duration
+
+ALL = 0.9
+"""Part of what is missing from which on two parameters together are said to bring all of it."""
+
+
+def print_one_by_one(console: Console, found: Explanation) -> None:
+    """Its sweeps, their cost, where they end, and why not at the best configuration."""
+    way = found.one_at_a_time
+    console.print(_sweeps(way))
+    console.print(cost(found))
+    console.print(verdict(way))
+    if not way.found:
+        console.print(_missed(way.missed))
+        if way.together:
+            console.print(why(way))
+
+
+def shown(point: Mapping[str, object], names: Sequence[str]) -> str:
+    """Some of a configuration's parameters, as "NB=192 grid=2x4"."""
+    return " ".join(f"{name}={point[name]}" for name in names if name in point)
+
+
+def _sweeps(way: OneByOne) -> Table:
+    """A line for each sweep that changed something."""
+    table = Table(title="One parameter at a time, by the model", title_justify="left")
+    for head in ("swept", "from", "to", "GFLOPS", "gain", "full runs so far"):
+        table.add_column(head, justify="left" if head in {"swept", "from", "to"} else "right")
+    gflops, runs = way.start_gflops, 1
+    table.add_row("", "", "textbook", f"{gflops:.4g}", "", "1")
+    for sweep in way.sweeps:
+        runs += sweep.runs
+        if sweep.gflops > gflops:
+            to = " ".join([f"{sweep.after}", shown(sweep.followed, list(sweep.followed))]).rstrip()
+            gain = f"{100 * (sweep.gflops / gflops - 1):+.1f} %"
+            table.add_row(sweep.name, f"{sweep.before}", to, f"{sweep.gflops:.4g}", gain, f"{runs}")
+            gflops = sweep.gflops
+    return table
+
+
+def cost(found: Explanation) -> str:
+    """From where it goes how, and what that would have cost, beside what was spent."""
+    way = found.one_at_a_time
+    order = list(dict.fromkeys(sweep.name for sweep in way.sweeps))
+    start = shown(way.start, [effect.name for effect in found.effects])
+    turns = f"{', '.join(order)} in turn, {len(way.sweeps) // len(order)} times"
+    told = (
+        f"Starting from the textbook's {start} it would have varied {turns}: {way.runs} full runs, about "
+        f"{duration(way.machine_s)} of the machine"
+    )
+    return f"{told}; the trials explained here took {duration(found.spent_s)}." if found.spent_s else f"{told}."
+
+
+def verdict(way: OneByOne) -> str:
+    """Where the sweeps end, against the best configuration."""
+    if way.missing_percent < WORTH_A_WORD:
+        return "Tuning one parameter at a time would have found the best too, or one as good."
+    faster = f"the best, which is {way.missing_percent:.1f} ± {way.missing_sd:.1f} % faster than its result"
+    if way.found:
+        return f"Tuning one parameter at a time would have ended at a tie with {faster}."
+    return f"Tuning one parameter at a time would have missed {faster}:"
+
+
+def _missed(missed: Sequence[Missed]) -> Table:
+    table = Table()
+    for head in ("missed", "ends at", "best", "changed there alone", "changed back in the best"):
+        table.add_column(head, justify="right" if head.startswith("changed") else "left")
+    for one in missed:
+        values = ("" if value is None else f"{value}" for value in (one.left_at, one.best))
+        gain, back = _percent(one.gain_percent, one.gain_sd), _percent(one.back_percent, one.back_sd)
+        table.add_row(one.name, *values, gain, back)
+    return table
+
+
+def _percent(percent: float | None, sd: float | None) -> str:
+    return "not valid" if percent is None else f"{percent:+.1f} ± {sd:.1f} %"
+
+
+def why(way: OneByOne) -> str:
+    """Which two of what was missed bring how much of it, where two do."""
+    most = way.together[0]
+    if most.gain_percent < max(WORTH_A_WORD, most.gain_sd):
+        return "Changing two of these together gains nothing: more of them must change at once."
+    part = most.gain_percent / way.missing_percent
+    return (
+        f"Changing {most.one} and {most.other} together gains {most.gain_percent:+.1f} ± {most.gain_sd:.1f} %: "
+        f"{'all' if part >= ALL else f'{100 * part:.0f} %'} of the difference."
+    )

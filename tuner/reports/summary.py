@@ -1,0 +1,83 @@
+"""What a study found: its best configurations and how sure that is, or the front of two objectives."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from results.record import Study
+from results.stats.confidence import Standing
+from results.stats.ranking import Ranked
+
+from ..study.objective import BETTER, Objective, of_study
+from ..study.shootout import LibraryBest, best_of_each, sentences
+from ..words import counted
+from .ranking import how_sure, print_ranking, ranking_json
+
+
+@dataclass(frozen=True)
+class StudySummary:
+    """What is told of a study.
+
+    Attributes:
+        ranking: its configurations, best first, at least one.
+        known: how many the study has, where not all of them are ranked; 0 where all are.
+        front: those that none beats both in GFLOPS and by another objective, fastest first, where these are to be told;
+            of these none is the best, so that nothing is said of how sure that is.
+    """
+
+    study: Study
+    objective: Objective
+    ranking: Sequence[Ranked]
+    front: Sequence[Ranked] = ()
+    known: int = 0
+
+    @classmethod
+    def of(cls, study: Study, ranking: Sequence[Ranked], against: str | None = None, known: int = 0) -> "StudySummary":
+        """What a study was searched for, or its front of GFLOPS against another objective.
+
+        A front that was searched for and has one configuration only is told as its best is.
+
+        Raises:
+            TunerError: the other objective needs a fact of the machine that the study does not know.
+        """
+        objective = Objective.of("gflops", study, against) if against else of_study(study)
+        front = objective.front(ranking)
+        return cls(study, objective, ranking, front if against or len(front) > 1 else (), known)
+
+    @property
+    def sure(self) -> Standing | None:
+        """How sure the first of the ranking is the best; None where that cannot be told, and of a front."""
+        return None if self.front else self.objective.standing(self.ranking)
+
+    @property
+    def libraries(self) -> Sequence[LibraryBest]:
+        """The best of each BLAS, where there are several; none of a front."""
+        return [] if self.front else best_of_each(self.objective, self.ranking, self.sure)
+
+    def show(self, console: Console, count: int) -> None:
+        """Print the front, or so many of the ranking."""
+        against = self.objective.against
+        if self.front:
+            print_ranking(console, self.study, self.front, self.ranking, against)
+        else:
+            print_ranking(console, self.study, self.ranking[:count], self.ranking)
+            sure = how_sure(self.study, self.ranking, self.sure)
+            for sentence in (*([sure] if sure else []), *sentences(self.libraries, self.study, self.ranking)):
+                console.print(sentence)
+        if against:
+            these = "one of these" if len(self.front) > 1 else "this one" if self.front else "no. 1"
+            known = counted(self.known or len(self.ranking), "configuration")
+            console.print(f"Of {known}, none is both faster and {BETTER[against.name]} than {these}.")
+
+    def to_json(self, count: int | None = None, more: Mapping[str, object] | None = None) -> dict[str, object]:
+        """The front, or so many of the ranking, as JSON can hold it.
+
+        Args:
+            count: None for all.
+            more: what else to say.
+        """
+        against = {"pareto": self.objective.against.name} if self.objective.against else {}
+        shown = self.front or self.ranking[:count]
+        libraries = {} if self.front else {"by_blas": [one.to_json() for one in self.libraries]}
+        return ranking_json(self.study, shown, self.ranking, self.sure, {**against, **libraries, **(more or {})})

@@ -1,0 +1,1 @@
+"""A real machine or cluster as a virtual one, and how far the simulation is off."""

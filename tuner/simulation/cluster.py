@@ -1,0 +1,123 @@
+"""A virtual cluster as searches and reports see it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from hpl.build.simgrid import SimGrid, find_simgrid
+from hpl.build.source import HplSource, obtain
+from hpl.build.virtual_program import build_virtual
+from hpl.search_paths import SearchPaths
+from hpl.sizing import Node, n_for_memory, process_grids
+from results.record import SIMULATOR
+from runners.toml_file import GIB
+from runners.virtual.cluster import Nodes, Switch, VirtualCluster
+from runners.virtual.load import checked_cluster
+
+from ..events import BuildStep, Listener
+from ..machine.equipment import Equipment, NodeKind
+from ..machine.problem_size import STEP
+from ..stopping import stopped_at_once
+from ..user_dirs import UserDirs
+
+
+@dataclass(frozen=True)
+class SimulatedCluster:
+    """A virtual cluster and the simulator that runs HPL on it."""
+
+    cluster: VirtualCluster
+    simgrid: SimGrid
+    source: HplSource
+    program: Path
+    program_key: str
+
+    @classmethod
+    @stopped_at_once()
+    def open(
+        cls, cluster: VirtualCluster, places: UserDirs, hpl_source: Path | None, listener: Listener | None
+    ) -> "SimulatedCluster":
+        """Find SimGrid and build the simulated xhpl.
+
+        Raises:
+            hpl.errors.HplError: SimGrid or HPL's source is missing; the sentence says how to get it.
+        """
+        simgrid = find_simgrid()
+        search = SearchPaths(prefix=places.prefix, cache=places.cache)
+        source = obtain(search, hpl_source)
+        on_step = None if listener is None else lambda *step: listener(BuildStep(*step))
+        program = build_virtual(source, simgrid, search, on_step)
+        return cls(cluster, simgrid, source, program.path, program.key)
+
+    @property
+    def simulator(self) -> str:
+        """Name and version of what stands for the machine."""
+        return f"SimGrid {self.simgrid.version}"
+
+    def largest_n(self, fraction: float) -> int:
+        """The N whose matrix fills so much of every node's memory, with all cores on the squarest grid."""
+        nodes = [Node(int(group.memory_gib * GIB), group.cores) for group in self.cluster.node_list]
+        P, Q = process_grids(self.cluster.cores)[0]
+        return n_for_memory(nodes, fraction=fraction, NB=STEP, P=P, Q=Q)
+
+    def facts(self) -> dict[str, Any]:
+        """What a study says of its machine."""
+        cluster = self.cluster
+        return {
+            "backend": "simgrid",
+            "virtual_cluster": cluster.name,
+            "description": cluster.description,
+            "nodes": len(cluster.node_list),
+            "physical_cores": cluster.cores,
+            "networks": list(cluster.networks),
+        }
+
+    def versions(self) -> dict[str, str]:
+        """What may change a result."""
+        return {
+            "hpltune": version("hpltune"),
+            "hpl": f"{self.source.version} ({self.source.origin})",
+            SIMULATOR: self.simulator,
+            "optuna": version("optuna"),
+        }
+
+
+def equipment_of(cluster: VirtualCluster, rpeak_gflops: float | None = None) -> Equipment:
+    """What configurations may use of a cluster: each node has an equal part of the switches and of what is said of all.
+
+    Args:
+        rpeak_gflops: of all nodes, where it is another than their cores and clocks say.
+    """
+    count = len(cluster.node_list)
+    part = (rpeak_gflops or cluster.rpeak_gflops) / cluster.rpeak_gflops
+
+    def kind(group: Nodes, switch: Switch) -> NodeKind:
+        return NodeKind(
+            count=group.count,
+            cores=group.cores,
+            rpeak_gflops=part * group.cores * group.clock_ghz * group.flops_per_cycle,
+            price_usd=cluster.price_usd / count if cluster.price_usd else group.price_usd + switch.price_usd / count,
+            power_w=cluster.power_w / count if cluster.power_w else group.power_w + switch.power_w / count,
+        )
+
+    return Equipment(
+        {
+            name: tuple(kind(group, network.switch) for group in cluster.nodes)
+            for name, network in cluster.networks.items()
+        }
+    )
+
+
+def cluster_dict(cluster: VirtualCluster) -> dict[str, Any]:
+    """A cluster as JSON can hold it, to be stored with a study."""
+    return cluster.model_dump(mode="json", exclude_defaults=True)
+
+
+def cluster_from(stored: Mapping[str, Any]) -> VirtualCluster:
+    """The cluster that was stored with a study.
+
+    Raises:
+        runners.toml_file.ClusterFileError: it cannot be used.
+    """
+    return checked_cluster("the stored cluster", stored)

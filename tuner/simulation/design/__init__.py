@@ -1,0 +1,1 @@
+"""Designs of clusters that do not exist yet."""

@@ -1,0 +1,97 @@
+"""Variants of a cluster, as a file of designs describes them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runners.toml_file import parse_table, read_text
+from runners.virtual.cluster import VirtualCluster
+from runners.virtual.load import checked_cluster, cluster_text
+
+from ...errors import TunerError
+
+OWN_KEYS = ("name", "base", "network", "blas")
+OF_ALL_NODES = ("price_usd", "power_w")
+"""Figures that a cluster may have as a whole; they are not those of other nodes."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """One cluster to judge.
+
+    Attributes:
+        network, blas: the ones its search is held to; None leaves the BLAS to the search, and takes the first network.
+        dropped: figures of the whole base that are not this one's, because it has other nodes.
+    """
+
+    name: str
+    cluster: VirtualCluster
+    network: str | None
+    blas: str | None
+    dropped: tuple[str, ...] = ()
+
+
+def read_designs(file: Path) -> tuple[Design, ...]:
+    """The designs of a TOML file: `base` names a cluster, each [[design]] what is different.
+
+    Raises:
+        TunerError: the file has no design, or two of one name.
+        runners.toml_file.ClusterFileError: it cannot be read, or a design is no possible cluster; the message names it
+            and the key.
+    """
+    table = parse_table(str(file), read_text(file))
+    unknown = [key for key in table if key not in {"base", "design"}]
+    rows = table.get("design")
+    if unknown:
+        raise TunerError(
+            f'{file}: {unknown[0]} is not known here; a file of designs has base = "…" and [[design]] tables'
+        )
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        raise TunerError(f"{file} has no [[design]] table")
+    designs = [_design(file, number, row, table.get("base")) for number, row in enumerate(rows, start=1)]
+    names = [design.name for design in designs]
+    double = next((name for name in names if names.count(name) > 1), None)
+    if double is not None:
+        raise TunerError(f"{file}: two designs are called {double}")
+    return tuple(designs)
+
+
+def _design(file: Path, number: int, row: Mapping[str, Any], base: Any) -> Design:
+    place = f"{file}, design {number}"
+    start = row.get("base", base)
+    if not isinstance(start, str):
+        raise TunerError(f'{place}: say what it is a variant of: base = "kronos", a shipped cluster or a file')
+    own = {key: row[key] for key in OWN_KEYS if key in row}
+    if isinstance(own.get("blas"), dict):
+        del own["blas"]
+    odd = next((key for key, value in own.items() if not isinstance(value, str)), None)
+    if odd is not None:
+        raise TunerError(f"{place}: {odd} = {own[odd]}: expected a text")
+    name = own.get("name", f"design {number}")
+    path = file.parent / start
+    where, text = cluster_text(str(path) if path.suffix and path.is_file() else start)
+    table = parse_table(where, text)
+    merged = merge(table, {key: value for key, value in row.items() if key not in own})
+    other_nodes = merged.get("nodes") != table.get("nodes")
+    dropped = tuple(key for key in OF_ALL_NODES if other_nodes and key in table and key not in row)
+    cluster = checked_cluster(f"{place} ({name})", {key: merged[key] for key in merged if key not in dropped})
+    for key, known in (("network", cluster.networks), ("blas", cluster.blas)):
+        chosen = own.get(key)
+        if chosen is not None and chosen not in known:
+            raise TunerError(f"{place} ({name}): {key} = {chosen}: {cluster.name} has {', '.join(known)}")
+    return Design(name, cluster, own.get("network"), own.get("blas"), dropped)
+
+
+def merge(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """A table with changes laid over it; a table laid over a list of tables changes every one of them."""
+    merged = dict(table)
+    for key, change in changes.items():
+        old = merged.get(key)
+        if isinstance(old, dict) and isinstance(change, dict):
+            merged[key] = merge(old, change)
+        elif isinstance(change, dict) and isinstance(old, list) and all(isinstance(entry, dict) for entry in old):
+            merged[key] = [merge(entry, change) for entry in old]
+        else:
+            merged[key] = change
+    return merged

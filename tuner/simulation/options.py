@@ -1,0 +1,67 @@
+"""What the command line says of simulations."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from runners.virtual.load import load_cluster
+
+from ..budget import DOLLARS, NODE_HOURS, Budget
+from ..errors import TunerError
+from ..options import DEFAULT_SIMULATED_TRIALS, DEFAULT_SIMULATION_S
+from ..units import parse_duration_s, sensible_s
+from .cluster import cluster_dict, cluster_from
+from .costs import usd_per_hour
+
+
+@dataclass(frozen=True)
+class SimulationOptions:
+    """The options of a simulation; `cluster` is None where none was asked for."""
+
+    cluster: Mapping[str, Any] | None
+    limit_s: float
+    trials: int = DEFAULT_SIMULATED_TRIALS
+
+
+def simulation_options(cluster: str | None, jobs: int | None, limit: str | None) -> SimulationOptions:
+    """Read `--cluster`, `--jobs` and `--limit`.
+
+    Raises:
+        runners.toml_file.ClusterFileError: the cluster cannot be used.
+        TunerError: an option of simulations without one.
+    """
+    if cluster is None:
+        lone = "--jobs" if jobs is not None else "--limit" if limit is not None else None
+        if lone:
+            raise TunerError(f"{lone} is for simulations: name a virtual cluster with --cluster")
+        return SimulationOptions(None, DEFAULT_SIMULATION_S)
+    limit_s = parse_duration_s(limit, "--limit") if limit else DEFAULT_SIMULATION_S
+    return SimulationOptions(cluster_dict(load_cluster(cluster)), limit_s)
+
+
+def time_budget(text: str, cluster: Mapping[str, Any] | None, nodes: int) -> Budget:
+    """What `--budget` means: a time, node-hours, or with a virtual cluster the hours that so many dollars pay for.
+
+    Args:
+        nodes: of a real cluster; a virtual one has its own.
+
+    Raises:
+        TunerError: it is neither, or what the cluster costs is not known.
+    """
+    hours = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*nh\s*", text, re.IGNORECASE)
+    if hours:
+        nodes = len(cluster_from(cluster).node_list) if cluster else nodes
+        wall_s = sensible_s(float(hours[1]) * 3600.0 / nodes, f"--budget {text}")
+        return Budget(wall_s=wall_s, unit=NODE_HOURS, hourly=nodes)
+    money = re.fullmatch(r"\s*\$?\s*(\d+(?:\.\d+)?)\s*(?:usd|\$)?\s*", text, re.IGNORECASE)
+    if money is None or not re.search(r"usd|\$", text, re.IGNORECASE):
+        return Budget(wall_s=parse_duration_s(text, "--budget"))
+    if cluster is None:
+        raise TunerError(f"--budget {text}: money is for virtual clusters; write a time, for example 1h30m")
+    found = cluster_from(cluster)
+    hourly_usd = usd_per_hour(found)
+    if not hourly_usd:
+        raise TunerError(f"--budget {text}: {found.name} says neither price_usd nor power_w")
+    wall_s = sensible_s(float(money[1]) / hourly_usd * 3600.0, f"--budget {text}")
+    return Budget(wall_s=wall_s, unit=DOLLARS, hourly=hourly_usd)

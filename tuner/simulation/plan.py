@@ -1,0 +1,129 @@
+"""From a point of the search space to a simulated run: what names mean on a virtual cluster."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from hpl.dat import HplDat, render
+from hpl.errors import HplError
+from hpl.params import HplParams, Scalar
+from hpl.sizing import memory_bytes
+from runners.errors import RunnerError
+from runners.toml_file import GIB
+from runners.virtual.cluster import VirtualCluster
+from runners.virtual.link import Settings, link
+from runners.virtual.platform import Setup, host_file
+
+from ..trial.plan import PlanError, TrialPlan, parse_layout
+from ..units import gibibytes
+
+UNCHECKED = -1.0
+"""HPL's threshold in a simulation: there is no solution whose residual could be checked."""
+NETWORK = "network"
+
+
+@dataclass(frozen=True)
+class VirtualPlan:
+    """A run of the simulator.
+
+    Attributes:
+        trial: the configuration as a real run would have it; its HPL.dat is the one to take to a real cluster.
+        simulated_dat: what the simulated HPL reads: the same, without the check of the residual.
+    """
+
+    trial: TrialPlan
+    simulated_dat: str
+    setup: Setup
+
+
+def virtual_plan(params: Mapping[str, Scalar], cluster: VirtualCluster, key: str = "", repeat: int = 0) -> VirtualPlan:
+    """Give the names of a complete point their meaning on a virtual cluster. Pure.
+
+    Args:
+        key: identity of the configuration, and `repeat` how often it was run before: noise follows from them.
+
+    Raises:
+        PlanError: the point asks for something this cluster does not have, or N does not fit its memory.
+    """
+    ranks, threads = parse_layout(str(params["layout"]))
+    try:
+        hpl = HplParams.from_words(params)
+    except HplError as error:
+        raise PlanError(str(error)) from error
+    if threads != 1:
+        raise PlanError(
+            f"layout {params['layout']}: a virtual cluster has one thread a rank; write {ranks * threads}x1"
+        )
+    if hpl.ranks != ranks:
+        raise PlanError(f"the grid {hpl.P}x{hpl.Q} needs {hpl.ranks} ranks, the layout starts {ranks}")
+    blas, setup = str(params["blas"]), _setup(params, cluster, key, repeat)
+    try:
+        hosts = host_file(cluster, ranks).split()
+        setup.link  # noqa: B018 - refuses settings the network does not take
+    except RunnerError as error:
+        raise PlanError(str(error)) from error
+    _fits(hpl, cluster, hosts)
+    trial = TrialPlan(
+        runs=(hpl,),
+        hpl_dat=render(HplDat.of(hpl)),
+        blas=blas,
+        library=None,
+        kernel="auto",
+        ranks=ranks,
+        threads=1,
+        environment={},
+    )
+    return VirtualPlan(trial, render(HplDat.of(replace(hpl, threshold=UNCHECKED))), setup)
+
+
+def _setup(params: Mapping[str, Scalar], cluster: VirtualCluster, key: str, repeat: int) -> Setup:
+    network, settings = network_of(params, cluster)
+    if str(params["blas"]) not in cluster.blas:
+        raise PlanError(f"blas = {params['blas']}: {cluster.name} has {', '.join(cluster.blas)}")
+    return Setup(cluster, str(params["blas"]), network, settings, repeat, key)
+
+
+def network_of(params: Mapping[str, Scalar], cluster: VirtualCluster) -> tuple[str, Settings]:
+    """The network that a point uses, and what is set on it.
+
+    Raises:
+        PlanError: this cluster has no such network, or the network does not take a setting.
+    """
+    net = {name.removeprefix("net."): value for name, value in params.items() if name.startswith("net.")}
+    unknown = [name for name in net if name not in {NETWORK, "mtu", "rx_usecs", "nics"}]
+    without = [name for name in params if name.startswith("mpi.")] + [f"net.{name}" for name in unknown]
+    if without:
+        raise PlanError(f"{', '.join(without)}: without meaning on a virtual cluster")
+    network = str(net.get(NETWORK, cluster.default_network))
+    if network not in cluster.networks:
+        raise PlanError(f"net.network = {network}: {cluster.name} has {', '.join(cluster.networks)}")
+    settings = Settings(
+        mtu=_number(net, "mtu"),
+        throttle_us=_number(net, "rx_usecs"),
+        nics=_number(net, "nics"),
+    )
+    try:
+        link(cluster.networks[network], settings)
+    except RunnerError as error:
+        raise PlanError(f"network {network}: {error}") from error
+    return network, settings
+
+
+def _number(net: Mapping[str, Scalar], name: str) -> int | None:
+    """A setting as a whole number; None where it is not set."""
+    if name not in net:
+        return None
+    try:
+        return int(net[name])
+    except ValueError as error:
+        raise PlanError(f"net.{name} = {net[name]}: expected a whole number") from error
+
+
+def _fits(hpl: HplParams, cluster: VirtualCluster, hosts: list[str]) -> None:
+    """HPL stops with "Memory allocation failed" where a node lacks memory; so do we."""
+    each = memory_bytes(hpl)
+    nodes = cluster.node_list
+    for host in dict.fromkeys(hosts):
+        node = nodes[int(host.removeprefix("n"))]
+        need, have = hosts.count(host) * each, int(node.memory_gib * GIB)
+        if need > have:
+            raise PlanError(f"N={hpl.N} needs {gibibytes(need)} on node {host}, which has {gibibytes(have)} for HPL")

@@ -1,0 +1,1 @@
+"""Published tunings beside simulated ones."""

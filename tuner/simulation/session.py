@@ -1,0 +1,124 @@
+"""Opening a study on a virtual cluster: what `tune --cluster`, `reproduce` and `predict` have in common."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from results.store.store import Store
+from search_spaces.load import passed_over
+
+from ..budget import Meter
+from ..clock import ToldClock
+from ..engines.fidelity import FULL, Ladder
+from ..events import Notice
+from ..machine.problem_size import STEP
+from ..options import TuneOptions
+from ..study.lifecycle import Begun, MachineFacts, begin, closing_study, go_on
+from ..study.objective import Objective
+from ..study.session import SEARCHED, StudyContext
+from ..trial.ladder import ladder
+from .cluster import SimulatedCluster, equipment_of
+from .known import refuse_impossible, simulated_space
+from .simulator import Simulator
+from .study import VirtualStudy
+
+AFFORDABLE_S = 30.0
+"""A simulation of a search should not take longer than this on one core, unless the user asks for the whole memory."""
+PANEL_RANK_S = 4e-4
+"""Real seconds of a simulation for each panel and rank: measured 1.6e-4 without look-ahead, 3.7e-4 with it."""
+USUAL_NB = 192
+
+
+@contextmanager
+def sitting(
+    name: str | None, options: TuneOptions, site: SimulatedCluster, bench: StudyContext, *, resume: bool = False
+) -> Iterator[VirtualStudy]:
+    """A new study of that name, None for a free one, or with `resume` the stored one with all it has learnt.
+
+    Its simulator is closed and the study ended whatever happens; only one that came to its end is complete.
+
+    Raises:
+        SpaceError, ResultsError: a sentence says what prevents the study.
+    """
+    if resume and name is not None:
+        begun = go_on(bench.store, name, options, run="simulation")
+    else:
+        refuse_impossible(simulated_space(options.space, site.cluster, study_n(site, options), options.overrides or {}))
+        begun = begin(bench.store, name, options, facts_of(options, site))
+    with closing_study(begun.name, bench.store):
+        study = _opened(begun, options, site, bench)
+        try:
+            yield study
+        finally:
+            study.simulator.close()
+        study.end()
+
+
+def _opened(begun: Begun, options: TuneOptions, site: SimulatedCluster, bench: StudyContext) -> VirtualStudy:
+    stored, earlier = bench.store.study(begun.name), begun.earlier
+    N = study_n(site, options)
+    space = simulated_space(options.space, site.cluster, N, options.overrides or {}, stored.space_text)
+    for sentence in passed_over(space, options.overrides or {}):
+        bench.listener(Notice(sentence))
+    study = VirtualStudy(
+        bench=bench,
+        study=begun.name,
+        space=space,
+        site=site,
+        simulator=Simulator(site, options.jobs or cores_here(), options.limit_s),
+        meter=Meter(options.budget, ToldClock(), spent_wall_s=sum(record.cost_s or 0.0 for record in earlier)),
+        objective=Objective.of(options.objective, stored, options.pareto),
+        ladder=_ladder(options, N),
+    )
+    for record in earlier:
+        if record.kind in SEARCHED:
+            study.learn(record)
+    return study
+
+
+def _ladder(options: TuneOptions, N: int) -> Ladder:
+    """Small runs where machine time is short; where only trials are counted a full one tells more and costs no more."""
+    return ladder(N, 1.0, 0.0, prefixes=False) if options.budget.timed else (FULL,)
+
+
+def say_n(study: VirtualStudy, options: TuneOptions) -> None:
+    """Say where the N that we chose for a study is less than the memory would hold."""
+    chosen_n, whole_n = study.space.largest_n, study.site.largest_n(options.memory_fraction)
+    if study.space.asked_n is None and chosen_n < whole_n:
+        sentence = f"N={chosen_n}, so that a simulation takes about half a minute."
+        study.say(f"{sentence} The whole memory would hold N={whole_n}: `--full` simulates there.")
+
+
+def why_nothing(store: Store, name: str) -> str:
+    """What is said of a study without any result."""
+    reasons = [record.reason for record in store.records(name) if record.reason]
+    why = f"the last one: {reasons[-1]}" if reasons else "none was legal"
+    return f"no simulation gave a result; {why}"
+
+
+def study_n(site: SimulatedCluster, options: TuneOptions) -> int:
+    """N where the space leaves it to us: the whole memory, or less where a simulation of that would take long."""
+    whole = site.largest_n(options.memory_fraction)
+    affordable = int(AFFORDABLE_S / PANEL_RANK_S / site.cluster.cores * USUAL_NB)
+    return whole if options.full or whole <= affordable else affordable // STEP * STEP
+
+
+def cores_here() -> int:
+    """How many simulations can run at a time: the cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def facts_of(options: TuneOptions, site: SimulatedCluster) -> MachineFacts:
+    """Where the user says price or power, it is that of the whole cluster, whichever of its networks is used."""
+    own = site.cluster
+    cluster = own.model_copy(
+        update={"price_usd": options.price_usd or own.price_usd, "power_w": options.power_w or own.power_w}
+    )
+    rpeak_gflops = options.rpeak_gflops or cluster.rpeak_gflops
+    return MachineFacts(
+        host={**site.facts(), **equipment_of(cluster, rpeak_gflops).facts()},
+        rpeak_gflops=rpeak_gflops,
+        price_usd=cluster.price_with(cluster.default_network),
+        power_w=cluster.power_with(cluster.default_network),
+        versions=site.versions(),
+    )

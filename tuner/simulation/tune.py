@@ -1,0 +1,50 @@
+"""`hpltune tune --cluster`: search, confirm, end."""
+
+from ..options import TuneOptions
+from ..study.session import StudyContext
+from ..tuning.campaign import Outcome
+from ..units import dollars, duration
+from .cluster import SimulatedCluster
+from .costs import usd_per_hour
+from .session import say_n, sitting
+from .study import VirtualStudy
+
+
+def spent(site: SimulatedCluster, run_s: float) -> str:
+    """What the search would have cost on the real cluster, as a sentence."""
+    hourly_usd = usd_per_hour(site.cluster)
+    money = "" if not hourly_usd else f", about {dollars(hourly_usd * run_s / 3600)}"
+    return f"On the cluster itself this search would have taken {duration(run_s)} of HPL runs{money}."
+
+
+def tune_virtual(
+    options: TuneOptions, name: str | None, site: SimulatedCluster, bench: StudyContext, *, resume: bool
+) -> Outcome:
+    """Run a study on a virtual cluster.
+
+    Args:
+        name: of the study; a new one may be None, which takes a free one.
+        resume: go on with the stored one of that name.
+
+    Raises:
+        TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
+    """
+    with sitting(name, options, site, bench, resume=resume) as study:
+        _introduce(study, options)
+        say_n(study, options)
+        engine = study.engine(options.engine, options.seed, options.points)
+        ended = study.search(engine, options.repeats, to_confirm=options.confirm)
+        study.say(f"Search stopped: {ended}.")
+        study.say(spent(site, study.meter.run_s))
+        ranking = study.confirm(options.confirm)
+    return Outcome(study=study.study, ranking=ranking, ended=ended, interrupted=study.stopped)
+
+
+def _introduce(study: VirtualStudy, options: TuneOptions) -> None:
+    cluster = study.site.cluster
+    study.say(f"Study {study.study}: {options}")
+    nodes = f"{len(cluster.node_list)} node{'s' if len(cluster.node_list) > 1 else ''}"
+    study.say(
+        f"Simulated: {cluster.name}, {nodes} with {cluster.cores} cores in all, Rpeak "
+        f"{cluster.rpeak_gflops:.4g} GFLOPS; budget and times are the virtual cluster's."
+    )

@@ -1,0 +1,1 @@
+"""A study while it is worked on: its session, scheduler, workers, beginning and end."""

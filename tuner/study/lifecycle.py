@@ -1,0 +1,127 @@
+"""The beginning of a study in the store, a new one or the one that was stopped, and its end where it fails."""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from results.errors import ResultsError
+from results.record import Study, TrialRecord
+from results.store.store import Store
+from search_spaces.load import space_text
+
+from ..options import TuneOptions
+from ..trial.records import not_reached
+from .names import create_unnamed
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineFacts:
+    """What a study keeps of the machine it runs on; names, units and None as in `Study`."""
+
+    host: Mapping[str, object]
+    rpeak_gflops: float | None = None
+    price_usd: float | None = None
+    power_w: float | None = None
+    versions: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A study that this process works on, and its trials of earlier times."""
+
+    name: str
+    earlier: Sequence[TrialRecord] = ()
+
+
+def begin(store: Store, name: str | None, options: TuneOptions, machine: MachineFacts) -> Begun:
+    """Create a study.
+
+    Args:
+        name: None takes the first that is free after its space.
+
+    Raises:
+        StudyExistsError: the name is taken, if only since a moment ago.
+    """
+    study = Study(
+        name=name or Path(options.space).stem,
+        created_at=datetime.now(UTC),
+        space_name=options.space,
+        space_text=space_text(options.space),
+        engine=options.engine,
+        options=options.to_json(),
+        host=machine.host,
+        rpeak_gflops=machine.rpeak_gflops,
+        price_usd=machine.price_usd,
+        power_w=machine.power_w,
+        versions=machine.versions,
+    )
+    if name is None:
+        return Begun(create_unnamed(store, study))
+    store.create_study(study)
+    return Begun(name)
+
+
+def go_on(store: Store, name: str, options: TuneOptions, *, run: str) -> Begun:
+    """Go on with a stored study; its trials that were running when hpltune was killed are ended.
+
+    Args:
+        options: its own, but for the budget, which is stored where it is another now.
+        run: what a trial is called in the sentence about one that was killed.
+
+    Raises:
+        StudyBusyError: another living process works on it.
+    """
+    store.abandon_running(name, f"hpltune was killed while this {run} ran")
+    stored = store.study(name).options
+    if TuneOptions.from_json(stored).budget != options.budget:
+        store.set_options(name, {**stored, "budget": options.to_json()["budget"]})
+    return Begun(name, store.records(name))
+
+
+def elapsed_s(records: Sequence[TrialRecord]) -> float:
+    """Wall seconds during which at least one of these trials ran; those that ran at the same time count once."""
+    runs = sorted((record.started_at, record.ended_at) for record in records if record.started_at and record.ended_at)
+    spent_s, until = 0.0, None
+    for began, ended in runs:
+        if until is None or ended > until:
+            spent_s += (ended - (began if until is None else max(began, until))).total_seconds()
+            until = ended
+    return spent_s
+
+
+def withdraw(store: Store, name: str, folder: Path) -> None:
+    """Leave nothing of a study that is refused after its first runs.
+
+    Args:
+        folder: where its trials ran.
+
+    Raises:
+        StudyBusyError: another living process works on it.
+    """
+    store.delete_study(name)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def closing_study(name: str, store: Store) -> Iterator[None]:
+    """Leave nothing behind that looks as if it were running: an error cancels what this process runs of a study.
+
+    One before its first trial removes the study.
+
+    Args:
+        name: a study that this process works on already.
+    """
+    try:
+        yield
+    except BaseException:
+        with suppress(ResultsError):
+            for number in store.left_behind(name, frozenset()):
+                store.finish(not_reached(store.get(name, number)))
+            if store.records(name) or store.others(name):
+                store.end_study(name, "interrupted")
+            else:
+                store.delete_study(name)
+        raise

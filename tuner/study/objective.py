@@ -1,0 +1,253 @@
+"""What a study is to find the best of.
+
+With fixed hardware % of peak, $/GFLOPS and MFLOPS/W are best where GFLOPS are: the search is the same. They part on
+virtual clusters, where only the nodes that a layout uses are counted, and of several networks the one that is used.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from hpl.params import Scalar
+from results.record import Study, TrialRecord
+from results.stats.confidence import Standing, rerank_by_posterior, standing
+from results.stats.levels import drift_corrected
+from results.stats.ranking import Ranked, hosts_of, on_the_hosts_left, rank
+from results.store.reading import CONTENDERS
+from results.store.store import Store
+from search_spaces.space import SearchSpace
+
+from ..engines.base import Outcome
+from ..errors import TunerError
+from ..machine.equipment import DECIDING, Equipment
+
+NEEDS: Mapping[str, str] = {
+    "gflops": "",
+    "percent-of-peak": "rpeak_gflops",
+    "usd-per-gflops": "price_usd",
+    "mflops-per-watt": "power_w",
+}
+"""The objectives, and the fact of the machine that each needs."""
+AGAINST = tuple(name for name in NEEDS if name != "gflops")
+"""What GFLOPS can be weighed against."""
+UNITS = {
+    "percent_of_peak": ("% of peak", "{:.1f}"),
+    "usd_per_gflops": ("$/GFLOPS", "{:.2f}"),
+    "mflops_per_watt": ("MFLOPS/W", "{:.1f}"),
+}
+"""Figures of merit by their names in `results.metrics`: unit and format."""
+BETTER = {
+    "percent-of-peak": "nearer to its peak",
+    "usd-per-gflops": "cheaper per GFLOPS",
+    "mflops-per-watt": "more efficient per watt",
+}
+"""What a configuration is that is better by one of AGAINST."""
+OPTIONS = {"rpeak_gflops": "--rpeak", "price_usd": "--price", "power_w": "--power"}
+
+
+def check_objective(name: str) -> str:
+    """The name of an objective.
+
+    Raises:
+        TunerError: there is none of that name.
+    """
+    if name not in NEEDS:
+        raise TunerError(f"--objective {name}: choose one of {', '.join(NEEDS)}")
+    return name
+
+
+def check_pareto(name: str | None, objective: str = "gflops") -> str | None:
+    """The name of what GFLOPS are weighed against, or None.
+
+    Args:
+        objective: what else was asked for.
+
+    Raises:
+        TunerError: there is none of that name, or another objective was asked for too.
+    """
+    if name is not None and name not in AGAINST:
+        raise TunerError(f"--pareto {name}: choose one of {', '.join(AGAINST)}")
+    if name is not None and objective != "gflops":
+        raise TunerError(f"--pareto {name} already searches for GFLOPS and that: leave --objective {objective} out")
+    return name
+
+
+def check_inputs(objective: str, pareto: str | None, **facts: float | None) -> None:
+    """Refuse an objective before anything is built, where the user has to give what it needs.
+
+    Raises:
+        TunerError: the fact it needs is among `facts`, and None.
+    """
+    for option, name in _asked(objective, pareto):
+        need = NEEDS[name]
+        if need in facts and facts[need] is None:
+            raise TunerError(f"{option} {name} needs {need} of the machine: give it with {OPTIONS[need]}")
+
+
+def _asked(objective: str, pareto: str | None) -> tuple[tuple[str, str], ...]:
+    """Objectives with the options that asked for them."""
+    return (("--objective", objective), *((("--pareto", pareto),) if pareto else ()))
+
+
+@dataclass(frozen=True)
+class Objective:
+    """One objective on one machine.
+
+    Attributes:
+        against: another one, where the front of GFLOPS and that is searched.
+    """
+
+    name: str
+    machine: Equipment
+    against: "Objective | None" = None
+
+    @staticmethod
+    def of(name: str, study: Study, against: str | None = None) -> "Objective":
+        """The objective of a study.
+
+        Args:
+            against: what GFLOPS are weighed against.
+
+        Raises:
+            TunerError: it needs a price, a power or a peak that the study does not know.
+        """
+        machine = Equipment.of(study)
+        for option, asked in _asked(check_objective(name), check_pareto(against)):
+            need = NEEDS[asked]
+            if need and getattr(machine.whole, need) is None:
+                where = "in the cluster's file" if study.simulated else f"with {OPTIONS[need]}"
+                raise TunerError(f"{option} {asked} needs {need} of the machine: give it {where}")
+        return Objective(name, machine, Objective(against, machine) if against else None)
+
+    def worth(self, params: Mapping[str, Scalar], gflops: float) -> float:
+        """What an engine maximises: GFLOPS, or GFLOPS for the part in use of the machine's peak, price or power."""
+        need = NEEDS[self.name]
+        if not need:
+            return gflops
+        part: float = getattr(self.machine.used(params), need) / getattr(self.machine.whole, need)
+        return gflops / part
+
+    def worths(self, space: SearchSpace) -> frozenset[float]:
+        """All that a GFLOPS of a configuration of a space may be worth."""
+        names = [name for name in DECIDING if name in space.parameters]
+        first, choices = space.first, product(*(space.parameters[name].values for name in names))
+        points = [{**first, **dict(zip(names, choice, strict=True))} for choice in choices]
+        return frozenset(round(self.worth(point, 1.0), 9) for point in points)
+
+    @property
+    def unit(self) -> str:
+        """What its figures are told in."""
+        return "GFLOPS" if self.name == "gflops" else UNITS[self.name.replace("-", "_")][0]
+
+    def told(self, record: TrialRecord) -> str:
+        """The rate of a trial by this objective, with its unit."""
+        gflops = record.gflops or 0.0
+        if self.name == "gflops":
+            return f"{gflops:.2f} GFLOPS"
+        name = self.name.replace("-", "_")
+        figure = getattr(self.machine.used_on(hosts_of(record), record.params).merit(gflops), name)
+        return f"{UNITS[name][1].format(figure)} {self.unit}"
+
+    def outcome(self, params: Mapping[str, Scalar], outcome: Outcome) -> Outcome:
+        """An outcome in terms of this objective."""
+        return outcome if outcome.gflops is None else replace(outcome, gflops=self.worth(params, outcome.gflops))
+
+    def standing(self, ranking: Sequence[Ranked]) -> Standing | None:
+        """How sure the first of a whole ranking is the best by this objective; None where nothing was repeated."""
+        return standing([self._in_worth(entry) for entry in ranking])
+
+    def _in_worth(self, entry: Ranked) -> Ranked:
+        if self.name == "gflops":
+            return entry
+        return replace(entry, gflops=tuple(self.worth(entry.params, rate) for rate in entry.gflops))
+
+    @property
+    def best(self) -> str:
+        """What its best configuration is called."""
+        return "the fastest" if self.name == "gflops" else f"the best by {self.name}"
+
+    def finalists(self, ranking: Sequence[Ranked], count: int) -> Sequence[Ranked]:
+        """The best by their medians, however often they ran: what a later sitting found has to be confirmed too.
+
+        Where a front is searched all of it comes first.
+        """
+        by_median = [replace(entry, believed_gflops=None) for entry in drift_corrected(ranking)]
+        medians = {entry.key: self.worth(entry.params, entry.median_gflops) for entry in by_median}
+        front = {entry.key for entry in self.front(by_median)}
+        best = sorted(ranking, key=lambda entry: (entry.key not in front, -medians[entry.key]))
+        return best[: max(count, len(front))]
+
+    def front(self, ranking: Sequence[Ranked]) -> list[Ranked]:
+        """The configurations that none beats in both objectives, fastest first; none where there is only one."""
+        return [] if self.against is None else pareto(self.against, ranking)
+
+    def ranked(self, ranking: Sequence[Ranked]) -> Sequence[Ranked]:
+        """Configurations with what is expected of them, best by this objective first."""
+        known = {entry.key: entry for entry in ranking}
+        return [
+            replace(known[entry.key], believed_gflops=entry.expected_gflops / self.worth(entry.params, 1.0))
+            for entry in rerank_by_posterior([self._in_worth(entry) for entry in ranking])
+        ]
+
+
+def pareto(objective: Objective, ranking: Sequence[Ranked]) -> list[Ranked]:
+    """The configurations that none beats both in GFLOPS and by another objective, fastest first."""
+    front: list[Ranked] = []
+    most = 0.0
+    for entry in sorted(ranking, key=lambda one: -one.expected_gflops):
+        worth = objective.worth(entry.params, entry.expected_gflops)
+        if worth > most:
+            front.append(entry)
+            most = worth
+    return front
+
+
+def of_study(study: Study) -> Objective:
+    """The objective a stored study was asked for."""
+    machine, against = Equipment.of(study), study.options.get("pareto")
+    weighed = Objective(str(against), machine) if against else None
+    return Objective(str(study.options.get("objective", "gflops")), machine, weighed)
+
+
+@dataclass(frozen=True)
+class StudyRanking:
+    """The configurations of a stored study.
+
+    Attributes:
+        ranking: the fastest of them in the order of its objective, best first; empty where no run counts.
+        configurations: how many have a rate; more than are ranked where the study is very large.
+        placed: trials whose runs count, by their numbers, each with the place of its configuration in the ranking.
+    """
+
+    ranking: Sequence[Ranked]
+    configurations: int
+    placed: Mapping[int, int]
+
+    @property
+    def left_out(self) -> str | None:
+        """The sentence that not all are ranked, or None."""
+        ranked, known = len(self.ranking), self.configurations
+        return f"Only the fastest {ranked:,} of {known:,} configurations are ranked." if known > ranked else None
+
+
+def rank_stored(store: Store, study: Study, *, front: bool = False) -> StudyRanking:
+    """Rank the configurations of a stored study; of a cluster that lost nodes only what ran on those that are left.
+
+    Args:
+        front: something else than rates is to be weighed too.
+    """
+    objective = of_study(study)
+    by_rate = objective.name == "gflops" and objective.against is None and not front
+    found = store.contenders(study.name, of_each_size=not by_rate)
+    left = on_the_hosts_left(found.records)
+    ranking = objective.ranked(rank(left))
+    places = {entry.key: place for place, entry in enumerate(ranking)}
+    known = found.configurations if found.configurations > CONTENDERS else len(ranking)
+    return StudyRanking(
+        ranking, known, {one.number: places[one.key] for one in left if one.ranked and one.key in places}
+    )
+
+
+def ranking_of(store: Store, study: Study) -> Sequence[Ranked]:
+    """The ranking of `rank_stored`."""
+    return rank_stored(store, study).ranking

@@ -1,0 +1,155 @@
+"""Compares BLAS libraries by a study's runs: the best of each, what was repeated, and whether N is large enough."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from hpl.params import Scalar
+from hpl.sizing import Node, SizingError, n_for_memory
+from results.export.markdown import varying
+from results.record import Study
+from results.stats.confidence import Standing
+from results.stats.ranking import Ranked
+from search_spaces.space import SearchSpace
+
+from ..machine.problem_size import STEP
+from ..words import counted, listed
+from .objective import Objective
+
+RIVAL = 0.5
+"""A library whose best is below this part of the first is behind beyond doubt: it is not confirmed."""
+SMALL_N = 0.25
+"""Part of the N of the whole memory below which the order of libraries may be another there: at a quarter of N panels
+and messages, which grow with N^2, have four times their share of a time that grows with N^3."""
+
+
+@dataclass(frozen=True)
+class LibraryBest:
+    """The best configuration of one BLAS.
+
+    Attributes:
+        place: in the ranking of all configurations, from 1.
+        behind_percent: by the study's objective, of the first.
+        first_is_faster: probability that the first is faster than it, 0 to 1; None where that cannot be told.
+        runs: of this configuration.
+        configurations, repeated: of this BLAS that have a valid run, and those of them that have several.
+        params: what differs among the best of all libraries.
+    """
+
+    blas: str
+    place: int
+    expected_gflops: float
+    behind_percent: float
+    first_is_faster: float | None
+    runs: int
+    configurations: int
+    repeated: int
+    params: Mapping[str, Scalar]
+
+    @property
+    def sentence(self) -> str:
+        """Where the best of this BLAS stands."""
+        certainty = "" if self.first_is_faster is None else f" ({self.first_is_faster:.0%} sure)"
+        words = " ".join(f"{name}={value}" for name, value in self.params.items())
+        return (
+            f"The best with {self.blas} is in place {self.place} with {self.expected_gflops:.2f} GFLOPS, "
+            f"{self.behind_percent:.1f} % behind{certainty}{f': {words}' if words else ''}."
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """All of it by name."""
+        return asdict(self)
+
+
+def best_of_each(objective: Objective, ranking: Sequence[Ranked], sure: Standing | None) -> list[LibraryBest]:
+    """The best configuration of each BLAS of a whole ranking, best first; nothing where all have the same."""
+    places: dict[str, list[int]] = {}
+    for place, entry in enumerate(ranking):
+        places.setdefault(_blas(entry), []).append(place)
+    if len(places) < 2:
+        return []
+    worths = [objective.worth(entry.params, entry.expected_gflops) for entry in ranking]
+    names = [name for name in varying([ranking[own[0]] for own in places.values()]) if name != "blas"]
+    return [
+        LibraryBest(
+            blas=name,
+            place=own[0] + 1,
+            expected_gflops=ranking[own[0]].expected_gflops,
+            behind_percent=100 * (1 - worths[own[0]] / worths[0]),
+            first_is_faster=None if sure is None or own[0] == 0 else sure.ahead[own[0]],
+            runs=ranking[own[0]].runs,
+            configurations=len(own),
+            repeated=sum(ranking[place].runs > 1 for place in own),
+            params={key: ranking[own[0]].params[key] for key in names if key in ranking[own[0]].params},
+        )
+        for name, own in places.items()
+    ]
+
+
+def sentences(libraries: Sequence[LibraryBest], study: Study, ranking: Sequence[Ranked]) -> list[str]:
+    """What to tell of a comparison of libraries; nothing where there is none."""
+    if not libraries:
+        return []
+    small = None if study.simulated else small_n(_n(ranking[0]), memory_n(study))
+    return [*(one.sentence for one in libraries[1:]), repeated(libraries), *([small] if small else [])]
+
+
+def repeated(libraries: Sequence[LibraryBest]) -> str:
+    """How many configurations were run more than once, and of which library."""
+    every, twice = sum(one.configurations for one in libraries), sum(one.repeated for one in libraries)
+    if twice in {0, every}:
+        return f"{'Each' if twice else 'None'} of the {counted(every, 'configuration')} was run more than once."
+    each = ", ".join(f"{one.blas} {one.repeated} of {one.configurations}" for one in libraries)
+    never = [one.blas for one in libraries if one.runs < 2]
+    once = f" The best of {listed(never)} ran once." if never else ""
+    return f"{twice} of {every} configurations were repeated ({each}).{once}"
+
+
+def small_n(N: int, memory_n: int | None) -> str | None:
+    """The sentence that a comparison at N may not hold at the size of the memory, or None."""
+    if memory_n is None or SMALL_N * memory_n <= N:
+        return None
+    return (
+        f"N={N} is small: the memory holds N={memory_n}, where another library may be the fastest. "
+        "Compare again with a larger --budget, or with --full."
+    )
+
+
+def memory_n(study: Study) -> int | None:
+    """The N that a study's memory held when it began; None where that is not known."""
+    free, cores, fraction = (
+        study.host.get("memory_available_bytes"),
+        study.host.get("physical_cores"),
+        study.options.get("memory_fraction"),
+    )
+    if not isinstance(free, int) or not isinstance(cores, int) or not isinstance(fraction, int | float):
+        return None
+    try:
+        return n_for_memory([Node(free, cores)], fraction=fraction, NB=STEP, P=1, Q=cores)
+    except (SizingError, ValueError):
+        return None
+
+
+def with_rivals(objective: Objective, finalists: Sequence[Ranked], ranking: Sequence[Ranked]) -> Sequence[Ranked]:
+    """Finalists, and behind them the best of each BLAS that has none among them and is not hopelessly slow."""
+    found = list(finalists)
+    least = RIVAL * max((objective.worth(entry.params, entry.median_gflops) for entry in ranking), default=0.0)
+    for entry in ranking:
+        new = _blas(entry) not in {_blas(other) for other in found}
+        if new and objective.worth(entry.params, entry.median_gflops) >= least:
+            found.append(entry)
+    return found
+
+
+def libraries_of(space: SearchSpace) -> tuple[str, ...]:
+    """The BLAS libraries a space has."""
+    blas = space.parameters.get("blas")
+    return tuple(str(value) for value in blas.values) if blas else ()
+
+
+def _blas(entry: Ranked) -> str:
+    return str(entry.params.get("blas", ""))
+
+
+def _n(entry: Ranked) -> int:
+    N = entry.params.get("N", 0)
+    return int(N)

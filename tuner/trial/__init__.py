@@ -1,0 +1,1 @@
+"""One trial: plan, build, run, judge, record."""

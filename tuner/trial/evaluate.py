@@ -1,0 +1,306 @@
+"""One trial: build, write, check the memory, run, judge."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hpl.build.programs import BuildError, Recipe, Xhpl, build, witness_library
+from hpl.build.source import HplSource
+from hpl.params import Scalar
+from hpl.search_paths import SearchPaths
+from hpl.witness import Panel, parse_panels
+from results.record import Invalidity
+from runners.base import JobId, Runner
+from runners.errors import HeldError, RefusedError, SubmitError, UnreachableError
+from runners.job import Job
+from runners.network.control import NetworkControl
+from runners.paths import RunPaths
+from runners.status import JobState, JobStatus
+from runners.tail import Tail
+
+from ..errors import TunerError
+from ..events import Listener, Notice
+from ..machine.inventory import Inventory
+from ..stopping import Stopping
+from ..units import duration, gibibytes
+from .judge import Failure, Verdict, judge
+from .plan import TrialPlan
+
+STOP_AT = "HPLTUNE_STOP_AT"
+"""Variable that tells `native/progress.c` to end a run early."""
+POLL_S = 0.05
+"""Pause between two looks at a running job: short against any run worth measuring, and under 1 % of a core."""
+LONGEST_PAUSE_S = 60.0
+"""Between two attempts to submit a job."""
+SHORT_WAIT_S = 2.0
+"""In a queue, of which nothing is said."""
+WORDS_PAUSE_S = 60.0
+"""Between two sentences about a wait, at least."""
+WORDS_SHARE = 0.1
+"""Of a wait, what passes before the next sentence about it: after ten hours one an hour is enough."""
+
+
+@dataclass(frozen=True)
+class LaunchResult:
+    """What came of one launch.
+
+    Attributes:
+        command: the exact command line, "" where nothing was started.
+        output: HPL's own standard output; `errors_text` everything the ranks and the launcher said on stderr.
+        lost_nodes: nodes that did not answer when the run had failed.
+        disturbed: the sentence about a network setting that somebody else changed while it ran; "" where none.
+        unavailable: parameters of the plan that together cannot be had on these nodes, with their values.
+        cost_s: wall seconds from launch to the end of the process tree, without waiting in a queue.
+        begun_s: when the first panel of each run was heard of, in seconds from launch; fewer where none was.
+    """
+
+    verdict: Verdict
+    command: str
+    output: str
+    errors_text: str
+    started_at: datetime
+    ended_at: datetime
+    cost_s: float
+    xhpl_key: str
+    lost_nodes: tuple[str, ...] = ()
+    begun_s: tuple[float, ...] = ()
+    disturbed: str = ""
+    unavailable: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """Runs plans on one site, one at a time.
+
+    Attributes:
+        network: sets the nodes' network before a run, as its plan asks; None where there is none to set.
+        listener: told when a run cannot be started now.
+        patience_s: for how long a run that cannot be started now is submitted again.
+        again_s: the first pause before that; each is half as long again, up to LONGEST_PAUSE_S.
+    """
+
+    site: Inventory
+    search: SearchPaths
+    source: HplSource | None
+    runner: Runner
+    network: NetworkControl | None = None
+    listener: Listener = lambda _: None
+    patience_s: float = 0.0
+    again_s: float = 5.0
+
+    def evaluate(
+        self,
+        plan: TrialPlan,
+        directory: Path,
+        walltime_s: float,
+        on_panel: Callable[[Panel], None],
+        stop: Stopping,
+    ) -> LaunchResult:
+        """Run a plan and judge it. Everything that can go wrong with the run itself becomes a fault, not an error.
+
+        Args:
+            directory: made here; holds HPL.dat, the command line and both outputs afterwards.
+            walltime_s: seconds after which the whole process tree is ended.
+            on_panel: told about each panel rank 0 has begun.
+            stop: looked at all the time; `at_once` ends the run, `requested` one that has not begun.
+
+        Raises:
+            TunerError: as `run_folder`; or somebody else has a node's network.
+            RunnerError: the launcher does not start, or a node does not answer.
+        """
+        started_at = datetime.now(UTC)
+        try:
+            xhpl = self._program(plan)
+        except BuildError as error:
+            return self._not_started(plan, Failure(Invalidity.COMPILE, str(error)), started_at)
+        shortage = memory_shortage(plan, self.site)
+        if shortage:
+            return self._not_started(plan, Failure(Invalidity.CONSTRAINTS, shortage), started_at)
+        try:
+            self._set_network(plan)
+        except RefusedError as error:
+            failed = self._not_started(plan, Failure(Invalidity.CONSTRAINTS, str(error)), started_at)
+            return replace(failed, unavailable=plan.with_setting(error.setting))
+        except HeldError as error:
+            raise TunerError(str(error)) from error
+        except UnreachableError as error:
+            failed = self._not_started(plan, Failure(Invalidity.RUNTIME, str(error)), started_at)
+            return replace(failed, lost_nodes=(error.node,))
+        began = time.monotonic()
+        begun_s: list[float] = []
+
+        def heard(panel: Panel) -> None:
+            if panel.column == 0:
+                begun_s.append(time.monotonic() - began)
+            on_panel(panel)
+
+        with run_folder(directory) as paths:
+            paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
+            status = self.run_job(self._job(plan, xhpl, directory, walltime_s), heard, stop)
+        cost_s = time.monotonic() - began
+        if status.started_at and status.ended_at:
+            cost_s = min(cost_s, (status.ended_at - status.started_at).total_seconds())
+        disturbed = ""
+        if self.network is not None and not status.lost_nodes:
+            disturbed = self.network.disturbed(self.site.node_names)
+        stdout, stderr = paths.read_stdout(), paths.read_stderr()
+        verdict = judge(plan, status, stdout, stderr)
+        return LaunchResult(
+            verdict=verdict.without_network(disturbed) if disturbed else verdict,
+            command=paths.read_command(),
+            output=stdout,
+            errors_text=stderr,
+            started_at=started_at,
+            ended_at=datetime.now(UTC),
+            cost_s=cost_s,
+            xhpl_key=xhpl.key if xhpl else "",
+            lost_nodes=status.lost_nodes,
+            begun_s=tuple(begun_s),
+            disturbed=disturbed,
+        )
+
+    def _program(self, plan: TrialPlan) -> Xhpl | None:
+        """The plan's xhpl, built if it is not there yet; None for the user's own program."""
+        if plan.library is None or self.source is None:
+            return None
+        mpi = self.site.mpi_named(plan.launch.mpi)
+        return build(Recipe(source=self.source, mpi=mpi, library=plan.library), self.search)
+
+    def _set_network(self, plan: TrialPlan) -> None:
+        """Make the network as the plan wants it.
+
+        Raises:
+            RefusedError: that cannot be had.
+            RunnerError: a node does not answer.
+        """
+        if self.network is not None:
+            self.network.apply(plan.network, self.site.node_names)
+
+    def _job(self, plan: TrialPlan, xhpl: Xhpl | None, directory: Path, walltime_s: float) -> Job:
+        environment = dict(plan.environment)
+        mpi = self.site.mpi_named(plan.launch.mpi)
+        if plan.stop_at is not None:
+            environment[STOP_AT] = str(plan.stop_at)
+        if xhpl is None:
+            witness = witness_library(mpi, self.search)
+            if witness is not None:
+                environment["LD_PRELOAD"] = str(witness)
+        program = xhpl.path if xhpl else self.site.xhpl
+        return Job(
+            program=(str(program),),
+            ranks=plan.ranks,
+            threads_per_rank=plan.threads,
+            environment=environment,
+            directory=directory,
+            walltime_s=min(walltime_s, self.site.longest_s),
+            binding=plan.launch.binding,
+            mpi_parameters=plan.launch.parameters,
+            launcher_environment=dict(mpi.environment),
+            mpi=mpi.name,
+            nodes=self.site.node_names,
+            interfaces=plan.interfaces or (self.site.nodes.cluster.interfaces if self.site.nodes else ()),
+            oversubscribe=plan.oversubscribe,
+        )
+
+    def run_program(
+        self,
+        program: Xhpl,
+        arguments: Sequence[str],
+        plan: TrialPlan,
+        directory: Path,
+        walltime_s: float,
+        stop: Stopping,
+    ) -> JobStatus:
+        """Start another MPI program in place of a plan's xhpl, on the network as it wants it, and wait for its end.
+
+        Raises:
+            RunnerError: it cannot be started, or the network not be set.
+            OSError: the directory cannot be written.
+        """
+        self._set_network(plan)
+        directory.mkdir(parents=True, exist_ok=True)
+        job = self._job(plan, program, directory, walltime_s)
+        return self.run_job(replace(job, program=(*job.program, *arguments)), lambda _: None, stop)
+
+    def run_job(self, job: Job, on_panel: Callable[[Panel], None], stop: Stopping) -> JobStatus:
+        """Start a job and wait for its end, telling of panels and looking whether it shall be ended at once.
+
+        A job that waits in a queue says so now and then, and is ended as soon as no further trial may start.
+
+        Raises:
+            RunnerError: it cannot be started.
+        """
+        job_id = self._submit(job, stop)
+        if job_id is None:
+            return JobStatus(JobState.CANCELLED, message="the run was cancelled")
+        tail = Tail(RunPaths(job.directory).stderr)
+        began_s, silent_s = time.monotonic(), SHORT_WAIT_S
+        while True:
+            status = self.runner.poll([job_id])[job_id]
+            waits, waited_s = status.state is JobState.QUEUED, time.monotonic() - began_s
+            for panel in parse_panels("\n".join(tail.lines())):
+                on_panel(panel)
+            if status.state.final:
+                return status
+            if stop.at_once:
+                self.runner.cancel([job_id])
+            elif waits and stop.requested:
+                self.listener(Notice("The run was still waiting for its nodes, so it is cancelled."))
+                self.runner.cancel([job_id])
+            elif waits and status.message and waited_s >= silent_s:
+                self.listener(Notice(f"{status.message}, for {duration(waited_s)} so far."))
+                silent_s = waited_s + max(WORDS_PAUSE_S, WORDS_SHARE * waited_s)
+            time.sleep(POLL_S)
+
+    def _submit(self, job: Job, stop: Stopping) -> JobId | None:
+        """Start a job, again and again where a later attempt may succeed; None where the user ends that."""
+        give_up_s = time.monotonic() + self.patience_s
+        pause_s = self.again_s
+        while True:
+            try:
+                return self.runner.submit(job)
+            except SubmitError as error:
+                if not error.transient or time.monotonic() + pause_s > give_up_s:
+                    raise
+                if pause_s == self.again_s:
+                    self.listener(Notice(f"{error}: trying again for at most {duration(self.patience_s)}."))
+            next_s = time.monotonic() + pause_s
+            while time.monotonic() < next_s:
+                if stop.requested:
+                    return None
+                time.sleep(POLL_S)
+            pause_s = min(LONGEST_PAUSE_S, 1.5 * pause_s)
+
+    def _not_started(self, plan: TrialPlan, fault: Failure, started_at: datetime) -> LaunchResult:
+        verdict = Verdict(results=(), faults=tuple(fault for _ in plan.runs), observed=None, cancelled=False)
+        now = datetime.now(UTC)
+        return LaunchResult(verdict, "", "", "", started_at, now, (now - started_at).total_seconds(), "")
+
+
+@contextmanager
+def run_folder(directory: Path) -> Iterator[RunPaths]:
+    """Make the folder of a run and start the run there; what fails here is never the configuration's fault.
+
+    Raises:
+        TunerError: the folder cannot be written, or this system starts no further program.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        yield RunPaths(directory)
+    except OSError as error:
+        raise TunerError(f"no run can be started in {directory}: {error.strerror}") from error
+
+
+def memory_shortage(plan: TrialPlan, site: Inventory) -> str | None:
+    """The sentence why this plan would make the machine swap or kill the run, or None where it fits."""
+    free = site.free_bytes()
+    if plan.memory_bytes <= free:
+        return None
+    N = max(run.N for run in plan.runs)
+    return (
+        f"N={N} needs {gibibytes(plan.memory_bytes)}, but only {gibibytes(free)} of memory are free now: "
+        "choose a smaller N or end other programs"
+    )

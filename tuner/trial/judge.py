@@ -1,0 +1,168 @@
+"""What a finished run is worth: the rules by which a GFLOPS counts, or why it does not. Pure functions over texts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hpl import output, variant
+from hpl.blas.registry import family
+from hpl.output import HplOutput, HplResult
+from hpl.params import HplParams
+from hpl.witness import RankReport, parse_panels, parse_reports
+from results.record import Invalidity, Observed
+from runners.status import JobState, JobStatus
+
+from .plan import TrialPlan
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a run does not count: the stage that failed and the sentence for the user."""
+
+    invalidity: Invalidity
+    reason: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one run of HPL showed.
+
+    Attributes:
+        results: the result lines HPL printed, in its order, whatever became of the run afterwards.
+        faults: one per run the plan asked for: None where its result counts.
+        observed: the BLAS that really ran, or None where the ranks did not say.
+        cancelled: the run was ended on request and says nothing about the configuration.
+    """
+
+    results: tuple[HplResult, ...]
+    faults: tuple[Failure | None, ...]
+    observed: Observed | None
+    cancelled: bool
+
+    def without_network(self, why: str) -> "Verdict":
+        """The same where the network did not stay as it was asked for: no run counts."""
+        fault = Failure(Invalidity.CONSTRAINTS, why)
+        return replace(self, faults=tuple(found or fault for found in self.faults))
+
+
+def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdict:
+    """Hold a run's outcome against what was asked.
+
+    A result counts when HPL printed it for the configuration that was asked, the residual PASSED, GFLOPS and time
+    agree with the flop count, and the ranks really ran the BLAS, kernel and threads of the plan.
+    """
+    found = output.parse(stdout)
+    reports = parse_reports(stderr)
+    observed = observe(reports)
+    ended = _end(plan, status, found, stderr)
+    mismatch = None if ended and not reports else _mismatch(plan, reports)
+    if plan.stop_at is not None:
+        return Verdict((), (mismatch or _stopped_fault(status, found, stderr),), observed, _cancelled(status))
+    faults = tuple(
+        mismatch or _fault(asked, found.results[i] if i < len(found.results) else None, ended)
+        for i, asked in enumerate(plan.runs)
+    )
+    return Verdict(found.results, faults, observed, _cancelled(status))
+
+
+def observe(reports: Sequence[RankReport]) -> Observed | None:
+    """The BLAS of rank 0 and the hosts of all ranks; None where no rank reported."""
+    if not reports:
+        return None
+    first = min(reports, key=lambda report: report.rank)
+    return Observed(
+        library=str(first.library),
+        version=first.version,
+        kernel=first.kernel,
+        threads=first.threads,
+        hosts=tuple(sorted({report.host for report in reports})),
+    )
+
+
+def _mismatch(plan: TrialPlan, reports: Sequence[RankReport]) -> Failure | None:
+    for report in reports:
+        sentence = _report_mismatch(plan, report)
+        if sentence:
+            return Failure(Invalidity.RUNTIME, f"rank {report.rank} on {report.host}: {sentence}")
+    if not reports and plan.library is not None:
+        return Failure(
+            Invalidity.RUNTIME, "no rank reported which BLAS it loaded, so this result says nothing about a BLAS"
+        )
+    return None
+
+
+def _report_mismatch(plan: TrialPlan, report: RankReport) -> str | None:
+    if plan.library is None:
+        return None
+    if report.library != plan.library.path:
+        return f"asked for {plan.blas} ({plan.library.path}), but the program loaded {report.library or 'no BLAS'}"
+    if not family(plan.library.family).asked_matches(plan.kernel, report.kernel):
+        return f"asked {plan.blas} for kernel {plan.kernel}, but it runs {report.kernel}"
+    if report.threads is not None and report.threads != plan.threads:
+        return f"asked for {plan.threads} threads per rank, but {plan.blas} uses {report.threads}"
+    return None
+
+
+def _end(plan: TrialPlan, status: JobStatus, found: HplOutput, stderr: str) -> Failure | None:
+    """Why results may be missing; None when HPL ran to its end."""
+    if found.finished and len(found.results) >= len(plan.runs):
+        return None
+    return ended_early(status, found, stderr, f"HPL printed {len(found.results)} of {len(plan.runs)} results")
+
+
+def ended_early(status: JobStatus, found: HplOutput, stderr: str, otherwise: str) -> Failure:
+    """Why a run ended before it should: out of time, what HPL says, what the launcher says, or else this sentence."""
+    if status.state is JobState.TIMEOUT:
+        return Failure(Invalidity.TIMEOUT, f"{status.message}{_reached(stderr)}")
+    errors = found.errors or output.parse(stderr).errors
+    if errors:
+        return Failure(Invalidity.RUNTIME, f"HPL says: {errors[0]}")
+    return Failure(Invalidity.RUNTIME, status.message or otherwise)
+
+
+def another_run(asked: HplParams, result: HplResult) -> Failure | None:
+    """What is wrong where HPL ran another configuration than was asked."""
+    same = (result.N, result.NB, result.P, result.Q) == (asked.N, asked.NB, asked.P, asked.Q)
+    if same and not variant.contradicts(result.code, asked):
+        return None
+    ran = f"{result.code} N={result.N} NB={result.NB} {result.P}x{result.Q}"
+    return Failure(Invalidity.RUNTIME, f"HPL ran a configuration that was not asked for: {ran}")
+
+
+def _cancelled(status: JobStatus) -> bool:
+    return status.state is JobState.CANCELLED
+
+
+def _stopped_fault(status: JobStatus, found: HplOutput, stderr: str) -> Failure | None:
+    """What is wrong with a run that was to end at a column, where it did not say that it ended there."""
+    if any(panel.stopped for panel in parse_panels(stderr)) and status.exit_code == 0:
+        return None
+    return ended_early(status, found, stderr, "the run did not stop where it was asked to")
+
+
+def _reached(stderr: str) -> str:
+    panels = parse_panels(stderr)
+    if not panels:
+        return ""
+    return f" after {panels[-1].fraction:.0%} of its operations"
+
+
+def _fault(asked: HplParams, result: HplResult | None, ended: Failure | None) -> Failure | None:
+    if result is None:
+        return ended or Failure(Invalidity.RUNTIME, "HPL printed no result for it")
+    if another := another_run(asked, result):
+        return another
+    if result.passed is None:
+        return _unchecked(asked, ended)
+    if not result.passed:
+        return Failure(Invalidity.CORRECTNESS, f"the residual check FAILED ({result.residual})")
+    if not result.consistent:
+        return Failure(Invalidity.CORRECTNESS, f"{result.gflops} GFLOPS do not fit {result.time_s} s at N={result.N}")
+    return None
+
+
+def _unchecked(asked: HplParams, ended: Failure | None) -> Failure:
+    """Why HPL printed a result and no residual: it was told not to check it, or the run was cut off between the two."""
+    if asked.threshold <= 0:
+        unasked = f"the residual was not checked: the threshold of HPL.dat is {asked.threshold:g}, not above 0"
+        return Failure(Invalidity.CORRECTNESS, unasked)
+    return ended or Failure(Invalidity.CORRECTNESS, "HPL printed a result, but no residual check")

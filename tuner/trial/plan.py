@@ -1,0 +1,243 @@
+"""From a point of the search space to something that can be run: the one place where names get their meaning."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from hpl.blas.catalogue import BlasLibrary
+from hpl.dat import HplDat, render
+from hpl.params import HplParams, Scalar
+from hpl.sizing import memory_bytes
+from runners.errors import RunnerError
+from runners.network.registry import CHOICE, SETTINGS, setting
+from runners.network.setting import PREFIX, interfaces_of
+from search_spaces.dimension import ranks_and_threads
+from search_spaces.errors import SpaceError
+
+from ..errors import TunerError
+from ..machine.inventory import Inventory
+
+MPI_BYTES_PER_RANK = 64 * 2**20
+"""Open MPI's own buffers and shared-memory segments; about 40 MiB a rank measured with 4.1 on one node."""
+BLAS_BYTES_PER_THREAD = 32 * 2**20
+"""Packing buffer of one OpenBLAS thread (BUFFER_SIZE of the x86-64 kernels); BLIS and MKL take less."""
+
+
+class PlanError(TunerError):
+    """A point that cannot be run here, with the sentence why."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How ranks are started.
+
+    Attributes:
+        binding: what each rank is bound to.
+        mpi: name of the MPI library; "" for the site's preferred one.
+        parameters: of the MPI library, as MCA parameters of Open MPI.
+    """
+
+    binding: str = "core"
+    mpi: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, params: Mapping[str, Scalar]) -> "Launch":
+        """What `binding`, `mpi` and `mpi.*` of a point mean."""
+        return cls(
+            binding=str(params.get("binding", "core")),
+            mpi=str(params.get("mpi", "")),
+            parameters={name[4:]: str(value) for name, value in params.items() if name.startswith("mpi.")},
+        )
+
+    def words(self) -> dict[str, Scalar]:
+        """The parameters of a point that mean this."""
+        named = {"mpi": self.mpi} if self.mpi else {}
+        return {"binding": self.binding, **named, **{f"mpi.{name}": value for name, value in self.parameters.items()}}
+
+
+@dataclass(frozen=True)
+class TrialPlan:
+    """Everything that decides what a run measures.
+
+    Attributes:
+        runs: what HPL.dat asks for, in HPL's own order; one for a search trial, several for a user's file.
+        hpl_dat: the file's text, exactly as it will be written.
+        blas: name in the BLAS catalogue, or "xhpl" for a program the user brought.
+        library: the file xhpl is linked with; None for the user's program.
+        kernel: "auto" or the kernel asked of the BLAS.
+        environment: variables of the ranks: kernel and threads.
+        launch: how the ranks are started.
+        network: settings of the nodes' network by name, without "net."; what is not named is left as it is.
+        oversubscribe: more ranks than cores are wanted; they are not bound then.
+        stop_at: part of the columns after which all ranks leave; None runs to the end.
+    """
+
+    runs: tuple[HplParams, ...]
+    hpl_dat: str
+    blas: str
+    library: BlasLibrary | None
+    kernel: str
+    ranks: int
+    threads: int
+    environment: Mapping[str, str]
+    launch: Launch = Launch()
+    network: Mapping[str, Scalar] = field(default_factory=dict)
+    oversubscribe: bool = False
+    stop_at: float | None = None
+
+    @property
+    def interfaces(self) -> tuple[str, ...]:
+        """The interfaces MPI may use, as `net.interface` says; empty where it does not."""
+        return interfaces_of(self.network[CHOICE]) if CHOICE in self.network else ()
+
+    def with_setting(self, name: str) -> dict[str, Scalar]:
+        """A network setting's parameter with its value here, and that of the interfaces it is for; empty where none.
+
+        Args:
+            name: without "net.".
+        """
+        if name not in self.network:
+            return {}
+        names = [name, CHOICE] if name != CHOICE and SETTINGS[name].per_interface and CHOICE in self.network else [name]
+        return {f"{PREFIX}{one}": self.network[one] for one in names}
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that all ranks together need, on however many nodes: matrix and panels, MPI and BLAS buffers."""
+        own = MPI_BYTES_PER_RANK + self.threads * BLAS_BYTES_PER_THREAD
+        return self.ranks * own + max(run.ranks * memory_bytes(run) for run in self.runs)
+
+
+def plan(params: Mapping[str, Scalar], site: Inventory) -> TrialPlan:
+    """Give the names of a complete legal point their meaning. Pure: nothing is looked up or written.
+
+    Args:
+        params: every HPL parameter, `blas`, `kernel`, `layout`, `binding`, `mpi.*`, `net.*`, in the words of the space.
+        site: the machine's BLAS and MPI libraries and its network.
+
+    Raises:
+        PlanError: when the point asks for something this machine or this version cannot do.
+        hpl.errors.HplError: when a value is out of HPL's range or the BLAS has no build for the threads.
+    """
+    ranks, threads = parse_layout(str(params["layout"]))
+    hpl_params = HplParams.from_words(params)
+    if hpl_params.ranks != ranks:
+        raise PlanError(
+            f"the grid {hpl_params.P}x{hpl_params.Q} needs {hpl_params.ranks} ranks, the layout starts {ranks}"
+        )
+    dat = HplDat.of(hpl_params)
+    return placed(
+        site,
+        runs=(hpl_params,),
+        hpl_dat=render(dat),
+        blas=str(params["blas"]),
+        kernel=str(params.get("kernel", "auto")),
+        ranks=ranks,
+        threads=threads,
+        launch=Launch.of(params),
+        network=network_of(params, site),
+    )
+
+
+def placed(
+    site: Inventory,
+    *,
+    runs: tuple[HplParams, ...],
+    hpl_dat: str,
+    blas: str,
+    kernel: str,
+    ranks: int,
+    threads: int,
+    launch: Launch,
+    network: Mapping[str, Scalar] | None = None,
+) -> TrialPlan:
+    """A plan for an HPL.dat that is given, with the library and the environment its BLAS needs.
+
+    Raises:
+        TunerError: the BLAS or the MPI library is not on this machine.
+    """
+    library = site.library(blas, threads)
+    site.mpi_named(launch.mpi)
+    return TrialPlan(
+        runs=runs,
+        hpl_dat=hpl_dat,
+        blas=blas,
+        library=library,
+        kernel=kernel,
+        ranks=ranks,
+        threads=threads,
+        environment=site.environment(blas, kernel, threads),
+        launch=launch,
+        network=network or {},
+    )
+
+
+def network_of(params: Mapping[str, Scalar], site: Inventory) -> dict[str, Scalar]:
+    """What the `net.*` of a point mean, by name without "net.".
+
+    Raises:
+        PlanError: there is no such setting, a value is not legal, or there is no network here.
+    """
+    network = {name.removeprefix(PREFIX): value for name, value in params.items() if name.startswith(PREFIX)}
+    require_network(params, site)
+    try:
+        for name, value in network.items():
+            if name == CHOICE:
+                interfaces_of(value)
+            else:
+                setting(name).text(value)
+    except RunnerError as error:
+        raise PlanError(str(error)) from error
+    return network
+
+
+def require_network(names: Iterable[str], site: Inventory) -> None:
+    """Make sure that there is a network where parameters ask for one.
+
+    Raises:
+        PlanError: all ranks run on one machine, or it is not said which interface is meant.
+    """
+    asked = [name for name in names if name.startswith(PREFIX)]
+    if not asked:
+        return
+    if site.nodes is None or len(site.node_names) == 1:
+        where = "".join(site.node_names) or "this machine"
+        raise PlanError(
+            f"{', '.join(asked)}: all ranks run on {where} and speak through its memory, so settings of its "
+            "network would change nothing"
+        )
+    if not site.nodes.names:
+        raise PlanError(
+            f'{", ".join(asked)}: Slurm chooses the nodes, so their network cannot be set: backend = "ssh" can'
+        )
+    if not site.nodes.cluster.interfaces and PREFIX + CHOICE not in asked:
+        raise PlanError(
+            f'{", ".join(asked)}: which interface? Say use_interfaces = ["eth0"] above [node] in the cluster '
+            "file, or --set net.interface=eth0"
+        )
+
+
+def parse_layout(layout: str) -> tuple[int, int]:
+    """Ranks and threads per rank of "RANKSxTHREADS".
+
+    Raises:
+        PlanError: when it is not of that form.
+    """
+    try:
+        return ranks_and_threads(layout)
+    except SpaceError as error:
+        raise PlanError(str(error)) from error
+
+
+def label(plan: TrialPlan, varied: str = "") -> str:
+    """A configuration in one line, as tables and progress show it.
+
+    Args:
+        varied: what else tells it from others.
+    """
+    run = plan.runs[0]
+    kernel = "" if plan.kernel == "auto" else f"/{plan.kernel}"
+    more = f" (+{len(plan.runs) - 1} more)" if len(plan.runs) > 1 else ""
+    mpi = f" {plan.launch.mpi}" if plan.launch.mpi else ""
+    words = f"{plan.blas}{kernel}{mpi} {plan.ranks}x{plan.threads} {run.P}x{run.Q} N={run.N} NB={run.NB} {varied}"
+    return f"{words.rstrip()}{more}"

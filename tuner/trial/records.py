@@ -1,0 +1,109 @@
+"""From a plan and what came of it to the record that is stored."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hpl.params import Scalar
+from hpl.witness import of_run, parse_panels
+from results.record import Kind, TrialRecord, TrialState
+
+from .early_stopping import CERTAINTY, StopDecision
+from .evaluate import LaunchResult
+from .judge import Failure
+from .launch import costs_s
+from .plan import TrialPlan
+
+
+def started(study: str, params: Mapping[str, Scalar], kind: Kind, key: str, session: int = 0) -> TrialRecord:
+    """The record of a trial that is about to run; the store gives it its number."""
+    return TrialRecord(
+        study=study,
+        number=0,
+        kind=kind,
+        state=TrialState.RUNNING,
+        params=dict(params),
+        key=key,
+        started_at=datetime.now(UTC),
+        session=session,
+    )
+
+
+def rejected(begun: TrialRecord, fault: Failure) -> TrialRecord:
+    """The record of a trial that never reached HPL."""
+    now = datetime.now(UTC)
+    return replace(
+        begun,
+        state=TrialState.FAILED,
+        invalidity=fault.invalidity,
+        reason=fault.reason,
+        ended_at=now,
+        cost_s=(now - begun.started_at).total_seconds(),
+    )
+
+
+def not_reached(begun: TrialRecord) -> TrialRecord:
+    """The record of a trial whose launch ended before HPL came to it, and that is not run any more."""
+    return replace(begun, state=TrialState.CANCELLED, ended_at=datetime.now(UTC), cost_s=0.0)
+
+
+def given_up(record: TrialRecord, hopeless: StopDecision, best_gflops: float) -> TrialRecord:
+    """A full run that was ended because it could not win any more, with what ran of it."""
+    N = record.hpl.N if record.hpl else 0
+    return replace(
+        record,
+        kind=Kind.GIVEN_UP,
+        state=TrialState.COMPLETE,
+        part=hopeless.column / N if N else 1.0,
+        time_s=hopeless.time_s,
+        gflops=None,
+        reason=(
+            f"stopped early: at most {hopeless.most_gflops:.4g} GFLOPS; the best reaches at least {best_gflops:.4g} "
+            f"({100 * CERTAINTY:.0f} % sure)"
+        ),
+    )
+
+
+def finished(
+    begun: TrialRecord, plan: TrialPlan, measured: LaunchResult, directory: Path, index: int = 0
+) -> TrialRecord:
+    """The record of a run, whatever its verdict.
+
+    Args:
+        index: which of the plan's runs; files with several give one record each.
+    """
+    verdict, asked = measured.verdict, plan.runs[index]
+    errors_text = measured.errors_text if len(plan.runs) == 1 else of_run(measured.errors_text, index)
+    stopped = next((panel for panel in parse_panels(errors_text) if panel.stopped), None)
+    fault = verdict.faults[index]
+    result = verdict.results[index] if index < len(verdict.results) else None
+    state = TrialState.FAILED if fault else TrialState.COMPLETE
+    if fault and (verdict.cancelled or measured.lost_nodes):
+        state = TrialState.CANCELLED
+    return replace(
+        begun,
+        state=state,
+        invalidity=fault.invalidity if fault and state is TrialState.FAILED else None,
+        reason=fault.reason if fault else "",
+        hpl=asked,
+        blas=plan.blas,
+        kernel=plan.kernel,
+        ranks=plan.ranks,
+        threads=plan.threads,
+        time_s=result.time_s if result else stopped.time_s if stopped else None,
+        part=stopped.column / stopped.N if stopped else begun.part,
+        gflops=result.gflops if result else None,
+        residual=result.residual if result else None,
+        passed=result.passed if result else None,
+        observed=verdict.observed,
+        command=measured.command,
+        directory=str(directory),
+        hpl_dat=plan.hpl_dat,
+        output=measured.output,
+        errors_text=errors_text,
+        started_at=measured.started_at,
+        ended_at=measured.ended_at,
+        cost_s=costs_s(measured)[index],
+        xhpl_key=measured.xhpl_key,
+    )

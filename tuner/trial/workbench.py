@@ -1,0 +1,175 @@
+"""What every command that runs HPL needs: the machine, HPL's source, a runner, and built programs."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from hpl.build.programs import Recipe, build
+from hpl.build.source import obtain
+from hpl.search_paths import SearchPaths
+from runners.base import Runner
+from runners.hosts.cluster import stored_cluster
+from runners.hosts.ssh import SshRunner
+from runners.local import LocalRunner
+from runners.registry import Installed, launchers
+from runners.slurm.allocation import SILENCE_S
+from search_spaces.automatic import AUTO
+
+from ..errors import TunerError
+from ..events import BuildStep, Listener, Notice
+from ..machine.cluster_nodes import part, survey_nodes, without
+from ..machine.inventory import Inventory, survey, timed
+from ..machine.slurm_nodes import slurm_runner, survey_slurm
+from ..options import TuneOptions
+from ..stopping import stopped_at_once
+from ..user_dirs import UserDirs
+from .evaluate import Evaluator
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """The machine as found, and the evaluator that runs plans on it.
+
+    Attributes:
+        site: what one trial runs on.
+        others: evaluators on further parts of the cluster, as large as the site.
+        whole: all nodes of a cluster; None for this machine.
+        runner: makes a runner for a part of the cluster.
+    """
+
+    places: UserDirs
+    site: Inventory
+    evaluator: Evaluator
+    others: tuple[Evaluator, ...] = ()
+    whole: Inventory | None = None
+    runner: Callable[[], Runner] | None = None
+
+    @classmethod
+    @stopped_at_once()
+    def open(
+        cls,
+        options: TuneOptions,
+        places: UserDirs,
+        listener: Listener,
+        *,
+        probing: bool = True,
+        leave_out: bool = False,
+    ) -> "Workbench":
+        """Look at the machine and get HPL's source; the nodes of a cluster are asked before anything is timed.
+
+        Args:
+            leave_out: go on without nodes of a cluster that do not answer.
+            probing: time the BLAS libraries, which plans without a given kernel need.
+
+        Raises:
+            hpl.errors.HplError: MPI, a BLAS or the source is missing; the sentence says what to do.
+            TunerError: a BLAS that was asked for is not on this machine.
+        """
+        search = SearchPaths(prefix=places.prefix, cache=places.cache)
+        cluster = None if options.real_cluster is None else stored_cluster(options.real_cluster)
+        site = look_around(options, places, listener, probing=probing and cluster is None)
+        starters = launchers(Installed(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
+        if cluster is None:
+            source = None if options.xhpl else obtain(search, options.hpl_source)
+            return cls(places, site, Evaluator(site, search, source, LocalRunner(starters)))
+        if cluster.slurm:
+            whole, notices = survey_slurm(cluster, cluster.slurm, site)
+        else:
+            whole, notices = survey_nodes(cluster, site, places.shared, leave_out=leave_out)
+        for sentence in notices:
+            listener(Notice(sentence))
+        if probing:
+            whole = timed(whole, search, telling(listener))
+        source = None if options.xhpl else obtain(search, options.hpl_source)
+        if options.rpeak_gflops is not None:
+            whole = replace(whole, rpeak=whole.rpeak.overruled(options.rpeak_gflops))
+
+        queue_limit_s = options.budget.wall_s or math.inf
+
+        def runner() -> Runner:
+            if cluster.slurm and whole.nodes:
+                return slurm_runner(whole, starters, queue_limit_s, places.data / "slurm")
+            return SshRunner(starters, cluster.reach, cluster.check_s)
+
+        evaluator = Evaluator(whole, search, source, runner(), listener=listener)
+        if cluster.slurm:
+            evaluator = replace(evaluator, patience_s=min(SILENCE_S, queue_limit_s))
+        workshop = cls.on(whole, options.parallel, places, evaluator, runner)
+        if workshop.others:
+            each = workshop.site.node_count
+            nodes = "a node of its own" if each == 1 else f"{each} nodes of its own"
+            listener(Notice(f"{1 + len(workshop.others)} trials at a time, each on {nodes}."))
+        return workshop
+
+    @classmethod
+    def on(
+        cls, whole: Inventory, parallel: int, places: UserDirs, evaluator: Evaluator, runner: Callable[[], Runner]
+    ) -> "Workbench":
+        """A workshop with so many equal parts of a cluster, each with a runner of its own."""
+        slots = min(parallel, len(whole.node_names)) if whole.node_names else parallel
+        sites = [part(whole, number, slots) for number in range(slots)]
+        first, *others = (replace(evaluator, site=site, runner=runner()) for site in sites)
+        return cls(places, first.site, first, tuple(others), whole, runner)
+
+    def close(self) -> None:
+        """End whatever still runs, and give nodes back."""
+        for evaluator in (self.evaluator, *self.others):
+            evaluator.runner.close()
+
+    def without(self, lost: Sequence[str]) -> "Workbench":
+        """The workshop on the nodes that are left, in as many parts as before where there are enough.
+
+        Raises:
+            TunerError: none is.
+        """
+        if self.whole is None or self.runner is None:
+            raise TunerError("this machine is the only node")
+        self.close()
+        return self.on(without(self.whole, lost), 1 + len(self.others), self.places, self.evaluator, self.runner)
+
+    @stopped_at_once()
+    def build(
+        self, names: Sequence[str], threads: Sequence[int], listener: Listener, mpis: Sequence[str] = ("",)
+    ) -> None:
+        """Build an xhpl for each MPI and BLAS, in its builds for these numbers of threads; cached ones cost nothing.
+
+        Raises:
+            hpl.build.programs.BuildError: with the compiler's first message.
+        """
+        source = self.evaluator.source
+        if source is None:
+            return
+        entries = [self.site.named(name) for name in names]
+        libraries = {
+            entry.library(count).path: entry.library(count)
+            for entry in entries
+            for count in threads
+            if count == 1 or entry.threaded
+        }
+        for library, mpi in product(libraries.values(), mpis):
+            recipe = Recipe(source=source, mpi=self.site.mpi_named(mpi), library=library)
+            build(recipe, self.evaluator.search, on_step=lambda *step: listener(BuildStep(*step)))
+
+
+def look_around(options: TuneOptions, places: UserDirs, listener: Listener, *, probing: bool = True) -> Inventory:
+    """The machine as the options want it seen.
+
+    Raises:
+        hpl.errors.HplError: MPI or a BLAS is missing; the sentence says what to do.
+        TunerError: a BLAS that was asked for is not on this machine.
+    """
+    return survey(
+        SearchPaths(prefix=places.prefix, cache=places.cache),
+        extra_blas=options.blas_files or {},
+        only=options.blas_only,
+        asked=[name for name in (options.overrides or {}).get("blas", ()) if name != AUTO],
+        xhpl=options.xhpl,
+        rpeak_gflops=options.rpeak_gflops,
+        on_probe=telling(listener) if probing else None,
+    )
+
+
+def telling(listener: Listener) -> Callable[[str], None]:
+    """What says that the kernels of a BLAS are timed now."""
+    return lambda name: listener(Notice(f"Timing {name}: dgemm with each kernel this CPU can run"))

@@ -1,0 +1,130 @@
+"""What a larger N would give: HPL's time there from smaller runs of a configuration, and how far off that may be."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hpl.flops import gflops as rate
+from hpl.flops import seconds
+from results.stats.least_squares import non_negative
+from results.stats.noise import Array, Noise
+
+from ..machine.problem_size import Sample
+from ..units import duration
+
+COVERAGE = 0.9
+"""Probability that a run at N lies within what is told."""
+MISFIT = 0.35
+"""Standard deviation of what three terms miss, in parts of the logarithm by which they say the rate will grow: nearly
+nothing where it hardly grows any more, much where messages decide (benchmarks/whole_memory.py)."""
+MISFIT_OF_FEWER = 0.1
+"""What fewer than three sizes miss beside, which do not fix three terms, at e times the largest of them."""
+DRAWS = 500
+Terms = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Extrapolation:
+    """HPL's time at a larger N, predicted from smaller runs of the same configuration.
+
+    Attributes:
+        coefficients: a, b, c of T = a N^3 + b N^2 + c N, all at least zero.
+        time_s, gflops: predicted for `N`.
+        gflops_range: lowest and highest rate between which one run at N is expected with COVERAGE.
+        largest_n: N of the largest run it is made from.
+        can_tell: the runs tell the rate at N. They do not where their curve leads beyond what the machine can do;
+            then `gflops` is that ceiling and `time_s` the least time, and neither is expected.
+    """
+
+    N: int
+    coefficients: Terms
+    time_s: float
+    gflops: float
+    gflops_range: tuple[float, float]
+    largest_n: int
+    can_tell: bool = True
+
+    @property
+    def sentence(self) -> str:
+        """What a run at N is expected to give, or that the runs cannot tell it."""
+        low, high = self.gflops_range
+        if self.can_tell:
+            return (
+                f"expect about {duration(self.time_s)} and {self.gflops:.4g} GFLOPS ({COVERAGE:.0%} of runs: {low:.4g} "
+                f"to {high:.4g}), predicted from runs up to N={self.largest_n}"
+            )
+        return (
+            f"these runs, up to N={self.largest_n}, cannot tell its rate. It can be anything between "
+            f"{low:.4g} GFLOPS and the most that the machine can do, {high:.4g}; it takes at least "
+            f"{duration(self.time_s)}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """What is told of it, as JSON can hold it; no rate and no time where the runs cannot tell them."""
+        expected = {name: getattr(self, name) if self.can_tell else None for name in ("time_s", "gflops")}
+        told = {name: getattr(self, name) for name in ("gflops_range", "largest_n", "can_tell", "sentence")}
+        return {"N": self.N, **expected, **told, "coverage": COVERAGE}
+
+
+def extrapolate(
+    samples: Sequence[Sample], N: int, noise: Noise, ceiling_gflops: float = math.inf, fastest_gflops: float = 0.0
+) -> Extrapolation:
+    """Predict HPL's time at N by non-negative least squares on relative errors of T = a N^3 + b N^2 + c N.
+
+    Runs up to 0.4 N predicted the time of 960-rank runs within 1.5 % this way (Dahu data, Cornebize and Legrand);
+    from smaller ones it is optimistic by several percent. How far it may be off is drawn: samples that differ by the
+    noise, what three terms miss, and a run at N that differs by the noise too.
+
+    Args:
+        samples: runs at one or more N; three different N fix all coefficients.
+        noise: by how much runs differ.
+        ceiling_gflops: no more is promised, as runs that differ can bend the curve beyond it; no bound where a run was
+            faster already, for then the machine does not tell its clock.
+        fastest_gflops: the fastest single run, where a sample is what is expected of several.
+
+    Raises:
+        ValueError: without samples.
+    """
+    if not samples:
+        raise ValueError("nothing to extrapolate from")
+    sizes = np.array([sample.N for sample in samples], dtype=float)
+    times = np.array([sample.time_s for sample in samples])
+    largest_n = max(sample.N for sample in samples)
+    fastest = max(fastest_gflops, *(rate(sample.N, sample.time_s) for sample in samples))
+    most_gflops = ceiling_gflops if fastest <= ceiling_gflops else math.inf
+    terms = _fitted(sizes, times)
+    can_tell = _gflops(terms, N) < most_gflops
+    gflops = min(most_gflops, _gflops(terms, N))
+    chance = np.random.default_rng(0)
+    sd = chance.choice(noise.sizes, DRAWS, p=noise.weights)[:, None]
+    off = np.exp(sd * chance.standard_normal((DRAWS, len(sizes) + 1)))
+    fits = [_fitted(sizes, times * row) for row in off[:, 1:]]
+    steady, before = (np.array([min(most_gflops, _gflops(fit, size)) for fit in fits]) for size in (N, largest_n))
+    fewer = 0.0 if len(set(sizes)) > 2 else MISFIT_OF_FEWER * math.log(N / largest_n)
+    misfit = MISFIT * np.abs(np.log(steady / before)) + fewer
+    drawn = steady * off[:, 0] * np.exp(misfit * chance.standard_normal(DRAWS))
+    low, high = (float(edge) for edge in np.quantile(drawn, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2]))
+    return Extrapolation(
+        N=N,
+        coefficients=terms,
+        time_s=seconds(N, gflops),
+        gflops=gflops,
+        gflops_range=(min(low, gflops), min(max(high, gflops), most_gflops)),
+        largest_n=largest_n,
+        can_tell=can_tell,
+    )
+
+
+def _fitted(sizes: Array, times: Array) -> Terms:
+    terms = np.stack([sizes**3, sizes**2, sizes], axis=1) / times[:, None]
+    scale = terms.max(axis=0)
+    a, b, c = (float(value) for value in non_negative(terms / scale, np.ones(len(times))) / scale)
+    return a, b, c
+
+
+def _gflops(terms: Terms, N: int) -> float:
+    a, b, c = terms
+    return rate(N, a * N**3 + b * N**2 + c * N)

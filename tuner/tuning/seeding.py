@@ -1,0 +1,76 @@
+"""An engine is taught what is known: by probes, from elsewhere, and from earlier sittings of its study."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hpl.witness import parse_panels
+from results.record import Kind, TrialRecord
+from search_spaces.dimension import Point
+
+from ..engines.base import Engine
+from ..engines.fidelity import FULL, Question
+from ..engines.perf.probes import Probes
+from ..machine.inventory import Inventory
+from ..options import TuneOptions
+from ..study.scheduler import Scheduler, replay_records
+from ..study.session import SEARCHED
+from ..trial.ladder import outcome_of, rung_of
+from .simulated_starts import simulated_best, simulated_ranking, simulated_source
+from .warm_start import advice, advise, contradictions, read_source
+
+
+def probes(site: Inventory) -> Probes:
+    """What the machine's dgemm probes and its nodes tell an engine."""
+    dgemm = {blas: {probe.kernel: probe.gflops for probe in found} for blas, found in site.probes.items()}
+    return Probes(dgemm, site.node_count)
+
+
+def seed_engine(options: TuneOptions, loop: Scheduler, engine: Engine) -> Sequence[Point]:
+    """Tell an engine what is known from elsewhere.
+
+    Returns:
+        The points to try before it is asked.
+
+    Raises:
+        TunerError: a source is none any more.
+    """
+    found = [advice(read_source(loop.bench.store, name), loop.space) for name in options.warm_start]
+    first: Sequence[Point] = []
+    if options.from_simulation:
+        ranking = simulated_ranking(loop.bench.store, options.from_simulation)
+        first = simulated_best(ranking, loop.space)
+        taught = advice(simulated_source(ranking, options.from_simulation, loop.space), loop.space)
+        if ranking and not taught.points:
+            taught = replace(taught, sentence=_only_tried(options.from_simulation, loop.space.name))
+        found.append(taught)
+    for sentence in (*(one.sentence for one in found), *contradictions(found, loop.space)):
+        loop.say(sentence)
+    return [*first, *advise(engine, found)]
+
+
+def _only_tried(simulation: str, space: str) -> str:
+    return (
+        f"The simulation {simulation} and the space {space} have no configuration in common. Those nearest to its best "
+        "are tried first, but its speeds are not used: for that, simulate the same space with as many ranks."
+    )
+
+
+def tell_earlier(loop: Scheduler, engine: Engine, earlier: Sequence[TrialRecord]) -> None:
+    """Bring engine, anchors and prospects to where the last sitting of the study left them."""
+    searched = [record for record in earlier if record.kind in SEARCHED]
+    if not searched:
+        return
+    confirmed = [record for record in earlier if record.kind is Kind.CONFIRMATION]
+    replay_records(engine, [*searched, *confirmed], loop.objective)
+    for record in searched:
+        asked = FULL if record.kind is Kind.GIVEN_UP else rung_of(record)
+        loop.anchors.note(Question(dict(record.params), asked), outcome_of(record).gflops)
+    loop.anchors.soon = True
+    full = [
+        record
+        for record in loop.bench.store.records(loop.study, kinds=(Kind.SEARCH,), outputs=True)
+        if record.ranked and record.gflops and loop.space.why_not(record.params) is None
+    ]
+    for record in full:
+        loop.prospects.learn(parse_panels(record.errors_text), record.gflops or 0.0)
+    loop.take_for_best(full)

@@ -1,0 +1,182 @@
+"""What is known before a study begins: an earlier study, HPL's own output, or an HPL.dat to try first."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import IntEnum
+from itertools import combinations
+from pathlib import Path
+
+from hpl import output, variant
+from hpl.dat_parse import HplDatError
+from hpl.dat_parse import parse as parse_dat
+from hpl.errors import HplError
+from hpl.params import Scalar
+from results.stats.ranking import rank
+from results.store.store import Store
+from search_spaces.space import SearchSpace
+
+from ..engines.base import Engine, Outcome
+from ..engines.fidelity import Fidelity, Rung
+from ..errors import TunerError
+from ..user_files import read_text
+
+MAY_DIFFER = ("N", "memory_fraction", "layout", "binding")
+"""What belongs to the machine that ran, or follows from it; runs that differ in it alone still tell something."""
+FIRST = 3
+"""The best of the known configurations that are tried first."""
+BANNER = "High-Performance Linpack benchmark"
+"""What HPL prints first."""
+COMPARED = 4
+"""Configurations that two sources must share before it is said that they contradict each other."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """One configuration of another time or machine; `gflops` is None where it was never measured, as in an HPL.dat."""
+
+    params: Mapping[str, Scalar]
+    gflops: float | None
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where something is known from, and all that is."""
+
+    name: str
+    known: tuple[Known, ...]
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What of a source this study can use.
+
+    Attributes:
+        source: where that is from.
+        points: legal points of this space with the rate they had elsewhere, best first; there may be none.
+        sentence: how much of the source that is.
+    """
+
+    source: str
+    points: tuple[tuple[dict[str, Scalar], float | None], ...]
+    sentence: str
+
+
+def read_source(store: Store, name: str) -> Source:
+    """A stored study of that name, of which no run need be valid, or a file that is HPL's output or an HPL.dat.
+
+    Raises:
+        TunerError: it is none of these.
+    """
+    path = Path(name).expanduser()
+    if name in {study.name for study in store.studies()}:
+        ranking = rank(store.records(name))
+        return Source(f"study {name}", tuple(Known(entry.params, entry.median_gflops) for entry in ranking))
+    if path.is_dir():
+        raise TunerError(f"--warm-start {name}: this is a folder; name a file in it, HPL's output or an HPL.dat")
+    if not path.is_file():
+        raise TunerError(f"--warm-start {name}: there is no study and no file of that name; see `hpltune show`")
+    return _file(path)
+
+
+def absolute(name: str) -> str:
+    """A source so that it is found from another folder as well: a file by its whole path, a study by its name."""
+    path = Path(name).expanduser()
+    return str(path.absolute()) if path.is_file() else name
+
+
+def advice(source: Source, space: SearchSpace) -> Advice:
+    """What a source has of this space, in all that both name; what belongs to a machine may differ."""
+    found: dict[str, tuple[dict[str, Scalar], float | None]] = {}
+    missing = []
+    for known in source.known:
+        own = {name: value for name, value in known.params.items() if name in space.parameters}
+        point = space.nearest(own)
+        differ = {name: value for name, value in own.items() if name in space.varying and point.get(name) != value}
+        if differ.keys() <= set(MAY_DIFFER):
+            found.setdefault(space.key(point), (point, known.gflops))
+        else:
+            missing.append({name: value for name, value in differ.items() if name not in MAY_DIFFER})
+    count, everything = len(found), len(source.known)
+    some = "all" if count == everything else f"{count} of its {everything}"
+    sentence = f"Warm start from {source.name}: {some} configurations are in this space."
+    if not found:
+        sentence = f"Nothing of {source.name} is used: none of its runs was valid."
+    if missing and not found:
+        nearest = ", ".join(f"{name}={value}" for name, value in min(missing, key=len).items())
+        sentence = (
+            f"Nothing of {source.name} is used: none of its {everything} configurations is in the space {space.name}, "
+            f"not even the nearest, for its {nearest}."
+        )
+    return Advice(source.name, tuple(found.values()), sentence)
+
+
+def contradictions(found: Sequence[Advice], space: SearchSpace) -> list[str]:
+    """A sentence for each two sources that rank the configurations they share the other way round."""
+    sentences = []
+    for one, other in combinations(found, 2):
+        rates, others = ({space.key(point): rate for point, rate in each.points if rate} for each in (one, other))
+        shared = [key for key in rates if key in others]
+        if len({rates[key] for key in shared}) < COMPARED or len({others[key] for key in shared}) < COMPARED:
+            continue
+        from scipy.stats import spearmanr  # noqa: PLC0415 - slow to import, and most studies do not need it
+
+        if spearmanr([rates[key] for key in shared], [others[key] for key in shared]).statistic < 0:
+            sentences.append(
+                f"{one.source} and {other.source} contradict each other: what is fast in one of them is slow in the "
+                f"other ({len(shared)} configurations)."
+            )
+    return sentences
+
+
+def advise(engine: Engine, found: Sequence[Advice]) -> list[dict[str, Scalar]]:
+    """Tell an engine all rates of other times and machines; what it has no use for it passes over.
+
+    Returns:
+        The points worth trying first.
+    """
+    first: list[dict[str, Scalar]] = []
+    for number, one in enumerate(found, start=1):
+        for point, gflops in one.points:
+            if gflops is not None:
+                engine.tell(point, Outcome(gflops, rung=Rung(Fidelity.EARLIER, float(number))))
+        first += [point for point, _ in one.points[:FIRST]]
+    return first
+
+
+def _file(path: Path) -> Source:
+    text = read_text(path, f"--warm-start {path}")
+    if "\0" in text:
+        raise TunerError(f"--warm-start {path}: this is no text, so neither HPL's output nor an HPL.dat")
+    if not text.strip():
+        raise TunerError(f"--warm-start {path}: the file is empty")
+    results = output.parse(text).results
+    passed = [result for result in results if result.passed]
+    usable = sorted((result for result in passed if result.consistent), key=lambda result: -result.gflops)
+    if usable:
+        return Source(f"the output {path}", tuple(_of_result(result) for result in usable))
+    if results or BANNER in text:
+        lacks = "no result in it PASSED" if results else "it ends before its first result"
+        if passed:
+            lacks = f"{passed[0].gflops:g} GFLOPS do not fit {passed[0].time_s:g} s at N = {passed[0].N}"
+        raise TunerError(f"--warm-start {path}: this is HPL's output, but {lacks}")
+    try:
+        dat = parse_dat(text, str(path))
+    except HplDatError as error:
+        if text.lstrip().startswith("HPLinpack") and "Ps" in text:
+            raise
+        line, problem = error.problems[0]
+        raise TunerError(
+            f"--warm-start {path}: this is neither HPL's output nor an HPL.dat (line {line}: {problem})"
+        ) from error
+    return Source(f"the file {path}", tuple(Known(run.words(), None) for run in dat.runs()))
+
+
+def _of_result(result: output.HplResult) -> Known:
+    words: dict[str, Scalar] = {"N": result.N, "NB": result.NB, "grid": f"{result.P}x{result.Q}"}
+    try:
+        said = asdict(variant.decode(result.code))
+    except HplError:
+        return Known(words, result.gflops)
+    for name, value in said.items():
+        words[name] = str(value.word) if isinstance(value, IntEnum) and hasattr(value, "word") else int(value)
+    return Known(words, result.gflops)

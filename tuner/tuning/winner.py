@@ -1,0 +1,86 @@
+"""Writes what a study found: the winner's HPL.dat, one for the whole memory, and the command that ran it."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from hpl.dat import HplDat, render
+from results.stats.ranking import Ranked
+from results.store.store import Store
+from runners.hosts.ssh import AGENT
+from runners.network.setting import PREFIX
+
+from ..user_files import write_text
+from .campaign import Outcome
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written where.
+
+    Attributes:
+        full_dat: HPL.dat for the whole memory, or None where the study measured there.
+        confirm: the command that measures it, or None.
+        sentences: all of it for the user.
+    """
+
+    hpl_dat: str
+    command: str
+    full_dat: str | None
+    confirm: str | None
+    sentences: tuple[str, ...]
+
+    def to_json(self) -> dict[str, object]:
+        """The paths and commands by name."""
+        return {name: value for name, value in asdict(self).items() if name != "sentences"}
+
+
+def write_winner(folder: Path, outcome: Outcome, store: Store, db: str, others: Sequence[Ranked] = ()) -> Written:
+    """Write the files of a study's best configuration.
+
+    Args:
+        folder: made where it is missing; files of an earlier writing are replaced.
+        db: the option that names the store, for commands; "" where it is the user's own.
+        others: of a front, beside the fastest; each gets an HPL.dat named after its trial.
+
+    Raises:
+        TunerError: a file cannot be written.
+    """
+    folder = folder.absolute()
+    for stale in folder.glob("HPL-[0-9]*.dat"):
+        stale.unlink()
+    winner = outcome.ranking[0]
+    best = store.get(outcome.study, winner.best_record_number)
+    dat, command = folder / "HPL.dat", folder / "command.sh"
+    write_text(dat, best.hpl_dat)
+    if best.simulated:
+        seeded = f"hpltune tune --from-simulation {shlex.quote(outcome.study)}{db}"
+        beside = []
+        for other in others:
+            beside.append(f"HPL-{other.best_record_number}.dat")
+            write_text(folder / beside[-1], store.get(outcome.study, other.best_record_number).hpl_dat)
+        told = [f"HPL.dat of the {'fastest' if others else 'best'}, for a real cluster: {dat}"]
+        if others:
+            told.append(f"Those of the others, in their order, beside it: {', '.join(beside)}")
+        told.append(f"Start a real study from it with\n  {seeded}")
+        return Written(str(dat), "", None, None, tuple(told))
+    ran_in = shlex.quote(best.directory)
+    line = best.command.replace(ran_in, '"$PWD"') if ran_in else best.command
+    text = f'#!/bin/sh\n# Best of study {outcome.study}, trial {best.number}.\ncd "$(dirname "$0")" && exec {line}\n'
+    write_text(command, text, executable=True)
+    agent = Path(best.directory) / AGENT
+    if best.directory and agent.is_file():
+        write_text(folder / AGENT, agent.read_text(encoding="utf-8"), executable=True)
+    sentences = [f"HPL.dat of the best: {dat}", f"Its exact command line: {command}"]
+    network = ", ".join(f"{name} = {value}" for name, value in best.params.items() if name.startswith(PREFIX))
+    if network:
+        sentences.append(f"It ran under {network}, which are put back now; `hpltune run --like` sets them again.")
+    full_dat = confirm = None
+    if outcome.full is not None and best.hpl is not None:
+        full = folder / "HPL-full.dat"
+        write_text(full, render(HplDat.of(replace(best.hpl, N=outcome.full.N))))
+        confirm = f"hpltune run {shlex.quote(str(full))} --like {shlex.quote(outcome.study)}#{best.number}{db}"
+        full_dat = str(full)
+        sentences.append(f"HPL.dat for the whole memory: {full}")
+    return Written(str(dat), str(command), full_dat, confirm, tuple(sentences))

@@ -1,0 +1,80 @@
+"""Where hpltune keeps what it makes."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from .errors import TunerError
+
+
+@dataclass(frozen=True)
+class UserDirs:
+    """Two folders of the user's.
+
+    Attributes:
+        cache: what can be made again: builds, HPL's source, probes, and the private prefix of `hpltune setup`.
+        data: what cannot: the database, the folders of runs, the best files.
+    """
+
+    cache: Path
+    data: Path
+
+    @classmethod
+    def of_user(cls) -> "UserDirs":
+        """The user's folders: HPLTUNE_CACHE and HPLTUNE_DATA, or those the XDG variables name.
+
+        Raises:
+            TunerError: one of them cannot be made or written.
+        """
+        cache = _writable("HPLTUNE_CACHE", platformdirs.user_cache_path("hpltune"))
+        data = _writable("HPLTUNE_DATA", platformdirs.user_data_path("hpltune"))
+        return cls(cache, data)
+
+    @property
+    def shared(self) -> tuple[Path, ...]:
+        """What all nodes of a cluster must see: the folders of runs and of builds."""
+        return self.data / "runs", self.cache / "builds"
+
+    @property
+    def prefix(self) -> Path | None:
+        """The private prefix, where `hpltune setup` made one."""
+        prefix = self.private_prefix
+        return prefix if prefix.is_dir() else None
+
+    @property
+    def private_prefix(self) -> Path:
+        """Where the private prefix is or would be."""
+        return self.cache / "prefix"
+
+    @property
+    def compiler(self) -> Path:
+        """Where the private prefix has, or would have, its C compiler."""
+        return self.private_prefix / "bin/cc"
+
+    @property
+    def manifest(self) -> Path:
+        """The file that remembers which system packages `hpltune setup` installed."""
+        return self.data / "setup.json"
+
+    @property
+    def database(self) -> Path:
+        """The database that commands use without --db."""
+        return self.data / "hpltune.db"
+
+
+def _writable(variable: str, default: Path) -> Path:
+    """The folder a variable names, or the default; made where it is missing."""
+    folder = Path(os.environ.get(variable) or default)
+    if not str(folder).isprintable():
+        raise TunerError(f"the folder {str(folder)!r} has a name that cannot be printed: set {variable} to another")
+    try:
+        folder = folder.expanduser().absolute()
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise TunerError(f"cannot make the folder {folder} ({why}): set {variable} to another") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise TunerError(f"the folder {folder} cannot be written: set {variable} to another")
+    return folder
