@@ -3,6 +3,10 @@
 import math
 from dataclasses import dataclass
 
+from hpl.flops import flop_count, fraction_done
+
+from .record import TrialRecord, TrialState
+
 
 def _positive(**values: float) -> None:
     for name, value in values.items():
@@ -66,3 +70,11 @@ def merit(
         None if price_usd is None else usd_per_gflops(price_usd, gflops),
         None if power_w is None else mflops_per_watt(gflops, power_w),
     )
+
+
+def prefix_gflops(record: TrialRecord) -> float | None:
+    """Rate of a run until it was stopped, in GFLOPS; None where it failed."""
+    if record.state is not TrialState.COMPLETE or record.hpl is None or not record.time_s:
+        return None
+    N = record.hpl.N
+    return fraction_done(N, round(record.part * N)) * flop_count(N) / record.time_s / 1e9

@@ -77,9 +77,9 @@ class Ranked:
 def rank(records: Iterable[TrialRecord]) -> Sequence[Ranked]:
     """Configurations by the median of their valid runs, best first.
 
-    A configuration seen once may owe its place to a lucky run: `results.stats.confidence.settled` looks at that. A run that
-    is not `ranked` never counts, nor do pilots and extrapolations; a configuration without a run that counts does not
-    appear.
+    A configuration seen once may owe its place to a lucky run: `confidence.rerank_by_posterior` looks at that. A run
+    that is not `ranked` never counts, nor do pilots and extrapolations; a configuration without a run that counts does
+    not appear.
     """
     groups: dict[str, list[tuple[TrialRecord, Time]]] = defaultdict(list)
     failures: dict[str, int] = defaultdict(int)

@@ -9,10 +9,10 @@ from typing import IO, Any, cast
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
+from results.metrics import prefix_gflops
 from results.record import Kind, TrialRecord, TrialState
 
 from ..events import BuildStep, Event, Listener, Notice, PhaseStarted, TrialEnded, TrialProgress, TrialStarted
-from ..trial.ladder import prefix_gflops
 from ..units import duration
 
 PHASES = {

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from hpl.flops import flop_count, fraction_done
 from hpl.params import Scalar
-from results.record import Kind, TrialRecord, TrialState
+from results.metrics import prefix_gflops
+from results.record import Kind, TrialRecord
 
 from ..engines.base import GIVEN_UP, Outcome
 from ..engines.fidelity import FULL, Fidelity, Ladder, Rung
@@ -82,11 +82,3 @@ def outcome_of(record: TrialRecord) -> Outcome:
     rate = prefix_gflops(record) if rung.fidelity is Fidelity.PREFIX else record.gflops if record.ranked else None
     state = GIVEN_UP if record.kind is Kind.GIVEN_UP else str(record.state)
     return Outcome(rate, record.time_s, state, rung, record.cost_s, record.session)
-
-
-def prefix_gflops(record: TrialRecord) -> float | None:
-    """Rate of a run until it was stopped, in GFLOPS; None where it failed."""
-    if record.state is not TrialState.COMPLETE or record.hpl is None or not record.time_s:
-        return None
-    N = record.hpl.N
-    return fraction_done(N, round(record.part * N)) * flop_count(N) / record.time_s / 1e9

@@ -86,7 +86,8 @@ class TestWithOpenMpi(OnTheLab):
         program = executable(tmp_path / "program", "while :; do sleep 0.2; done")
         text = (
             "import time; from pathlib import Path\n"
-            "from runners.hosts.ssh import SshRunner; from runners.job import Job; from runners.hosts.transport import Ssh\n"
+            "from runners.hosts.ssh import SshRunner; from runners.hosts.transport import Ssh\n"
+            "from runners.job import Job\n"
             "from runners.launchers.openmpi import OpenMpi\n"
             f"runner = SshRunner(OpenMpi(Path({OPEN_MPI!r}), 4, as_root=True), Ssh({lab.ssh!r}), 60.0)\n"
             f"runner.submit(Job(program=({str(program)!r},), ranks=2, directory=Path({str(tmp_path)!r}),\n"

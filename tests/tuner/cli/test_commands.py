@@ -257,8 +257,8 @@ def test_export_gives_every_format(hpltune: Run, home: Path) -> None:
         assert done.stdout
 
 
-@pytest.mark.parametrize("module", ["best_report", "export_command", "show_report", "spaces_report", "tune_command"])
+@pytest.mark.parametrize("module", ["best", "export", "show", "spaces", "tune"])
 def test_what_takes_long_to_import_is_not_imported_before_it_is_needed(module: str) -> None:
     slow = "{'matplotlib', 'optuna', 'pandas', 'scipy'}"
-    asked = [sys.executable, "-c", f"import sys, tuner.{module}; print({slow} & set(sys.modules))"]
+    asked = [sys.executable, "-c", f"import sys, tuner.commands.{module}; print({slow} & set(sys.modules))"]
     assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == "set()\n"

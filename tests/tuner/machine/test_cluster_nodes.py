@@ -211,7 +211,7 @@ def test_one_node_has_no_network_between_its_ranks() -> None:
 
 
 def test_trials_at_a_time_need_nodes_of_their_own() -> None:
-    with pytest.raises(TunerError, match="would disturb one another"):
+    with pytest.raises(TunerError, match="would slow one another"):
         check_parallel(2, None)
     with pytest.raises(TunerError, match="lab has only 4 nodes"):
         check_parallel(5, RealCluster(CLUSTER))

@@ -9,11 +9,12 @@ import pytest
 from record_builders import finished
 
 from hpl.params import HplParams
+from results.metrics import prefix_gflops
 from results.record import Kind, TrialRecord, TrialState
 from tuner.engines.base import GIVEN_UP
 from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
 from tuner.study.drift_monitor import EVERY, DriftMonitor
-from tuner.trial.ladder import SMALL_PART, ladder, outcome_of, prefix_gflops, rung_of, small_n
+from tuner.trial.ladder import SMALL_PART, ladder, outcome_of, rung_of, small_n
 
 SMALL = Rung(Fidelity.SMALL, SMALL_PART)
 
