@@ -22,14 +22,18 @@ class UserDirs:
     data: Path
 
     @classmethod
-    def of_user(cls) -> "UserDirs":
+    def of_user(cls, *, to_read: bool = False) -> "UserDirs":
         """The user's folders: HPLTUNE_CACHE and HPLTUNE_DATA, or those the XDG variables name.
 
+        Args:
+            to_read: nothing will be written there.
+
         Raises:
-            TunerError: one of them cannot be made or written.
+            TunerError: one of them cannot be made or written, where it has to be.
         """
-        cache = _writable("HPLTUNE_CACHE", platformdirs.user_cache_path("hpltune"))
-        data = _writable("HPLTUNE_DATA", platformdirs.user_data_path("hpltune"))
+        folder = _named if to_read else _writable
+        cache = folder("HPLTUNE_CACHE", platformdirs.user_cache_path("hpltune"))
+        data = folder("HPLTUNE_DATA", platformdirs.user_data_path("hpltune"))
         return cls(cache, data)
 
     @property
@@ -62,6 +66,10 @@ class UserDirs:
     def database(self) -> Path:
         """The database that commands use without --db."""
         return self.data / "hpltune.db"
+
+
+def _named(variable: str, default: Path) -> Path:
+    return Path(os.environ.get(variable) or default).expanduser().absolute()
 
 
 def _writable(variable: str, default: Path) -> Path:

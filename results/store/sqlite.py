@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import ClassVar
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 from ..errors import ResultsError
 from .database import Database
+from .migrations import MIGRATIONS, applied
 
 _MEANINGS = {
     "database is locked": "another program{holders} is writing to it: end that one or try again",
@@ -35,13 +39,17 @@ class SqliteDatabase(Database):
         super().__init__(_engine(path, busy_s), str(path))
         self._path = path
         self._busy_s = busy_s
+        self._only_read = False
+        self._copy: TemporaryDirectory[str] | None = None
 
     def check(self, *, create: bool) -> None:
-        """As the contract; with `create` the folder is made."""
+        """As the contract; with `create` the folder is made, without it what nobody may write can be read."""
         path = self._path
         if path.is_dir():
             raise ResultsError(f"{path} is a folder, not a database: give a file with --db")
         if path.exists():
+            if not create and os.access(path, os.R_OK) and not _writable(path):
+                self._open_to_read()
             return
         if not create:
             raise ResultsError(f"there is no database {path}: `hpltune tune` makes one, or name another with --db")
@@ -50,12 +58,61 @@ class SqliteDatabase(Database):
         except OSError as error:
             raise ResultsError(f"cannot make {path.parent} for the database: {error.strerror}") from error
 
+    def _open_to_read(self) -> None:
+        """Open a file of which nothing may be changed, nor anything be made beside it, as SQLite does of its own.
+
+        Where no writer left a log beside it the file is whole. Else, or where its schema is of an older hpltune, a copy
+        of both is read.
+        """
+        self._only_read = True
+        log = _log_of(self._path)
+        without_log = {"immutable": "1"} if not log.exists() or not log.stat().st_size else {}
+        for query in ({}, without_log):
+            self.engine.dispose()
+            self.engine = _engine(self._path, self._busy_s, {"mode": "ro", **query})
+            with suppress(ResultsError), self.reading() as connection:
+                if len(applied(connection, self.place)) == len(MIGRATIONS):
+                    return
+        self.engine.dispose()
+        self._copy = TemporaryDirectory(prefix="hpltune-")
+        copy = Path(self._copy.name) / self._path.name
+        try:
+            copy.write_bytes(self._path.read_bytes())
+            if log.exists():
+                _log_of(copy).write_bytes(log.read_bytes())
+        except OSError as error:
+            sentence = f"it cannot be written, and not be copied to {copy.parent} to be read ({error.strerror})"
+            raise ResultsError(f"database {self.place}: {sentence}: work on a copy") from error
+        self.engine = _engine(copy, self._busy_s)
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """As the contract."""
+        if self._only_read:
+            raise ResultsError(f"database {self.place}: {_MEANINGS['readonly database']}")
+        with super().writing() as connection:
+            yield connection
+
+    @contextmanager
+    def migrating(self) -> Iterator[Connection]:
+        """As the contract; also of a copy that is read."""
+        with super().writing() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """As the contract."""
+        super().close()
+        if self._copy is not None:
+            self._copy.cleanup()
+
     def settle(self) -> None:
         """Let readers and one writer work at the same time; the database remembers it.
 
         Where the file system cannot do it SQLite stays with its rollback journal, which is as safe. The change needs
         the database for itself and does not wait for it, unlike transactions, so this does.
         """
+        if self._only_read:
+            return
         give_up_at = time.monotonic() + self._busy_s
         with self.in_sentences(), closing(self.engine.raw_connection()) as connection:
             cursor = connection.cursor()
@@ -77,8 +134,25 @@ class SqliteDatabase(Database):
         return said
 
 
-def _engine(path: Path, busy_s: float) -> Engine:
-    engine = create_engine(URL.create("sqlite", database=str(path)), connect_args={"timeout": busy_s})
+def _writable(path: Path) -> bool:
+    """Whether a database can be written: that makes files beside it."""
+    return os.access(path, os.W_OK) and os.access(path.resolve().parent, os.W_OK)
+
+
+def _log_of(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
+
+
+def _engine(path: Path, busy_s: float, query: Mapping[str, str] | None = None) -> Engine:
+    """What connects to a file.
+
+    Args:
+        query: parameters of SQLite's URI; None where it needs none.
+    """
+    url = URL.create("sqlite", database=str(path))
+    if query is not None:
+        url = URL.create("sqlite", database=f"file:{quote(str(path.resolve()))}", query={**query, "uri": "true"})
+    engine = create_engine(url, connect_args={"timeout": busy_s})
 
     @event.listens_for(engine, "connect")
     def _prepare(connection: sqlite3.Connection, _record: object) -> None:

@@ -179,12 +179,12 @@ class Store(Reader):
 
         Args:
             known: numbers of the trials this process has heard of; what is among them it repeats on purpose.
-            kinds: kinds of trials of which there may be `most`, cancelled ones aside; None for any number. A repeat
+            kinds: kinds of trials of which there may be `most`, those aside whose end was not seen. A repeat
                 counts, but is never refused.
 
         Returns:
             None, and nothing is stored, where such a trial is there and none of them known, or no room for a new one.
-            Trials that were left unfinished count only among the `most`.
+            Trials that were cancelled, or left unfinished by a process that was killed, do not count.
 
         Raises:
             StudyBusyError, ResultsError: as `begin`.
@@ -203,8 +203,8 @@ class Store(Reader):
     @staticmethod
     def _counted(connection: Connection, study: str, kinds: Collection[Kind]) -> int:
         ours = (TRIALS.c.study == study) & TRIALS.c.kind.in_([kind.value for kind in kinds])
-        kept = TRIALS.c.state != TrialState.CANCELLED.value
-        return connection.execute(select(func.count()).select_from(TRIALS).where(ours & kept)).scalar_one()
+        kept = ours & (_RUNNING | _SEEN_TO_END)
+        return connection.execute(select(func.count()).select_from(TRIALS).where(kept)).scalar_one()
 
     def _begin(self, connection: Connection, record: TrialRecord) -> int:
         self._take(connection, record.study)

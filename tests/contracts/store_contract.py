@@ -141,6 +141,12 @@ class StoreContract:
         ready.finish(finished(2, None, state=TrialState.CANCELLED))
         assert ready.begin_first(replace(begun(), key="c"), {1, 4}, (Kind.SEARCH,), 3) == 5, "a cancelled one is none"
 
+    def test_a_trial_that_a_killed_process_left_takes_no_place_of_another(self, ready: Store) -> None:
+        for key in ("a", "b"):
+            ready.begin_first(replace(begun(), key=key), set(), (Kind.SEARCH,), 2)
+        ready.abandon_running("study", "hpltune was killed while this trial ran")
+        assert ready.begin_first(replace(begun(), key="c"), set(), (Kind.SEARCH,), 2) == 3
+
     def test_what_was_left_unfinished_is_begun_again_by_one_process_alone(self, ready: Store) -> None:
         number = ready.begin(begun())
         ready.abandon_running("study", "hpltune was killed while it ran")
@@ -148,8 +154,7 @@ class StoreContract:
         assert again == 2
         assert ready.begin_first(begun(), {number}, (Kind.SEARCH,), 3) is None, "another was faster"
         ready.finish(finished(again, None, state=TrialState.CANCELLED))
-        assert ready.begin_first(begun(), {number, again}, (Kind.SEARCH,), 1) is None, "the killed one counts"
-        assert ready.begin_first(begun(), {number, again}, (Kind.SEARCH,), 2) == 3
+        assert ready.begin_first(begun(), {number, again}, (Kind.SEARCH,), 1) == 3, "neither of them counts"
 
     def test_a_trial_that_others_gave_up_for_lost_can_still_be_finished_by_its_process(self, ready: Store) -> None:
         number = ready.begin(begun())

@@ -3,11 +3,10 @@
 import os
 import re
 import sys
-import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise
-from typing import Annotated, NoReturn, TextIO
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -27,6 +26,7 @@ from .run import run
 from .setup import setup
 from .show import show
 from .spaces import spaces
+from .streams import print_anything, tell_warnings
 from .tune import tune
 
 app = typer.Typer(
@@ -62,10 +62,6 @@ app.add_typer(net, name="net")
 
 NOBODY_READS = "PacifyFlushWrapper"
 """What Typer puts in place of a standard output that nobody reads."""
-
-
-DAMAGED = "DamagedWarning"
-"""Of `results.errors`, which is not imported before it is needed."""
 
 
 def _version(asked: bool) -> None:
@@ -104,7 +100,8 @@ def main() -> None:
         with stopped_at_once():
             _forget_inherited_choices()
             _start_no_threads()
-            _tell_warnings()
+            print_anything()
+            tell_warnings()
             _refuse_empty(["hpltune", *sys.argv[1:]])
             _run()
     except Stopped as stopped:
@@ -129,29 +126,6 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
     for before, argument in pairwise(arguments):
         if not argument or re.fullmatch(r"--[\w-]+=", argument):
             _fail(f"{argument or before} is followed by an empty value: give one, or leave it out")
-
-
-def _tell_warnings() -> None:
-    """Say on standard error what of a database is left out because it is damaged, each row once."""
-
-    def show(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
-        if category.__name__ != DAMAGED:
-            usual(message, category, filename, lineno, file, line)
-            return
-        with suppress(OSError):
-            if str(message) not in told:
-                print(f"hpltune: {message}", file=sys.stderr)
-        told.add(str(message))
-
-    told: set[str] = set()
-    usual, warnings.showwarning = warnings.showwarning, show
 
 
 def _run() -> None:

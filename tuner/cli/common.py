@@ -133,10 +133,11 @@ def places() -> "UserDirs":
 
 
 def open_store(db: str | None, *, create: bool) -> "Store":
-    """The store at `db`, or the user's own."""
+    """The store at `db`, or the user's own; where none is created it may be one that can only be read."""
     from .. import database
+    from ..user_dirs import UserDirs
 
-    return database.open_store(db, places(), create=create)
+    return database.open_store(db, UserDirs.of_user(to_read=not create), create=create)
 
 
 def console() -> "Console":

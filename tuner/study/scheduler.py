@@ -388,11 +388,6 @@ class Scheduler(StudySession):
             self._outlasted.clear()
 
 
-def is_conclusive(record: TrialRecord) -> bool:
-    """Whether a trial that does not run says something of its configuration."""
-    return record.state is not TrialState.CANCELLED and record.ended_at is not None
-
-
 def replay_records(engine: Engine, records: Sequence[TrialRecord], objective: Objective) -> None:
     """Rebuild an engine from the store: the records are the only state a study has.
 

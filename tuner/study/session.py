@@ -191,4 +191,12 @@ def how_it_ended(reason: str, engine: Engine) -> str:
 
 def counts(record: TrialRecord) -> bool:
     """Whether a trial is one of those that a budget of trials allows."""
-    return record.kind in SEARCHED and record.state is not TrialState.CANCELLED
+    return record.kind in SEARCHED and seen_to_end(record)
+
+
+def seen_to_end(record: TrialRecord) -> bool:
+    """Whether a trial that does not run says something of its configuration.
+
+    One that the user ended does not, nor one whose end was not seen because hpltune was killed.
+    """
+    return record.state is not TrialState.CANCELLED and record.ended_at is not None

@@ -8,7 +8,7 @@ import sqlite3
 import tempfile
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
@@ -268,6 +268,49 @@ def test_a_database_in_a_read_only_folder_cannot_be_opened_and_is_unchanged(path
     open_folder.chmod(0o555)
     in_child(open_store)
     assert copy.read_bytes() == path.read_bytes()
+
+
+def read_as_ordinary_user(copy: Path, studies: Sequence[str]) -> None:
+    """Open a database, read all of it, and see that it cannot be written, nor anything be made beside it."""
+    before = {file.name: file.read_bytes() for file in copy.parent.iterdir()}
+
+    def use() -> None:
+        as_ordinary_user()
+        with Store.open(copy, create=False) as store:
+            assert [study.name for study in store.studies()] == list(studies)
+            for study in studies:
+                assert store.records(study)
+            with pytest.raises(ResultsError, match="it cannot be written: check the permissions of"):
+                store.begin(begun(studies[0]))
+
+    copy.chmod(0o444)
+    copy.parent.chmod(0o555)
+    in_child(use)
+    assert {file.name: file.read_bytes() for file in copy.parent.iterdir()} == before
+
+
+def test_a_database_in_a_folder_that_can_only_be_read_can_be_read(path: Path, open_folder: Path) -> None:
+    read_as_ordinary_user(Path(shutil.copy(path, open_folder / "hpltune %?#.db")), ["study"])
+
+
+def test_what_a_killed_writer_left_in_the_log_is_read_where_nothing_can_be_written(
+    path: Path, open_folder: Path
+) -> None:
+    with Store.open(path) as store:
+        store.create_study(a_study("later"))
+        store.finish(finished(store.begin(begun("later")), study="later"))
+        log = path.with_name("hpltune.db-wal")
+        assert log.stat().st_size
+        shutil.copy(log, open_folder)
+        shutil.copy(path, open_folder)
+    for file in open_folder.iterdir():
+        file.chmod(0o444)
+    read_as_ordinary_user(open_folder / "hpltune.db", ["later", "study"])
+
+
+def test_a_database_of_an_older_schema_is_read_where_it_cannot_be_written(open_folder: Path) -> None:
+    old = Path(__file__).parents[1] / "data" / "schema-1.db"
+    read_as_ordinary_user(Path(shutil.copy(old, open_folder)), ["kronos"])
 
 
 def test_a_refused_trial_leaves_no_row(path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE, Run, program
-from record_builders import a_study, finished
+from record_builders import a_study, begun, finished
 from rich.console import Console
 from waiting import until
 
@@ -137,3 +137,20 @@ def test_a_result_that_cannot_be_written_is_said_in_one_sentence(arguments: str)
             check=False,
         )
     assert (done.returncode, done.stderr) == (1, "hpltune: the system: No space left on device\n")
+
+
+def test_a_report_is_whole_where_the_terminal_has_ascii_only(
+    hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store.open(home / "data" / "hpltune.db") as store:
+        store.create_study(a_study("größer"))
+        for rate in (70.0, 71.0):
+            store.finish(finished(store.begin(begun("größer")), rate, study="größer"))
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    for command in ("show", "best", "show größer", "explain --help"):
+        ran = hpltune(*command.split())
+        assert (ran.returncode, ran.stderr) == (0, ""), command
+        assert ran.stdout.isascii()
+    shown = hpltune("best").stdout
+    assert "Best of study gr\\xf6\\xdfer" in shown
+    assert "+-%" in shown

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from record_builders import begun
 
 from results.store.store import Store
 from runners.virtual.load import load_cluster
@@ -61,3 +62,16 @@ def test_an_n_that_the_user_set_has_no_reason_of_ours(
 def test_an_n_that_the_space_asks_for_has_no_reason_of_ours(large: SimulatedCluster, home: Path, size: str) -> None:
     (home / "asked.toml").write_text(ASKED_N.replace("N = 4000", size))
     assert said(large, home, "asked.toml") == []
+
+
+def test_a_simulation_that_was_killed_with_hpltune_uses_up_no_trial(large: SimulatedCluster, home: Path) -> None:
+    options = TuneOptions(space="quick", engine="random", budget=Budget(trials=3), cluster=cluster_dict(large.cluster))
+    with Store.open(home / "own.db") as store:
+        bench = StudyContext(store, lambda _: None, StopRequest(), home / "runs")
+        with sitting("lost", options, large, bench):
+            pass
+        store.begin(begun("lost"))
+        with sitting("lost", options, large, bench, resume=True) as study:
+            assert study.meter.trials == 0
+        [lost] = store.records("lost")
+        assert lost.reason == "hpltune was killed while this simulation ran"

@@ -132,7 +132,7 @@ def test_a_killed_study_loses_no_finished_trial_and_goes_on(hpltune: Run) -> Non
     assert done.returncode == 0, done.stderr
     after = trials(hpltune, "killed")
     assert after[: len(before)] == before
-    assert sum(trial["kind"] in ASKED for trial in after) == 6
+    assert sum(trial["kind"] in ASKED and trial["ended_at"] is not None for trial in after) == 6
     assert not [trial for trial in after if trial["state"] == "running"]
     assert not leftovers()
 
