@@ -54,6 +54,10 @@ class Kind(StrEnum):
     RUN = "run"
 
 
+SMALLER_RUNS = frozenset({Kind.PILOT, Kind.EXTRAPOLATION, Kind.SMALL, Kind.PREFIX, Kind.GIVEN_UP})
+"""Kinds that are less than a full run at the study's N: their GFLOPS do not compare with the rest."""
+
+
 @dataclass(frozen=True)
 class Study:
     """A set of trials over one space, and all that is needed to go on with it or to repeat it.

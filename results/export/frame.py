@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 from pandas.api.extensions import ExtensionDtype
 
+from ..flat import COLUMNS, flat
 from ..record import TrialRecord
-from .flat import COLUMNS, flat
 
 _PANDAS: dict[type, ExtensionDtype] = {
     str: pd.StringDtype(), int: pd.Int64Dtype(), float: pd.Float64Dtype(), bool: pd.BooleanDtype(),

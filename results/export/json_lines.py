@@ -9,9 +9,9 @@ from hpl.errors import HplError
 from hpl.params import HplParams
 
 from ..errors import ResultsError
+from ..flat import Placed, flat
 from ..plain import unicode_text
 from ..record import Invalidity, Kind, Observed, TrialRecord, TrialState
-from .flat import Placed, flat
 
 _AS_THEY_ARE = (
     "study", "number", "reason", "key", "blas", "kernel", "ranks", "threads", "time_s", "gflops", "residual", "passed",

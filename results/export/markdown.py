@@ -9,11 +9,11 @@ from types import MappingProxyType
 from hpl.dat import HplDat, render
 
 from ..errors import ResultsError
+from ..flat import COLUMNS, Placed, flat, more_columns
 from ..plain import unicode_text
 from ..record import TrialRecord
 from ..stats.ranking import Ranked
 from ..store.rows import Row
-from .flat import COLUMNS, Placed, flat, more_columns
 from .json_lines import json_line, to_json_lines
 
 __all__ = ["csv_parts", "first_columns", "flat", "json_line", "to_csv", "to_hpl_dat", "to_json_lines", "to_markdown"]

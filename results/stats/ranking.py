@@ -8,10 +8,7 @@ from typing import NamedTuple
 
 from hpl.params import Scalar
 
-from ..record import Kind, TrialRecord, TrialState
-
-SMALLER_RUNS = frozenset({Kind.PILOT, Kind.EXTRAPOLATION, Kind.SMALL, Kind.PREFIX, Kind.GIVEN_UP})
-"""Kinds that are less than a full run at the study's N: their GFLOPS do not compare with the rest."""
+from ..record import SMALLER_RUNS, Kind, TrialRecord, TrialState
 
 
 class Time(NamedTuple):

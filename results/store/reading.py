@@ -12,9 +12,8 @@ from typing import Any, TypeVar
 from sqlalchemy import ColumnElement, Connection, Result, RowMapping, Select, distinct, func, select, true
 
 from ..errors import DamagedError, DamagedWarning, ResultsError, no_such_study
-from ..export.flat import COLUMNS
-from ..record import SIMULATOR, Kind, Study, TrialRecord, TrialState
-from ..stats.ranking import SMALLER_RUNS
+from ..flat import COLUMNS
+from ..record import SIMULATOR, SMALLER_RUNS, Kind, Study, TrialRecord, TrialState
 from .database import Database
 from .lease import Lease
 from .rows import CONTENDER, FLAT, Row, contender_of, object_of, row_of, study_of, trial_of

@@ -20,7 +20,7 @@ from hpl.errors import HplError
 from hpl.params import HplParams
 
 from ..errors import DamagedError
-from ..export.flat import COLUMNS, Cell, Placed
+from ..flat import COLUMNS, Cell, Placed
 from ..plain import finite, time_text, unicode_text
 from ..record import FIGURES, SIMULATOR, Invalidity, Kind, Observed, Study, TrialRecord, TrialState
 from .schema import HPL_COLUMNS, TRIALS

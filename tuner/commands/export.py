@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from results.errors import ResultsError
-from results.export.flat import Placed
 from results.export.markdown import csv_parts, json_line, to_hpl_dat, to_markdown
+from results.flat import Placed
 from results.record import Study
 from results.stats.ranking import Ranked
 from results.store.store import Store

@@ -9,7 +9,7 @@ from rich.console import Console, JustifyMethod
 from rich.table import Column, Table
 
 from hpl.params import Scalar
-from results.export.flat import COLUMNS, Placed, flat
+from results.flat import COLUMNS, Placed, flat
 from results.record import Study, TrialRecord, TrialState
 from results.stats.ranking import hosts_of
 from results.store.reading import Tally

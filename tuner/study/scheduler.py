@@ -27,7 +27,7 @@ from .drift_monitor import DriftMonitor
 from .launch_worker import LaunchWorker
 from .objective import Objective
 from .serial_executor import SerialExecutor
-from .session import NOTHING_LEFT, RANKED, SEARCHED, STOPPED, StudySession, counts, how_it_ended
+from .session import NOTHING_LEFT, RANKED, SEARCHED, STOPPED, StudySession, counts, how_it_ended, is_conclusive
 from .unavailable import fact_of, told, unavailable_in
 
 Started = tuple[list[Question], LaunchWorker]

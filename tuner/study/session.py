@@ -191,10 +191,10 @@ def how_it_ended(reason: str, engine: Engine) -> str:
 
 def counts(record: TrialRecord) -> bool:
     """Whether a trial is one of those that a budget of trials allows."""
-    return record.kind in SEARCHED and seen_to_end(record)
+    return record.kind in SEARCHED and is_conclusive(record)
 
 
-def seen_to_end(record: TrialRecord) -> bool:
+def is_conclusive(record: TrialRecord) -> bool:
     """Whether a trial that does not run says something of its configuration.
 
     One that the user ended does not, nor one whose end was not seen because hpltune was killed.

@@ -7,8 +7,8 @@ from record_builders import begun, finished
 
 from hpl.dat_parse import parse
 from results.errors import ResultsError
-from results.export.flat import COLUMNS
 from results.export.markdown import to_csv, to_hpl_dat, to_markdown, varying
+from results.flat import COLUMNS
 from results.record import Invalidity, TrialState
 from results.stats.ranking import Ranked
 

@@ -9,8 +9,8 @@ from record_builders import begun, finished
 from record_strategies import outcomes
 
 from results.errors import ResultsError
-from results.export.flat import COLUMNS
 from results.export.json_lines import from_json_lines, to_json_lines
+from results.flat import COLUMNS
 from results.record import TrialRecord
 
 

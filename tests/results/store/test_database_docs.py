@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from results.record import Invalidity, Kind, TrialState
-from results.stats.ranking import SMALLER_RUNS
+from results.record import SMALLER_RUNS, Invalidity, Kind, TrialState
 from results.store.migrations import MARKER, MIGRATIONS
 from results.store.schema import METADATA
 from results.store.store import Store

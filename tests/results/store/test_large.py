@@ -15,8 +15,8 @@ from record_strategies import outcomes
 from sqlalchemy import event
 
 from results.errors import DamagedError, DamagedWarning
-from results.export.flat import flat
 from results.export.markdown import csv_parts
+from results.flat import flat
 from results.record import Kind, TrialState
 from results.stats.ranking import on_the_hosts_left, rank
 from results.store import reading

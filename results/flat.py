@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
-from ..plain import finite, time_text
-from ..record import FIGURES, TrialRecord
+from .plain import finite, time_text
+from .record import FIGURES, TrialRecord
 
 Cell = str | int | float | bool | None
 
