@@ -68,10 +68,10 @@ def run(
         hpltune run HPL.dat --blas openblas --kernel SkylakeX --repeats 3
     """
     from ..commands.run import RunRequest, run_file
+    from ..commands.simulate import simulate_file
     from ..errors import TunerError
     from ..options import DEFAULT_SIMULATION_S, TuneOptions, parse_blas, user_program, user_source
     from ..simulation.options import simulation_options
-    from ..simulation.run_file import simulate_file
     from ..units import parse_duration_s
     from .real_cluster import read_cluster
 

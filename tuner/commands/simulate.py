@@ -11,14 +11,16 @@ from results.record import SIMULATOR, Invalidity, Kind, Study, TrialRecord
 from results.store.store import Store
 from runners.errors import RunnerError
 
-from ..commands.run import RunRequest, exit_code, like_trial, read_dat
-from ..commands.tune import announce_stop
 from ..console.progress import display, output
 from ..database import folder_of, open_store
 from ..errors import TunerError
 from ..events import Notice, TrialEnded, TrialStarted
 from ..hold_folders import hold_folders
 from ..reports.run import report
+from ..simulation.cluster import SimulatedCluster, cluster_from
+from ..simulation.plan import virtual_plan
+from ..simulation.session import facts_of
+from ..simulation.simulator import Simulator
 from ..stopping import stop_on_signals
 from ..study.lifecycle import closing_study
 from ..study.names import create_unnamed
@@ -28,10 +30,8 @@ from ..trial.judge import Failure
 from ..trial.plan import PlanError, label
 from ..trial.records import finished, rejected, started
 from ..user_dirs import UserDirs
-from .cluster import SimulatedCluster, cluster_from
-from .plan import virtual_plan
-from .session import facts_of
-from .simulator import Simulator
+from .run import RunRequest, exit_code, like_trial, read_dat
+from .tune import announce_stop
 
 
 def simulate_file(request: RunRequest) -> int:
