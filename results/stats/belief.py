@@ -69,16 +69,17 @@ class Belief:
         return float(self.weights @ (self.shares[:, index] * all_slower).sum(axis=1))
 
 
-def believed(groups: Sequence[Sequence[float]]) -> Belief | None:
+def believed(groups: Sequence[Sequence[float]], shown: float = 0.0) -> Belief | None:
     """What the runs of some configurations say; None where none ran twice, so that the noise is not known.
 
     Args:
         groups: the rates of each configuration, at least one, all above zero.
+        shown: noise that the machine has shown otherwise, as in `noise_of`.
     """
     logs = [np.log(np.array(rates)) for rates in groups]
     if all(len(runs) < 2 for runs in logs):
         return None
-    known = noise_of(logs)
+    known = noise_of(logs, shown)
     noise = known.usual
     fastest = np.array([runs.max() for runs in logs])
     top = fastest.max() + 3 * noise

@@ -29,10 +29,14 @@ class Standing:
     ahead: tuple[float, ...] = ()
 
 
-def rerank_by_posterior(entries: Sequence[Ranked]) -> list[Ranked]:
-    """Configurations with the rate that is believed of each, best first; by their medians where nothing ran twice."""
-    level = drift_corrected(entries)
-    belief = believed([entry.gflops for entry in level])
+def rerank_by_posterior(entries: Sequence[Ranked], shown: float = 0.0) -> list[Ranked]:
+    """Configurations with the rate that is believed of each, best first; by their medians where nothing ran twice.
+
+    Args:
+        shown: noise that the machine has shown otherwise, as in `noise.noise_of`.
+    """
+    level = drift_corrected(entries, shown)
+    belief = believed([entry.gflops for entry in level], shown)
     rates = {} if belief is None else belief.medians()
     found = [
         replace(entry, believed_gflops=None if belief is None else rates.get(place, level[place].median_gflops))
@@ -41,13 +45,16 @@ def rerank_by_posterior(entries: Sequence[Ranked]) -> list[Ranked]:
     return sorted(found, key=lambda entry: -entry.expected_gflops)
 
 
-def standing(ranking: Sequence[Ranked]) -> Standing | None:
+def standing(ranking: Sequence[Ranked], shown: float = 0.0) -> Standing | None:
     """Judge a ranking, or None where there is nothing to compare, or nothing was repeated and the noise is not known.
 
     The probabilities are of what is believed of each; hardly ever has another place a higher one than the first of
     `rerank_by_posterior`.
+
+    Args:
+        shown: as there.
     """
-    belief = believed([entry.gflops for entry in drift_corrected(ranking)])
+    belief = believed([entry.gflops for entry in drift_corrected(ranking, shown)], shown)
     if len(ranking) < 2 or belief is None:
         return None
     ahead = belief.ahead(0)

@@ -21,18 +21,22 @@ CHANGE = 0.3
 STEPS = 41
 
 
-def drift_corrected(entries: Sequence[Ranked]) -> list[Ranked]:
-    """Configurations with the rates that their runs would have had when the last round was run."""
-    levels = _levels(entries)
+def drift_corrected(entries: Sequence[Ranked], shown: float = 0.0) -> list[Ranked]:
+    """Configurations with the rates that their runs would have had when the last round was run.
+
+    Args:
+        shown: noise that the machine has shown otherwise, as in `noise_of`.
+    """
+    levels = _levels(entries, shown)
     if not any(levels.values()):
         return list(entries)
     now = levels[max(levels)]
     return [replace(entry, gflops=_rates(entry, levels, now)) for entry in entries]
 
 
-def change(entries: Sequence[Ranked]) -> float:
+def change(entries: Sequence[Ranked], shown: float = 0.0) -> float:
     """By which part the machine was faster in the last round than in the search before it; below 0 where slower."""
-    levels = _levels(entries)
+    levels = _levels(entries, shown)
     if not levels:
         return 0.0
     last = max(levels)
@@ -44,7 +48,7 @@ def _rates(entry: Ranked, levels: dict[Time, float], now: float) -> tuple[float,
     return tuple(rate * math.exp(now - levels[time]) for rate, time in zip(entry.gflops, entry.times, strict=True))
 
 
-def _levels(entries: Sequence[Ranked]) -> dict[Time, float]:
+def _levels(entries: Sequence[Ranked], shown: float) -> dict[Time, float]:
     """The logarithm of the machine's speed at each time against the first; of entries whose times are known."""
     levels: dict[Time, float] = {}
     level = 0.0
@@ -57,12 +61,12 @@ def _levels(entries: Sequence[Ranked]) -> dict[Time, float]:
             if len(before) and len(in_it):
                 before_and_now.append((before, in_it))
         if before_and_now:
-            level += _changed(before_and_now, level)
+            level += _changed(before_and_now, level, shown)
         levels[now] = level
     return levels
 
 
-def _changed(before_and_now: Sequence[tuple[Array, Array]], level: float) -> float:
+def _changed(before_and_now: Sequence[tuple[Array, Array]], level: float, shown: float) -> float:
     """By how much the machine changed, as a logarithm: 0 unless that it did is more likely than that it did not."""
     apart = np.array([now.mean() - before.mean() - level for before, now in before_and_now])
     middle, reach = float(np.median(apart)), float(np.abs(apart - np.median(apart)).max()) + 0.01
@@ -71,7 +75,7 @@ def _changed(before_and_now: Sequence[tuple[Array, Array]], level: float) -> flo
 
     def likely(change: float) -> float:
         runs = [np.concatenate([before, now - level - change]) for before, now in before_and_now]
-        return float(np.logaddexp.reduce(usual_evidence() + sum(evidence_of(one) for one in runs)))
+        return float(np.logaddexp.reduce(usual_evidence(shown) + sum(evidence_of(one) for one in runs)))
 
     weights = chance * np.exp(np.array([likely(change) for change in changes]) - likely(0.0))
     whole = float(weights.sum())

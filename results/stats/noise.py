@@ -60,21 +60,27 @@ class Noise:
         return gflops * math.exp(-float(np.interp(certainty, self.weights @ ndtr(lost / sd[:, None]), lost)))
 
 
-def noise_of(logs: Sequence[Array]) -> Noise:
+def noise_of(logs: Sequence[Array], shown: float = 0.0) -> Noise:
     """What runs say of the noise; rates are left open, so that only repeats count.
 
     Args:
         logs: of each configuration the logarithms of its rates.
+        shown: what else has shown it on this machine, as a standard deviation; 0 for nothing. Where that is more than
+            usual it takes the place of what is usual, and without repeats no smaller noise is believed.
     """
-    evidence = usual_evidence() + sum(evidence_of(runs) for runs in logs if len(runs) > 1)
+    repeats = [runs for runs in logs if len(runs) > 1]
+    evidence = usual_evidence(shown) + sum(evidence_of(runs) for runs in repeats)
+    if not repeats and shown > USUAL_NOISE:
+        evidence = np.where(min(shown, NOISES[-1]) > NOISES, -np.inf, evidence)
     weights = np.exp(evidence - evidence.max())
     likely = weights > LEAST_WEIGHT
     return Noise(NOISES[likely], weights[likely] / weights[likely].sum())
 
 
-def usual_evidence() -> Array:
-    """How likely each of NOISES is before anything ran, as a logarithm."""
-    return np.asarray(-0.5 * (TAIL + 1) * np.log1p(np.log(NOISES / USUAL_NOISE) ** 2 / TAIL))
+def usual_evidence(shown: float = 0.0) -> Array:
+    """How likely each of NOISES is before anything ran twice, as a logarithm; `shown` as in `noise_of`."""
+    usual = max(USUAL_NOISE, shown)
+    return np.asarray(-0.5 * (TAIL + 1) * np.log1p(np.log(NOISES / usual) ** 2 / TAIL))
 
 
 def evidence_of(runs: Array) -> Array:

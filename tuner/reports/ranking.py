@@ -16,6 +16,7 @@ from results.stats.ranking import Ranked, relative_sd
 from ..console.tables import print_fitting
 from ..machine.equipment import Equipment
 from ..machine.peak import above_peak
+from ..study.noise_at_first import noise_at_first
 from ..study.objective import UNITS, Objective, of_study
 
 
@@ -62,13 +63,14 @@ def print_ranking(
     doubt = above_peak_of(study, shown)
     if doubt:
         console.print(doubt)
-    changed = change(ranking)
+    shown_noise = noise_at_first(study.host)
+    changed = change(ranking, shown_noise)
     if changed:
         did, speeds = ("sped up", "faster") if changed > 0 else ("slowed", "slower")
         console.print(
             f"The machine {did} by {100 * abs(changed):.0f} % before confirmation; the table shows the {speeds} speeds."
         )
-    noise = relative_sd(drift_corrected(ranking))
+    noise = relative_sd(drift_corrected(ranking, shown_noise))
     if noise is not None:
         console.print(f"Repeated runs of one configuration differ by {100 * noise:.1f} % (standard deviation).")
         console.print(f"GFLOPS estimates the next run. No. 1's fastest run gave {max(shown[0].gflops):.2f}.")
@@ -147,7 +149,7 @@ def ranking_json(
         "study": study.name,
         "rpeak_gflops": study.rpeak_gflops,
         "above_peak": above_peak_of(study, shown),
-        "machine_changed_percent": 100 * change(ranking),
+        "machine_changed_percent": 100 * change(ranking, noise_at_first(study.host)),
         "confidence": None if sure is None else sure.confidence,
         "cannot_be_told_apart": None if sure is None else list(sure.equals),
         "ranking": entries,

@@ -27,9 +27,11 @@ class DriftMonitor:
 
     Attributes:
         soon: ask it before anything else, as at the beginning of a later session.
+        noise_at_first: what the machine has shown of the noise of runs.
     """
 
     soon: bool = False
+    noise_at_first: float = 0.0
     _question: Question | None = None
     _rates: list[float] = field(default_factory=list)
     _since: int = 0
@@ -60,7 +62,8 @@ class DriftMonitor:
         """The sentence to tell where one more anchor shows that the machine has changed."""
         base = [math.log(rate) for rate in self._rates[:BASE]]
         self._rates.append(gflops)
-        change, noticeable = math.log(gflops) - fmean(base), max(DRIFT, prediction_margin(base, USUAL_SD, CERTAINTY))
+        usual_sd = max(USUAL_SD, self.noise_at_first)
+        change, noticeable = math.log(gflops) - fmean(base), max(DRIFT, prediction_margin(base, usual_sd, CERTAINTY))
         if len(base) < FEWEST or abs(change - self._told) < noticeable:
             return None
         self._told = change

@@ -20,6 +20,7 @@ from search_spaces.space import SearchSpace
 from ..engines.base import Outcome
 from ..errors import TunerError
 from ..machine.equipment import DECIDING, Equipment
+from .noise_at_first import noise_at_first
 
 NEEDS: Mapping[str, str] = {
     "gflops": "",
@@ -95,11 +96,13 @@ class Objective:
 
     Attributes:
         against: another one, where the front of GFLOPS and that is searched.
+        noise_at_first: what the machine has shown of the noise of runs before anything ran twice.
     """
 
     name: str
     machine: Equipment
     against: "Objective | None" = None
+    noise_at_first: float = 0.0
 
     @staticmethod
     def of(name: str, study: Study, against: str | None = None) -> "Objective":
@@ -117,7 +120,8 @@ class Objective:
             if need and getattr(machine.whole, need) is None:
                 where = "in the cluster's file" if study.simulated else f"with {OPTIONS[need]}"
                 raise TunerError(f"{option} {asked} needs {need} of the machine: give it {where}")
-        return Objective(name, machine, Objective(against, machine) if against else None)
+        other = Objective(against, machine) if against else None
+        return Objective(name, machine, other, noise_at_first(study.host))
 
     def worth(self, params: Mapping[str, Scalar], gflops: float) -> float:
         """What an engine maximises: GFLOPS, or GFLOPS for the part in use of the machine's peak, price or power."""
@@ -154,7 +158,7 @@ class Objective:
 
     def standing(self, ranking: Sequence[Ranked]) -> Standing | None:
         """How sure the first of a whole ranking is the best by this objective; None where nothing was repeated."""
-        return standing([self._in_worth(entry) for entry in ranking])
+        return standing([self._in_worth(entry) for entry in ranking], self.noise_at_first)
 
     def _in_worth(self, entry: Ranked) -> Ranked:
         if self.name == "gflops":
@@ -171,7 +175,7 @@ class Objective:
 
         Where a front is searched all of it comes first.
         """
-        by_median = [replace(entry, believed_gflops=None) for entry in drift_corrected(ranking)]
+        by_median = [replace(entry, believed_gflops=None) for entry in drift_corrected(ranking, self.noise_at_first)]
         medians = {entry.key: self.worth(entry.params, entry.median_gflops) for entry in by_median}
         front = {entry.key for entry in self.front(by_median)}
         best = sorted(ranking, key=lambda entry: (entry.key not in front, -medians[entry.key]))
@@ -186,7 +190,7 @@ class Objective:
         known = {entry.key: entry for entry in ranking}
         return [
             replace(known[entry.key], believed_gflops=entry.expected_gflops / self.worth(entry.params, 1.0))
-            for entry in rerank_by_posterior([self._in_worth(entry) for entry in ranking])
+            for entry in rerank_by_posterior([self._in_worth(entry) for entry in ranking], self.noise_at_first)
         ]
 
 
@@ -206,7 +210,8 @@ def of_study(study: Study) -> Objective:
     """The objective a stored study was asked for."""
     machine, against = Equipment.of(study), study.options.get("pareto")
     weighed = Objective(str(against), machine) if against else None
-    return Objective(str(study.options.get("objective", "gflops")), machine, weighed)
+    name = str(study.options.get("objective", "gflops"))
+    return Objective(name, machine, weighed, noise_at_first(study.host))
 
 
 @dataclass(frozen=True)

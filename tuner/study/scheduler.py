@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import RLock
 
 import numpy as np
@@ -240,8 +240,18 @@ class Scheduler(StudySession):
         """Search on fewer nodes from now on, with an engine that knows nothing of what others run."""
         self.evaluator, self.others, self.shrunk = evaluator, others, True
         self.prospects, self.anchors = EarlyStopping(), DriftMonitor()
+        self.expect_noise(self.objective.noise_at_first)
         self._expected.clear()
         self._outlasted.clear()
+
+    def expect_noise(self, sd: float) -> None:
+        """Judge by no smaller noise of runs from now on, until repeats tell.
+
+        Args:
+            sd: what the machine has shown, as a standard deviation in logarithms.
+        """
+        self.objective = replace(self.objective, noise_at_first=sd)
+        self.prospects.noise_at_first = self.anchors.noise_at_first = sd
 
     def ranking(self) -> Sequence[Ranked]:
         """As of every sitting, of the configurations that can be run now."""
@@ -284,21 +294,22 @@ class Scheduler(StudySession):
     def incumbent_lower_bound(self, key: str) -> float | None:
         """The GFLOPS that one more run of some configuration reaches; None where a full run has to go to its end.
 
-        With CERTAINTY, for a noise as repeats tell, small ones too, or as is usual of machines before anything ran
-        twice, so that luck is no bar. To its end goes the first run, each one where every rate is wanted, and a repeat:
-        if only the slow ones were given up, the fast ones would speak for their configuration.
+        With CERTAINTY, for a noise as repeats tell, small ones too, or as is usual and as the machine has shown before
+        anything ran twice, so that luck is no bar. To its end goes the first run, each one where every rate is wanted,
+        and a repeat: if only the slow ones were given up, the fast ones would speak for their configuration.
 
         Args:
             key: of the configuration that is to run.
         """
-        measured = [] if self._every_rate else drift_corrected(self._runnable(rank(self.records(RANKED))))
+        shown = self.objective.noise_at_first
+        measured = [] if self._every_rate else drift_corrected(self._runnable(rank(self.records(RANKED))), shown)
         if not measured or any(entry.key == key for entry in measured):
             return None
         noise = self.noise(measured)
         return max(noise.one_more(entry.median_gflops, entry.runs, CERTAINTY) for entry in measured)
 
     def noise(self, measured: Sequence[Ranked]) -> Noise:
-        """By how much runs differ: as repeats tell, small ones too, or as is usual before anything ran twice.
+        """By how much runs differ: as repeats tell, small ones too, or as is usual and shown before anything ran twice.
 
         Args:
             measured: the configurations that ran in full, with rates as of the same time.
@@ -307,7 +318,8 @@ class Scheduler(StudySession):
         for record in self.records((Kind.SMALL,)):
             if record.ranked:
                 small[record.key].append(record.gflops or 0.0)
-        return noise_of([np.log(rates) for rates in (*small.values(), *(entry.gflops for entry in measured))])
+        logs = [np.log(rates) for rates in (*small.values(), *(entry.gflops for entry in measured))]
+        return noise_of(logs, self.objective.noise_at_first)
 
     @property
     def unavailable(self) -> Sequence[Point]:

@@ -43,8 +43,13 @@ class StopDecision:
 
 @dataclass
 class EarlyStopping:
-    """For each of STOPS, how much faster or slower runs were in the end than until there, as logarithms."""
+    """For each of STOPS, how much faster or slower runs were in the end than until there, as logarithms.
 
+    Attributes:
+        noise_at_first: what the machine has shown of the noise of runs, which what is left of one has too.
+    """
+
+    noise_at_first: float = 0.0
     _ratios: dict[float, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def learn(self, panels: Sequence[Panel], gflops: float) -> None:
@@ -79,7 +84,8 @@ class EarlyStopping:
         whole_s = flop_count(panel.N) / 1e9 / (rate_until(panel) * math.exp(mean))
         if whole_s - panel.time_s < ENDING_S:
             return None
-        usual_sd = USUAL_SD * math.sqrt(1 - fraction_done(panel.N, round(stop * panel.N)))
+        left = 1 - fraction_done(panel.N, round(stop * panel.N))
+        usual_sd = math.hypot(USUAL_SD, self.noise_at_first) * math.sqrt(left)
         ahead = mean + prediction_margin(ratios, usual_sd, 1 - (1 - CERTAINTY) / len(STOPS))
         most = rate_until(panel) * math.exp(ahead)
         return None if most >= best_gflops else StopDecision(stop, panel.column, panel.time_s, most)

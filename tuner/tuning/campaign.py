@@ -8,6 +8,7 @@ from results.record import Kind, TrialRecord, TrialState
 from results.stats.levels import drift_corrected
 from results.stats.ranking import Ranked
 from results.store.store import Store
+from runners.hosts.host_facts import busy_sentence
 from search_spaces.load import load, passed_over, wants_all_blas
 from search_spaces.space import SearchSpace
 
@@ -26,6 +27,7 @@ from ..network.around_study import prepare
 from ..options import DEFAULT_WALL_S, TuneOptions
 from ..stopping import stopped_at_once
 from ..study.lifecycle import Begun, MachineFacts, begin, elapsed_s, go_on, withdraw
+from ..study.noise_at_first import BUSY_NOISE, noise_of_pilots, note_noise
 from ..study.objective import Objective
 from ..study.run_folders import study_folder
 from ..study.scheduler import Scheduler
@@ -79,8 +81,14 @@ def enter(
         TunerError, ResultsError: a new one's name is taken, or the stored one cannot be gone on with or helped here.
     """
     if name is None or not (resume or join):
-        return begin(store, name, options, _facts(options, workshop))
-    return Begun(name, _joined(store, name, workshop.site)) if join else go_on(store, name, options, run="trial")
+        begun = begin(store, name, options, _facts(options, workshop))
+    elif join:
+        begun = Begun(name, _joined(store, name, workshop.site))
+    else:
+        begun = go_on(store, name, options, run="trial")
+    if options.real_cluster is None and busy_sentence(workshop.site.host.physical_cores):
+        note_noise(store, begun.name, BUSY_NOISE)
+    return begun
 
 
 def tune(
@@ -248,6 +256,7 @@ def _size(loop: Scheduler, options: TuneOptions, site: Inventory, text: str) -> 
     pilots = [record for record in earlier if record.kind is Kind.PILOT]
     asked_n = loop.space.asked_n
     samples = pilot(loop, site, wanted_s, pilots, asked_n)
+    loop.expect_noise(note_noise(loop.bench.store, loop.study, noise_of_pilots(loop.records((Kind.PILOT,)))))
     if not samples:
         return
     largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores, fraction=options.memory_fraction)
@@ -335,4 +344,5 @@ def _predict_full(
             break
         smaller = max(SMALLEST_N, int(best.hpl.N * part) // STEP * STEP)
         samples += samples_of([loop.trial({**winner.params, "N": smaller}, Kind.EXTRAPOLATION)])
-    return extrapolate(samples, N, loop.noise(drift_corrected(ranking)), site.ceiling_gflops, max(winner.gflops))
+    noise = loop.noise(drift_corrected(ranking, loop.objective.noise_at_first))
+    return extrapolate(samples, N, noise, site.ceiling_gflops, max(winner.gflops))

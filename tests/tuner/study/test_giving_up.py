@@ -12,6 +12,7 @@ from search_spaces.load import load
 from tuner.engines.fidelity import FULL, Question
 from tuner.engines.registry import make_engine
 from tuner.study.launch_worker import LaunchWorker
+from tuner.study.noise_at_first import BUSY_NOISE
 from tuner.study.scheduler import Scheduler
 from tuner.trial.early_stopping import FEWEST, EarlyStopping
 from tuner.tuning.seeding import tell_earlier
@@ -52,6 +53,17 @@ def test_how_much_small_runs_differ_says_how_far_the_best_may_owe_its_rate_to_lu
     bar = loop.incumbent_lower_bound("another")
     assert bar is not None
     assert 100 * least < bar < 100 * most
+
+
+def test_where_the_machine_has_shown_more_noise_the_best_is_trusted_less(make_loop: MakeLoop) -> None:
+    loop = make_loop()
+    loop.bench.store.finish(finished(loop.bench.store.begin(begun(key="best")), 100.0, key="best"))
+    before = loop.incumbent_lower_bound("another")
+    loop.expect_noise(BUSY_NOISE)
+    bar = loop.incumbent_lower_bound("another")
+    assert before is not None
+    assert bar is not None
+    assert bar < 55 < before
 
 
 def test_a_faster_run_does_not_lower_the_bar(make_loop: MakeLoop) -> None:
