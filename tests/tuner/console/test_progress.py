@@ -61,14 +61,14 @@ def test_the_head_of_a_part_stands_only_above_its_runs() -> None:
     lines(PhaseStarted("pilot", None))
     lines(Notice("N=4000: a run should take about 2 s."))
     lines(PhaseStarted("search", 20))
-    lines(Notice("Search ended: all 20 trials are done."))
+    lines(Notice("Search stopped: all 20 trials are done."))
     lines(PhaseStarted("confirmation", 2))
     lines(TrialStarted(7, "openblas", None))
     lines(TrialEnded(finished(7)))
     lines(TrialEnded(finished(8)))
     assert text.getvalue().splitlines() == [
         "N=4000: a run should take about 2 s.",
-        "Search ended: all 20 trials are done.",
+        "Search stopped: all 20 trials are done.",
         "Confirmation: the best again, interleaved (2 runs)",
         "#7       75.50 GFLOPS  openblas",
         "#8       75.50 GFLOPS  ",

@@ -104,7 +104,7 @@ def test_nothing_of_the_designs_is_cut_off(tmp_path: Path, width: int) -> None:
 
 def test_figures_that_a_design_has_lost_are_told(tmp_path: Path) -> None:
     bare = 'name = "sixteen"\nnodes = { count = 16 }'
-    lost = "those of the base are"
+    lost = "the base states it for other nodes"
     said = shown(designs(tmp_path, f"{AS_IT_IS}[[design]]\n{bare}"), 200)
     assert f"sixteen has no price_usd and no power_w: {lost}" in said
     assert said.count(lost) == 1

@@ -321,7 +321,7 @@ def test_what_a_run_needs_is_not_cleaned_away(hpltune: Run, home: Path, monkeypa
             time.sleep(0.1)
         done = hpltune("clean", "--yes", "--runs")
         assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-        assert "hpltune is at work" in done.stderr
+        assert "hpltune is running and uses the files in" in done.stderr
         assert output.exists()
     finally:
         process.terminate()
