@@ -20,6 +20,7 @@ from .doctor import doctor
 from .explain import explain
 from .export import export
 from .net import net
+from .panels import grouped
 from .predict import predict
 from .reproduce import reproduce
 from .run import run
@@ -56,7 +57,7 @@ for _command in (
     setup,
     clean,
 ):
-    app.command()(_command)
+    app.command()(grouped(_command))
 app.add_typer(net, name="net")
 
 

@@ -1,0 +1,43 @@
+"""Groups the options of a command in its help, where it has many: what to search, budget, machine, cluster, output."""
+
+from collections.abc import Callable
+from copy import copy
+from typing import Annotated, Any, get_type_hints
+
+from typer.models import OptionInfo
+
+MANY = 9
+"""Options from which on a command's help is grouped."""
+PANELS = {
+    "What to search": (
+        "space", "set_", "engine", "objective", "pareto", "points", "seed", "from_simulation", "warm_start",
+    ),
+    "Budget": (
+        "budget", "trials", "run_time", "full", "memory_fraction", "repeats", "confirm", "limit", "walltime", "time_limit",
+    ),
+    "Machine": (
+        "blas", "xhpl", "hpl_source", "rpeak", "price", "power", "kernel", "layout", "oversubscribe", "like",
+    ),
+    "Cluster": ("cluster", "parallel", "jobs", "join"),
+    "Study and output": ("study", "resume", "out", "plot", "db", "as_json", "count", "page"),
+}  # fmt: skip
+"""Panel: the parameters whose options stand in it. What stands nowhere is left in "Options"."""
+PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
+
+
+def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command, with a panel for each of its options where it has many."""
+    hints = get_type_hints(command, include_extras=True)
+    options = {name: hint for name, hint in hints.items() if _option(hint)}
+    if len(options) >= MANY:
+        for name, hint in options.items():
+            option = copy(_option(hint))
+            if option is not None and not option.hidden:
+                option.rich_help_panel = PANEL_OF.get(name)
+                command.__annotations__[name] = Annotated[hint.__origin__, option]
+    return command
+
+
+def _option(hint: Any) -> OptionInfo | None:
+    """What Typer is told of an option; None of an argument."""
+    return next((entry for entry in getattr(hint, "__metadata__", ()) if isinstance(entry, OptionInfo)), None)
