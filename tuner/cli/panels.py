@@ -13,7 +13,7 @@ PANELS = {
         "space", "set_", "engine", "objective", "pareto", "points", "seed", "from_simulation", "warm_start",
     ),
     "Budget": (
-        "budget", "trials", "run_time", "full", "memory_fraction", "repeats", "confirm", "limit", "walltime", "time_limit",
+        "budget", "trials", "run_time", "full", "memory_fraction", "repeats", "confirm", "limit", "walltime",
     ),
     "Machine": (
         "blas", "xhpl", "hpl_source", "rpeak", "price", "power", "kernel", "layout", "oversubscribe", "like",
