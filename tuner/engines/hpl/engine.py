@@ -9,6 +9,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from hpl.params import Scalar
+from results.stats.belief import believed
 from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 
@@ -102,17 +103,15 @@ class HplEngine(Engine):
         return found
 
     def choice(self) -> dict[str, Scalar] | None:
-        """The best mean of the model among what was run in full."""
-        known = sorted(set(self._run_in_full))
-        if self._instead is not None or not known:
+        """What is believed to be the fastest of what was run in full, as `tune` ranks it; the median before repeats.
+
+        The model is not asked: its noise is normal, so a few runs that are slow by half make it smooth over all others.
+        """
+        belief = believed(list(self._rates.values())) if self._rates else None
+        if belief is None:
             return super().choice()
-        try:
-            with threadpool_limits(1):
-                process, _ = self._fitting.process((FULL,))
-        except FitError:
-            return super().choice()
-        mean, _ = process.believed(self._pool.codes[known], self._pool.modelled(FULL).of(known))
-        return dict(self._pool.points[known[int(np.argmax(mean))]])
+        keys, medians = list(self._rates), belief.medians()
+        return dict(self._complete[keys[max(medians, key=lambda place: medians[place])]])
 
     def model(self) -> tuple[Process, Pool]:
         """What was learnt: the process fitted to all runs, and its configurations.

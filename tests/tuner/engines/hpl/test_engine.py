@@ -1,5 +1,6 @@
 """The engine `hpl`: it is an engine, it climbs the ladder, and it learns from fewer full runs than others."""
 
+import random
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -25,6 +26,15 @@ SMALL = Rung(Fidelity.SMALL, 0.35)
 PREFIX = Rung(Fidelity.PREFIX, 0.1)
 LADDER = (SMALL, PREFIX, FULL)
 TIMED = Probes({"openblas": {"Haswell": 40.0, "SkylakeX": 20.0, "Zen": 10.0}, "blis": {"zen": 30.0}})
+HICCUPS = """
+[parameters]
+layout = "4x1"
+blas = "openblas"
+kernel = "Haswell"
+NB = [96, 128, 160, 192, 224, 256]
+grid = ["1x4", "2x2", "4x1"]
+DEPTH = [0, 1]
+"""
 LAYOUTS = """
 [parameters]
 layout = ["32x1", "16x1", "8x1", "4x1"]
@@ -238,6 +248,32 @@ class TestOnTheLadder:
         choice = engine.choice()
         assert choice is not None
         assert space.key(choice) in full
+
+    @pytest.mark.parametrize("slow", [0.0, 0.1, 0.25])
+    def test_a_few_runs_that_are_slow_by_40_percent_do_not_hide_the_best_that_was_measured(self, slow: float) -> None:
+        space, reached = space_of(HICCUPS), []
+        points = {space.key(point): point for point in space}
+        for seed in range(8):
+            landscape, engine = Landscape(space, seed), HplEngine(space, seed, {})
+            chance = random.Random(seed)  # noqa: S311 - not for secrets
+            disturbed = {key for key in points if chance.random() < slow}
+            for key, point in points.items():
+                engine.tell(point, Outcome(landscape.measure(point) * (0.6 if key in disturbed else 1.0)))
+            choice = engine.choice()
+            assert choice is not None
+            best = max(landscape.rate(point) for key, point in points.items() if key not in disturbed)
+            reached.append(landscape.rate(choice) / best)
+        assert min(reached) > 0.98
+
+    def test_repeats_tell_a_lucky_run_from_a_fast_configuration_and_a_slow_run_from_a_slow_one(self) -> None:
+        space = space_of("parameters = { NB = [64, 96, 128, 160, 192, 224] }")
+        engine = HplEngine(space, 0, {})
+        lucky, steady, disturbed = ({"NB": NB} for NB in (64, 128, 192))
+        runs = [(lucky, (130.0, 90.0, 91.0)), (steady, (100.0, 100.2, 99.9)), (disturbed, (103.0, 60.0, 102.8))]
+        for point, rates in runs:
+            for gflops in rates:
+                engine.tell(point, Outcome(gflops))
+        assert engine.choice() == disturbed
 
     def test_avoids_a_library_that_always_crashes(self, space: SearchSpace) -> None:
         engine, landscape = HplEngine(space, 5, {}), Landscape(space, 5)
