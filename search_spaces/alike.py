@@ -1,6 +1,6 @@
 """Which partial point of a block is most like a wished one, found at once for all of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -25,8 +25,8 @@ class Parts:
     def __init__(self, parts: Sequence[Point]) -> None:
         self._parts = parts
         self._names = list(dict.fromkeys(name for part in parts for name in part))
-        self._numbers: Mapping[str, dict[Scalar, int]] = {name: {} for name in self._names}
-        self._table = np.array([[self._number(name, part) for part in parts] for name in self._names], dtype=np.int32)
+        self._numbers: dict[str, dict[Scalar | None, int]] = {}
+        self._table = np.array([self._column(name) for name in self._names], dtype=np.int32)
         self._known: dict[tuple[str | None, tuple[int, ...]], Point] = {}
 
     def nearest(self, wish: Point, keep: str | None) -> Point:
@@ -46,13 +46,20 @@ class Parts:
         return self._known[asked]
 
     def _nearest(self, wished: tuple[int, ...], keep: str | None) -> Point:
-        same = self._table == np.array(wished, dtype=np.int32)[:, None]
-        agreeing = same.sum(axis=0, dtype=np.int32)
+        agreeing = np.zeros(len(self._parts), dtype=np.int16)
+        for column, number in zip(self._table, wished, strict=True):
+            if number != UNKNOWN:
+                agreeing += column == number
         if keep is not None:
-            kept = same[self._names.index(keep)]
+            place = self._names.index(keep)
+            kept = self._table[place] == wished[place]
             agreeing[~kept] -= len(self._names) + 1 if kept.any() else 0
         return self._parts[int(np.argmax(agreeing))]
 
-    def _number(self, name: str, part: Point) -> int:
-        numbers = self._numbers[name]
-        return numbers.setdefault(part[name], len(numbers)) if name in part else ABSENT
+    def _column(self, name: str) -> list[int]:
+        """The number of each part's value of a parameter."""
+        values: list[Scalar | None] = [part.get(name) for part in self._parts]
+        present = [value for value in dict.fromkeys(values) if value is not None]
+        numbers: dict[Scalar | None, int] = {value: number for number, value in enumerate(present)}
+        self._numbers[name] = numbers
+        return [numbers.get(value, ABSENT) for value in values]
