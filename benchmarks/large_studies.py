@@ -41,7 +41,7 @@ from tuner.explain.stored_space import searched, stored_space
 from tuner.options import TuneOptions
 from tuner.stopping import Interrupted, StopRequest, stop_on_signals
 from tuner.study.objective import of_study
-from tuner.study.scheduler import replay_records
+from tuner.study.replay import replay_records
 from tuner.study.session import SEARCHED
 from tuner.trial.ladder import PREFIX_PARTS, SMALL_PART, ladder
 

@@ -17,7 +17,7 @@ from ..events import PhaseStarted, TrialProgress, TrialStarted
 from ..stopping import Interrupted, stopped_at_once
 from ..study.launch_worker import KINDS
 from ..study.objective import Objective
-from ..study.scheduler import replay_records
+from ..study.replay import replay_records
 from ..study.session import FINALISTS, NOTHING_LEFT, STOPPED, StudySession, counts, how_it_ended
 from ..trial.judge import Failure
 from ..trial.ladder import at_rung, outcome_of, rung_of

@@ -25,7 +25,6 @@ from ..trial.ladder import outcome_of, outcomes_of, rung_of, takes_s
 from ..trial.time_limit import RAISED, TELLING, limit_s, outlasted_sentence
 from .drift_monitor import DriftMonitor
 from .launch_worker import LaunchWorker
-from .objective import Objective
 from .serial_executor import SerialExecutor
 from .session import NOTHING_LEFT, RANKED, SEARCHED, STOPPED, StudySession, counts, how_it_ended, is_conclusive
 from .unavailable import fact_of, told, unavailable_in
@@ -398,13 +397,3 @@ class Scheduler(StudySession):
             known_s = None if self._outlasted else self.expected_s
             self.expected_s = cost_s if known_s is None else 0.5 * (known_s + cost_s)
             self._outlasted.clear()
-
-
-def replay_records(engine: Engine, records: Sequence[TrialRecord], objective: Objective) -> None:
-    """Rebuild an engine from the store: the records are the only state a study has.
-
-    Nothing is known of a trial that the user ended, or whose end was not seen because hpltune was killed.
-    """
-    for record, outcome in zip(records, outcomes_of(records), strict=True):
-        if is_conclusive(record):
-            engine.tell(record.params, objective.outcome(record.params, outcome))

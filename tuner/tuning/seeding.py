@@ -12,7 +12,8 @@ from ..engines.fidelity import FULL, Question
 from ..engines.perf.probes import Probes
 from ..machine.inventory import Inventory
 from ..options import TuneOptions
-from ..study.scheduler import Scheduler, replay_records
+from ..study.replay import replay_records
+from ..study.scheduler import Scheduler
 from ..study.session import SEARCHED
 from ..trial.ladder import outcome_of, rung_of
 from .simulated_starts import simulated_best, simulated_ranking, simulated_source

@@ -19,7 +19,7 @@ from tuner.clock import RealClock
 from tuner.engines.fidelity import FULL, Fidelity, Rung
 from tuner.engines.registry import make_engine
 from tuner.events import Event, Notice, TrialEnded, TrialProgress, TrialStarted
-from tuner.study.scheduler import replay_records
+from tuner.study.replay import replay_records
 from tuner.trial.ladder import outcomes_of, rung_of
 from tuner.trial.records import started
 
