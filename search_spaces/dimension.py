@@ -197,6 +197,7 @@ def dimension(name: str) -> Dimension:
         raise SpaceError(f"{name} names what MPI starts or loads, which hpltune chooses itself: leave it out")
     if re.fullmatch(r"(mpi|net)\.[A-Za-z][A-Za-z0-9_.-]*", name):
         return MPI if name.startswith("mpi.") else FREE
-    near = difflib.get_close_matches(name, DIMENSIONS, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(DIMENSIONS)}, mpi.NAME and net.NAME"
+    letters = {known.casefold(): known for known in DIMENSIONS}
+    near = difflib.get_close_matches(name.casefold(), letters, n=1, cutoff=0.5)
+    hint = f"did you mean {letters[near[0]]}?" if near else f"known are {', '.join(DIMENSIONS)}, mpi.NAME and net.NAME"
     raise SpaceError(f"unknown parameter {shown(name)}: {hint}")

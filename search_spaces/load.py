@@ -114,6 +114,23 @@ def entries(name: str, overrides: Mapping[str, Sequence[str]] | None, text: str)
     return given | {key: _override(key, texts) for key, texts in wished.items()}
 
 
+def check_overrides(overrides: Mapping[str, Sequence[str]]) -> None:
+    """Refuse names and values of `--set` that are none on any machine.
+
+    Raises:
+        SpaceError: the sentence names the option, and the name that was meant, where there is one like it.
+    """
+    for name, texts in overrides.items():
+        place = f"--set {name}"
+        try:
+            dimension(name)
+        except SpaceError as error:
+            raise SpaceError(f"{place}: {error}") from error
+        entry = _override(name, texts)
+        if isinstance(entry, list):
+            _legal(place, name, entry)
+
+
 def passed_over(space: SearchSpace, overrides: Mapping[str, Sequence[str]]) -> list[str]:
     """A sentence for each value of `--set` that no legal point of the space has, and each block without effect."""
     given = [name for name, texts in overrides.items() if name in space.parameters and list(texts) != [AUTO]]

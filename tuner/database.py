@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import sys
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,12 +17,25 @@ def open_store(db: str | None, places: UserDirs, *, create: bool = True) -> Stor
     Raises:
         ResultsError: as `Store.open`.
     """
-    return Store.open(places.database if db is None else db, create=create)
+    if db is None:
+        return Store.open(places.database, create=create)
+    folder = None if "://" in db else Path(db).parent
+    new = create and folder is not None and not folder.exists()
+    store = Store.open(db, create=create)
+    if new:
+        print(f"hpltune: {folder} was not there; it is made for the database", file=sys.stderr)
+    return store
 
 
 def db_option(db: str | None, store: Store) -> str:
     """What a printed command needs to find the same store again: " --db …" without a password, or ""."""
     return "" if db is None else f" --db {shlex.quote(store.place)}"
+
+
+def resume_command(name: str, store: Store, places: UserDirs) -> str:
+    """The command that goes on with a study of a store, as it is printed."""
+    db = None if store.place == str(places.database) else store.place
+    return f"`hpltune tune --resume --study {shlex.quote(name)}{db_option(db, store)}`"
 
 
 def folder_of(kind: str, store: Store, places: UserDirs) -> Path:

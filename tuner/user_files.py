@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from .errors import TunerError
 
@@ -29,6 +30,28 @@ def read_text(path: Path, what: str, largest_bytes: int = LARGEST_BYTES) -> str:
         limit = f"{largest_bytes / 2**20:g} MiB"
         raise TunerError(f"{what}: the file is larger than {limit}; keep only what HPL read or printed in it")
     return read.decode("utf-8", errors="replace")
+
+
+def require_writable(folder: Path, what: str) -> None:
+    """Make sure that files can be written into a folder that may not be there yet; nothing is left in it.
+
+    Args:
+        what: named it.
+
+    Raises:
+        TunerError: none can.
+    """
+    there = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.exists() or one.is_symlink())
+    try:
+        with TemporaryDirectory(dir=there, prefix=".hpltune-"):
+            pass
+    except OSError as error:
+        why = (
+            "is a file, not a folder"
+            if isinstance(error, NotADirectoryError)
+            else f"cannot be written ({error.strerror})"
+        )
+        raise TunerError(f"{what} {folder}: {there} {why}: give another folder") from error
 
 
 def write_text(path: Path, text: str, *, executable: bool = False) -> None:

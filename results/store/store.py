@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, literal, select, update
 from sqlalchemy.exc import IntegrityError
 
 from ..errors import ResultsError, StudyBusyError, StudyExistsError
@@ -20,7 +20,7 @@ from .migrations import migrate
 from .networks import NetworkRecords
 from .reading import Reader
 from .rows import json_text, output_row, study_of, study_row, trial_row
-from .schema import OUTPUTS, STUDIES, TRIALS
+from .schema import NETWORK_ORIGINALS, NETWORK_PROBES, OUTPUTS, STUDIES, TRIALS
 from .sqlite import SqliteDatabase
 
 BUSY_S = 10.0
@@ -148,16 +148,44 @@ class Store(Reader):
             values = {"owner": _owners(others)} if others else {"owner": None, "state": state}
             connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(values))
 
-    def delete_study(self, name: str) -> None:
-        """Remove a study with all its trials.
+    def delete_study(self, *names: str) -> None:
+        """Remove studies with all their trials, all of them or none.
 
         Raises:
-            StudyBusyError: another living process works on it.
+            StudyBusyError: another living process works on one.
             ResultsError: there is no such study.
         """
         with self._database.writing() as connection:
-            self._take(connection, name)
-            connection.execute(delete(STUDIES).where(STUDIES.c.name == name))
+            for name in names:
+                self._take(connection, name)
+            connection.execute(delete(STUDIES).where(STUDIES.c.name.in_(names)))
+
+    def rename_study(self, old: str, new: str, moved: tuple[str, str] | None = None) -> None:
+        """Give a study another name; where it worked on it, this process gives its lease back.
+
+        Args:
+            moved: the folder of its runs, before and now, where it was moved.
+
+        Raises:
+            StudyBusyError: another living process works on it.
+            StudyExistsError: the new name is taken.
+            ResultsError: there is no such study.
+        """
+        with self._database.writing() as connection:
+            self._take(connection, old)
+            if connection.execute(select(STUDIES.c.name).where(STUDIES.c.name == new)).first():
+                raise StudyExistsError(f"study {new} exists already: choose another name")
+            for table, name in ((STUDIES, "name"), (TRIALS, "study"), (OUTPUTS, "study")):
+                others = [column for column in table.c if column.name != name]
+                copy = select(literal(new), *others).where(table.c[name] == old)
+                connection.execute(insert(table).from_select([name, *(column.name for column in others)], copy))
+            connection.execute(update(STUDIES).where(STUDIES.c.name == new).values(owner=None))
+            for table in (NETWORK_PROBES, NETWORK_ORIGINALS):
+                connection.execute(update(table).where(table.c.study == old).values(study=new))
+            if moved is not None:
+                paths = {name: func.replace(TRIALS.c[name], *moved) for name in ("directory", "command")}
+                connection.execute(update(TRIALS).where(TRIALS.c.study == new).values(paths))
+            connection.execute(delete(STUDIES).where(STUDIES.c.name == old))
 
     def begin(self, record: TrialRecord) -> int:
         """Commit a RUNNING trial before it is launched, and return the number it got.

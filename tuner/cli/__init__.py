@@ -28,6 +28,7 @@ from .setup import setup
 from .show import show
 from .spaces import spaces
 from .streams import print_anything, tell_warnings
+from .study import study
 from .tune import tune
 
 app = typer.Typer(
@@ -58,6 +59,7 @@ for _command in (
     clean,
 ):
     app.command()(grouped(_command))
+app.add_typer(study, name="study")
 app.add_typer(net, name="net")
 
 
@@ -115,11 +117,16 @@ def main() -> None:
     except UnicodeEncodeError as error:
         _fail(f"{error.object[:40]!r} cannot be written in {error.encoding}: give it another name")
     except OSError as error:
-        _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
+        _fail(_noted(f"{error.filename or 'the system'}: {error.strerror or error}", error))
     except Exception as error:
         if not _is_ours(error):
             raise
-        _fail(str(error))
+        _fail(_noted(str(error), error))
+
+
+def _noted(sentence: str, error: Exception) -> str:
+    """A sentence with what was noted of its error, such as how to go on."""
+    return "; ".join([sentence, *getattr(error, "__notes__", ())])
 
 
 def _refuse_empty(arguments: Sequence[str]) -> None:

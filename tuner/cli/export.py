@@ -53,5 +53,6 @@ def export(
             return
         from ..user_files import write_parts
 
+        new = "" if out.parent.exists() else f" into a new folder, {out.parent}"
         write_parts(out, parts)
-    typer.echo(f"wrote {out}")
+    typer.echo(f"wrote {out}{new}")

@@ -26,7 +26,7 @@ from .common import (
 )
 
 BESIDE = {
-    "resume": frozenset({"study", "resume", "join", "budget", "trials", "run_time", "out", "db", "as_json"}),
+    "resume": frozenset({"study", "resume", "join", "budget", "trials", "run_time", "cluster", "out", "db", "as_json"}),
     "join": frozenset({"study", "resume", "join", "cluster", "parallel", "out", "db", "as_json"}),
 }
 """What may be given beside these options: a study that is gone on with or helped has its own for all else."""

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from results.store.store import Store
 from runners.hosts.host_facts import busy_sentence, unbound_sentence
-from search_spaces.load import space_text
+from search_spaces.load import check_overrides, space_text
 
 from ..console.progress import display, output
 from ..database import db_option, folder_of, open_store
@@ -21,6 +21,7 @@ from ..events import Listener, Notice
 from ..hold_folders import hold_folders
 from ..machine.inventory import Inventory
 from ..machine.mpi_parameters import require_mpi_parameters
+from ..machine.problem_size import SMALLEST_N
 from ..network.around_study import networked, recover_at_start
 from ..options import TuneOptions
 from ..provision.setup import provision_if_needed
@@ -35,11 +36,12 @@ from ..study.objective import check_inputs, ranking_of
 from ..study.run_folders import study_folder
 from ..study.session import StudyContext
 from ..trial.workbench import Workbench
-from ..tuning.campaign import Outcome, enter, tune
+from ..tuning.campaign import Outcome, enter, load_space, tune
 from ..tuning.simulated_starts import simulated_ranking
 from ..tuning.warm_start import read_source
 from ..tuning.winner import Written, write_winner
 from ..user_dirs import UserDirs
+from ..user_files import require_writable
 from .extension import BudgetExtension, prolonged
 
 INTERRUPTED = 130
@@ -87,14 +89,7 @@ def run_tune(request: Request) -> int:
                 if request.as_json:
                     print(json.dumps(StudySummary.of(study, ranking_of(store, study)).to_json(), indent=1))
                 return 0
-        if not (request.resume or request.join):
-            space_text(options.space)
-        if options.from_simulation:
-            simulated_ranking(store, options.from_simulation)
-        if options.cluster is None:
-            check_inputs(options.objective, options.pareto, price_usd=options.price_usd, power_w=options.power_w)
-        for source in options.warm_start:
-            read_source(store, source)
+        _check(request, options, store)
         if options.cluster is None:
             provision_if_needed(places, console, options.blas_files, program=options.xhpl is not None)
         with stop_on_signals(announce_stop) as stop, display(console) as listener:
@@ -107,6 +102,25 @@ def run_tune(request: Request) -> int:
         return _finish(request, options, outcome, places, store, console)
 
 
+def _check(request: Request, options: TuneOptions, store: Store) -> None:
+    """Refuse what is wrong whatever the machine is, before anything is looked at, built or timed there.
+
+    Raises:
+        TunerError, SpaceError, ResultsError: a sentence says what.
+    """
+    if request.out is not None:
+        require_writable(request.out, "--out")
+    if not (request.resume or request.join):
+        space_text(options.space)
+        check_overrides(options.overrides or {})
+    if options.from_simulation:
+        simulated_ranking(store, options.from_simulation)
+    if options.cluster is None:
+        check_inputs(options.objective, options.pareto, price_usd=options.price_usd, power_w=options.power_w)
+    for source in options.warm_start:
+        read_source(store, source)
+
+
 def _real(request: Request, name: str | None, options: TuneOptions, places: UserDirs, bench: StudyContext) -> Outcome:
     store, listener = bench.store, bench.listener
     recover_at_start(store, listener)
@@ -115,6 +129,8 @@ def _real(request: Request, name: str | None, options: TuneOptions, places: User
     require_mpi_parameters(options, text, places)
     workshop = Workbench.open(options, places, listener, leave_out=request.resume or join)
     with closing(workshop):
+        if not (request.resume or join):
+            load_space(options, workshop.site, SMALLEST_N, text)
         begun = enter(name, options, store, workshop, resume=request.resume, join=join)
         with closing_study(begun.name, store), networked(workshop, store, begun.name, listener) as ready:
             _introduce(begun.name, options, workshop.site, listener)
@@ -137,12 +153,36 @@ def _which(request: Request, store: Store) -> tuple[str | None, TuneOptions]:
         study = store.study(request.study) if request.study else newest_search(store, "to go on with")
         if not study.space_text:
             raise TunerError(f"study {study.name} only measured a file: there is nothing to go on with")
-        return study.name, prolonged(TuneOptions.from_json(study.options), request.more)
+        stored = TuneOptions.from_json(study.options)
+        _same_cluster(study.name, stored, request.options)
+        return study.name, prolonged(stored, request.more)
     if request.study is not None:
         check_name(request.study)
     if request.study in {study.name for study in store.studies()}:
-        raise TunerError(f"study {request.study} exists already: add --resume to go on, or choose another --study")
+        raise TunerError(_taken(request.study, store, db_option(request.db, store)))
     return request.study, request.options
+
+
+def _taken(name: str, store: Store, db: str) -> str:
+    """The sentence that a study is there already, and what to do."""
+    if store.contenders(name).configurations:
+        return f"study {name} exists already: add --resume to go on, or choose another --study"
+    delete = f"`hpltune study delete {shlex.quote(name)}{db}` frees its name"
+    return f"study {name} exists already, without a valid run: add --resume to go on; {delete}"
+
+
+def _same_cluster(name: str, stored: TuneOptions, given: TuneOptions) -> None:
+    """Refuse to go on with a study on another cluster than it was begun on; none has to be given.
+
+    Raises:
+        TunerError: it is another.
+    """
+    asked, known = given.real_cluster or given.cluster, stored.real_cluster or stored.cluster
+    if asked is not None and json.loads(json.dumps(asked)) != known:
+        other = "on no cluster" if known is None else "on another cluster, or its file was changed since"
+        raise TunerError(
+            f"study {name} was begun {other}: leave --cluster out to go on there, or leave --resume out for a new study"
+        )
 
 
 def _joining(request: Request, name: str, store: Store) -> TuneOptions:
@@ -191,10 +231,18 @@ def _finish(
     if not outcome.ranking:
         failed = [record for record in store.records(outcome.study) if record.reason]
         last = f"; the last one: {failed[-1].reason}" if failed else ""
-        raise TunerError(f"no run was valid, so there is no best configuration{last}")
+        free = f"`hpltune study delete {shlex.quote(outcome.study)}{db}` frees the name {outcome.study}"
+        raise TunerError(f"no run was valid, so there is no best configuration{last}. {free}")
     out = request.out or folder_of("best", store, places) / study_folder(outcome.study)
     found = StudySummary.of(study, outcome.ranking)
-    written = write_winner(out, outcome, store, db, found.front[1:])
+    try:
+        written = write_winner(out, outcome, store, db, found.front[1:])
+    except (TunerError, OSError):
+        if request.as_json:
+            print(json.dumps(found.to_json(), indent=1))
+        else:
+            found.show(console, count=5)
+        raise
     if request.as_json:
         full = outcome.full and outcome.full.to_json()
         print(json.dumps(found.to_json(more={**written.to_json(), "full": full}), indent=1))

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from errno import EDQUOT, EFBIG, ENOSPC
 from pathlib import Path
 
 from results.errors import ResultsError
@@ -12,8 +13,10 @@ from results.record import Study, TrialRecord
 from results.store.store import Store
 from search_spaces.load import space_text
 
+from ..database import resume_command
 from ..options import TuneOptions
 from ..trial.records import not_reached
+from ..user_dirs import UserDirs
 from .names import create_unnamed
 
 
@@ -109,14 +112,14 @@ def withdraw(store: Store, name: str, folder: Path) -> None:
 def closing_study(name: str, store: Store) -> Iterator[None]:
     """Leave nothing behind that looks as if it were running: an error cancels what this process runs of a study.
 
-    One before its first trial removes the study.
+    One before its first trial removes the study. Where there was no space, the error gets a note how to go on.
 
     Args:
         name: a study that this process works on already.
     """
     try:
         yield
-    except BaseException:
+    except BaseException as error:
         with suppress(ResultsError):
             for number in store.left_behind(name, frozenset()):
                 store.finish(not_reached(store.get(name, number)))
@@ -124,4 +127,18 @@ def closing_study(name: str, store: Store) -> Iterator[None]:
                 store.end_study(name, "interrupted")
             else:
                 store.delete_study(name)
+            if lacks_space(error) and store.study(name).space_text:
+                on = resume_command(name, store, UserDirs.of_user(to_read=True))
+                error.add_note(f"{on} goes on once there is room")
         raise
+
+
+def lacks_space(error: BaseException | None) -> bool:
+    """Whether an error, or what caused it, is that something could not be written for want of space."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in {ENOSPC, EDQUOT, EFBIG}:
+            return True
+        if isinstance(error, ResultsError) and "disk" in str(error):
+            return True
+        error = error.__cause__
+    return False

@@ -12,16 +12,20 @@ LONGEST = 200
 """Bytes of a name: folders are called so, which may have 255, and a number may follow."""
 
 
-def check_name(name: str) -> None:
+def check_name(name: str, option: str = "--study") -> None:
     """Refuse what cannot name a folder, or could not be told from an option or a trial (STUDY#TRIAL).
+
+    Args:
+        option: what the user gave it as.
 
     Raises:
         TunerError: it is such a name.
     """
     if name != _legal(name) or not name.strip():
         raise TunerError(
-            f"--study needs a name of printable characters without / and #, at most {LONGEST} bytes long, that begins "
-            f"with neither - nor ., not {name[:40]!r}; leave it out and the study is named after its space"
+            f"{option} needs a name of printable characters without / and #, at most {LONGEST} bytes long, that begins "
+            f"with neither - nor ., not {name[:40]!r}"
+            + ("; leave it out and the study is named after its space" if option == "--study" else "")
         )
 
 

@@ -19,6 +19,7 @@ from results.store.store import Store
 from tuner.console.progress import display
 from tuner.events import Notice, TrialEnded, TrialStarted
 
+GOES_ON = "`hpltune tune --resume --study full` goes on once there is room\n"
 FULL = Path("/dev/full")
 ONE = ("--space", "quick", "--set", "N=1000", "--set", "NB=64", "--confirm", "0", "--trials", "1")
 
@@ -66,7 +67,7 @@ def test_a_full_disk_ends_the_session_and_not_a_configuration(hpltune: Run, home
     folder = fill(home / "data/runs/full/00002")
     stopped = hpltune("tune", *ONE, "--study", "full")
     assert stopped.returncode == 1
-    assert stopped.stderr == f"hpltune: no run can be started in {folder}: No space left on device\n"
+    assert stopped.stderr == f"hpltune: no run can be started in {folder}: No space left on device; {GOES_ON}"
     assert states(hpltune, "full") == ["complete", "cancelled"]
     assert json.loads(hpltune("show", "--json").stdout)[0]["state"] == "interrupted"
     assert hpltune("tune", "--resume", "--study", "full").returncode == 0
@@ -93,7 +94,7 @@ def test_a_simulation_that_cannot_be_written_has_not_failed(hpltune: Run, home: 
     tune = ("tune", "--cluster", "kronos", "--set", "N=1000", "--set", "NB=64,128", "--trials", "2", "--jobs", "1")
     stopped = hpltune(*tune, "--study", "full")
     assert stopped.returncode == 1
-    assert stopped.stderr.endswith(f"{folder}: No space left on device\n")
+    assert stopped.stderr.endswith(f"{folder}: No space left on device; {GOES_ON}")
     assert states(hpltune, "full") == ["complete", "cancelled"]
 
 

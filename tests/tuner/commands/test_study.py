@@ -1,0 +1,185 @@
+"""Studies are deleted and renamed, with the folders of their runs, and never while somebody works on them."""
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from as_user import Run
+from record_builders import a_study, begun, finished
+
+from results.store.store import Store
+from tuner.options import TuneOptions
+
+HOLD = """
+import sys, time
+from results.store.store import Store
+with Store.open(sys.argv[1]) as store:
+    store.take(sys.argv[2])
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def stored(home: Path) -> Callable[..., Path]:
+    """Makes a study of one trial, whose files are where those of a real one would be."""
+
+    def make(name: str, gflops: float | None = 75.0) -> Path:
+        folder = home / "data" / "runs" / name / "00001"
+        folder.mkdir(parents=True)
+        (folder / "HPL.dat").write_text("its file")
+        (home / "data" / "best" / name).mkdir(parents=True)
+        with Store.open(home / "data" / "hpltune.db") as store:
+            store.create_study(a_study(name, options=TuneOptions().to_json()))
+            number = store.begin(begun(name))
+            store.finish(finished(number, gflops, name, directory=str(folder), passed=gflops is not None))
+            store.end_study(name, "interrupted")
+        return folder
+
+    return make
+
+
+def names(home: Path) -> list[str]:
+    with Store.open(home / "data" / "hpltune.db") as store:
+        return [study.name for study in store.studies()]
+
+
+def test_studies_are_deleted_with_their_trials_and_folders(
+    hpltune: Run, home: Path, stored: Callable[..., Path]
+) -> None:
+    folders = [stored(name) for name in ("one", "two", "three")]
+    done = hpltune("study", "delete", "one", "two", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert "Study one: 1 trial\n" in done.stdout
+    assert names(home) == ["three"]
+    assert [folder.exists() for folder in folders] == [False, False, True]
+    assert [one.name for one in (home / "data" / "best").iterdir()] == ["three"]
+    with closing(sqlite3.connect(home / "data" / "hpltune.db")) as connection:
+        assert connection.execute("SELECT DISTINCT study FROM outputs").fetchall() == [("three",)]
+
+
+def test_nothing_is_deleted_unless_all_can_be_and_the_user_agrees(
+    hpltune: Run, home: Path, stored: Callable[..., Path]
+) -> None:
+    folder = stored("one")
+    unasked = hpltune("study", "delete", "one")
+    assert (unasked.returncode, unasked.stderr) == (1, "hpltune: nobody can be asked here: add --yes\n")
+    missing = hpltune("study", "delete", "one", "nome", "--yes")
+    assert missing.returncode == 1
+    assert "there is no study nome" in missing.stderr
+    assert names(home) == ["one"]
+    assert folder.exists()
+
+
+def test_a_study_at_work_is_neither_deleted_nor_renamed(hpltune: Run, home: Path, stored: Callable[..., Path]) -> None:
+    stored("one")
+    holder = [sys.executable, "-c", HOLD, str(home / "data" / "hpltune.db"), "one"]
+    with subprocess.Popen(holder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        for arguments in (("delete", "one", "--yes"), ("rename", "one", "two")):
+            done = hpltune("study", *arguments)
+            assert done.returncode == 1
+            assert f"study one is being run by process {process.pid} on " in done.stderr
+        process.communicate("")
+    assert names(home) == ["one"]
+
+
+def test_a_renamed_study_keeps_its_trials_and_takes_its_folders_along(
+    hpltune: Run, home: Path, stored: Callable[..., Path]
+) -> None:
+    stored("one")
+    done = hpltune("study", "rename", "one", "before")
+    assert (done.returncode, done.stdout) == (0, "Study one is called before now.\n")
+    assert names(home) == ["before"]
+    with Store.open(home / "data" / "hpltune.db") as store:
+        [record] = store.records("before", outputs=True)
+    assert (Path(record.directory) / "HPL.dat").read_text() == "its file"
+    assert record.output
+    assert sorted(one.name for one in (home / "data" / "runs").iterdir()) == ["before"]
+    assert hpltune("best", "before").returncode == 0
+
+
+@pytest.mark.parametrize("new", ["two", "a/b", "#3"])
+def test_a_name_that_is_taken_or_none_is_refused(
+    hpltune: Run, home: Path, stored: Callable[..., Path], new: str
+) -> None:
+    for name in ("one", "two"):
+        stored(name)
+    done = hpltune("study", "rename", "one", new)
+    assert done.returncode == 1
+    assert names(home) == ["one", "two"]
+
+
+def test_a_name_whose_study_has_no_valid_run_says_how_it_is_freed(hpltune: Run, stored: Callable[..., Path]) -> None:
+    stored("one", None)
+    done = hpltune("tune", "--study", "one")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "hpltune: study one exists already, without a valid run: add --resume to go on; "
+        "`hpltune study delete one` frees its name\n"
+    )
+
+
+def test_a_study_goes_on_on_no_other_cluster_than_it_was_begun_on(hpltune: Run, stored: Callable[..., Path]) -> None:
+    stored("one")
+    done = hpltune("tune", "--resume", "--study", "one", "--cluster", "kronos")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "hpltune: study one was begun on no cluster: leave --cluster out to go on there, "
+        "or leave --resume out for a new study\n"
+    )
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("simgrid")
+def test_a_study_goes_on_where_the_same_cluster_is_named_again(hpltune: Run) -> None:
+    tune = ("tune", "--cluster", "kronos", "--study", "again")
+    begun = hpltune(*tune, "--set", "N=1000", "--set", "NB=64,128", "--trials", "1", "--space", "quick")
+    assert begun.returncode == 0, begun.stderr
+    assert hpltune(*tune, "--resume", "--trials", "2").returncode == 0
+    other = hpltune("tune", "--cluster", "infiniband64", "--study", "again", "--resume", "--trials", "3")
+    assert "study again was begun on another cluster, or its file was changed since" in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (("--set", "nb=64"), "--set nb: unknown parameter nb: did you mean NB?"),
+        (("--set", "BCAST=best"), "--set BCAST = best: expected one of 1rg, 1rM, 2rg, 2rM, Lng, LnM"),
+        (("--out", "file/best"), "--out file/best: file is a file, not a folder: give another folder"),
+        (("--out", "/proc/best"), "--out /proc/best: /proc cannot be written"),
+    ],
+)
+def test_a_mistake_is_found_before_anything_is_timed_or_stored(
+    hpltune: Run, home: Path, wrong: tuple[str, str], sentence: str
+) -> None:
+    (home / "file").touch()
+    done = hpltune("tune", "--space", "quick", *wrong)
+    assert done.returncode == 1
+    assert sentence in done.stderr.replace(f"{home}/", "")
+    assert done.stdout == ""
+    assert names(home) == []
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
+def test_a_ranking_is_shown_though_the_winner_cannot_be_written_at_the_end(hpltune: Run, home: Path) -> None:
+    (home / "out" / "HPL.dat").mkdir(parents=True)
+    one = ("--set", "N=1000", "--set", "NB=64", "--confirm", "0", "--trials", "1", "--space", "quick")
+    done = hpltune("tune", *one, "--study", "unwritten", "--out", "out")
+    assert done.returncode == 1
+    assert "Best of study unwritten" in done.stdout
+    assert "HPL.dat: Is a directory" in done.stderr
+
+
+def test_folders_that_are_made_for_a_database_or_an_export_are_told(hpltune: Run, stored: Callable[..., Path]) -> None:
+    stored("one")
+    assert hpltune("export", "csv", "-o", "there/one.csv").stdout == "wrote there/one.csv into a new folder, there\n"
+    assert hpltune("export", "csv", "-o", "there/one.csv").stdout == "wrote there/one.csv\n"
+    done = hpltune("tune", "--db", "new/own.db", "--set", "nb=3")
+    assert done.stderr.startswith("hpltune: new was not there; it is made for the database\n")
