@@ -147,6 +147,18 @@ class StoreContract:
         ready.abandon_running("study", "hpltune was killed while this trial ran")
         assert ready.begin_first(replace(begun(), key="c"), set(), (Kind.SEARCH,), 2) == 3
 
+    def test_a_renamed_study_has_all_that_it_had(self, ready: Store) -> None:
+        done = self.run(ready, finished(1, directory="/runs/study/00001", command="cd /runs/study/00001; xhpl"))
+        ready.rename_study("study", "other", ("/runs/study/", "/runs/other/"))
+        moved = replace(done, study="other", directory="/runs/other/00001", command="cd /runs/other/00001; xhpl")
+        assert ready.records("other", outputs=True) == [moved]
+        assert [study.name for study in ready.studies()] == ["other"]
+        ready.create_study(a_study())
+        with pytest.raises(ResultsError, match="study study exists already: choose another name"):
+            ready.rename_study("other", "study")
+        ready.delete_study("other", "study")
+        assert ready.studies() == []
+
     def test_what_was_left_unfinished_is_begun_again_by_one_process_alone(self, ready: Store) -> None:
         number = ready.begin(begun())
         ready.abandon_running("study", "hpltune was killed while it ran")
