@@ -39,6 +39,8 @@ of real or simulated HPL runs. In a game an engine searches such a table; each g
 - `hpl` is offered the rungs that `tune` would offer it there, the others know only full runs.
 - Runs that share a launch pay for starting once (`--one-a-launch`: none share).
 - `grid` takes the points in one fixed even order, so how soon it comes to the best is luck.
+- Simulated landscapes flatter `hpl`: the simulator and its model describe HPL by the same steps of its algorithm.
+  Compare engines there, and do not expect the same on real machines.
 """
 
 
