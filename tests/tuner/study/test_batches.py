@@ -4,6 +4,7 @@ import shlex
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -96,18 +97,21 @@ def test_each_run_of_a_launch_has_a_record_of_its_own_as_if_it_had_been_alone(ma
 
 
 @pytest.mark.parametrize("killed", [True, False])
-def test_what_a_helper_began_before_it_left_is_one_of_the_budgets_trials(make_loop: MakeLoop, *, killed: bool) -> None:
+def test_what_a_helper_ended_before_it_left_is_one_of_the_budgets_trials_and_what_was_killed_is_not(
+    make_loop: MakeLoop, *, killed: bool
+) -> None:
     loop = make_loop()
     loop.meter = Meter(Budget(trials=2), RealClock())
     elsewhere = loop.space.complete(loop.space.point(0))
     begun = started("study", elsewhere, Kind.SEARCH, loop.space.key(elsewhere), 0)
     number = loop.bench.store.begin(begun)
     if not killed:
-        loop.bench.store.finish(replace(begun, number=number, state=TrialState.COMPLETE, gflops=1.0, cost_s=1.0))
+        complete = replace(begun, number=number, state=TrialState.COMPLETE, gflops=1.0, cost_s=1.0)
+        loop.bench.store.finish(replace(complete, ended_at=datetime.now(UTC)))
     engine = make_engine("grid", loop.space, 0, {})
     ended = loop.search(engine, repeats=1, reserved_runs=0, first=[loop.space.point(0)])
     assert ended.startswith("all 2 trials are done; ")
-    assert len(loop.records((Kind.SEARCH,))) == 2
+    assert len(loop.records((Kind.SEARCH,))) == 2 + killed
 
 
 HELPER = """
