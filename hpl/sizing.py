@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .errors import HplError
 from .params import HplParams
@@ -74,6 +74,16 @@ def n_for_memory(nodes: Sequence[Node], *, fraction: float, NB: int, P: int = 1,
     step = NB * math.lcm(P, Q)
     whole = largest // step * step
     return whole if whole >= (1 - ACCEPTED_LOSS) * N else N
+
+
+def n_that_fits(params: HplParams, memory_bytes_: int) -> int:
+    """The largest N, at most that of the parameters, whose run takes no more memory on all ranks; 0 where none does."""
+    low, high = 0, params.N + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        fits = params.ranks * memory_bytes(replace(params, N=middle)) <= memory_bytes_
+        low, high = (middle, high) if fits else (low, middle)
+    return low
 
 
 def process_grids(ranks: int) -> tuple[tuple[int, int], ...]:

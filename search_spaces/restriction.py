@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from hpl.params import HplParams, Scalar, parse_grid
-from hpl.sizing import memory_bytes
+from hpl.sizing import memory_bytes, n_that_fits
 
 from .dimension import DERIVED_FROM, Point, ranks_and_threads
 from .machine import Machine
@@ -98,7 +98,9 @@ def fits_memory(point: Point, machine: Machine) -> str | None:
     if needed <= machine.memory_bytes:
         return None
     asked = f"N = {params.N} with NB = {params.NB} needs {needed / 2**30:.1f} GiB"
-    return f"{asked}, but only {machine.memory_bytes / 2**30:.1f} GiB may be used: take a smaller N"
+    largest = n_that_fits(params, machine.memory_bytes)
+    smaller = f"take at most N = {largest}" if largest else "take a smaller NB"
+    return f"{asked}, but only {machine.memory_bytes / 2**30:.1f} GiB may be used: {smaller}"
 
 
 def n_at_least_nb(point: Point, _machine: Machine) -> str | None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from .clock import Clock
 from .units import compact, dollars, duration
+from .words import counted
 
 DOLLARS = "$"
 NODE_HOURS = "node-hours"
@@ -57,7 +58,7 @@ class Budget:
     def __str__(self) -> str:
         parts = []
         if self.trials is not None:
-            parts.append(f"{self.trials} trials")
+            parts.append(counted(self.trials, "trial"))
         if self.wall_s is not None:
             time = f"{duration(self.wall_s)} of wall time"
             parts.append(f"{self.amount(self.wall_s)} = {time}" if self.unit else time)
@@ -134,7 +135,7 @@ class Meter:
             parts.append(duration(max(0.0, remaining_s)) if by_runs else self.budget.amount(max(0.0, remaining_s)))
         trials = 0 if self.budget.trials is None else self.budget.trials - self.trials
         if trials > 0:
-            parts.append("1 trial" if trials == 1 else f"{trials} trials")
+            parts.append(counted(trials, "trial"))
         return ", ".join(parts) or None
 
     def out_of_trials(self, running: int = 0) -> str | None:
@@ -144,7 +145,7 @@ class Meter:
             running: trials under way.
         """
         if self.budget.trials is not None and self.trials + running >= self.budget.trials:
-            return f"all {self.budget.trials} trials are done"
+            return "the one trial is done" if self.budget.trials == 1 else f"all {self.budget.trials} trials are done"
         return None
 
     def last(self, full_s: float, reserved_runs: float, running: int = 0) -> bool:

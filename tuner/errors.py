@@ -3,3 +3,7 @@
 
 class TunerError(Exception):
     """What is wrong, as one sentence for the user."""
+
+
+class UsageError(TunerError):
+    """What the user wrote cannot be used: an option's value, options that exclude each other, or a file."""

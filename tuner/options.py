@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .budget import Budget
-from .errors import TunerError
+from .errors import UsageError
 
 DEFAULT_WALL_S = 300.0
 DEFAULT_FULL_TRIALS = 24
@@ -102,13 +102,13 @@ def parse_blas(values: Sequence[str]) -> tuple[tuple[str, ...], dict[str, Path]]
     for value in values:
         name, equals, file = value.partition("=")
         if not name or (equals and not file):
-            raise TunerError(f"--blas {value}: write a name like openblas, or NAME=/path/to/library.so")
+            raise UsageError(f"--blas {value}: write a name like openblas, or NAME=/path/to/library.so")
         if equals:
             path = Path(file).expanduser().absolute()
             if not path.is_file():
-                raise TunerError(f"--blas {value}: there is no file {path}")
+                raise UsageError(f"--blas {value}: there is no file {path}")
             if files.setdefault(name, path) != path:
-                raise TunerError(f"--blas {value}: {name} is {files[name]} already: give {path} a name of its own")
+                raise UsageError(f"--blas {value}: {name} is {files[name]} already: give {path} a name of its own")
         names.append(name)
     return tuple(dict.fromkeys(names)), files
 
@@ -128,7 +128,7 @@ def parse_overrides(values: Sequence[str]) -> dict[str, list[str]]:
             listed = []
         choices = [choice.strip() for choice in listed if choice.strip()]
         if not name.strip() or not equals or not choices:
-            raise TunerError(f"--set {value}: write NAME=VALUE[,VALUE], for example --set NB=128,192")
+            raise UsageError(f"--set {value}: write NAME=VALUE[,VALUE], for example --set NB=128,192")
         overrides.setdefault(name.strip(), []).extend(choices)
     return overrides
 
@@ -148,7 +148,7 @@ def user_program(path: Path | None) -> Path | None:
         return None
     absolute = path.expanduser().absolute()
     if not absolute.is_file():
-        raise TunerError(f"--xhpl {path}: there is no such file")
+        raise UsageError(f"--xhpl {path}: there is no such file")
     if not os.access(absolute, os.X_OK):
-        raise TunerError(f"--xhpl {path}: the file is not executable; try chmod +x {path}")
+        raise UsageError(f"--xhpl {path}: the file is not executable; try chmod +x {path}")
     return absolute

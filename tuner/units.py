@@ -3,7 +3,7 @@
 import math
 import re
 
-from .errors import TunerError
+from .errors import UsageError
 
 LONGEST_S = 100 * 365 * 86400.0
 _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -22,10 +22,10 @@ def parse_duration_s(text: str, option: str) -> float:
     """
     cleaned = text.strip().lower()
     if re.fullmatch(r"\d+(\.\d+)?", cleaned):
-        raise TunerError(f"{option} {text}: a duration needs a unit: write for example 90s, 5m or 1h30m")
+        raise UsageError(f"{option} {text}: a duration needs a unit: write for example 90s, 5m or 1h30m")
     parts = _PART.findall(cleaned)
     if not parts or "".join(number + unit for number, unit in parts) != "".join(cleaned.split()):
-        raise TunerError(f"{option} {text}: not a duration; write for example 90s, 5m or 1h30m")
+        raise UsageError(f"{option} {text}: not a duration; write for example 90s, 5m or 1h30m")
     seconds = sum(float(number) * _UNITS_S[unit] for number, unit in parts)
     return sensible_s(seconds, f"{option} {text}")
 
@@ -37,7 +37,7 @@ def sensible_s(seconds: float, what: str) -> float:
         TunerError: it is none, or more than a life.
     """
     if not 0 < seconds <= LONGEST_S:
-        raise TunerError(f"{what}: a duration must be above zero and at most a hundred years")
+        raise UsageError(f"{what}: a duration must be above zero and at most a hundred years")
     return seconds
 
 

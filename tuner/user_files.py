@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from .errors import TunerError
+from .errors import TunerError, UsageError
 
 LARGEST_BYTES = 32 * 2**20
 """HPL's longest outputs, with a line for each panel, have a few megabytes."""
@@ -19,16 +19,16 @@ def read_text(path: Path, what: str, largest_bytes: int = LARGEST_BYTES) -> str:
         what: how errors call the file, with its name.
 
     Raises:
-        TunerError: it cannot be read, or is larger.
+        UsageError: it cannot be read, or is larger.
     """
     try:
         with path.open("rb") as file:
             read = file.read(largest_bytes + 1)
     except OSError as error:
-        raise TunerError(f"{what}: {error.strerror}") from error
+        raise UsageError(f"{what}: {error.strerror}") from error
     if len(read) > largest_bytes:
         limit = f"{largest_bytes / 2**20:g} MiB"
-        raise TunerError(f"{what}: the file is larger than {limit}; keep only what HPL read or printed in it")
+        raise UsageError(f"{what}: the file is larger than {limit}; keep only what HPL read or printed in it")
     return read.decode("utf-8", errors="replace")
 
 

@@ -18,7 +18,7 @@ class DesignPoint:
 
 
 def plot_designs(points: Sequence[DesignPoint], file: Path) -> None:
-    """Rmax within Rpeak for each design, and beside it Rmax over price where prices are known.
+    """Rmax within Rpeak for each design, and beside it price per GFLOPS where prices are known; each has its own row.
 
     Raises:
         ResultsError: the file cannot be written.
@@ -27,22 +27,19 @@ def plot_designs(points: Sequence[DesignPoint], file: Path) -> None:
 
     priced = [point for point in points if point.price_usd]
     figure = Figure(figsize=(11 if priced else 6, 1.6 + 0.45 * len(points)), layout="constrained")
-    axes = figure.subplots(1, 2 if priced else 1, squeeze=False)[0]
+    axes = figure.subplots(1, 2 if priced else 1, squeeze=False, sharey=True)[0]
     names = [point.name for point in points]
     axes[0].barh(names, [point.rpeak_gflops for point in points], color="#d9dde3", label="Rpeak")
     axes[0].barh(names, [point.gflops for point in points], color="#2f6f9f", label="Rmax, tuned")
     axes[0].invert_yaxis()
     axes[0].set_xlabel("GFLOPS")
-    axes[0].legend(frameon=False)
+    axes[0].legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     if priced:
-        axes[1].scatter([point.price_usd for point in priced], [point.gflops for point in priced], color="#2f6f9f")
-        for point in priced:
-            axes[1].annotate(
-                point.name, (point.price_usd or 0.0, point.gflops), xytext=(5, 4), textcoords="offset points"
-            )
-        axes[1].set_xlabel("price in US dollars")
-        axes[1].set_ylabel("Rmax in GFLOPS")
-        axes[1].margins(0.15)
+        rates = [(point.price_usd or 0.0) / point.gflops for point in priced]
+        bars = axes[1].barh([point.name for point in priced], rates, color="#2f6f9f")
+        axes[1].bar_label(bars, [f"${point.price_usd:,.0f}" for point in priced], padding=4)
+        axes[1].set_xlabel("US dollars per GFLOPS, with the price")
+        axes[1].margins(x=0.2)
     for axis in axes:
         axis.spines[["top", "right"]].set_visible(False)
     try:

@@ -21,6 +21,7 @@ from .explain import explain
 from .export import export
 from .net import net
 from .panels import grouped
+from .plain_help import PlainCommand
 from .predict import predict
 from .reproduce import reproduce
 from .run import run
@@ -58,11 +59,13 @@ for _command in (
     setup,
     clean,
 ):
-    app.command()(grouped(_command))
+    app.command(cls=PlainCommand)(grouped(_command))
 app.add_typer(study, name="study")
 app.add_typer(net, name="net")
 
 
+WRONG = 2
+"""Exit code of wrong usage, as Typer's own: nothing was run, and the same again fails in the same way."""
 NOBODY_READS = "PacifyFlushWrapper"
 """What Typer puts in place of a standard output that nobody reads."""
 
@@ -84,12 +87,12 @@ def _root(
     """Finds the fastest way to run High Performance Linpack on a machine, and proves it."""
 
 
-def _fail(sentence: str) -> NoReturn:
+def _fail(sentence: str, exit_code: int = 1) -> NoReturn:
     sentence = "".join(sign if sign.isprintable() or sign == "\n" else ascii(sign)[1:-1] for sign in sentence)
     red, plain = ("\033[31m", "\033[0m") if sys.stderr.isatty() and "NO_COLOR" not in os.environ else ("", "")
     with suppress(OSError):
         print(f"{red}hpltune: {sentence}{plain}", file=sys.stderr)
-    sys.exit(1)
+    sys.exit(exit_code)
 
 
 def main() -> None:
@@ -121,7 +124,7 @@ def main() -> None:
     except Exception as error:
         if not _is_ours(error):
             raise
-        _fail(_noted(str(error), error))
+        _fail(_noted(str(error), error), WRONG if _is_wrong_usage(error) else 1)
 
 
 def _noted(sentence: str, error: Exception) -> str:
@@ -133,7 +136,7 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
     """End where an argument is empty, as of a shell's variable that is not set: it would be taken for not given."""
     for before, argument in pairwise(arguments):
         if not argument or re.fullmatch(r"--[\w-]+=", argument):
-            _fail(f"{argument or before} is followed by an empty value: give one, or leave it out")
+            _fail(f"{argument or before} is followed by an empty value: give one, or leave it out", WRONG)
 
 
 def _run() -> None:
@@ -185,3 +188,15 @@ def _is_ours(error: Exception) -> bool:
     from ..errors import TunerError
 
     return isinstance(error, HplError | ResultsError | RunnerError | SpaceError | TunerError)
+
+
+def _is_wrong_usage(error: Exception) -> bool:
+    """Whether an error is in what the user wrote: an option, with which its sentence begins, or a file."""
+    from hpl.dat_parse import HplDatError
+    from runners.toml_file import ClusterFileError
+    from search_spaces.errors import SpaceError
+
+    from ..errors import UsageError
+
+    of_input = isinstance(error, UsageError | SpaceError | HplDatError | ClusterFileError)
+    return of_input or str(error).startswith("--")

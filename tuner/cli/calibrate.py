@@ -47,11 +47,11 @@ def calibrate(
     from runners.hosts.cluster import load_real_cluster
 
     from ..commands.calibrate import CalibrateRequest, run_calibrate
-    from ..errors import TunerError
+    from ..errors import UsageError
     from ..options import TuneOptions, parse_blas
 
     if binding not in BINDINGS:
-        raise TunerError(f"--binding {binding}: choose one of {', '.join(BINDINGS)}")
+        raise UsageError(f"--binding {binding}: choose one of {', '.join(BINDINGS)}")
     names, files = parse_blas(blas or [])
     real = load_real_cluster(cluster).table() if cluster else None
     options = TuneOptions(blas_only=names, blas_files=files, hpl_source=hpl_source, real_cluster=real)

@@ -23,6 +23,8 @@ def dat(
 ) -> None:
     """Write a sensible HPL.dat for this machine without searching, and say why each value was taken.
 
+    An N or ranks that this machine cannot run are written with a caution, since the file may be meant for another.
+
     Examples:
 
         hpltune dat > HPL.dat

@@ -23,7 +23,7 @@ def doctor(
 ) -> None:
     """Show what was found and what is missing, Rpeak with its reasoning, and which kernel each BLAS picks by itself.
 
-    With --cluster its nodes are asked instead, and what they are is filled into the file under [node].
+    With --cluster its nodes are asked instead, and what they are is filled into the node table of the file.
 
     Ends with 1 where something that `tune` needs is missing.
 
@@ -35,20 +35,20 @@ def doctor(
 
         hpltune doctor --cluster my-cluster.toml
     """
-    from ..errors import TunerError
+    from ..errors import UsageError
 
     if cluster is not None:
         from ..commands.doctor_cluster import examine_cluster
 
         if blas or rpeak:
-            raise TunerError("--blas and --rpeak are of this machine: what nodes have stands in the cluster's file")
+            raise UsageError("--blas and --rpeak are of this machine: what nodes have stands in the cluster's file")
         raise typer.Exit(examine_cluster(cluster, places(), console(), as_json=as_json))
     from ..commands.doctor import examine, render
     from ..options import parse_blas
 
     names, files = parse_blas(blas or [])
     if len(names) > len(files):
-        raise TunerError("doctor looks at every BLAS it knows: --blas NAME=FILE adds your own")
+        raise UsageError("doctor looks at every BLAS it knows: --blas NAME=FILE adds your own")
     findings = examine(places(), files, rpeak)
     render(console(), findings, as_json=as_json)
     raise typer.Exit(1 if findings.missing else 0)

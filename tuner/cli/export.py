@@ -41,10 +41,10 @@ def export(
         hpltune export md default-1
     """
     from ..commands.export import export_parts
-    from ..errors import TunerError
+    from ..errors import UsageError
 
     if trial is not None and format_ is not Format.DAT:
-        raise TunerError(f"--trial {trial} is for `export dat`: {format_} has all trials of a study")
+        raise UsageError(f"--trial {trial} is for `export dat`: {format_} has all trials of a study")
     with open_store(db, create=False) as store:
         parts = export_parts(store, study or named, str(format_), trial)
         if out is None:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from .common import Db, Json, complete_study, console, open_store
+from .plain_help import PlainCommand
 
 net = typer.Typer(
     no_args_is_help=True,
@@ -25,7 +26,7 @@ SshProgram = Annotated[
 ]
 
 
-@net.command()
+@net.command(cls=PlainCommand)
 def show(
     hosts: Hosts = None, interface: Interfaces = None, ssh: SshProgram = None, db: Db = None, as_json: Json = False
 ) -> None:
@@ -50,7 +51,7 @@ def show(
         raise typer.Exit(run_show(hosts, interface, ssh, store, console(), as_json=as_json))
 
 
-@net.command()
+@net.command(cls=PlainCommand)
 def probe(
     hosts: Annotated[str, typer.Option("--hosts", metavar="H1,H2", help="The two hosts, reached by ssh.")],
     interface: Interfaces = None,
@@ -99,7 +100,7 @@ def probe(
         raise typer.Exit(run_probe(request, store, out))
 
 
-@net.command()
+@net.command(cls=PlainCommand)
 def restore(
     hosts: Annotated[
         str | None,
@@ -148,7 +149,7 @@ def restore(
     raise typer.Exit(1 if left else 0)
 
 
-@net.command()
+@net.command(cls=PlainCommand)
 def sudoers(
     user: Annotated[
         str | None, typer.Option(metavar="NAME", help="Who runs hpltune; by default you. A group is %NAME.")

@@ -6,7 +6,8 @@ from pathlib import Path
 from runners.hosts.cluster import Cluster, find_real_cluster
 from runners.virtual.load import shipped
 
-from ..errors import TunerError
+from ..errors import UsageError
+from ..words import counted
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,12 @@ def check_parallel(parallel: int, real: RealCluster | None) -> None:
         TunerError: they would.
     """
     if parallel > 1 and real is None:
-        raise TunerError(
+        raise UsageError(
             f"--parallel {parallel}: several trials at once would slow one another on one machine; name a real cluster "
             "with --cluster (simulations have --jobs)"
         )
     if real is not None and not real.cluster.slurm and parallel > real.size:
-        raise TunerError(f"--parallel {parallel}: {real.cluster.name} has only {real.size} nodes")
+        raise UsageError(f"--parallel {parallel}: {real.cluster.name} has only {counted(real.size, 'node')}")
 
 
 def read_cluster(name: str | None) -> RealCluster | None:

@@ -69,7 +69,7 @@ def run(
     """
     from ..commands.run import RunRequest, run_file
     from ..commands.simulate import simulate_file
-    from ..errors import TunerError
+    from ..errors import UsageError
     from ..options import DEFAULT_SIMULATION_S, TuneOptions, parse_blas, user_program, user_source
     from ..simulation.options import simulation_options
     from ..units import parse_duration_s
@@ -77,16 +77,16 @@ def run(
 
     names, files = parse_blas(blas or [])
     if len(names) > 1:
-        raise TunerError(
+        raise UsageError(
             f"run measures one BLAS at a time, not {', '.join(names)}: "
             "start it once for each, or compare them with `hpltune tune --space blas`"
         )
     real = read_cluster(cluster)
     simulated = simulation_options(None if real else cluster, None, None).cluster
     for option in given(context, OF_REAL_MACHINES if simulated else frozenset()):
-        raise TunerError(f"{option} is for real machines and changes nothing on a virtual --cluster: leave it out")
+        raise UsageError(f"{option} is for real machines and changes nothing on a virtual --cluster: leave it out")
     if simulated and files:
-        raise TunerError("--blas NAME=FILE is for real machines: a virtual --cluster has the libraries of its file")
+        raise UsageError("--blas NAME=FILE is for real machines: a virtual --cluster has the libraries of its file")
     options = TuneOptions(
         blas_only=names,
         blas_files=files,

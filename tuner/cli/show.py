@@ -42,12 +42,12 @@ def show(
         hpltune show default-1 12 --output
     """
     from ..commands.show import Page, show_studies, show_trial, show_trials
-    from ..errors import TunerError
+    from ..errors import UsageError
 
     if output and trial is None:
-        raise TunerError("--output is for one trial: name it, for example hpltune show default-1 12 --output")
+        raise UsageError("--output is for one trial: name it, for example hpltune show default-1 12 --output")
     if failed and (study is None or trial is not None):
-        raise TunerError("--failed is for the trials of a study: name it alone, for example hpltune show default-1")
+        raise UsageError("--failed is for the trials of a study: name it alone, for example hpltune show default-1")
     with open_store(db, create=False) as store:
         if study is None:
             show_studies(console(), store, as_json=as_json, page=Page(page, count), everything=everything)

@@ -39,11 +39,11 @@ def spaces(
         hpltune spaces default --explain "NB=128,grid=2x2,layout=2x1"
     """
     from ..commands.spaces import explain_point, list_spaces, show_space
-    from ..errors import TunerError
+    from ..errors import UsageError
 
     if name is None and (explain or set_):
         option = "--explain" if explain else "--set"
-        raise TunerError(f"{option} is for one space: name it, for example hpltune spaces default {option} …")
+        raise UsageError(f"{option} is for one space: name it, for example hpltune spaces default {option} …")
     if name is None:
         list_spaces(console(), cores=cores, as_json=as_json)
     elif explain is not None:

@@ -5,12 +5,13 @@ from typing import Annotated
 import typer
 
 from .common import Db, complete_study, console, open_store, places
+from .plain_help import PlainCommand
 
 study = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help="Delete or rename a stored study.")
 Named = Annotated[str, typer.Argument(metavar="OLD", autocompletion=complete_study, help="A study.")]
 
 
-@study.command()
+@study.command(cls=PlainCommand)
 def delete(
     names: Annotated[
         list[str], typer.Argument(metavar="STUDY...", autocompletion=complete_study, help="Studies to delete.")
@@ -34,7 +35,7 @@ def delete(
         raise typer.Exit(delete_studies(console(), store, places(), names, assume_yes=yes))
 
 
-@study.command()
+@study.command(cls=PlainCommand)
 def rename(
     old: Named, new: Annotated[str, typer.Argument(metavar="NEW", help="What it is to be called.")], db: Db = None
 ) -> None:

@@ -169,7 +169,7 @@ def tune(
     from ..budget import Budget
     from ..commands.extension import BudgetExtension
     from ..commands.tune import Request, run_tune
-    from ..errors import TunerError
+    from ..errors import UsageError
     from ..options import (
         DEFAULT_FULL_TRIALS,
         DEFAULT_WALL_S,
@@ -191,13 +191,13 @@ def tune(
         _check_beside(context, "join", "only --cluster and --parallel say where this helper works")
     names, files = parse_blas(blas or [])
     if points is not None and engine != "grid":
-        raise TunerError(f"--points {points} makes the engine grid coarser: add --engine grid, or leave it out")
+        raise UsageError(f"--points {points} makes the engine grid coarser: add --engine grid, or leave it out")
     real = read_cluster(cluster)
     check_parallel(parallel, real)
     simulation = simulation_options(None if real else cluster, jobs, limit)
     if simulation.cluster is not None:
         for option in given(context, OF_REAL_MACHINES):
-            raise TunerError(f"{option} is for real machines and changes nothing on a virtual --cluster: leave it out")
+            raise UsageError(f"{option} is for real machines and changes nothing on a virtual --cluster: leave it out")
     run_s = parse_duration_s(run_time, "--run-time") if run_time else None
     more = BudgetExtension(budget, trials, run_s)
     nodes = real.cluster.taken(parallel) if real else 1
@@ -243,11 +243,11 @@ def _check_beside(context: typer.Context, option: str, but: str) -> None:
     Raises:
         TunerError: it names the first such option.
     """
-    from ..errors import TunerError
+    from ..errors import UsageError
 
     others = {parameter.name or "" for parameter in context.command.params} - BESIDE[option]
     for refused in given(context, others):
-        raise TunerError(
+        raise UsageError(
             f"{refused} cannot be given with --{option}: the study has options of its own, {but}; "
             f"leave --{option} out for a new study"
         )

@@ -22,6 +22,7 @@ from ..reports.one_at_a_time import print_one_by_one, shown
 from ..reports.pairs import print_crossing
 from ..simulation.known import probes_of
 from ..tuning.ping_pong import stored
+from ..words import counted
 
 SHOWN_PAIRS = 6
 MATTERS = 0.01
@@ -92,7 +93,7 @@ def glossary(found: Explanation) -> dict[str, str]:
 
 
 def _effects(study: Study, found: Explanation) -> Table:
-    title = f"Study {study.name}: what matters, from {found.runs} runs"
+    title = f"Study {study.name}: what matters, from {counted(found.runs, 'run')}"
     table = Table(title=title, title_justify="left")
     for head in ("parameter", "alone", "with others", "best value", "worst value"):
         table.add_column(head, justify="right" if head in {"alone", "with others"} else "left")

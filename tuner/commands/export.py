@@ -15,6 +15,7 @@ from ..reports.summary import StudySummary
 from ..study.objective import StudyRanking, rank_stored
 from ..study.shootout import sentences
 from ..units import gibibytes
+from ..words import counted
 
 
 def export_parts(store: Store, name: str | None, kind: str, trial: int | None) -> Iterator[str]:
@@ -90,8 +91,8 @@ def _machine(study: Study) -> str:
     peak = study.rpeak_gflops
     told = [
         str(host.get("cpu_model", "unknown")),
-        f"{host['nodes']} nodes" if "nodes" in host else "",
-        f"{host['physical_cores']} cores" if "physical_cores" in host else "",
+        counted(int(str(host["nodes"])), "node") if "nodes" in host else "",
+        counted(int(str(host["physical_cores"])), "core") if "physical_cores" in host else "",
         gibibytes(memory) if isinstance(memory, int) else "",
         f"Rpeak {peak:.1f} GFLOPS" if peak else "",
         str(host.get("os_release", "")),

@@ -17,7 +17,7 @@ from ..budget import Budget
 from ..console.progress import display, output
 from ..console.tables import of_cells, print_fitting
 from ..database import folder_of, open_store
-from ..errors import TunerError
+from ..errors import TunerError, UsageError
 from ..events import Notice
 from ..hold_folders import hold_folders
 from ..machine.peak import model_above_peak
@@ -96,7 +96,7 @@ def run_predict(request: PredictRequest) -> int:
     """
     designs = read_designs(request.file)
     if request.plot is not None and request.plot.suffix not in {".png", ".svg", ".pdf"}:
-        raise TunerError(f"--plot {request.plot}: expected a name that ends in .png, .svg or .pdf")
+        raise UsageError(f"--plot {request.plot}: expected a name that ends in .png, .svg or .pdf")
     console, places = output(stderr=request.as_json), UserDirs.of_user()
     found: list[Prediction] = []
     with (

@@ -18,7 +18,7 @@ from runners.network.setting import PREFIX
 
 from ..console.progress import display, output
 from ..database import folder_of, open_store
-from ..errors import TunerError
+from ..errors import UsageError
 from ..events import Listener, Notice, TrialEnded, TrialProgress, TrialStarted
 from ..hold_folders import hold_folders
 from ..machine.inventory import FOREIGN
@@ -39,6 +39,7 @@ from ..trial.records import finished, rejected, started
 from ..trial.workbench import Workbench
 from ..user_dirs import UserDirs
 from ..user_files import read_text
+from ..words import counted
 from .tune import INTERRUPTED, announce_stop
 
 
@@ -179,10 +180,13 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, workshop: Workbench, st
         ranks = dat.ranks
         threads = model.threads if model and model.threads else max(1, cores // ranks)
     if ranks < dat.ranks:
-        raise TunerError(f"{request.file} needs {dat.ranks} ranks, but --layout {request.layout} starts {ranks}")
+        raise UsageError(
+            f"{request.file} needs {counted(dat.ranks, 'rank')}, but --layout {request.layout} starts {ranks}"
+        )
     if ranks * threads > cores and not request.oversubscribe:
-        raise TunerError(
-            f"{request.file} needs {ranks} ranks with {threads} threads, but there are {cores} cores: more would "
+        raise UsageError(
+            f"{request.file} needs {counted(ranks, 'rank')} with {counted(threads, 'thread')}, "
+            f"but this machine has {counted(cores, 'core')}: more would "
             "measure the scheduler, not HPL; change its Ps and Qs, or add --oversubscribe"
         )
     named = request.options.blas_only[0] if request.options.blas_only else None
@@ -192,7 +196,7 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, workshop: Workbench, st
         probe = site.best_probe(blas)
         kernel = probe.kernel if probe else "auto"
     elif kernel not in (known := ("auto", *site.kernels(blas, slow=True))):
-        raise TunerError(f"--kernel {kernel}: {blas} has {', '.join(known)} on this CPU")
+        raise UsageError(f"--kernel {kernel}: {blas} has {', '.join(known)} on this CPU")
     plan = placed(
         site,
         runs=tuple(dat.runs()),
@@ -212,11 +216,11 @@ def like_trial(name: str, store: Store) -> TrialRecord:
     study, mark, number = name.partition("#")
     if mark:
         if not number.isdecimal():
-            raise TunerError(f"--like {name}: write STUDY or STUDY#TRIAL, for example default-1#12")
+            raise UsageError(f"--like {name}: write STUDY or STUDY#TRIAL, for example default-1#12")
         return store.get(study, int(number))
     ranking = ranking_of(store, store.study(study))
     if not ranking:
-        raise TunerError(f"--like {name}: that study has no valid run")
+        raise UsageError(f"--like {name}: that study has no valid run")
     return store.get(study, ranking[0].best_record_number)
 
 

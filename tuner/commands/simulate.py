@@ -13,7 +13,7 @@ from runners.errors import RunnerError
 
 from ..console.progress import display, output
 from ..database import folder_of, open_store
-from ..errors import TunerError
+from ..errors import TunerError, UsageError
 from ..events import Notice, TrialEnded, TrialStarted
 from ..hold_folders import hold_folders
 from ..reports.run import report
@@ -30,6 +30,7 @@ from ..trial.judge import Failure
 from ..trial.plan import PlanError, label
 from ..trial.records import finished, rejected, started
 from ..user_dirs import UserDirs
+from ..words import counted
 from .run import RunRequest, exit_code, like_trial, read_dat
 from .tune import announce_stop
 
@@ -81,8 +82,9 @@ def _how(request: RunRequest, dat: HplDat, site: SimulatedCluster, store: Store)
     """
     cluster, model = site.cluster, like_trial(request.like, store) if request.like else None
     if dat.ranks > cluster.cores:
-        raise TunerError(
-            f"{request.file} needs {dat.ranks} ranks, but {cluster.name} has {cluster.cores} cores: "
+        raise UsageError(
+            f"{request.file} needs {counted(dat.ranks, 'rank')}, "
+            f"but {cluster.name} has {counted(cluster.cores, 'core')}: "
             "change its Ps and Qs, or choose a larger cluster"
         )
     named = request.options.blas_only[0] if request.options.blas_only else None

@@ -21,7 +21,7 @@ from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
 from search_spaces.values import converted
 
-from ..errors import TunerError
+from ..errors import TunerError, UsageError
 from ..options import TuneOptions, parse_overrides
 from ..simulation.known import machine_of, simulated_space
 from ..trial.workbench import look_around
@@ -84,7 +84,7 @@ def machine_for(name: str, cores: int | None) -> Here:
         return this_machine(cores)
     cluster = load_cluster(made)
     if cores not in {None, cluster.cores}:
-        raise TunerError(
+        raise UsageError(
             f"--cores {cores}: space {name} is counted for {cluster.name}, which has {cluster.cores} cores"
         )
     return Here(machine_of(cluster, EXAMPLE_N), cluster=cluster)
@@ -200,7 +200,7 @@ def _point(space: SearchSpace, text: str) -> dict[str, Scalar]:
     for pair in text.split(","):
         name, equals, value = pair.strip().partition("=")
         if not equals or not name or not value:
-            raise TunerError(f"--explain {text}: write NAME=VALUE,NAME=VALUE")
+            raise UsageError(f"--explain {text}: write NAME=VALUE,NAME=VALUE")
         known = space.parameters[name].values if name in space.parameters else ()
         point[name] = next((choice for choice in known if str(choice) == value), _as_taken(name, value))
     return point

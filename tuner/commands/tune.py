@@ -16,7 +16,7 @@ from search_spaces.load import check_overrides, space_text
 from ..console.progress import display, output
 from ..database import db_option, folder_of, open_store
 from ..engines.registry import check_engine
-from ..errors import TunerError
+from ..errors import TunerError, UsageError
 from ..events import Listener, Notice
 from ..hold_folders import hold_folders
 from ..machine.inventory import Inventory
@@ -190,11 +190,11 @@ def _joining(request: Request, name: str, store: Store) -> TuneOptions:
     options = TuneOptions.from_json(store.study(name).options)
     mine = request.options.real_cluster
     if request.study or request.resume:
-        raise TunerError("--join helps a study that runs elsewhere: leave --study and --resume out")
+        raise UsageError("--join helps a study that runs elsewhere: leave --study and --resume out")
     if options.cluster is not None:
         raise TunerError(f"study {name} is simulated: its own --jobs run several simulations at a time")
     if mine is None and any(lease.of_this_host for lease in store.others(name)):
-        raise TunerError(f"--join {name}: this machine works on it already; name other nodes with --cluster")
+        raise UsageError(f"--join {name}: this machine works on it already; name other nodes with --cluster")
     seed = options.seed + len(store.others(name))
     return replace(options, real_cluster=mine, parallel=request.options.parallel, seed=seed)
 

@@ -14,6 +14,7 @@ from results.record import Kind, TrialRecord, TrialState
 
 from ..events import BuildStep, Event, Listener, Notice, PhaseStarted, TrialEnded, TrialProgress, TrialStarted
 from ..units import duration
+from ..words import counted
 
 PHASES = {
     "pilot": "Pilot runs: how fast is this machine?",
@@ -79,7 +80,7 @@ class PlainLines:
             case Notice(text):
                 self._print(text)
             case PhaseStarted(name, runs):
-                self._head = f"{PHASES[name]}{f' ({runs} runs)' if runs else ''}"
+                self._head = PHASES[name] + (f" ({counted(runs, 'run')})" if runs else "")
             case TrialStarted(number=number, label=label):
                 self._labels[number] = label
             case TrialEnded(record=record):

@@ -10,7 +10,7 @@ from hpl.params import Scalar
 from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 
-from ..errors import TunerError
+from ..errors import UsageError
 from .fidelity import FULL, Ladder, Question, Rung
 
 GIVEN_UP = "given up"
@@ -255,5 +255,5 @@ def points_option(options: Mapping[str, Any]) -> int | None:
     """
     points = options.get("points")
     if points is not None and (not isinstance(points, int) or points < 1):
-        raise TunerError(f"--points {points}: expected a whole number above zero")
+        raise UsageError(f"--points {points}: expected a whole number above zero")
     return points

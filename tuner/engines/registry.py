@@ -7,7 +7,7 @@ from typing import Any
 
 from search_spaces.space import SearchSpace
 
-from ..errors import TunerError
+from ..errors import UsageError
 from .base import Engine
 
 ENGINES: Mapping[str, tuple[str, str, str]] = {
@@ -48,9 +48,9 @@ def check_engine(name: str, *, of_two_objectives: bool = False) -> None:
     if name not in ENGINES:
         near = difflib.get_close_matches(name, ENGINES, n=1)
         hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(ENGINES)}"
-        raise TunerError(f"--engine {name}: there is no such engine; {hint}")
+        raise UsageError(f"--engine {name}: there is no such engine; {hint}")
     if of_two_objectives and name not in OF_TWO_OBJECTIVES:
-        raise TunerError(
+        raise UsageError(
             f"--pareto needs --engine hpl: the engine {name} knows one objective only; "
             "`hpltune best --pareto` shows the front of a finished study"
         )

@@ -24,6 +24,7 @@ from ..engines.model.process import FitError
 from ..engines.perf.probes import Probes
 from ..errors import TunerError
 from ..trial.ladder import outcome_of
+from ..words import counted
 from .one_at_a_time import OneByOne, Way, mixed, one_by_one
 from .posterior import Rates, climbed
 from .variance import Effect, Landscape, Pair, deciders, effects, pairs
@@ -89,15 +90,15 @@ def taught(space: SearchSpace, records: Sequence[TrialRecord], probes: Probes | 
     outcomes = [outcome_of(record) for record in records]
     taken = [engine.tell(record.params, outcome) for record, outcome in zip(records, outcomes, strict=True)]
     rated = [fits for fits, outcome in zip(taken, outcomes, strict=True) if outcome.gflops is not None]
-    counted = sum(rated)
-    if counted < FEWEST:
-        strange = f" and fit the space {space.name}" if counted < len(rated) else ""
+    count = sum(rated)
+    if count < FEWEST:
+        strange = f" and fit the space {space.name}" if count < len(rated) else ""
         raise TunerError(
-            f"only {counted} trials gave a rate{strange}: at least {FEWEST} are needed to explain anything"
+            f"only {counted(count, 'trial')} gave a rate{strange}: at least {FEWEST} are needed to explain anything"
         )
     if not space.varying:
         raise TunerError("nothing varies in this space, so there is nothing to explain")
-    return engine, counted
+    return engine, count
 
 
 @contextmanager

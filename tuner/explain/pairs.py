@@ -15,7 +15,7 @@ from ..engines.hpl.engine import HplEngine
 from ..engines.model.pool import Pool
 from ..engines.model.process import Process
 from ..engines.perf.probes import Probes
-from ..errors import TunerError
+from ..errors import UsageError
 from .explanation import described, explained, taught, with_values
 from .posterior import NOT_LEGAL, Rates, climbed
 from .variance import Pair
@@ -68,12 +68,12 @@ def parse_pair(text: str, space: SearchSpace) -> Names:
     names, varying = [name.strip() for name in text.split(",")], list(space.varying)
     if len(varying) < 2:
         only = f"only {varying[0]}" if varying else "nothing"
-        raise TunerError(f"--pair {text}: {only} varies in this study, so there is no pair")
+        raise UsageError(f"--pair {text}: {only} varies in this study, so there is no pair")
     if len(names) != 2 or not all(names) or names[0] == names[1]:
-        raise TunerError(f"--pair {text}: write two of {', '.join(varying)}, as --pair {','.join(varying[:2])}")
+        raise UsageError(f"--pair {text}: write two of {', '.join(varying)}, as --pair {','.join(varying[:2])}")
     for name in names:
         if name not in varying:
-            raise TunerError(f"--pair {text}: {name} does not vary in this study, only {', '.join(varying)}")
+            raise UsageError(f"--pair {text}: {name} does not vary in this study, only {', '.join(varying)}")
     return names[0], names[1]
 
 

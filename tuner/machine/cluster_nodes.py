@@ -18,6 +18,7 @@ from runners.hosts.transport import silent
 
 from ..errors import TunerError
 from ..units import gibibytes
+from ..words import counted
 from .inventory import Inventory, Nodes
 
 SEEN = ".seen-by-all-nodes"
@@ -186,7 +187,7 @@ def _launcher_faults(mpi: Mpi | None) -> Iterator[str]:
 
 def _less_than_the_file_says(where: str, node: NodeSays, cluster: Cluster) -> Iterator[str]:
     if cluster.node.cores and 0 < node.cores < cluster.node.cores:
-        has = "1 core" if node.cores == 1 else f"{node.cores} cores"
+        has = counted(node.cores, "core")
         yield f"{where} has {has}, but [node] of the cluster file says cores = {cluster.node.cores}: lower cores"
     for interface in cluster.interfaces:
         if interface not in node.interfaces:
@@ -272,16 +273,19 @@ def _rpeak(cluster: Cluster, says: Sequence[NodeSays], site: Inventory, cores: i
     count = len(says)
     if cluster.node.rpeak_gflops:
         each, gflops = cluster.node.rpeak_gflops, count * cluster.node.rpeak_gflops
-        sentence = f"Rpeak = {count} nodes x {each:g} = {gflops:.4g} GFLOPS, from the cluster file."
+        sentence = f"Rpeak = {counted(count, 'node')} x {each:g} = {gflops:.4g} GFLOPS, from the cluster file."
         return replace(site.rpeak, gflops=gflops, cores=count * cores, reasoning=(sentence,))
     foreign = foreign_cpu(cluster, says, site.host.cpu_model)
     if foreign:
         raise TunerError(foreign)
     gflops = site.rpeak.gflops / site.rpeak.cores * count * cores
-    sentence = f"Rpeak = {count} nodes x {cores} of this host's cores = {gflops:.4g} GFLOPS; --rpeak overrides it."
+    sentence = (
+        f"Rpeak = {counted(count, 'node')} x {cores} of this host's cores = {gflops:.4g} GFLOPS; --rpeak overrides it."
+    )
     return replace(site.rpeak, gflops=gflops, cores=count * cores, reasoning=(sentence,))
 
 
 def _size(says: Sequence[NodeSays], cores: int) -> str:
-    each = "1 core" if cores == 1 else f"{cores} cores"
-    return f"{len(says)} nodes with {each} and at least {gibibytes(min(node.memory_bytes for node in says))} free each."
+    each = counted(cores, "core")
+    free = gibibytes(min(node.memory_bytes for node in says))
+    return f"{counted(len(says), 'node')} with {each} and at least {free} free each."

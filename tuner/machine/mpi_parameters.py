@@ -12,7 +12,7 @@ from runners.launchers.openmpi import TRANSPORTS
 from search_spaces.automatic import AUTO
 from search_spaces.load import entries
 
-from ..errors import TunerError
+from ..errors import UsageError
 from ..options import TuneOptions
 from ..user_dirs import UserDirs
 from .inventory import usable_mpis
@@ -62,7 +62,7 @@ def _require(name: str, mpi: Mpi, *, alone: bool) -> None:
     if mpi.name == "openmpi" and bare.startswith(TRANSPORTS):
         return
     if mpi.name != "openmpi" and not bare.startswith(VARIABLES):
-        raise TunerError(f"{name}: {whose} reads variables that begin with {', '.join(VARIABLES)} only{only}")
+        raise UsageError(f"{name}: {whose} reads variables that begin with {', '.join(VARIABLES)} only{only}")
     if mpi.name != "openmpi" and not bare.startswith(CONTROL):
         return
     known = parameters_of(mpi)
@@ -70,7 +70,7 @@ def _require(name: str, mpi: Mpi, *, alone: bool) -> None:
         return
     near = difflib.get_close_matches(bare, known, n=1)
     hint = f"did you mean {PREFIX}{near[0]}?" if near else f"`{_LISTS.get(mpi.name)}` lists those it has"
-    raise TunerError(f"{name}: {whose} has no parameter {bare}: {hint}{only}")
+    raise UsageError(f"{name}: {whose} has no parameter {bare}: {hint}{only}")
 
 
 _LISTS = {"openmpi": "ompi_info --all", "mpich": "mpivars"}

@@ -118,9 +118,9 @@ def _too_few(cluster: Cluster, table: SlurmTable, facts: SlurmFacts) -> Iterator
     most = max((part.nodes_per_job or part.nodes for part in facts.asked), default=0)
     usable, cores = facts.usable(), cluster.node.cores
     if len(usable) < table.nodes:
-        yield f"{table.nodes} nodes are asked, but {where} has {len(usable)} that can run jobs"
+        yield f"nodes = {table.nodes} are asked, but {where} has {len(usable)} that can run jobs"
     elif table.nodes > most:
-        yield f"{table.nodes} nodes are asked, but {where} gives a job at most {most}: lower nodes under [slurm]"
+        yield f"nodes = {table.nodes} are asked, but {where} gives a job at most {most}: lower nodes under [slurm]"
     elif cores and len(facts.usable(cores)) < table.nodes:
         largest = max(node.cores for node in usable)
         yield (

@@ -10,6 +10,7 @@ from runners.slurm.runner import SPARE_S, SlurmRunner
 
 from ..errors import TunerError
 from ..units import gibibytes
+from ..words import counted
 from .cluster_nodes import on_nodes
 from .inventory import Inventory, Nodes
 from .slurm_facts import BY_SRUN, ask_slurm, slurm_faults
@@ -38,9 +39,9 @@ def survey_slurm(cluster: Cluster, table: SlurmTable, site: Inventory) -> tuple[
     nodes = Nodes((), table.nodes, cores, memory_bytes, cluster, longest_s)
     gflops = cluster.node.rpeak_gflops or site.rpeak.gflops / site.rpeak.cores * cores
     origin = "from the cluster file" if cluster.node.rpeak_gflops else "taken to be like this host's: see [node]"
-    sentence = f"Rpeak = {table.nodes} nodes x {gflops:.4g} = {table.nodes * gflops:.4g} GFLOPS, {origin}."
+    sentence = f"Rpeak = {counted(table.nodes, 'node')} x {gflops:.4g} = {table.nodes * gflops:.4g} GFLOPS, {origin}."
     rpeak = replace(site.rpeak, gflops=table.nodes * gflops, cores=table.nodes * cores, reasoning=(sentence,))
-    notice = f"Nodes from {where}: {table.nodes} with {cores} cores and {gibibytes(memory_bytes)} each."
+    notice = f"Nodes from {where}: {table.nodes} with {counted(cores, 'core')} and {gibibytes(memory_bytes)} each."
     return on_nodes(site, nodes, rpeak), [notice]
 
 

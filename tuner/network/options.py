@@ -13,7 +13,7 @@ from runners.network.registry import CHOICE, setting
 from runners.network.setting import interfaces_of
 from runners.network.survey import Node
 
-from ..errors import TunerError
+from ..errors import UsageError
 
 
 def way(hosts: str | None, ssh: str | None) -> tuple[Transport, tuple[str, ...]]:
@@ -24,18 +24,18 @@ def way(hosts: str | None, ssh: str | None) -> tuple[Transport, tuple[str, ...]]
     """
     if hosts is None:
         if ssh is not None:
-            raise TunerError("--ssh says how hosts are reached: name them with --hosts")
+            raise UsageError("--ssh says how hosts are reached: name them with --hosts")
         return Local(), (platform.node(),)
     try:
         names = tuple(dict.fromkeys(checked(name.strip()) for name in hosts.split(",")))
     except InvalidJobError as error:
-        raise TunerError(f"--hosts {hosts}: {error}; write names with commas between, as h1,h2") from error
+        raise UsageError(f"--hosts {hosts}: {error}; write names with commas between, as h1,h2") from error
     try:
         words = tuple(shlex.split(ssh or "ssh"))
     except ValueError as error:
-        raise TunerError(f"--ssh {ssh}: {error}") from error
+        raise UsageError(f"--ssh {ssh}: {error}") from error
     if not words:
-        raise TunerError('--ssh: give the program and its options, as --ssh "ssh -F file"')
+        raise UsageError('--ssh: give the program and its options, as --ssh "ssh -F file"')
     return Ssh(anchored(words, Path.cwd())), names
 
 
@@ -50,7 +50,7 @@ def chosen_interfaces(interface: str | None, node: Node) -> tuple[str, ...]:
     try:
         return interfaces_of(interface)
     except InvalidJobError as error:
-        raise TunerError(f"--interface {interface}: {error}") from error
+        raise UsageError(f"--interface {interface}: {error}") from error
 
 
 def combinations(with_: Sequence[str]) -> list[Mapping[str, Scalar]]:
@@ -65,12 +65,12 @@ def combinations(with_: Sequence[str]) -> list[Mapping[str, Scalar]]:
         name = name.strip().removeprefix("net.")
         given = [value.strip() for value in values.split(",") if value.strip()]
         if not equals or not given:
-            raise TunerError(f"--with {one}: write NAME=VALUE[,VALUE], as --with mtu=1500,9000")
+            raise UsageError(f"--with {one}: write NAME=VALUE[,VALUE], as --with mtu=1500,9000")
         try:
             given = [value if name == CHOICE else setting(name).text(value) for value in given]
             for value in given if name == CHOICE else ():
                 interfaces_of(value)
         except RunnerError as error:
-            raise TunerError(f"--with {one}: {error}") from error
+            raise UsageError(f"--with {one}: {error}") from error
         choices.setdefault(name, []).extend(given)
     return [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]

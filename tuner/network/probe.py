@@ -22,7 +22,7 @@ from runners.network.registry import CHOICE
 from runners.network.setting import interfaces_of
 from runners.network.survey import Node, look_at, require_interfaces
 
-from ..errors import TunerError
+from ..errors import TunerError, UsageError
 from .around_study import AGAIN, StoreJournal
 from .options import chosen_interfaces, combinations, way
 from .words import words
@@ -57,12 +57,12 @@ def run_probe(request: ProbeRequest, store: Store, console: Console) -> int:
     """
     wanted = combinations(request.with_)
     if request.through not in PROGRAMS:
-        raise TunerError(f"--through {request.through}: expected one of {', '.join(PROGRAMS)}")
+        raise UsageError(f"--through {request.through}: expected one of {', '.join(PROGRAMS)}")
     if request.study is not None:
         store.study(request.study)
     reach, names = way(request.hosts, request.ssh)
     if len(names) != 2:
-        raise TunerError(f"--hosts {request.hosts}: a probe is between two hosts, as --hosts h1,h2")
+        raise UsageError(f"--hosts {request.hosts}: a probe is between two hosts, as --hosts h1,h2")
     nodes = [look_at(reach, name) for name in names]
     interfaces = chosen_interfaces(request.interface, nodes[0])[: None if request.interface else 1]
     if not interfaces:

@@ -9,7 +9,7 @@ from runners.network.registry import SETTINGS
 from runners.network.setting import checked_interface
 from runners.network.survey import look_at
 
-from ..errors import TunerError
+from ..errors import TunerError, UsageError
 from .options import chosen_interfaces
 
 USER = re.compile(r"%?[A-Za-z_][A-Za-z0-9_.-]{0,31}")
@@ -33,9 +33,9 @@ def rules(user: str, interface: str | None) -> str:
     """
     if ALIAS.fullmatch(user):
         everybody = "all users" if user.endswith("ALL") else "something else than a user"
-        raise TunerError(f"--user {user}: sudo reads that as {everybody}: name one user, or a group as %hpc")
+        raise UsageError(f"--user {user}: sudo reads that as {everybody}: name one user, or a group as %hpc")
     if not USER.fullmatch(user):
-        raise TunerError(f"--user {user}: that is no user's name; a group is written as %hpc")
+        raise UsageError(f"--user {user}: that is no user's name; a group is written as %hpc")
     interfaces = chosen_interfaces(interface, look_at(Local(), "here"))
     if not interfaces:
         raise TunerError("this machine has no interface that leads out of it: name those of the nodes with --interface")

@@ -8,7 +8,7 @@ from typing import Any
 from runners.virtual.load import load_cluster
 
 from ..budget import DOLLARS, NODE_HOURS, Budget
-from ..errors import TunerError
+from ..errors import UsageError
 from ..options import DEFAULT_SIMULATED_TRIALS, DEFAULT_SIMULATION_S
 from ..units import parse_duration_s, sensible_s
 from .cluster import cluster_dict, cluster_from
@@ -34,7 +34,7 @@ def simulation_options(cluster: str | None, jobs: int | None, limit: str | None)
     if cluster is None:
         lone = "--jobs" if jobs is not None else "--limit" if limit is not None else None
         if lone:
-            raise TunerError(f"{lone} is for simulations: name a virtual cluster with --cluster")
+            raise UsageError(f"{lone} is for simulations: name a virtual cluster with --cluster")
         return SimulationOptions(None, DEFAULT_SIMULATION_S)
     limit_s = parse_duration_s(limit, "--limit") if limit else DEFAULT_SIMULATION_S
     return SimulationOptions(cluster_dict(load_cluster(cluster)), limit_s)
@@ -58,10 +58,10 @@ def time_budget(text: str, cluster: Mapping[str, Any] | None, nodes: int) -> Bud
     if money is None or not re.search(r"usd|\$", text, re.IGNORECASE):
         return Budget(wall_s=parse_duration_s(text, "--budget"))
     if cluster is None:
-        raise TunerError(f"--budget {text}: money is for virtual clusters; write a time, for example 1h30m")
+        raise UsageError(f"--budget {text}: money is for virtual clusters; write a time, for example 1h30m")
     found = cluster_from(cluster)
     hourly_usd = usd_per_hour(found)
     if not hourly_usd:
-        raise TunerError(f"--budget {text}: {found.name} says neither price_usd nor power_w")
+        raise UsageError(f"--budget {text}: {found.name} says neither price_usd nor power_w")
     wall_s = sensible_s(float(money[1]) / hourly_usd * 3600.0, f"--budget {text}")
     return Budget(wall_s=wall_s, unit=DOLLARS, hourly=hourly_usd)

@@ -4,6 +4,7 @@ from ..options import TuneOptions
 from ..study.session import StudyContext
 from ..tuning.campaign import Outcome
 from ..units import dollars, duration
+from ..words import counted
 from .cluster import SimulatedCluster
 from .costs import usd_per_hour
 from .session import say_n, sitting
@@ -43,8 +44,8 @@ def tune_virtual(
 def _introduce(study: VirtualStudy, options: TuneOptions) -> None:
     cluster = study.site.cluster
     study.say(f"Study {study.study}: {options}")
-    nodes = f"{len(cluster.node_list)} node{'s' if len(cluster.node_list) > 1 else ''}"
+    nodes = counted(len(cluster.node_list), "node")
     study.say(
-        f"Simulated: {cluster.name}, {nodes} with {cluster.cores} cores in all, Rpeak "
+        f"Simulated: {cluster.name}, {nodes} with {counted(cluster.cores, 'core')} in all, Rpeak "
         f"{cluster.rpeak_gflops:.4g} GFLOPS; budget and times are the virtual cluster's."
     )

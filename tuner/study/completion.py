@@ -8,6 +8,7 @@ from results.store.store import Store
 from ..budget import Meter
 from ..clock import ToldClock
 from ..options import TuneOptions
+from ..words import counted
 from .lifecycle import elapsed_s
 from .objective import ranking_of
 from .session import counts
@@ -38,7 +39,10 @@ def completion_notice(store: Store, study: Study, options: TuneOptions, db: str,
     longer = f"`hpltune tune --resume --study {name}{db} --trials {2 * trials}`"
     return "\n".join(
         [
-            f"Study {study.name} is complete, with {trials} trials of its search, so nothing was run ({options}).",
+            (
+                f"Study {study.name} is complete, with {counted(trials, 'trial')} of its search, "
+                f"so nothing was run ({options})."
+            ),
             f"`hpltune best {name}{db}` shows what it found.",
             f"With a larger --budget, --trials or --run-time it goes on, for example {longer}.",
             *([] if named else _stopped(store, db)),

@@ -6,7 +6,7 @@ from results.errors import StudyExistsError
 from results.record import Study
 from results.store.store import Store
 
-from ..errors import TunerError
+from ..errors import TunerError, UsageError
 
 LONGEST = 200
 """Bytes of a name: folders are called so, which may have 255, and a number may follow."""
@@ -22,7 +22,7 @@ def check_name(name: str, option: str = "--study") -> None:
         TunerError: it is such a name.
     """
     if name != _legal(name) or not name.strip():
-        raise TunerError(
+        raise UsageError(
             f"{option} needs a name of printable characters without / and #, at most {LONGEST} bytes long, that begins "
             f"with neither - nor ., not {name[:40]!r}"
             + ("; leave it out and the study is named after its space" if option == "--study" else "")

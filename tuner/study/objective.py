@@ -18,7 +18,7 @@ from results.store.store import Store
 from search_spaces.space import SearchSpace
 
 from ..engines.base import Outcome
-from ..errors import TunerError
+from ..errors import UsageError
 from ..machine.equipment import DECIDING, Equipment
 from .noise_at_first import noise_at_first
 
@@ -53,7 +53,7 @@ def check_objective(name: str) -> str:
         TunerError: there is none of that name.
     """
     if name not in NEEDS:
-        raise TunerError(f"--objective {name}: choose one of {', '.join(NEEDS)}")
+        raise UsageError(f"--objective {name}: choose one of {', '.join(NEEDS)}")
     return name
 
 
@@ -67,9 +67,9 @@ def check_pareto(name: str | None, objective: str = "gflops") -> str | None:
         TunerError: there is none of that name, or another objective was asked for too.
     """
     if name is not None and name not in AGAINST:
-        raise TunerError(f"--pareto {name}: choose one of {', '.join(AGAINST)}")
+        raise UsageError(f"--pareto {name}: choose one of {', '.join(AGAINST)}")
     if name is not None and objective != "gflops":
-        raise TunerError(f"--pareto {name} already searches for GFLOPS and that: leave --objective {objective} out")
+        raise UsageError(f"--pareto {name} already searches for GFLOPS and that: leave --objective {objective} out")
     return name
 
 
@@ -82,7 +82,7 @@ def check_inputs(objective: str, pareto: str | None, **facts: float | None) -> N
     for option, name in _asked(objective, pareto):
         need = NEEDS[name]
         if need in facts and facts[need] is None:
-            raise TunerError(f"{option} {name} needs {need} of the machine: give it with {OPTIONS[need]}")
+            raise UsageError(f"{option} {name} needs {need} of the machine: give it with {OPTIONS[need]}")
 
 
 def _asked(objective: str, pareto: str | None) -> tuple[tuple[str, str], ...]:
@@ -119,7 +119,7 @@ class Objective:
             need = NEEDS[asked]
             if need and getattr(machine.whole, need) is None:
                 where = "in the cluster's file" if study.simulated else f"with {OPTIONS[need]}"
-                raise TunerError(f"{option} {asked} needs {need} of the machine: give it {where}")
+                raise UsageError(f"{option} {asked} needs {need} of the machine: give it {where}")
         other = Objective(against, machine) if against else None
         return Objective(name, machine, other, noise_at_first(study.host))
 

@@ -23,6 +23,7 @@ from ..trial.early_stopping import CERTAINTY, EarlyStopping
 from ..trial.evaluate import Evaluator
 from ..trial.ladder import outcome_of, outcomes_of, rung_of, takes_s
 from ..trial.time_limit import RAISED, TELLING, limit_s, outlasted_sentence
+from ..words import counted
 from .drift_monitor import DriftMonitor
 from .launch_worker import LaunchWorker
 from .serial_executor import SerialExecutor
@@ -157,8 +158,7 @@ class Scheduler(StudySession):
             return False
         left = self.bench.store.abandon_running(self.study, "the hpltune that ran this trial was killed", self._known)
         if left:  # and no other was faster
-            trials = "A trial was" if left == 1 else f"{left} trials were"
-            self.say(f"{trials} left behind by a hpltune that was killed.")
+            self.say(f"{counted(left, 'trial')} left behind by a hpltune that was killed.")
         return True
 
     def _refusal(self, runs_to_follow: float, running: int) -> str | None:

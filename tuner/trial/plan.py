@@ -13,7 +13,7 @@ from runners.network.setting import PREFIX, interfaces_of
 from search_spaces.dimension import ranks_and_threads
 from search_spaces.errors import SpaceError
 
-from ..errors import TunerError
+from ..errors import UsageError
 from ..machine.inventory import Inventory
 
 MPI_BYTES_PER_RANK = 64 * 2**20
@@ -22,7 +22,7 @@ BLAS_BYTES_PER_THREAD = 32 * 2**20
 """Packing buffer of one OpenBLAS thread (BUFFER_SIZE of the x86-64 kernels); BLIS and MKL take less."""
 
 
-class PlanError(TunerError):
+class PlanError(UsageError):
     """A point that cannot be run here, with the sentence why."""
 
 

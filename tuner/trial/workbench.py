@@ -24,6 +24,7 @@ from ..machine.slurm_nodes import slurm_runner, survey_slurm
 from ..options import TuneOptions
 from ..stopping import stopped_at_once
 from ..user_dirs import UserDirs
+from ..words import counted
 from .evaluate import Evaluator
 
 
@@ -98,8 +99,8 @@ class Workbench:
         workshop = cls.on(whole, options.parallel, places, evaluator, runner)
         if workshop.others:
             each = workshop.site.node_count
-            nodes = "a node of its own" if each == 1 else f"{each} nodes of its own"
-            listener(Notice(f"{1 + len(workshop.others)} trials at a time, each on {nodes}."))
+            nodes = f"{counted(each, 'node')} of its own"
+            listener(Notice(f"{counted(1 + len(workshop.others), 'trial')} at a time, each on {nodes}."))
         return workshop
 
     @classmethod

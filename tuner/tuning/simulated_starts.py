@@ -7,7 +7,7 @@ from results.stats.ranking import Ranked, rank
 from results.store.store import Store
 from search_spaces.space import SearchSpace
 
-from ..errors import TunerError
+from ..errors import UsageError
 from .warm_start import Known, Source
 
 COUNT = 5
@@ -24,7 +24,7 @@ def simulated_ranking(store: Store, name: str) -> Sequence[Ranked]:
         ResultsError: there is no such study.
     """
     if not store.study(name).simulated:
-        raise TunerError(f"--from-simulation {name}: that study ran on a real machine; `hpltune show` lists all")
+        raise UsageError(f"--from-simulation {name}: that study ran on a real machine; `hpltune show` lists all")
     return rank(store.records(name))
 
 

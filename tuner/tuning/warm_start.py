@@ -17,8 +17,9 @@ from search_spaces.space import SearchSpace
 
 from ..engines.base import Engine, Outcome
 from ..engines.fidelity import Fidelity, Rung
-from ..errors import TunerError
+from ..errors import UsageError
 from ..user_files import read_text
+from ..words import counted
 
 MAY_DIFFER = ("N", "memory_fraction", "layout", "binding")
 """What belongs to the machine that ran, or follows from it; runs that differ in it alone still tell something."""
@@ -72,9 +73,9 @@ def read_source(store: Store, name: str) -> Source:
         ranking = rank(store.records(name))
         return Source(f"study {name}", tuple(Known(entry.params, entry.median_gflops) for entry in ranking))
     if path.is_dir():
-        raise TunerError(f"--warm-start {name}: this is a folder; name a file in it, HPL's output or an HPL.dat")
+        raise UsageError(f"--warm-start {name}: this is a folder; name a file in it, HPL's output or an HPL.dat")
     if not path.is_file():
-        raise TunerError(f"--warm-start {name}: there is no study and no file of that name; see `hpltune show`")
+        raise UsageError(f"--warm-start {name}: there is no study and no file of that name; see `hpltune show`")
     return _file(path)
 
 
@@ -97,8 +98,10 @@ def advice(source: Source, space: SearchSpace) -> Advice:
         else:
             missing.append({name: value for name, value in differ.items() if name not in MAY_DIFFER})
     count, everything = len(found), len(source.known)
-    some = "all" if count == everything else f"{count} of its {everything}"
-    sentence = f"Warm start from {source.name}: {some} configurations are in this space."
+    some = "all configurations" if count == everything else f"{count} of its {counted(everything, 'configuration')}"
+    sentence = f"Warm start from {source.name}: {some} {'is' if count == 1 < everything else 'are'} in this space."
+    if count == everything == 1:
+        sentence = f"Warm start from {source.name}: its configuration is in this space."
     if not found:
         sentence = f"Nothing of {source.name} is used: none of its runs was valid."
     if missing and not found:
@@ -146,9 +149,9 @@ def advise(engine: Engine, found: Sequence[Advice]) -> list[dict[str, Scalar]]:
 def _file(path: Path) -> Source:
     text = read_text(path, f"--warm-start {path}")
     if "\0" in text:
-        raise TunerError(f"--warm-start {path}: this is no text, so neither HPL's output nor an HPL.dat")
+        raise UsageError(f"--warm-start {path}: this is no text, so neither HPL's output nor an HPL.dat")
     if not text.strip():
-        raise TunerError(f"--warm-start {path}: the file is empty")
+        raise UsageError(f"--warm-start {path}: the file is empty")
     results = output.parse(text).results
     passed = [result for result in results if result.passed]
     usable = sorted((result for result in passed if result.consistent), key=lambda result: -result.gflops)
@@ -158,14 +161,14 @@ def _file(path: Path) -> Source:
         lacks = "no result in it PASSED" if results else "it ends before its first result"
         if passed:
             lacks = f"{passed[0].gflops:g} GFLOPS do not fit {passed[0].time_s:g} s at N = {passed[0].N}"
-        raise TunerError(f"--warm-start {path}: this is HPL's output, but {lacks}")
+        raise UsageError(f"--warm-start {path}: this is HPL's output, but {lacks}")
     try:
         dat = parse_dat(text, str(path))
     except HplDatError as error:
         if text.lstrip().startswith("HPLinpack") and "Ps" in text:
             raise
         line, problem = error.problems[0]
-        raise TunerError(
+        raise UsageError(
             f"--warm-start {path}: this is neither HPL's output nor an HPL.dat (line {line}: {problem})"
         ) from error
     return Source(f"the file {path}", tuple(Known(run.words(), None) for run in dat.runs()))

@@ -1,6 +1,7 @@
 """A user's mistake ends in one clear sentence, a non-zero exit code and no traceback."""
 
 import os
+import re
 import sqlite3
 from pathlib import Path
 
@@ -68,7 +69,8 @@ from tuner.user_dirs import UserDirs
 )
 def test_a_mistake_is_one_sentence(hpltune: Run, arguments: tuple[str, ...], words: str) -> None:
     done = hpltune(*arguments)
-    assert done.returncode == 1, done.stdout
+    not_stored = words in {"there is no", "there is no study none"}
+    assert done.returncode == (1 if not_stored else 2), "wrong usage, or what is asked for is not there"
     assert words in done.stderr
     assert done.stderr.count("\n") == 1
     assert "Traceback" not in done.stderr
@@ -157,7 +159,7 @@ def test_every_problem_of_an_input_file_is_named_with_its_line(hpltune: Run, hom
     lines[5], lines[22] = "-5           Ns", "9            BCASTs"
     (home / "HPL.dat").write_text("\n".join(lines) + "\n")
     done = hpltune("run", "HPL.dat")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "HPL.dat, line 6:" in done.stderr
     assert "HPL.dat, line 23:" in done.stderr
 
@@ -167,7 +169,7 @@ def test_every_problem_of_an_input_file_is_named_with_its_line(hpltune: Run, hom
 def test_a_layout_is_written_as_in_a_space(hpltune: Run, layout: str) -> None:
     hpltune("dat", "HPL.dat", "--N", "1000")
     done = hpltune("run", "HPL.dat", "--layout", layout, "--oversubscribe")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert f"layout = {layout}: expected ranks x threads as 4x2" in done.stderr
 
 
@@ -199,7 +201,7 @@ def test_a_data_folder_that_cannot_be_made_is_named(hpltune: Run, home: Path, mo
 def test_an_impossible_space_says_which_rule_forbids_every_point(hpltune: Run, home: Path) -> None:
     (home / "big.toml").write_text('name = "big"\n[parameters]\nN = [4000000]\nNB = [64]\n')
     done = hpltune("spaces", "big.toml")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "big.toml" in done.stderr
     assert "may be used" in done.stderr
 
@@ -208,3 +210,20 @@ def test_kernels_chosen_by_the_shell_are_not_inherited(hpltune: Run, monkeypatch
     monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
     os.environ["OPENBLAS_CORETYPE"] = "Prescott"
     assert "Prescott" not in hpltune("doctor", "--json").stdout.partition('"advice"')[2]
+
+
+def test_an_n_and_ranks_beyond_this_machine_are_written_with_a_caution_and_the_largest_n(hpltune: Run) -> None:
+    done = hpltune("dat", "--N", "9999999", "--NB", "256")
+    assert done.returncode == 0, "the file may be meant for another machine"
+    assert "9999999" in done.stdout
+    found = re.search(r"Caution: N=9999999 needs [\d.]+ GiB, but .* the largest N that fits is (\d+)\.", done.stderr)
+    assert found
+    assert "Caution: 70,000 ranks are more than the" in hpltune("dat", "--N", "1000", "--ranks", "70000").stderr
+    again = hpltune("dat", "--N", str(int(found[1]) // 2), "--ranks", "1", "--NB", "256")
+    assert "Caution" not in again.stderr
+
+
+def test_an_n_that_does_not_fit_names_the_largest_that_does(hpltune: Run) -> None:
+    done = hpltune("spaces", "quick", "--set", "N=9999999", "--cores", "2")
+    assert done.returncode == 2
+    assert re.search(r"take at most N = \d+", done.stderr), done.stderr

@@ -21,7 +21,7 @@ TINY = ("--set", "N=200", "--set", "NB=64", "--trials", "1", "--confirm", "0", "
 @needs_ompi_info
 def test_a_misspelt_parameter_is_refused_before_anything_is_timed(hpltune: Run, home: Path) -> None:
     done = hpltune("tune", *TINY, "--set", "mpi=openmpi", "--set", "mpi.btl_tcp_egaer_limit=1000")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "has no parameter btl_tcp_egaer_limit: did you mean mpi.btl_tcp_" in done.stderr
     assert "eager_limit" in done.stderr
     assert (done.stdout, done.stderr.count("\n")) == ("", 1)
@@ -33,7 +33,7 @@ def test_parameters_in_a_space_file_are_looked_up_too(hpltune: Run, home: Path) 
     file = home / "own.toml"
     file.write_text('[parameters]\nN = 200\nNB = 64\nmpi = "openmpi"\n"mpi.quite_unknown_to_all" = ["1", "2"]\n')
     done = hpltune("tune", "--space", str(file), "--trials", "1")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "mpi.quite_unknown_to_all: openmpi" in done.stderr
     assert "`ompi_info --all` lists those it has" in done.stderr
 
@@ -68,7 +68,7 @@ def test_parameters_that_open_mpi_or_what_is_below_it_knows_are_taken(hpltune: R
 )
 def test_mpich_is_asked_for_its_control_variables(hpltune: Run, name: str, words: str) -> None:
     done = hpltune("tune", *TINY, "--set", "mpi=mpich", "--set", f"mpi.{name}=4")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert words in done.stderr
 
 
@@ -76,7 +76,7 @@ def test_mpich_is_asked_for_its_control_variables(hpltune: Run, name: str, words
 @needs_mpivars
 def test_a_parameter_of_one_library_is_not_given_to_another(hpltune: Run, home: Path) -> None:
     done = hpltune("tune", *TINY, "--set", "mpi=openmpi,mpich", "--set", "mpi.btl_tcp_links=2")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert 'where it is meant for another, say "mpi.btl_tcp_links" = { by = "mpi", NAME = [...] }' in done.stderr
     file = home / "both.toml"
     text = '[parameters]\nN = 200\nNB = 64\nmpi = ["openmpi", "mpich"]\n'

@@ -64,7 +64,7 @@ def test_what_changes_nothing_in_a_simulation_is_refused(
 def test_a_file_for_more_ranks_than_the_cluster_has_cores_is_refused(hpltune: Run) -> None:
     Path("HPL.dat").write_text(render(HplDat.of(HplParams(600, 64, 4, 4))))
     done = hpltune("run", "HPL.dat", "--cluster", "kronos")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "HPL.dat needs 16 ranks, but Kronos has 8 cores" in done.stderr
 
 
@@ -116,7 +116,7 @@ def test_a_setting_that_no_network_of_the_cluster_takes_is_refused_before_any_tr
     hpltune: Run, setting: str, sentence: str
 ) -> None:
     done = hpltune("tune", "--cluster", "kronos", "--space", "quick", *SMALL, "--set", setting)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert sentence in done.stderr
     assert json.loads(hpltune("show", "--json").stdout) == []
 

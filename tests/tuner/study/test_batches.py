@@ -154,7 +154,7 @@ def test_what_a_helper_began_and_did_not_end_is_run_by_those_who_go_on(make_loop
     assert loop.bench.store.get("study", number).state is (TrialState.FAILED if killed else TrialState.CANCELLED)
     complete = [record.key for record in loop.bench.store.records("study", states=[TrialState.COMPLETE])]
     assert sorted(complete) == sorted({loop.space.key(point) for point in loop.space})
-    left = "A trial was left behind by a hpltune that was killed."
+    left = "1 trial left behind by a hpltune that was killed."
     assert said == ([left] if killed else [])
 
 

@@ -18,7 +18,7 @@ from hpl.params import Scalar
 from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 
-from ...errors import TunerError
+from ...errors import UsageError
 from ..base import Engine, Outcome
 
 TRIES = 40
@@ -101,7 +101,7 @@ class OptunaGp(OptunaPlain):
 
     def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
         if importlib.util.find_spec("torch") is None:
-            raise TunerError("--engine optuna-gp needs torch, a large package: pip install torch, or take --engine hpl")
+            raise UsageError("--engine optuna-gp needs torch, a large package: pip install torch, or take --engine hpl")
         super().__init__(space, seed, options)
 
     def sampler(self, seed: int) -> optuna.samplers.BaseSampler:

@@ -11,7 +11,7 @@ from hpl.params import Scalar
 from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 
-from ...errors import TunerError
+from ...errors import UsageError
 from ..base import Engine, Outcome
 
 TRIES = 20
@@ -32,7 +32,7 @@ class Smac(Engine):
     def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
         super().__init__(space, seed, options)
         if importlib.util.find_spec("smac") is None:
-            raise TunerError("--engine smac needs the package smac: pip install smac, or take --engine hpl")
+            raise UsageError("--engine smac needs the package smac: pip install smac, or take --engine hpl")
         self._folder = tempfile.TemporaryDirectory(prefix="hpltune-smac-")
         self._facade = _facade(space, seed, Path(self._folder.name))
         self._asked: dict[str, Any] = {}

@@ -9,7 +9,7 @@ from runners.toml_file import parse_table, read_text
 from runners.virtual.cluster import VirtualCluster
 from runners.virtual.load import checked_cluster, cluster_text
 
-from ...errors import TunerError
+from ...errors import UsageError
 
 OWN_KEYS = ("name", "base", "network", "blas")
 OF_ALL_NODES = ("price_usd", "power_w")
@@ -44,16 +44,16 @@ def read_designs(file: Path) -> tuple[Design, ...]:
     unknown = [key for key in table if key not in {"base", "design"}]
     rows = table.get("design")
     if unknown:
-        raise TunerError(
+        raise UsageError(
             f'{file}: {unknown[0]} is not known here; a file of designs has base = "…" and [[design]] tables'
         )
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-        raise TunerError(f"{file} has no [[design]] table")
+        raise UsageError(f"{file} has no [[design]] table")
     designs = [_design(file, number, row, table.get("base")) for number, row in enumerate(rows, start=1)]
     names = [design.name for design in designs]
     double = next((name for name in names if names.count(name) > 1), None)
     if double is not None:
-        raise TunerError(f"{file}: two designs are called {double}")
+        raise UsageError(f"{file}: two designs are called {double}")
     return tuple(designs)
 
 
@@ -61,13 +61,13 @@ def _design(file: Path, number: int, row: Mapping[str, Any], base: Any) -> Desig
     place = f"{file}, design {number}"
     start = row.get("base", base)
     if not isinstance(start, str):
-        raise TunerError(f'{place}: say what it is a variant of: base = "kronos", a shipped cluster or a file')
+        raise UsageError(f'{place}: say what it is a variant of: base = "kronos", a shipped cluster or a file')
     own = {key: row[key] for key in OWN_KEYS if key in row}
     if isinstance(own.get("blas"), dict):
         del own["blas"]
     odd = next((key for key, value in own.items() if not isinstance(value, str)), None)
     if odd is not None:
-        raise TunerError(f"{place}: {odd} = {own[odd]}: expected a text")
+        raise UsageError(f"{place}: {odd} = {own[odd]}: expected a text")
     name = own.get("name", f"design {number}")
     path = file.parent / start
     where, text = cluster_text(str(path) if path.suffix and path.is_file() else start)
@@ -79,7 +79,7 @@ def _design(file: Path, number: int, row: Mapping[str, Any], base: Any) -> Desig
     for key, known in (("network", cluster.networks), ("blas", cluster.blas)):
         chosen = own.get(key)
         if chosen is not None and chosen not in known:
-            raise TunerError(f"{place} ({name}): {key} = {chosen}: {cluster.name} has {', '.join(known)}")
+            raise UsageError(f"{place} ({name}): {key} = {chosen}: {cluster.name} has {', '.join(known)}")
     return Design(name, cluster, own.get("network"), own.get("blas"), dropped)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from hpl.params import Scalar
 
-from ...errors import TunerError
+from ...errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def published(name: str) -> Published:
         TunerError: there is none of that name.
     """
     if name not in names():
-        raise TunerError(f"nothing is known of {name}: `hpltune reproduce` knows {', '.join(names())}")
+        raise UsageError(f"nothing is known of {name}: `hpltune reproduce` knows {', '.join(names())}")
     table: dict[str, Any] = tomllib.loads((_package() / f"{name}.toml").read_text(encoding="utf-8"))
     return Published(
         name=name,
