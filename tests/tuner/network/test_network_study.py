@@ -158,11 +158,11 @@ def test_what_a_killed_study_left_changed_is_put_back_when_the_next_one_starts(
     os.kill(killed.pid, signal.SIGKILL)
     killed.wait()
     assert mtus(lab) == [3000, 3000]
-    mistaken = ("--study", "next", "--set", "net.mtu=1500,frog")
+    mistaken = ("--study", "next", "--set", "net.interface=eth7")
     done = subprocess.run([*tune, *mistaken], capture_output=True, text=True, cwd=home, timeout=200, check=False)
     assert "Put back on h1: eth0 mtu = 1500." in done.stdout
     assert done.returncode == 1
-    assert "net.mtu = frog: expected a whole number of at least 68" in done.stderr
+    assert "node h1 has no interface eth7" in done.stderr
     assert mtus(lab) == [1500, 1500]
 
 
