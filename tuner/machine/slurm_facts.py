@@ -11,6 +11,8 @@ from runners.slurm.client import candidates, mpi_types, partitions
 from runners.slurm.duration import in_words, minutes
 from runners.slurm.nodes import NodeFacts, Partition
 
+from ..words import counted
+
 LONGEST_S = 4 * 3600.0
 """Time limit of an allocation where the file gives none and the partition's MaxTime is not shorter."""
 BY_SRUN = {"openmpi": ("pmix", "OMPI_MCA_"), "mpich": ("pmi2", ""), "intelmpi": ("pmi2", "")}
@@ -117,10 +119,11 @@ def _too_few(cluster: Cluster, table: SlurmTable, facts: SlurmFacts) -> Iterator
     where = f"partition {table.partition}" if table.partition else "Slurm"
     most = max((part.nodes_per_job or part.nodes for part in facts.asked), default=0)
     usable, cores = facts.usable(), cluster.node.cores
+    asked = f"{counted(table.nodes, 'node')} {'is' if table.nodes == 1 else 'are'} asked"
     if len(usable) < table.nodes:
-        yield f"nodes = {table.nodes} are asked, but {where} has {len(usable)} that can run jobs"
+        yield f"{asked}, but {where} has {len(usable)} that can run jobs"
     elif table.nodes > most:
-        yield f"nodes = {table.nodes} are asked, but {where} gives a job at most {most}: lower nodes under [slurm]"
+        yield f"{asked}, but {where} gives a job at most {most}: lower nodes under [slurm]"
     elif cores and len(facts.usable(cores)) < table.nodes:
         largest = max(node.cores for node in usable)
         yield (

@@ -109,7 +109,7 @@ def test_a_file_that_is_run_on_a_cluster_has_its_price_and_not_that_of_the_trial
             "time_limit_s = 1800 is more than MaxTime of partition short, 60 s: lower time_limit_s",
         ),
         ({"nodes": 3}, "3 nodes are asked, but partition main has 2 that can run jobs"),
-        ({"partition": "a b"}, "slurm: partition = 'a b' is nothing that slurm could take"),
+        ({"partition": "a b"}, "slurm: partition = 'a b' is nothing that Slurm could take"),
         ({"further": ["--wrap=x"]}, "hpltune sets --wrap itself"),
         ({"nods": 2}, "slurm.nods is not known here"),
     ],
