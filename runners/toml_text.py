@@ -1,4 +1,7 @@
-"""Reads the text of a TOML file as a table of bounded size, depth and numbers."""
+"""Reads the text of a cluster file as a table of bounded size, depth and numbers.
+
+`search_spaces/toml_text.py` does the same: the two folders are siblings that never import each other.
+"""
 
 import tomllib
 from pathlib import Path
