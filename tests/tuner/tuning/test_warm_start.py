@@ -65,7 +65,7 @@ def test_what_another_space_had_is_left_out_and_said() -> None:
     known = (Known({"NB": 128, "DEPTH": 0}, 50.0), Known({"NB": 77, "DEPTH": 0}, 60.0))
     found = advice(Source("study other", known), space)
     assert len(found.points) == 1
-    assert "1 of its 2 configurations are in this space" in found.sentence
+    assert "1 of its 2 configurations is in this space" in found.sentence
 
 
 def test_a_source_of_another_space_ends_no_study_and_says_why_nothing_of_it_is_used() -> None:
