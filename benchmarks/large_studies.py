@@ -39,7 +39,8 @@ from tuner.engines.fidelity import FULL, Rung
 from tuner.engines.registry import make_engine
 from tuner.explain.stored_space import searched, stored_space
 from tuner.options import TuneOptions
-from tuner.stopping import Interrupted, StopRequest, stop_on_signals
+from tuner.signals import stop_on_signals
+from tuner.stopping import Interrupted, StopRequest
 from tuner.study.objective import of_study
 from tuner.study.replay import replay_records
 from tuner.study.session import SEARCHED

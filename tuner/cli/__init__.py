@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ..stopping import Stopped, stopped_at_once
+from ..signals import Stopped, stopped_at_once
 from .best import best
 from .build import build
 from .calibrate import calibrate

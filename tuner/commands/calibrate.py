@@ -23,15 +23,15 @@ from ..hold_folders import hold_folders
 from ..machine.textbook import full_memory_n
 from ..options import TuneOptions
 from ..provision.setup import provision_if_needed
+from ..signals import announce_stop, stop_on_signals
 from ..simulation.calibration.agreement import Agreement, agreement
 from ..simulation.calibration.calibrate import Check, check, check_points, cluster_of, grown, measure
 from ..simulation.cluster import SimulatedCluster, cluster_dict
 from ..simulation.session import cores_here
-from ..stopping import stop_on_signals
 from ..trial.workbench import Workbench
 from ..user_dirs import UserDirs
 from ..user_files import write_text
-from .tune import INTERRUPTED, announce_stop
+from .tune import INTERRUPTED
 
 LARGEST_CHECK_N = 8192
 
@@ -63,7 +63,8 @@ def run_calibrate(request: CalibrateRequest) -> int:
         find_simgrid()
     provision_if_needed(places, console, request.options.blas_files, program=False)
     with hold_folders(places), stop_on_signals(announce_stop) as stop, display(console) as listener:
-        workshop = Workbench.open(request.options, places, listener)
+        with stop.preparing():
+            workshop = Workbench.open(request.options, places, listener)
         site = workshop.site
         names = request.options.blas_only or (site.ranked_blas()[0].name,)
         kernels = {name: site.kernels(name, slow=True)[0] for name in names}
@@ -80,7 +81,8 @@ def run_calibrate(request: CalibrateRequest) -> int:
         cluster = cluster_of(workshop, measured, site.host.hostname or "this machine")
         checks: list[Check] = []
         if points:
-            virtual = SimulatedCluster.open(cluster, places, request.options.hpl_source, None)
+            with stop.preparing():
+                virtual = SimulatedCluster.open(cluster, places, request.options.hpl_source, None)
             listener(Notice(f"Simulating the {len(points)} checked configurations"))
             checks = check(virtual, points, measured, cores_here(), stop)
     try:

@@ -22,14 +22,14 @@ from ..events import Notice
 from ..hold_folders import hold_folders
 from ..machine.peak import model_above_peak
 from ..options import TuneOptions
+from ..signals import announce_stop, stop_on_signals
 from ..simulation.cluster import SimulatedCluster, cluster_dict, equipment_of
 from ..simulation.design.designs import Design, read_designs
 from ..simulation.session import say_n, sitting, why_nothing
-from ..stopping import stop_on_signals
 from ..study.names import free_name
 from ..study.session import StudyContext
 from ..user_dirs import UserDirs
-from .tune import INTERRUPTED, announce_stop
+from .tune import INTERRUPTED
 
 NARROW = ("design", "Rmax GFLOPS", "% of peak", "$/GFLOPS", "MFLOPS/W")
 """Columns where not all of them fit; the others' figures then stand below."""
@@ -105,7 +105,8 @@ def run_predict(request: PredictRequest) -> int:
         stop_on_signals(announce_stop) as stop,
         display(console) as listener,
     ):
-        first = SimulatedCluster.open(designs[0].cluster, places, None, listener)
+        with stop.preparing():
+            first = SimulatedCluster.open(designs[0].cluster, places, None, listener)
         for number, design in enumerate(designs, start=1):
             if stop.requested:
                 break

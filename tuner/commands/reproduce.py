@@ -13,16 +13,16 @@ from ..hold_folders import hold_folders
 from ..options import TuneOptions
 from ..reports import reproduction as report
 from ..reports.ranking import print_ranking
+from ..signals import announce_stop, stop_on_signals
 from ..simulation.cluster import SimulatedCluster, cluster_dict
 from ..simulation.reproduction.published import Published, published
 from ..simulation.reproduction.reproduce import Found, search, simulate_tests, weighed
 from ..simulation.session import cores_here, sitting, why_nothing
-from ..stopping import stop_on_signals
 from ..study.names import free_name
 from ..study.objective import ranking_of
 from ..study.session import StudyContext
 from ..user_dirs import UserDirs
-from .tune import INTERRUPTED, announce_stop
+from .tune import INTERRUPTED
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ def run_reproduce(request: ReproduceRequest) -> int:
     slots = request.jobs or cores_here()
     with hold_folders(places), open_store(request.db, places) as store, stop_on_signals(announce_stop) as stop:
         with display(console) as listener:
-            site = SimulatedCluster.open(load_cluster(found_in.cluster), places, None, listener)
+            with stop.preparing():
+                site = SimulatedCluster.open(load_cluster(found_in.cluster), places, None, listener)
             rows = simulate_tests(site, found_in, slots=slots, limit_s=request.limit_s, stop=stop)
         if stop.requested:
             console.print(f"Stopped before all published tests were simulated: {_anew(request)}")

@@ -27,7 +27,8 @@ from ..machine.versions import versions
 from ..network.around_study import networked, prepare, recover_at_start
 from ..options import TuneOptions, user_program
 from ..reports.run import SHOWN_RUNS, report
-from ..stopping import StopRequest, stop_on_signals
+from ..signals import announce_stop, stop_on_signals
+from ..stopping import StopRequest
 from ..study.lifecycle import closing_study
 from ..study.names import create_unnamed
 from ..study.objective import ranking_of
@@ -40,7 +41,7 @@ from ..trial.workbench import Workbench
 from ..user_dirs import UserDirs
 from ..user_files import read_text
 from ..words import counted
-from .tune import INTERRUPTED, announce_stop
+from .tune import INTERRUPTED
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ def run_file(request: RunRequest) -> int:
         recover_at_start(store, listener)
         stored_nodes = bool(request.like) and not request.options.real_cluster
         request = replace(request, options=_where(request, store))
-        workshop = Workbench.open(request.options, places, listener, leave_out=stored_nodes)
+        with stop.preparing():
+            workshop = Workbench.open(request.options, places, listener, leave_out=stored_nodes)
         if stored_nodes:
             workshop = _on_as_many_nodes(request, workshop, store)
         with closing(workshop):
@@ -91,7 +93,8 @@ def run_file(request: RunRequest) -> int:
             unbound = None if workshop.site.node_names else unbound_sentence()
             if unbound:
                 listener(Notice(f"Caution: {unbound}."))
-            workshop.build([plan.blas], [plan.threads], listener, [plan.launch.mpi])
+            with stop.preparing():
+                workshop.build([plan.blas], [plan.threads], listener, [plan.launch.mpi])
             study = _new_study(request, workshop, store)
             records: list[TrialRecord] = []
             with closing_study(study, store), networked(workshop, store, study, listener) as ready:

@@ -17,11 +17,11 @@ from ..errors import TunerError, UsageError
 from ..events import Notice, TrialEnded, TrialStarted
 from ..hold_folders import hold_folders
 from ..reports.run import report
+from ..signals import announce_stop, stop_on_signals
 from ..simulation.cluster import SimulatedCluster, cluster_from
 from ..simulation.plan import virtual_plan
 from ..simulation.session import facts_of
 from ..simulation.simulator import Simulator
-from ..stopping import stop_on_signals
 from ..study.lifecycle import closing_study
 from ..study.names import create_unnamed
 from ..study.run_folders import study_folder
@@ -32,7 +32,6 @@ from ..trial.records import finished, rejected, started
 from ..user_dirs import UserDirs
 from ..words import counted
 from .run import RunRequest, exit_code, like_trial, read_dat
-from .tune import announce_stop
 
 
 def simulate_file(request: RunRequest) -> int:
@@ -51,9 +50,10 @@ def simulate_file(request: RunRequest) -> int:
     ):
         for caution in dat.cautions:
             listener(Notice(f"Caution: {request.file}: {caution}."))
-        site = SimulatedCluster.open(
-            cluster_from(request.options.cluster or {}), places, request.options.hpl_source, listener
-        )
+        with stop.preparing():
+            site = SimulatedCluster.open(
+                cluster_from(request.options.cluster or {}), places, request.options.hpl_source, listener
+            )
         how = _how(request, dat, site, store)
         listener(Notice(f"Simulated: {request.file} on {site.cluster.name} with {how['blas']}; nothing is measured."))
         study = _new_study(request, site, store)

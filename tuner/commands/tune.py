@@ -2,8 +2,7 @@
 
 import json
 import shlex
-import sys
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -26,9 +25,9 @@ from ..network.around_study import networked, recover_at_start
 from ..options import TuneOptions
 from ..provision.setup import provision_if_needed
 from ..reports.summary import StudySummary
+from ..signals import announce_stop, stop_on_signals
 from ..simulation.cluster import SimulatedCluster, cluster_from
 from ..simulation.tune import tune_virtual
-from ..stopping import StopRequest, stop_on_signals
 from ..study.completion import completion_notice
 from ..study.lifecycle import closing_study
 from ..study.names import check_name, newest_search
@@ -127,7 +126,8 @@ def _real(request: Request, name: str | None, options: TuneOptions, places: User
     join = request.join is not None
     text = store.study(name).space_text if name and (request.resume or join) else space_text(options.space)
     require_mpi_parameters(options, text, places)
-    workshop = Workbench.open(options, places, listener, leave_out=request.resume or join)
+    with bench.stop.preparing():
+        workshop = Workbench.open(options, places, listener, leave_out=request.resume or join)
     with closing(workshop):
         if not (request.resume or join):
             load_space(options, workshop.site, SMALLEST_N, text)
@@ -141,7 +141,8 @@ def _virtual(
     request: Request, name: str | None, options: TuneOptions, places: UserDirs, bench: StudyContext
 ) -> Outcome:
     cluster = cluster_from(options.cluster or {})
-    site = SimulatedCluster.open(cluster, places, options.hpl_source, bench.listener)
+    with bench.stop.preparing():
+        site = SimulatedCluster.open(cluster, places, options.hpl_source, bench.listener)
     return tune_virtual(options, name, site, bench, resume=request.resume)
 
 
@@ -207,17 +208,6 @@ def _introduce(name: str, options: TuneOptions, site: Inventory, listener: Liste
     for caution in (busy_sentence(site.host.physical_cores), unbound, site.peak_doubt):
         if caution:
             listener(Notice(f"Caution: {caution}."))
-
-
-def announce_stop(stop: StopRequest) -> None:
-    """Say on standard error what a Ctrl-C will do."""
-    sentence = (
-        "Stopping at once."
-        if stop.at_once
-        else "Stopping after the running trial; press Ctrl-C again to stop it at once."
-    )
-    with suppress(OSError):
-        print(f"\n{sentence}", file=sys.stderr, flush=True)
 
 
 def _finish(

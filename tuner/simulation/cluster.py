@@ -19,7 +19,6 @@ from runners.virtual.load import checked_cluster
 from ..events import BuildStep, Listener
 from ..machine.equipment import Equipment, NodeKind
 from ..machine.problem_size import STEP
-from ..stopping import stopped_at_once
 from ..user_dirs import UserDirs
 
 
@@ -34,7 +33,6 @@ class SimulatedCluster:
     program_key: str
 
     @classmethod
-    @stopped_at_once()
     def open(
         cls, cluster: VirtualCluster, places: UserDirs, hpl_source: Path | None, listener: Listener | None
     ) -> "SimulatedCluster":

@@ -14,7 +14,7 @@ from ..engines.base import Engine
 from ..engines.fidelity import FULL, Question, Rung
 from ..engines.registry import make_engine
 from ..events import PhaseStarted, TrialProgress, TrialStarted
-from ..stopping import Interrupted, stopped_at_once
+from ..stopping import Interrupted
 from ..study.launch_worker import KINDS
 from ..study.objective import Objective
 from ..study.replay import replay_records
@@ -70,7 +70,7 @@ class VirtualStudy(StudySession):
         """
         self.bench.listener(PhaseStarted("search", self.meter.budget.trials))
         self.explain()
-        with stopped_at_once():
+        with self.bench.stop.preparing():
             replay_records(engine, self._earlier, self.objective)
         waiting: Waiting = deque()
         reason: str | None = None

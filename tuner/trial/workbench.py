@@ -22,7 +22,6 @@ from ..machine.cluster_nodes import part, survey_nodes, without
 from ..machine.inventory import Inventory, survey, timed
 from ..machine.slurm_nodes import slurm_runner, survey_slurm
 from ..options import TuneOptions
-from ..stopping import stopped_at_once
 from ..user_dirs import UserDirs
 from ..words import counted
 from .evaluate import Evaluator
@@ -47,7 +46,6 @@ class Workbench:
     runner: Callable[[], Runner] | None = None
 
     @classmethod
-    @stopped_at_once()
     def open(
         cls,
         options: TuneOptions,
@@ -129,7 +127,6 @@ class Workbench:
         self.close()
         return self.on(without(self.whole, lost), 1 + len(self.others), self.places, self.evaluator, self.runner)
 
-    @stopped_at_once()
     def build(
         self, names: Sequence[str], threads: Sequence[int], listener: Listener, mpis: Sequence[str] = ("",)
     ) -> None:

@@ -25,7 +25,6 @@ from ..machine.textbook import full_memory_n
 from ..machine.versions import versions
 from ..network.around_study import prepare
 from ..options import DEFAULT_WALL_S, TuneOptions
-from ..stopping import stopped_at_once
 from ..study.lifecycle import Begun, MachineFacts, begin, elapsed_s, go_on, withdraw
 from ..study.noise_at_first import BUSY_NOISE, noise_of_pilots, note_noise
 from ..study.objective import Objective
@@ -113,7 +112,8 @@ def tune(
     too_slow = None if options.blas_only else workshop.site.too_slow(all_blas=each_blas)
     if too_slow and "blas" in space.parameters and "blas" not in (options.overrides or {}):
         bench.listener(Notice(too_slow))
-    workshop.build(names, threads, bench.listener, mpis)
+    with bench.stop.preparing():
+        workshop.build(names, threads, bench.listener, mpis)
     loop = Scheduler(
         objective=Objective.of(options.objective, study, options.pareto),
         each_blas=each_blas,
@@ -139,7 +139,7 @@ def _search(loop: Scheduler, options: TuneOptions, site: Inventory, *, joined: b
     """Search, confirm, predict: what follows once N is known."""
     loop.ladder = _ladder(loop, site)
     known = {"points": options.points, "probes": timed_at_first(loop, site, probes(site))}
-    with stopped_at_once():
+    with loop.bench.stop.preparing():
         engine = make_engine(options.engine, loop.space, options.seed, known)
         first = seed_engine(options, loop, engine)
         earlier = [record for record in loop.records() if record.state is not TrialState.RUNNING]

@@ -4,13 +4,15 @@ import os
 import signal
 import time
 from dataclasses import replace
+from threading import Thread
 
 import pytest
 from made_loop import MakeLoop
 
 from hpl.params import Scalar
 from tuner.engines.base import Engine
-from tuner.stopping import Interrupted, StopRequest, stop_on_signals
+from tuner.signals import Stopped, stop_on_signals
+from tuner.stopping import Interrupted, StopRequest
 from tuner.study.session import STOPPED
 
 GIVE_UP_S = 60
@@ -49,6 +51,23 @@ def test_a_signal_leaves_what_is_to_be_stored_alone() -> None:
         assert stop.at_once
         with pytest.raises(Interrupted), stop.thinking():
             pytest.fail("after a request nothing is worked out any more")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_program_where_a_study_is_only_prepared(number: signal.Signals) -> None:
+    with pytest.raises(Stopped) as stopped, stop_on_signals(told) as stop, stop.preparing():
+        os.kill(os.getpid(), number)
+    assert stopped.value.code == 128 + number
+
+
+def test_a_request_from_another_thread_ends_what_thinks_at_its_end_and_lets_preparations_finish() -> None:
+    stop = StopRequest()
+    with stop.preparing():
+        other = Thread(target=stop.ask)
+        other.start()
+        other.join()
+    with pytest.raises(Interrupted), stop.thinking():
+        pytest.fail("after a request nothing is worked out any more")
 
 
 @pytest.mark.real
