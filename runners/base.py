@@ -16,7 +16,7 @@ class Runner(ABC):
 
     @abstractmethod
     def submit(self, job: Job) -> JobId:
-        """Start a job, or queue it.
+        """Start a job, or queue it; from any thread, which may end before the job does.
 
         After success the job's folder holds `command`, and `stdout` and `stderr` grow there. After an error nothing
         of the job runs.

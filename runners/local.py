@@ -6,6 +6,7 @@ import subprocess
 import time
 import uuid
 from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +20,9 @@ from .launchers.base import Launcher
 from .paths import RunPaths
 from .process_tree import MARK, end, sweep
 from .status import JobState, JobStatus
+
+_STARTER = ThreadPoolExecutor(1, thread_name_prefix="hpltune-starter")
+"""The thread that starts all launchers."""
 
 
 @dataclass
@@ -35,7 +39,8 @@ class LocalRunner(Runner):
     """Starts each job at once, in a session of its own, with its output going straight to files.
 
     When this process dies, even by SIGKILL, the kernel tells the launcher to end (PR_SET_PDEATHSIG through setpriv),
-    and the launcher ends its ranks. Jobs must be submitted from the main thread: the signal follows the thread.
+    and the launcher ends its ranks. The signal comes when the thread ends that started the launcher, so one thread that
+    lives as long as this process starts all launchers.
     """
 
     def __init__(self, launcher: Launcher) -> None:
@@ -54,15 +59,17 @@ class LocalRunner(Runner):
         paths = RunPaths(job.directory)
         paths.write_command(argv)
         with paths.stdout.open("wb") as stdout, paths.stderr.open("wb") as stderr:
-            process = subprocess.Popen(
-                [*_die_with_me(), *argv],
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=stderr,
-                cwd=job.directory,
-                env={**outside(), **job.launcher_environment, MARK: job_id},
-                start_new_session=True,
-            )
+            process = _STARTER.submit(
+                lambda: subprocess.Popen(
+                    [*_die_with_me(), *argv],
+                    stdin=subprocess.DEVNULL,
+                    stdout=stdout,
+                    stderr=stderr,
+                    cwd=job.directory,
+                    env={**outside(), **job.launcher_environment, MARK: job_id},
+                    start_new_session=True,
+                )
+            ).result()
         status = JobStatus(JobState.RUNNING, started_at=datetime.now(UTC))
         self._jobs[job_id] = Running(job, process, time.monotonic() + job.walltime_s, status)
         return job_id

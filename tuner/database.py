@@ -2,7 +2,7 @@
 
 import os
 import shlex
-import sys
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
@@ -11,8 +11,13 @@ from results.store.store import Store
 from .user_dirs import UserDirs
 
 
-def open_store(db: str | None, places: UserDirs, *, create: bool = True) -> Store:
+def open_store(
+    db: str | None, places: UserDirs, *, create: bool = True, on_new_folder: Callable[[str], None] = lambda _: None
+) -> Store:
     """The store at `db`, or the user's own.
+
+    Args:
+        on_new_folder: told the sentence that a folder was made for the database.
 
     Raises:
         ResultsError: as `Store.open`.
@@ -23,7 +28,7 @@ def open_store(db: str | None, places: UserDirs, *, create: bool = True) -> Stor
     new = create and folder is not None and not folder.exists()
     store = Store.open(db, create=create)
     if new:
-        print(f"hpltune: {folder} was not there; it is made for the database", file=sys.stderr)
+        on_new_folder(f"{folder} was not there; it is made for the database")
     return store
 
 

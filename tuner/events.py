@@ -14,6 +14,13 @@ class Notice:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """A sentence beside the output, such as that a folder was made: it goes where errors go."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class BuildStep:
     """A program is being built: what is done now, and how many of how many steps are."""
 
@@ -84,5 +91,5 @@ class TrialEnded:
     again: bool = False
 
 
-Event = Notice | BuildStep | PhaseStarted | TrialStarted | TrialProgress | TrialEnded
+Event = Notice | Remark | BuildStep | PhaseStarted | TrialStarted | TrialProgress | TrialEnded
 Listener = Callable[[Event], None]

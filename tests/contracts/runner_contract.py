@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -63,6 +64,14 @@ class RunnerContract:
     def test_ranks_get_the_environment_of_the_job(self, runner: Runner, tmp_path: Path) -> None:
         wait(runner, runner.submit(self.job(tmp_path, "echo $COLOUR", environment={"COLOUR": "dark blue"})))
         assert RunPaths(tmp_path).read_stdout().strip() == "dark blue"
+
+    def test_a_job_outlives_the_thread_that_submitted_it(self, runner: Runner, tmp_path: Path) -> None:
+        job = self.job(tmp_path, "sleep 1; echo out")
+        with ThreadPoolExecutor(1) as executor:
+            submitted = executor.submit(runner.submit, job).result()
+        status = wait(runner, submitted)
+        assert (status.state, status.message) == (JobState.COMPLETED, "")
+        assert RunPaths(tmp_path).read_stdout().strip() == "out"
 
     def test_a_failing_program_is_a_failed_job_with_a_message(self, runner: Runner, tmp_path: Path) -> None:
         status = wait(runner, runner.submit(self.job(tmp_path, "exit 3")))

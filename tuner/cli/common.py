@@ -1,5 +1,6 @@
 """Options that several commands share, and the few lines that open what they name."""
 
+import sys
 from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -137,7 +138,13 @@ def open_store(db: str | None, *, create: bool) -> "Store":
     from .. import database
     from ..user_dirs import UserDirs
 
-    return database.open_store(db, UserDirs.of_user(to_read=not create), create=create)
+    user_dirs = UserDirs.of_user(to_read=not create)
+    return database.open_store(db, user_dirs, create=create, on_new_folder=remark)
+
+
+def remark(sentence: str) -> None:
+    """Say something beside the output."""
+    print(f"hpltune: {sentence}", file=sys.stderr)
 
 
 def console() -> "Console":

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any, cast
 
 from rich.console import Console
@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from results.metrics import prefix_gflops
 from results.record import Kind, TrialRecord, TrialState
 
-from ..events import BuildStep, Event, Listener, Notice, PhaseStarted, TrialEnded, TrialProgress, TrialStarted
+from ..events import BuildStep, Event, Listener, Notice, PhaseStarted, Remark, TrialEnded, TrialProgress, TrialStarted
 from ..units import duration
 from ..words import counted
 
@@ -79,6 +79,9 @@ class PlainLines:
         match event:
             case Notice(text):
                 self._print(text)
+            case Remark(text):
+                with suppress(OSError):
+                    print(f"hpltune: {text}", file=sys.stderr)
             case PhaseStarted(name, runs):
                 self._head = PHASES[name] + (f" ({counted(runs, 'run')})" if runs else "")
             case TrialStarted(number=number, label=label):

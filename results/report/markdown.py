@@ -1,0 +1,28 @@
+"""A report as Markdown, for a wiki or a notebook."""
+
+from collections.abc import Iterable
+
+from .model import Report, Sentence, Table
+
+
+def to_markdown(report: Report) -> str:
+    """The sentences and tables of a report as Markdown; figures are left out."""
+    parts = [f"# {report.title}"] if report.title else []
+    for part in report.parts:
+        if isinstance(part, Sentence):
+            parts.append(part.text)
+        elif isinstance(part, Table):
+            parts += [f"**{part.title}**"] if part.title else []
+            parts.append(table_lines(part))
+    return "\n\n".join(parts) + "\n"
+
+
+def table_lines(table: Table) -> str:
+    """A table as Markdown, with all its columns."""
+    heads = [column.name for column in table.columns]
+    marks = ["---" for _ in heads]
+    return "\n".join([_line(heads), "|" + "".join(f"{mark}|" for mark in marks), *map(_line, table.rows)])
+
+
+def _line(cells: Iterable[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

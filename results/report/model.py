@@ -1,0 +1,128 @@
+"""What a command found, as data that any renderer can show: a title, sentences, tables and figures."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence or line.
+
+    Attributes:
+        unbroken: it holds a command or a path to copy, so that no renderer may break it into lines.
+    """
+
+    text: str
+    unbroken: bool = False
+
+
+class Wrap(Enum):
+    """Where a long cell may be broken into lines."""
+
+    AT_WORDS = "at words"
+    ANYWHERE = "anywhere"
+    NEVER = "never"
+
+
+@dataclass(frozen=True)
+class Column:
+    """The head of a table's column.
+
+    Attributes:
+        name: with the unit of its cells, for example "price $"; "" where cells speak for themselves.
+        short: what a terminal prints instead where it has little room; None for the same.
+        words: its cells are words, so that they begin at the left; figures end at the right.
+        wrap: where a long cell may go on in the next line.
+    """
+
+    name: str
+    words: bool = False
+    wrap: Wrap = Wrap.AT_WORDS
+    short: str | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text cells below heads.
+
+    Attributes:
+        rows: a cell for each column.
+        bold: numbers of rows that stand out, from 0.
+        narrow: names of the columns that a narrow page keeps; none keeps all.
+        below: lines with what a narrow page left out.
+        in_pieces: where it is too wide, it is shown as several tables, each with the first column.
+        total: its last row stands apart.
+        headless: the names of the columns are not shown.
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+    bold: frozenset[int] = frozenset()
+    narrow: tuple[str, ...] | None = None
+    below: tuple[str, ...] = ()
+    in_pieces: bool = False
+    total: bool = False
+    headless: bool = False
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"a row of table {self.title!r} has {len(row)} cells for {len(self.columns)} columns")
+
+    def only(self, names: tuple[str, ...]) -> "Table":
+        """The table with some of its columns."""
+        kept = [number for number, column in enumerate(self.columns) if column.name in names]
+        columns = tuple(self.columns[number] for number in kept)
+        rows = tuple(tuple(row[number] for number in kept) for row in self.rows)
+        return Table(self.title, columns, rows, bold=self.bold, total=self.total, headless=self.headless)
+
+
+@dataclass(frozen=True)
+class Series:
+    """Points of a figure that belong together.
+
+    Attributes:
+        x, y: numbers, or names on an axis of names.
+        labels: what a point is called; none leaves them nameless.
+        line: the points are joined.
+    """
+
+    name: str
+    x: tuple[float | str, ...]
+    y: tuple[float, ...]
+    labels: tuple[str, ...] = ()
+    line: bool = False
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A diagram, as its data: a renderer that cannot draw leaves it out.
+
+    Attributes:
+        x_axis, y_axis: what the axes show, with units.
+    """
+
+    title: str
+    x_axis: str
+    y_axis: str
+    series: tuple[Series, ...]
+
+
+Part = Sentence | Table | Figure
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a command found.
+
+    Attributes:
+        title: names the report; pages show it, a terminal shows the titles of the tables.
+        parts: in the order in which they are read.
+        facts: the same for scripts, as JSON can hold it.
+    """
+
+    title: str
+    parts: tuple[Part, ...] = ()
+    facts: Mapping[str, object] | list[object] = field(default_factory=dict)

@@ -1,0 +1,72 @@
+"""A report on a terminal: nothing of a table is cut off, however narrow the terminal is."""
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table as RichTable
+
+from .model import Report, Sentence, Table, Wrap
+
+WIDEST = 1_000
+"""Characters that no table needs."""
+BORDER = 3
+"""Characters that a column takes beside its cells."""
+
+
+def print_report(console: Console, report: Report) -> None:
+    """Print the sentences and tables of a report; figures are left out."""
+    for part in report.parts:
+        if isinstance(part, Sentence):
+            console.print(part.text, soft_wrap=part.unbroken)
+        elif isinstance(part, Table):
+            print_table(console, part)
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table whole, or, where it is too wide, only its main columns or in pieces."""
+    if table.narrow is None and not table.in_pieces:
+        console.print(_rich(table))
+    elif table.in_pieces:
+        for piece in _pieces(table, console.width):
+            console.print(_rich(piece))
+    elif Measurement.get(console, console.options.update_width(WIDEST), _rich(table)).maximum <= console.width:
+        console.print(_rich(table))
+    else:
+        console.print(_rich(table.only(table.narrow or ())))
+        for line in table.below:
+            console.print(line)
+
+
+def _pieces(table: Table, width: int) -> list[Table]:
+    """The table as several, each with its first column and as many of the others as fit a width."""
+    lines = [tuple(column.name for column in table.columns), *table.rows]
+    left = width - 1 - BORDER - max(len(line[0]) for line in lines)
+    most = max(1, left // (BORDER + max(len(cell) for line in lines for cell in line[1:])))
+    found = []
+    for first in range(1, len(table.columns), most):
+        cut = slice(first, first + most)
+        found.append(
+            Table(
+                table.title if first == 1 else "",
+                (table.columns[0], *table.columns[cut]),
+                tuple((row[0], *row[cut]) for row in table.rows),
+                bold=table.bold,
+                total=table.total,
+            )
+        )
+    return found
+
+
+def _rich(table: Table) -> RichTable:
+    shown = RichTable(title=table.title or None, title_justify="left", show_header=not table.headless)
+    for column in table.columns:
+        shown.add_column(
+            column.name if column.short is None else column.short,
+            justify="left" if column.words else "right",
+            overflow="fold" if column.wrap is Wrap.ANYWHERE else "ellipsis",
+            no_wrap=column.wrap is Wrap.NEVER,
+        )
+    last = len(table.rows) - 2
+    for number, row in enumerate(table.rows):
+        style = "bold" if number in table.bold else ""
+        shown.add_row(*row, style=style, end_section=table.total and number == last)
+    return shown

@@ -1,0 +1,81 @@
+"""A report is shown whole on a terminal of any width, as Markdown and as JSON."""
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from results.report.as_json import to_json
+from results.report.markdown import to_markdown
+from results.report.model import Column, Figure, Report, Sentence, Series, Table
+from results.report.terminal import print_report
+
+TABLE = Table(
+    "Designs",
+    (Column("design", words=True), Column("Rmax GFLOPS"), Column("NB"), Column("grid", words=True)),
+    (("as it is", "14.47", "192", "2x4"), ("sixteen | nodes", "27.95", "128", "4x4")),
+    bold=frozenset({1}),
+    narrow=("design", "Rmax GFLOPS"),
+    below=("as it is: NB 192, grid 2x4", "sixteen | nodes: NB 128, grid 4x4"),
+)
+MATRIX = Table(
+    "NB by grid",
+    (Column("NB", words=True), *(Column(f"1x{number}") for number in range(1, 13))),
+    tuple((f"{NB}", *("12.5 ± 0.1" for _ in range(12))) for NB in (64, 128)),
+    in_pieces=True,
+)
+FIGURE = Figure("Rate", "N", "GFLOPS", (Series("runs", (1000.0,), (3.5,)),))
+REPORT = Report(
+    "Two designs",
+    (TABLE, Sentence("The second one is faster."), FIGURE),
+    {"designs": [{"name": "as it is", "gflops": 14.47}]},
+)
+
+
+def printed(report: Report, width: int) -> str:
+    stream = io.StringIO()
+    print_report(Console(file=stream, width=width, markup=False, highlight=False), report)
+    return stream.getvalue()
+
+
+def test_a_wide_terminal_shows_all_columns_and_no_line_below() -> None:
+    said = printed(REPORT, 100)
+    assert "grid" in said
+    assert "as it is: NB" not in said
+    assert said.endswith("The second one is faster.\n")
+
+
+def test_a_narrow_terminal_shows_the_main_columns_and_the_rest_below() -> None:
+    said = printed(REPORT, 40)
+    assert "│ as it is" in said
+    assert "sixteen | nodes: NB 128, grid 4x4" in said
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 200])
+def test_a_matrix_in_pieces_keeps_every_cell_at_any_width(width: int) -> None:
+    said = printed(Report("", (MATRIX,)), width)
+    assert said.count("12.5 ± 0.1") == 24
+    assert all(len(line) <= max(width, 22) for line in said.splitlines())
+
+
+def test_a_sentence_with_a_command_is_not_broken() -> None:
+    command = "hpltune tune --resume --study default-1 --budget 20m"
+    assert command in printed(Report("", (Sentence(command, unbroken=True),)), 20)
+
+
+def test_markdown_has_the_title_every_column_and_no_bar_that_breaks_a_cell() -> None:
+    lines = to_markdown(REPORT).splitlines()
+    assert lines[0] == "# Two designs"
+    assert "| design | Rmax GFLOPS | NB | grid |" in lines
+    assert "| sixteen \\| nodes | 27.95 | 128 | 4x4 |" in lines
+    assert lines[-1] == "The second one is faster."
+
+
+def test_json_holds_the_facts() -> None:
+    assert json.loads(to_json(REPORT)) == REPORT.facts
+
+
+def test_a_row_with_too_few_cells_is_refused_where_it_is_made() -> None:
+    with pytest.raises(ValueError, match="has 1 cells for 2 columns"):
+        Table("T", (Column("a"), Column("b")), (("1",),))

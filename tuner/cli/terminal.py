@@ -1,0 +1,41 @@
+"""What commands have in common on a terminal: a display, Ctrl-C, and the report at the end."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from results.report.model import Report
+
+    from ..events import Listener
+    from ..stopping import StopRequest
+
+INTERRUPTED = 130
+"""Exit code where the user stopped a command."""
+
+
+@contextmanager
+def watched(console: "Console") -> "Iterator[tuple[Listener, StopRequest]]":
+    """Show what a command does while the block runs, and turn Ctrl-C into a request to stop it."""
+    from ..console.progress import display
+    from ..signals import announce_stop, stop_on_signals
+
+    with stop_on_signals(announce_stop) as stop, display(console) as listener:
+        yield listener, stop
+
+
+def show_report(console: "Console", report: "Report", *, as_json: bool) -> None:
+    """Print a report for people, or its facts on standard output for scripts.
+
+    Args:
+        console: where people read.
+    """
+    from results.report.as_json import to_json
+    from results.report.terminal import print_report
+
+    if as_json:
+        print(to_json(report))
+    else:
+        print_report(console, report)

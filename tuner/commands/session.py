@@ -1,0 +1,62 @@
+"""Opening what a command works with: the user's folders, the store, who watches it and who may stop it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from results.store.store import Store
+
+from ..database import folder_of, open_store
+from ..events import Listener, Remark
+from ..hold_folders import hold_folders
+from ..stopping import StopRequest
+from ..study.session import StudyContext
+from ..user_dirs import UserDirs
+
+
+@dataclass(frozen=True)
+class Session:
+    """What is open while a command works.
+
+    Attributes:
+        db: the database as the user named it; None for the user's own.
+        context: the store, who watches, who may stop it, and the folder of the runs.
+    """
+
+    user_dirs: UserDirs
+    db: str | None
+    context: StudyContext
+
+    @property
+    def store(self) -> Store:
+        """Where studies are kept."""
+        return self.context.store
+
+    @property
+    def listener(self) -> Listener:
+        """Who watches the command."""
+        return self.context.listener
+
+    @property
+    def stop(self) -> StopRequest:
+        """What anyone may ask to end the command."""
+        return self.context.stop
+
+
+@contextmanager
+def open_session(db: str | None, listener: Listener, stop: StopRequest) -> Iterator[Session]:
+    """Hold the user's folders and open the store while the block runs.
+
+    Args:
+        db: a file or a URL; None for the user's own database.
+
+    Raises:
+        TunerError: `hpltune clean` works in the folders.
+        results.errors.ResultsError: the database cannot be opened.
+    """
+    user_dirs = UserDirs.of_user()
+    with (
+        hold_folders(user_dirs),
+        open_store(db, user_dirs, on_new_folder=lambda sentence: listener(Remark(sentence))) as store,
+    ):
+        yield Session(user_dirs, db, StudyContext(store, listener, stop, folder_of("runs", store, user_dirs)))
