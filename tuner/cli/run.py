@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from .common import MOST_RUNS, Cluster, Db, Json, Rpeak, Source, Xhpl, complete_study, given
+from .terminal import INTERRUPTED, show_report, watched
 
 OF_REAL_MACHINES = frozenset({"layout", "kernel", "oversubscribe", "xhpl"})
 """What a virtual cluster has no use for: one rank a core, one thread a rank, and libraries of its own."""
@@ -67,8 +68,10 @@ def run(
 
         hpltune run HPL.dat --blas openblas --kernel SkylakeX --repeats 3
     """
-    from ..commands.run import RunRequest, run_file
-    from ..commands.simulate import simulate_file
+    from ..commands.run import RunRequest
+    from ..commands.run import run as measure
+    from ..commands.simulate import simulate
+    from ..console.progress import output
     from ..errors import UsageError
     from ..options import DEFAULT_SIMULATION_S, TuneOptions, parse_blas, user_program, user_source
     from ..simulation.options import simulation_options
@@ -100,7 +103,9 @@ def run(
     )
     usual_s = DEFAULT_SIMULATION_S if simulated else 86400.0
     walltime_s = parse_duration_s(walltime, "--walltime") if walltime else usual_s
-    request = RunRequest(
-        file, options, like, layout, kernel, repeats, walltime_s, db, as_json, oversubscribe=oversubscribe
-    )
-    raise typer.Exit(simulate_file(request) if simulated else run_file(request))
+    request = RunRequest(file, options, like, layout, kernel, repeats, walltime_s, db, oversubscribe=oversubscribe)
+    console = output(stderr=as_json)
+    with watched(console) as (listener, stop):
+        result = (simulate if simulated else measure)(request, listener, stop)
+    show_report(console, result.report(), as_json=as_json)
+    raise typer.Exit(INTERRUPTED if result.interrupted else 0 if result.all_count else 1)

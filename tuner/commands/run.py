@@ -1,7 +1,6 @@
 """`hpltune run`: measure an HPL.dat that is already there."""
 
 import time
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -10,24 +9,22 @@ from pathlib import Path
 from hpl.dat import DEVICE_STDOUT, HplDat, render
 from hpl.dat_parse import parse
 from results.record import Invalidity, Kind, Study, TrialRecord
+from results.report.model import Report, Sentence
 from results.stats.ranking import hosts_of
 from results.store.store import Store
 from runners.errors import RunnerError
 from runners.hosts.host_facts import unbound_sentence
 from runners.network.setting import PREFIX
 
-from ..console.progress import display, output
-from ..database import folder_of, open_store
+from ..database import folder_of
 from ..errors import UsageError
 from ..events import Listener, Notice, TrialEnded, TrialProgress, TrialStarted
-from ..hold_folders import hold_folders
 from ..machine.inventory import FOREIGN
 from ..machine.textbook import first_choice
 from ..machine.versions import versions
 from ..network.around_study import networked, prepare, recover_at_start
 from ..options import TuneOptions, user_program
-from ..reports.run import SHOWN_RUNS, report
-from ..signals import announce_stop, stop_on_signals
+from ..reports.run import SHOWN_RUNS, run_facts, run_sentences
 from ..stopping import StopRequest
 from ..study.lifecycle import closing_study
 from ..study.names import create_unnamed
@@ -38,82 +35,108 @@ from ..trial.judge import Failure
 from ..trial.plan import Launch, TrialPlan, label, network_of, parse_layout, placed
 from ..trial.records import finished, rejected, started
 from ..trial.workbench import Workbench
-from ..user_dirs import UserDirs
 from ..user_files import read_text
 from ..words import counted
-from .tune import INTERRUPTED
+from .session import Session, open_session
 
 
 @dataclass(frozen=True)
 class RunRequest:
-    """The options of `hpltune run`."""
+    """The HPL.dat to measure, and how to launch it.
+
+    Attributes:
+        options: the machine or cluster, and the BLAS.
+        like: STUDY#TRIAL whose launch the run shall have, or STUDY for its best trial; None for none.
+        layout, kernel: ranks and threads, and the BLAS kernel, where the user names them.
+        walltime_s: seconds after which a launch is ended.
+        db: database file or URL; None for the user's own.
+        oversubscribe: more ranks and threads than cores are allowed.
+    """
 
     file: Path
     options: TuneOptions
-    like: str | None
-    layout: str | None
-    kernel: str | None
-    repeats: int
-    walltime_s: float
-    db: str | None
-    as_json: bool
+    like: str | None = None
+    layout: str | None = None
+    kernel: str | None = None
+    repeats: int = 1
+    walltime_s: float = 86400.0
+    db: str | None = None
     oversubscribe: bool = False
 
 
-def run_file(request: RunRequest) -> int:
-    """Measure a file; every result line it gives becomes a record of the study "run-NAME-K".
+@dataclass(frozen=True)
+class RunResult:
+    """What came of the runs of a file.
 
-    Returns:
-        0 when every run counted, 1 when one did not, 130 when the user stopped it.
+    Attributes:
+        study: "run-NAME-K", which holds them.
+        records: a record for each configuration of the file and repeat.
+        interrupted: somebody stopped it.
     """
-    console = output(stderr=request.as_json)
+
+    study: Study
+    records: tuple[TrialRecord, ...]
+    interrupted: bool
+
+    @property
+    def all_count(self) -> bool:
+        """Whether every run gave a valid result."""
+        return all(record.ranked for record in self.records)
+
+    def report(self) -> Report:
+        """The rates of the file's best configurations, and what does not count and why."""
+        sentences = tuple(map(Sentence, run_sentences(self.study, self.records)))
+        return Report(f"Runs of {self.study.space_name}", sentences, run_facts(self.study, self.records))
+
+
+def run(request: RunRequest, listener: Listener, stop: StopRequest) -> RunResult:
+    """Measure a file; every result line it gives becomes a record of a new study "run-NAME-K".
+
+    Raises:
+        TunerError, HplError, RunnerError, ResultsError: a sentence says what prevents the runs.
+    """
     dat, text = read_dat(request.file)
-    places = UserDirs.of_user()
-    with (
-        hold_folders(places),
-        open_store(request.db, places) as store,
-        stop_on_signals(announce_stop) as stop,
-        display(console) as listener,
-    ):
+    with open_session(request.db, listener, stop) as session:
         for caution in dat.cautions:
             listener(Notice(f"Caution: {request.file}: {caution}."))
         if dat.device != DEVICE_STDOUT:
             listener(Notice(f"{request.file} prints to {dat.output_file}; it is run with standard output instead."))
-        recover_at_start(store, listener)
+        recover_at_start(session.store, listener)
         stored_nodes = bool(request.like) and not request.options.real_cluster
-        request = replace(request, options=_where(request, store))
+        request = replace(request, options=_where(request, session.store))
         with stop.preparing():
-            workshop = Workbench.open(request.options, places, listener, leave_out=stored_nodes)
+            workbench = Workbench.open(request.options, session.user_dirs, listener, leave_out=stored_nodes)
         if stored_nodes:
-            workshop = _on_as_many_nodes(request, workshop, store)
-        with closing(workshop):
-            plan = plan_of(request, dat, text, workshop, store)
-            for simulated in _of_simulation(request, store):
-                listener(Notice(simulated))
-            unbound = None if workshop.site.node_names else unbound_sentence()
-            if unbound:
-                listener(Notice(f"Caution: {unbound}."))
-            with stop.preparing():
-                workshop.build([plan.blas], [plan.threads], listener, [plan.launch.mpi])
-            study = _new_study(request, workshop, store)
-            records: list[TrialRecord] = []
-            with closing_study(study, store), networked(workshop, store, study, listener) as ready:
-                prepare(ready.evaluator, {f"{PREFIX}{name}": [value] for name, value in plan.network.items()})
-                for _ in range(request.repeats):
-                    if stop.requested:
-                        break
-                    records += _measure(request, study, plan, ready, store, listener, stop)
-            store.end_study(study, "interrupted" if stop.requested else "complete")
-        stored = store.study(study)
-    report(console, stored, records, as_json=request.as_json)
-    return exit_code(stop, records)
+            workbench = _on_as_many_nodes(request, workbench, session.store)
+        with closing(workbench):
+            study, records = _measured(
+                request, plan_of(request, dat, text, workbench, session.store), workbench, session
+            )
+        return RunResult(session.store.study(study), tuple(records), stop.requested)
 
 
-def exit_code(stop: StopRequest, records: Sequence[TrialRecord]) -> int:
-    """0 when every run counted, 1 when one did not, 130 when the user stopped it."""
-    if stop.requested:
-        return INTERRUPTED
-    return 0 if all(record.ranked for record in records) else 1
+def _measured(
+    request: RunRequest, plan: TrialPlan, workbench: Workbench, session: Session
+) -> tuple[str, list[TrialRecord]]:
+    """Launch a plan as often as was asked, in a study of its own: its name, and the records."""
+    store, listener, stop = session.store, session.listener, session.stop
+    for simulated in _of_simulation(request, store):
+        listener(Notice(simulated))
+    unbound = None if workbench.site.node_names else unbound_sentence()
+    if unbound:
+        listener(Notice(f"Caution: {unbound}."))
+    with stop.preparing():
+        workbench.build([plan.blas], [plan.threads], listener, [plan.launch.mpi])
+    study = _new_study(request, workbench, store)
+    records: list[TrialRecord] = []
+    with closing_study(study, store), networked(workbench, store, study, listener) as ready:
+        prepare(ready.evaluator, {f"{PREFIX}{name}": [value] for name, value in plan.network.items()})
+        for _ in range(request.repeats):
+            if stop.requested:
+                break
+            records += _measure(request, study, plan, ready, store, listener, stop)
+    store.end_study(study, "interrupted" if stop.requested else "complete")
+    return study, records
 
 
 def _where(request: RunRequest, store: Store) -> TuneOptions:

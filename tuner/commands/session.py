@@ -1,7 +1,7 @@
 """Opening what a command works with: the user's folders, the store, who watches it and who may stop it."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from results.store.store import Store
@@ -55,8 +55,9 @@ def open_session(db: str | None, listener: Listener, stop: StopRequest) -> Itera
         results.errors.ResultsError: the database cannot be opened.
     """
     user_dirs = UserDirs.of_user()
-    with (
-        hold_folders(user_dirs),
-        open_store(db, user_dirs, on_new_folder=lambda sentence: listener(Remark(sentence))) as store,
-    ):
+    with ExitStack() as stack:
+        with stop.preparing():
+            stack.enter_context(hold_folders(user_dirs))
+            opened = open_store(db, user_dirs, on_new_folder=lambda sentence: listener(Remark(sentence)))
+            store = stack.enter_context(opened)
         yield Session(user_dirs, db, StudyContext(store, listener, stop, folder_of("runs", store, user_dirs)))

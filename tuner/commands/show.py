@@ -11,11 +11,11 @@ from rich.table import Column, Table
 from hpl.params import Scalar
 from results.flat import COLUMNS, Placed, flat
 from results.record import Study, TrialRecord, TrialState
+from results.report.outcome import outcome
 from results.stats.ranking import hosts_of
 from results.store.reading import Tally
 from results.store.store import Store
 
-from ..console.progress import outcome
 from ..machine.equipment import Equipment
 from ..machine.peak import above_peak
 from ..network.words import sentence

@@ -11,17 +11,13 @@ from results.record import SIMULATOR, Invalidity, Kind, Study, TrialRecord
 from results.store.store import Store
 from runners.errors import RunnerError
 
-from ..console.progress import display, output
-from ..database import folder_of, open_store
 from ..errors import TunerError, UsageError
-from ..events import Notice, TrialEnded, TrialStarted
-from ..hold_folders import hold_folders
-from ..reports.run import report
-from ..signals import announce_stop, stop_on_signals
+from ..events import Listener, Notice, TrialEnded, TrialStarted
 from ..simulation.cluster import SimulatedCluster, cluster_from
 from ..simulation.plan import virtual_plan
 from ..simulation.session import facts_of
 from ..simulation.simulator import Simulator
+from ..stopping import StopRequest
 from ..study.lifecycle import closing_study
 from ..study.names import create_unnamed
 from ..study.run_folders import study_folder
@@ -29,35 +25,28 @@ from ..study.session import StudyContext
 from ..trial.judge import Failure
 from ..trial.plan import PlanError, label
 from ..trial.records import finished, rejected, started
-from ..user_dirs import UserDirs
 from ..words import counted
-from .run import RunRequest, exit_code, like_trial, read_dat
+from .run import RunRequest, RunResult, like_trial, read_dat
+from .session import open_session
 
 
-def simulate_file(request: RunRequest) -> int:
-    """Simulate a file on a virtual cluster; every run in it becomes a simulated record of the study "run-NAME-K".
+def simulate(request: RunRequest, listener: Listener, stop: StopRequest) -> RunResult:
+    """Simulate a file on a virtual cluster; every run in it becomes a simulated record of a new study "run-NAME-K".
 
-    Returns:
-        0 when every run counted, 1 when one did not, 130 when the user stopped it.
+    Raises:
+        TunerError, HplError, RunnerError, ResultsError: a sentence says what prevents the simulations.
     """
-    console, places = output(stderr=request.as_json), UserDirs.of_user()
     dat, _ = read_dat(request.file)
-    with (
-        hold_folders(places),
-        open_store(request.db, places) as store,
-        stop_on_signals(announce_stop) as stop,
-        display(console) as listener,
-    ):
+    with open_session(request.db, listener, stop) as session:
+        store, options = session.store, request.options
         for caution in dat.cautions:
             listener(Notice(f"Caution: {request.file}: {caution}."))
         with stop.preparing():
-            site = SimulatedCluster.open(
-                cluster_from(request.options.cluster or {}), places, request.options.hpl_source, listener
-            )
+            cluster = cluster_from(options.cluster or {})
+            site = SimulatedCluster.open(cluster, session.user_dirs, options.hpl_source, listener)
         how = _how(request, dat, site, store)
         listener(Notice(f"Simulated: {request.file} on {site.cluster.name} with {how['blas']}; nothing is measured."))
         study = _new_study(request, site, store)
-        bench = StudyContext(store, listener, stop, folder_of("runs", store, places))
         simulator = Simulator(site, 1, request.walltime_s)
         records: list[TrialRecord] = []
         with closing_study(study, store):
@@ -65,13 +54,11 @@ def simulate_file(request: RunRequest) -> int:
                 for repeat, run in product(range(request.repeats), dat.runs()):
                     if stop.requested:
                         break
-                    records.append(_simulate(study, {**run.words(), **how}, repeat, simulator, bench))
+                    records.append(_simulate(study, {**run.words(), **how}, repeat, simulator, session.context))
             finally:
                 simulator.close()
         store.end_study(study, "interrupted" if stop.requested else "complete")
-        stored = store.study(study)
-    report(console, stored, records, as_json=request.as_json)
-    return exit_code(stop, records)
+        return RunResult(store.study(study), tuple(records), stop.requested)
 
 
 def _how(request: RunRequest, dat: HplDat, site: SimulatedCluster, store: Store) -> dict[str, Scalar]:

@@ -9,8 +9,7 @@ from typing import IO, Any, cast
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from results.metrics import prefix_gflops
-from results.record import Kind, TrialRecord, TrialState
+from results.report.outcome import outcome
 
 from ..events import BuildStep, Event, Listener, Notice, PhaseStarted, Remark, TrialEnded, TrialProgress, TrialStarted
 from ..units import duration
@@ -48,19 +47,6 @@ def output(*, stderr: bool = False) -> Console:
     """Where people read: colours and the terminal's width only on a terminal."""
     stream = sys.stderr if stderr else sys.stdout
     return Terminal(stderr=stderr, width=None if stream.isatty() else PIPE_WIDTH)
-
-
-def outcome(record: TrialRecord) -> str:
-    """A trial's result in a few words: GFLOPS, or the stage that failed with its reason."""
-    if record.ranked and record.gflops is not None:
-        return f"{record.gflops:8.2f} GFLOPS{' small' if record.kind is Kind.SMALL else ''}"
-    if record.kind is Kind.GIVEN_UP:
-        return record.reason
-    if record.kind is Kind.PREFIX and record.state is TrialState.COMPLETE:
-        return f"{prefix_gflops(record) or 0.0:8.2f} GFLOPS in its first {record.part:.0%}"
-    if record.state in {TrialState.CANCELLED, TrialState.RUNNING}:
-        return f"{record.state}: {record.reason}" if record.reason else str(record.state)
-    return f"{record.invalidity}: {record.reason}"
 
 
 class PlainLines:
