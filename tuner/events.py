@@ -1,4 +1,4 @@
-"""What the loop tells the display. Events flow one way: nothing a display does changes a study."""
+"""What a command tells whoever watches it. Events flow one way: nothing a listener does changes a study."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,6 +27,18 @@ class BuildStep:
     text: str
     done: int
     total: int
+
+
+@dataclass(frozen=True)
+class WorkStarted:
+    """Something that may take long has begun, such as an installation; one such thing is at work at a time."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class WorkEnded:
+    """What a WorkStarted told of is over, whether it succeeded or not."""
 
 
 @dataclass(frozen=True)
@@ -91,5 +103,5 @@ class TrialEnded:
     again: bool = False
 
 
-Event = Notice | Remark | BuildStep | PhaseStarted | TrialStarted | TrialProgress | TrialEnded
+Event = Notice | Remark | BuildStep | WorkStarted | WorkEnded | PhaseStarted | TrialStarted | TrialProgress | TrialEnded
 Listener = Callable[[Event], None]

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from .common import console, places
+from .terminal import show_report
 
 
 def clean(
@@ -24,6 +25,13 @@ def clean(
 
         hpltune clean --yes --runs
     """
-    from ..provision.clean import run_clean
+    from ..commands import clean as command
+    from .consent import agreed
 
-    raise typer.Exit(run_clean(places(), console(), assume_yes=yes, runs=runs, dry_run=dry_run))
+    out = console()
+    planned = command.plan_clean(command.CleanRequest(places(), runs))
+    show_report(out, planned.report(), as_json=False)
+    if planned.targets and not (dry_run or yes or agreed("Remove these?")):
+        out.print("Nothing was removed.")
+        raise typer.Exit(1)
+    show_report(out, command.clean(planned, dry_run=dry_run).report(), as_json=False)

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from .common import Json, console, errors, places
+from .terminal import show_report
 
 
 def setup(
@@ -31,7 +32,23 @@ def setup(
 
         hpltune setup --yes --with simgrid
     """
-    from ..provision.setup import SetupRequest, run_setup
+    from ..commands import setup as command
+    from ..console.progress import display
+    from .consent import agreed
 
-    request = SetupRequest(with_ or [], private, yes, dry_run, as_json)
-    raise typer.Exit(run_setup(request, places(), errors() if as_json else console()))
+    out = errors() if as_json else console()
+    planned = command.plan_setup(command.SetupRequest(places(), with_ or [], private))
+    show_report(out, planned.report(), as_json=False)
+    if dry_run:
+        if as_json:
+            show_report(out, planned.report(), as_json=True)
+        return
+    if planned.plan and not (yes or agreed("Install these?")):
+        out.print("Nothing was installed.")
+        raise typer.Exit(1)
+    with display(out) as listener:
+        result = command.setup(planned, listener)
+    show_report(out, result.report(), as_json=False)
+    if as_json:
+        show_report(out, result.report(), as_json=True)
+    raise typer.Exit(0 if result.complete else 1)

@@ -61,7 +61,8 @@ def run_calibrate(request: CalibrateRequest) -> int:
     places = UserDirs.of_user()
     if request.checks:
         find_simgrid()
-    provision_if_needed(places, console, request.options.blas_files, program=False)
+    with display(console) as listener:
+        provision_if_needed(places, listener, request.options.blas_files, program=False)
     with hold_folders(places), stop_on_signals(announce_stop) as stop, display(console) as listener:
         with stop.preparing():
             workshop = Workbench.open(request.options, places, listener)

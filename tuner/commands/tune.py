@@ -90,7 +90,8 @@ def run_tune(request: Request) -> int:
                 return 0
         _check(request, options, store)
         if options.cluster is None:
-            provision_if_needed(places, console, options.blas_files, program=options.xhpl is not None)
+            with display(console) as listener:
+                provision_if_needed(places, listener, options.blas_files, program=options.xhpl is not None)
         with stop_on_signals(announce_stop) as stop, display(console) as listener:
             bench = StudyContext(store, listener, stop, folder_of("runs", store, places))
             run = _real if options.cluster is None else _virtual

@@ -7,11 +7,31 @@ from contextlib import contextmanager, suppress
 from typing import IO, Any, cast
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TaskID,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from results.report.outcome import outcome
 
-from ..events import BuildStep, Event, Listener, Notice, PhaseStarted, Remark, TrialEnded, TrialProgress, TrialStarted
+from ..events import (
+    BuildStep,
+    Event,
+    Listener,
+    Notice,
+    PhaseStarted,
+    Remark,
+    TrialEnded,
+    TrialProgress,
+    TrialStarted,
+    WorkEnded,
+    WorkStarted,
+)
 from ..units import duration
 from ..words import counted
 
@@ -68,6 +88,8 @@ class PlainLines:
             case Remark(text):
                 with suppress(OSError):
                     print(f"hpltune: {text}", file=sys.stderr)
+            case WorkStarted(text):
+                self._print(f"{text} …")
             case PhaseStarted(name, runs):
                 self._head = PHASES[name] + (f" ({counted(runs, 'run')})" if runs else "")
             case TrialStarted(number=number, label=label):
@@ -100,7 +122,7 @@ class LiveDisplay:
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24 if console.width >= WIDE else 6),
-            TextColumn("{task.percentage:3.0f}%"),
+            TaskProgressColumn("{task.percentage:3.0f}%"),
             TimeElapsedColumn(),
             TextColumn("{task.fields[note]}", markup=False),
             console=console,
@@ -110,6 +132,7 @@ class LiveDisplay:
         self._trials: dict[int, TaskID] = {}
         self._build = self._progress.add_task("", total=1, note="", visible=False)
         self._budget = self._progress.add_task("study", total=None, note="", visible=False)
+        self._work: TaskID | None = None
 
     def start(self) -> None:
         """Take the lower lines of the terminal."""
@@ -121,13 +144,18 @@ class LiveDisplay:
 
     def __call__(self, event: Event) -> None:
         """Update the display."""
-        if not isinstance(event, BuildStep):
+        if not isinstance(event, BuildStep | WorkStarted):
             self._lines(event)
         match event:
             case BuildStep(text, done, total):
                 self._progress.update(
                     self._build, description=text, completed=done, total=total, visible=not text.startswith("linking")
                 )
+            case WorkStarted(text):
+                self._work = self._progress.add_task(text, total=None, note="")
+            case WorkEnded() if self._work is not None:
+                self._progress.remove_task(self._work)
+                self._work = None
             case TrialStarted(number=number, label=label, expected_s=expected_s, after=after):
                 self._remove(after)
                 self._remove(number)

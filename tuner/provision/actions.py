@@ -46,9 +46,14 @@ class BusyError(SetupError):
 
 @dataclass(frozen=True)
 class Steps:
-    """Runs programs and keeps everything they say in one log."""
+    """Runs programs and keeps everything they say in one log.
+
+    Attributes:
+        python: the interpreter whose pip installs wheels.
+    """
 
     log: Path
+    python: Path = Path(sys.executable)
 
     def apt_install(self, packages: Sequence[str]) -> None:
         """Install packages system-wide; the caller is root."""
@@ -67,7 +72,7 @@ class Steps:
         """
         needs = [] if name == "mkl" else ["--no-deps"]
         draft = _fresh(prefix)
-        pip = [sys.executable, "-m", "pip", "install", "--ignore-installed", "--only-binary", ":all:", *needs]
+        pip = [str(self.python), "-m", "pip", "install", "--ignore-installed", "--only-binary", ":all:", *needs]
         try:
             self.run([*pip, "--prefix", str(draft), name], PIP_ENVIRONMENT, f"pip install {name}")
             _replace(draft, prefix)

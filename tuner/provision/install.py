@@ -1,22 +1,44 @@
-"""Carries a plan out, saying what it does; what cannot be had is said and passed over, for others may do."""
+"""Carries a plan out and says what it does; what cannot be had is said and passed over, for others may do."""
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from hpl.build.private_apt import AptError, PrivateApt, private_apt
 
-from hpl.build.private_apt import AptError, private_apt
-
+from ..events import Listener, Notice, WorkEnded, WorkStarted
 from ..user_dirs import UserDirs
 from ..user_files import write_text
 from .actions import BusyError, SetupError, Steps
 from .packages import Package
 from .plan import SetupPlan
-from .system import candidates, lists_are_old
+from .system import LISTS, candidates, lists_are_old
+
+
+@dataclass(frozen=True)
+class Installers:
+    """What packages are installed with on this machine.
+
+    Attributes:
+        python: the interpreter whose pip installs wheels.
+        apt_lists: where the system's apt keeps its lists of packages.
+        apt: opens an apt that needs no root.
+        as_root: the system's package manager may be used.
+    """
+
+    python: Path
+    as_root: bool
+    apt_lists: Path = LISTS
+    apt: Callable[[], AbstractContextManager[PrivateApt]] = private_apt
+
+    @classmethod
+    def of_this_process(cls) -> "Installers":
+        """Those that this process can use."""
+        return cls(Path(sys.executable), os.geteuid() == 0)
 
 
 @dataclass
@@ -28,15 +50,16 @@ class Installation:
         problems: a sentence for each thing that could not be had.
     """
 
-    places: UserDirs
-    console: Console
+    user_dirs: UserDirs
+    listener: Listener
+    installers: Installers = field(default_factory=Installers.of_this_process)
     done: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     @property
     def steps(self) -> Steps:
         """The programs that do it, with their log."""
-        return Steps(self.places.cache / "setup.log")
+        return Steps(self.user_dirs.cache / "setup.log", self.installers.python)
 
     def carry_out(self, chosen: SetupPlan) -> None:
         """Install what a plan says.
@@ -52,8 +75,8 @@ class Installation:
             self._unpack(chosen.unpacked)
 
     def _system(self, packages: Sequence[Package]) -> None:
-        if lists_are_old():
-            with self._passing_over(), working(self.console, "apt-get update"):
+        if lists_are_old(self.installers.apt_lists):
+            with self._passing_over(), self._working("apt-get update"):
                 self.steps.apt_update()
         found = candidates(packages)
         if found.unknown:
@@ -61,10 +84,10 @@ class Installation:
         if not found.wanted:
             return
         names = [package.name for package in found.wanted]
-        with self._passing_over(), working(self.console, f"apt-get install {' '.join(names)}"):
+        with self._passing_over(), self._working(f"apt-get install {' '.join(names)}"):
             self._apt_install(names)
-            remember(self.places, names)
-            self._told(_names(found.wanted), "system-wide")
+            remember(self.user_dirs, names)
+            self._installed(_names(found.wanted), "system-wide")
 
     def _apt_install(self, names: Sequence[str]) -> None:
         """Install; where that fails the lists may be older than the servers, so once more with new ones."""
@@ -77,32 +100,32 @@ class Installation:
             self.steps.apt_install(names)
 
     def _wheel(self, package: Package) -> None:
-        prefix = self.places.private_prefix / "wheels" / package.name
-        with self._passing_over(), working(self.console, f"PyPI: {package.name}"):
+        prefix = self.user_dirs.private_prefix / "wheels" / package.name
+        with self._passing_over(), self._working(f"PyPI: {package.name}"):
             self.steps.wheel(package.name, prefix)
             if package.part == "compiler":
-                self.steps.compiler_script(prefix, self.places.compiler)
-            self._told(package.name, f"in {prefix}")
+                self.steps.compiler_script(prefix, self.user_dirs.compiler)
+            self._installed(package.name, f"in {prefix}")
 
     def _unpack(self, packages: Sequence[Package]) -> None:
-        root = self.places.private_prefix / "debs"
-        with self._passing_over(), working(self.console, "downloading and unpacking Debian packages"):
-            with private_apt() as apt:
+        root = self.user_dirs.private_prefix / "debs"
+        with self._passing_over(), self._working("downloading and unpacking Debian packages"):
+            with self.installers.apt() as apt:
                 known = [package for package in packages if apt.knows(package.name)]
                 if not known:
                     raise SetupError(
                         "Debian packages: the system's package sources cannot be reached, or have none of them"
                     )
                 self.steps.unpack(apt, [package.name for package in known], root)
-            self._told(_names(known), f"in {root}")
+            self._installed(_names(known), f"in {root}")
 
-    def _told(self, names: str, where: str) -> None:
+    def _installed(self, names: str, where: str) -> None:
         self.done += names.split(", ")
-        self.console.print(f"  installed {where}: {names}")
+        self.listener(Notice(f"  installed {where}: {names}"))
 
     def _problem(self, sentence: str) -> None:
         self.problems.append(sentence)
-        self.console.print(f"  {sentence}")
+        self.listener(Notice(f"  {sentence}"))
 
     @contextmanager
     def _passing_over(self) -> Iterator[None]:
@@ -113,25 +136,20 @@ class Installation:
         except (SetupError, AptError) as error:
             self._problem(str(error))
 
-
-@contextmanager
-def working(console: Console, text: str) -> Iterator[None]:
-    """Show that something is at work: a spinner and the time on a terminal, a line elsewhere."""
-    if not console.is_terminal:
-        console.print(f"{text} …")
-        yield
-        return
-    with Progress(
-        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=console, transient=True
-    ) as progress:
-        progress.add_task(text)
-        yield
+    @contextmanager
+    def _working(self, text: str) -> Iterator[None]:
+        """Tell the listener what is at work while the block runs."""
+        self.listener(WorkStarted(text))
+        try:
+            yield
+        finally:
+            self.listener(WorkEnded())
 
 
-def remember(places: UserDirs, names: Sequence[str]) -> None:
+def remember(user_dirs: UserDirs, names: Sequence[str]) -> None:
     """Note which system packages were installed, for `hpltune clean` to name."""
-    text = json.dumps({"apt": sorted({*remembered(places.manifest), *names})}, indent=1)
-    write_text(places.manifest, text)
+    text = json.dumps({"apt": sorted({*remembered(user_dirs.manifest), *names})}, indent=1)
+    write_text(user_dirs.manifest, text)
 
 
 def remembered(manifest: Path) -> list[str]:

@@ -44,14 +44,14 @@ class Needs:
         return tuple(name for name, missing in parts.items() if missing)
 
 
-def needs(places: UserDirs, blas_files: Mapping[str, Path] | None = None, *, program: bool = False) -> Needs:
+def needs(user_dirs: UserDirs, blas_files: Mapping[str, Path] | None = None, *, program: bool = False) -> Needs:
     """Look for what a study needs.
 
     Args:
         blas_files: libraries the user named.
         program: the user brings a built xhpl, so that only MPI is needed.
     """
-    search = SearchPaths(places.prefix, places.cache)
+    search = SearchPaths(user_dirs.prefix, user_dirs.cache)
     try:
         mpi = find_mpis(search, building=not program)[0]
     except HplError:
@@ -59,10 +59,10 @@ def needs(places: UserDirs, blas_files: Mapping[str, Path] | None = None, *, pro
     if program:
         return Needs(compiler=False, mpi=mpi is None, blas=False)
     blas = bool(blas_files) or _fast_blas(search)
-    return Needs(compiler=not _compiler(mpi, places), mpi=mpi is None, blas=not blas)
+    return Needs(compiler=not _compiler(mpi, user_dirs), mpi=mpi is None, blas=not blas)
 
 
-def _compiler(mpi: Mpi | None, places: UserDirs) -> bool:
+def _compiler(mpi: Mpi | None, user_dirs: UserDirs) -> bool:
     """Whether C can be compiled: what mpicc calls counts, for a site's compiler need not be called cc."""
     if mpi is not None:
         try:
@@ -70,7 +70,7 @@ def _compiler(mpi: Mpi | None, places: UserDirs) -> bool:
         except HplError:
             return False
         return True
-    return any(shutil.which(name) for name in COMPILERS) or _works(places.compiler)
+    return any(shutil.which(name) for name in COMPILERS) or _works(user_dirs.compiler)
 
 
 def _works(compiler: Path) -> bool:

@@ -1,6 +1,5 @@
 """What will be installed, decided before anything is."""
 
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,12 +32,12 @@ class SetupPlan:
         """All of them."""
         return (*self.system, *self.wheels, *self.unpacked)
 
-    def lines(self, places: UserDirs) -> list[str]:
+    def lines(self, user_dirs: UserDirs) -> list[str]:
         """What will be done, for the user: a line for each way with its packages below."""
         ways = (
             ("With apt-get, system-wide", self.system),
-            (f"From PyPI, into {places.private_prefix}", self.wheels),
-            (f"From the system's package sources, unpacked into {places.private_prefix}", self.unpacked),
+            (f"From PyPI, into {user_dirs.private_prefix}", self.wheels),
+            (f"From the system's package sources, unpacked into {user_dirs.private_prefix}", self.unpacked),
         )
         found = []
         for way, packages in ways:
@@ -48,7 +47,7 @@ class SetupPlan:
         return found
 
 
-def plan(missing: Needs, extras: Sequence[str] = (), *, private: bool) -> SetupPlan:
+def plan(missing: Needs, extras: Sequence[str] = (), *, as_root: bool) -> SetupPlan:
     """Choose packages.
 
     As root on Debian or Ubuntu everything comes through apt-get; otherwise wheels, and where apt can at least
@@ -56,14 +55,14 @@ def plan(missing: Needs, extras: Sequence[str] = (), *, private: bool) -> SetupP
 
     Args:
         extras: keys of EXTRAS.
-        private: use the private prefix even as root.
+        as_root: the system's package manager may be used; otherwise everything goes into the private prefix.
     """
     chosen = [EXTRAS[name] for name in dict.fromkeys(extras)]
     added = tuple(package for package in chosen if package.source == "PyPI")
     from_apt = tuple(package for package in chosen if package.source == "apt")
     parts = [part for part in ("compiler", "mpi", "blas") if getattr(missing, part)]
     has_apt = shutil.which("apt-get") is not None
-    if has_apt and os.geteuid() == 0 and not private:
+    if has_apt and as_root:
         return SetupPlan(system=(*(package for package in APT if package.part in parts), *from_apt), wheels=added)
     if from_apt:
         raise SetupError(f"{from_apt[0].name} comes only through apt-get as root: ask whoever is to install it")

