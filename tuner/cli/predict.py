@@ -1,11 +1,17 @@
 """`hpltune predict`: clusters before they are bought."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .common import LARGEST_SEED, MOST_RUNS, Db, EngineName, Jobs, Json, Limit, complete_space
+
+if TYPE_CHECKING:
+    from ..commands.predict import PredictResult
+
+PICTURES = frozenset({".png", ".svg", ".pdf"})
+"""Ends of the names of files that can be drawn."""
 
 
 def predict(
@@ -35,13 +41,41 @@ def predict(
 
         hpltune predict designs.toml --trials 60 --json
     """
-    from ..commands.predict import PredictRequest, run_predict
+    from ..commands import predict as use_case
+    from ..console.progress import output
     from ..engines.registry import check_engine
     from ..options import DEFAULT_SIMULATION_S
     from ..units import parse_duration_s
+    from .terminal import INTERRUPTED, show_report, watched
 
     check_engine(engine)
     limit_s = parse_duration_s(limit, "--limit") if limit else DEFAULT_SIMULATION_S
-    raise typer.Exit(
-        run_predict(PredictRequest(file, space, engine, trials, seed, full, jobs, limit_s, plot, db, as_json))
-    )
+    _check_name(plot)
+    console = output(stderr=as_json)
+    with watched(console) as (listener, stop):
+        request = use_case.PredictRequest(file, space, engine, trials, seed, full, jobs, limit_s, db)
+        result = use_case.predict(request, listener, stop)
+    drawn = plot is not None and bool(result.predictions)
+    try:
+        if plot is not None and drawn:
+            _draw(result, plot)
+    finally:
+        show_report(console, result.report(), as_json=as_json)
+    if drawn:
+        console.print(f"Plot: {plot}")
+    if result.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _check_name(plot: Path | None) -> None:
+    from ..errors import UsageError
+
+    if plot is not None and plot.suffix not in PICTURES:
+        raise UsageError(f"--plot {plot}: expected a name that ends in .png, .svg or .pdf")
+
+
+def _draw(result: "PredictResult", plot: Path) -> None:
+    """Draw the designs before anything is printed: a terminal that is gone then costs no picture."""
+    from results.report.plots import plot_designs
+
+    plot_designs(result.points(), plot)

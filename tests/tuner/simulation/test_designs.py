@@ -8,10 +8,15 @@ import pytest
 from rich.console import Console
 
 from results.metrics import merit
+from results.report.model import Figure, Report
+from results.report.terminal import print_report
 from results.stats.ranking import Ranked
-from tuner.commands.predict import Prediction, show_designs
+from tuner.commands.predict import PredictRequest, PredictResult, predict
 from tuner.errors import TunerError
+from tuner.events import Event, Notice
 from tuner.simulation.design.designs import Design, merge, read_designs
+from tuner.simulation.design.prediction import Prediction
+from tuner.stopping import StopRequest
 
 
 def designs(folder: Path, text: str) -> tuple[Design, ...]:
@@ -75,16 +80,20 @@ def test_the_nodes_of_the_base_keep_its_price_and_power(tmp_path: Path) -> None:
     assert price_and_power(design(tmp_path, "nodes = { count = 8 }")) == (2490, 900)
 
 
-def shown(found: tuple[Design, ...], width: int) -> str:
-    best = Ranked("key", {"N": 12416, "NB": 128, "grid": "2x4", "blas": "atlas"}, (14.19,), 1)
+def report(found: tuple[Design, ...], gflops: float = 14.19) -> Report:
+    best = Ranked("key", {"N": 12416, "NB": 128, "grid": "2x4", "blas": "atlas"}, (gflops,), 1)
     entries = []
     for one in found:
         price_usd, power_w = price_and_power(one)
         entries.append(
-            Prediction(one, "study", best, merit(14.19, rpeak_gflops=28.1, price_usd=price_usd, power_w=power_w))
+            Prediction(one, "study", best, merit(gflops, rpeak_gflops=28.1, price_usd=price_usd, power_w=power_w))
         )
+    return PredictResult(tuple(entries), interrupted=False).report()
+
+
+def shown(found: tuple[Design, ...], width: int) -> str:
     text = StringIO()
-    show_designs(Console(file=text, width=width), entries)
+    print_report(Console(file=text, width=width), report(found))
     return text.getvalue()
 
 
@@ -111,6 +120,55 @@ def test_figures_that_a_design_has_lost_are_told(tmp_path: Path) -> None:
     assert f"sixteen has no power_w: {lost}" in shown((design(tmp_path, f"price_usd = 4600\n{bare}"),), 200)
     priced = design(tmp_path, "nodes = { count = 16, price_usd = 300, power_w = 110 }")
     assert lost not in shown((priced,), 200)
+
+
+def test_figures_show_the_rates_within_peak_and_against_the_price_of_those_that_have_one(tmp_path: Path) -> None:
+    parts = report(designs(tmp_path, f'{AS_IT_IS}[[design]]\nname = "sixteen"\nnodes = {{ count = 16 }}')).parts
+    peak, price = (part for part in parts if isinstance(part, Figure))
+    assert [series.name for series in peak.series] == ["Rpeak", "Rmax, tuned"]
+    assert peak.series[1].x == ("eight of them as they are", "sixteen")
+    assert (price.series[0].labels, price.series[0].x) == (("eight of them as they are",), (2490.0,))
+
+
+def test_designs_without_a_price_have_no_figure_of_prices(tmp_path: Path) -> None:
+    parts = report((design(tmp_path, "nodes = { count = 16 }"),)).parts
+    assert [part.title for part in parts if isinstance(part, Figure)] == ["Rmax within Rpeak"]
+
+
+def test_a_search_that_was_stopped_before_its_first_result_has_an_empty_report() -> None:
+    stopped = PredictResult((), interrupted=True).report()
+    assert (stopped.parts, stopped.facts) == ((), [])
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("simgrid")
+def test_designs_are_tuned_without_a_terminal(home: Path) -> None:
+    (home / "designs.toml").write_text('base = "kronos"\n[[design]]\nname = "as it is"\n[[design]]\nname = "again"\n')
+    events: list[Event] = []
+    request = PredictRequest(home / "designs.toml", "quick", "random", 2, 0, False, 2, 120.0, str(home / "my.db"))
+    result = predict(request, events.append, StopRequest())
+    assert [prediction.design.name for prediction in result.predictions] == ["as it is", "again"]
+    assert all(prediction.gflops > 1 for prediction in result.predictions)
+    assert not result.interrupted
+    assert Notice("Design 2 of 2: again") in events
+    assert [prediction.study for prediction in result.predictions] == ["predict-as-it-is-1", "predict-again-1"]
+    assert len(result.report().facts) == 2
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("simgrid")
+def test_a_stop_before_the_first_design_ends_a_prediction_without_an_error(home: Path) -> None:
+    (home / "designs.toml").write_text('base = "kronos"\n[[design]]\n')
+    stop = StopRequest()
+
+    def ask(event: Event) -> None:
+        if event == Notice("Design 1 of 1: design 1"):
+            stop.ask()
+
+    request = PredictRequest(home / "designs.toml", "quick", "random", 2, 0, False, 2, 120.0, str(home / "my.db"))
+    result = predict(request, ask, stop)
+    assert result.interrupted
+    assert result.predictions == ()
 
 
 def test_a_table_laid_over_a_list_of_no_tables_replaces_it() -> None:

@@ -1,4 +1,4 @@
-"""Variants of a cluster, as a file of designs describes them."""
+"""Designs: variants of a cluster, read from a TOML file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from ...errors import UsageError
 
 OWN_KEYS = ("name", "base", "network", "blas")
 OF_ALL_NODES = ("price_usd", "power_w")
-"""Figures that a cluster may have as a whole; they are not those of other nodes."""
+"""Figures that a cluster file may state for all nodes together; they do not fit a design with other nodes."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,9 @@ class Design:
     """One cluster to judge.
 
     Attributes:
-        network, blas: the ones its search is held to; None leaves the BLAS to the search, and takes the first network.
-        dropped: figures of the whole base that are not this one's, because it has other nodes.
+        network: the only network of its search; None takes the cluster's first.
+        blas: the only BLAS of its search; None lets the search choose one.
+        dropped: figures that the base states for all its nodes, left out because this design has other nodes.
     """
 
     name: str
@@ -31,14 +32,19 @@ class Design:
     blas: str | None
     dropped: tuple[str, ...] = ()
 
+    @property
+    def network_used(self) -> str:
+        """The network that the design names, or the cluster's first."""
+        return self.network or self.cluster.default_network
+
 
 def read_designs(file: Path) -> tuple[Design, ...]:
-    """The designs of a TOML file: `base` names a cluster, each [[design]] what is different.
+    """Read the designs of a TOML file: `base` names a cluster, each [[design]] says what is different.
 
     Raises:
-        TunerError: the file has no design, or two of one name.
-        runners.toml_file.ClusterFileError: it cannot be read, or a design is no possible cluster; the message names it
-            and the key.
+        TunerError: the file has no design, or two designs of the same name.
+        runners.toml_file.ClusterFileError: the file cannot be read, or a design is no possible cluster; the message
+            names the design and the key.
     """
     table = parse_table(str(file), read_text(file))
     unknown = [key for key in table if key not in {"base", "design"}]
@@ -84,7 +90,7 @@ def _design(file: Path, number: int, row: Mapping[str, Any], base: Any) -> Desig
 
 
 def merge(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """A table with changes laid over it; a table laid over a list of tables changes every one of them."""
+    """Change some keys of a table; a table of changes for a list of tables changes each table of the list."""
     merged = dict(table)
     for key, change in changes.items():
         old = merged.get(key)

@@ -1,0 +1,121 @@
+"""The report of `hpltune predict`: designs of clusters side by side."""
+
+from collections.abc import Sequence
+
+from results.report.model import Column, Figure, Part, Sentence, Series, Table, Wrap
+from results.report.plots import DesignPoint
+
+from ..simulation.design.prediction import Prediction
+
+NARROW = ("design", "Rmax GFLOPS", "% of peak", "$/GFLOPS", "MFLOPS/W")
+"""Columns that a narrow page shows; the other figures stand below the table."""
+WORDS = frozenset({"design", "grid", "blas"})
+PARAMETERS = ("N", "NB", "grid", "blas")
+"""Parameters of the best configuration that have a column."""
+
+
+def design_parts(predictions: Sequence[Prediction]) -> tuple[Part, ...]:
+    """A table of designs with their best configurations, sentences on what it does not say, and figures."""
+    if not predictions:
+        return ()
+    sentences = [sentence for prediction in predictions for sentence in _sentences(prediction)]
+    return (_table(predictions), *sentences, *_figures(predictions))
+
+
+def design_facts(predictions: Sequence[Prediction]) -> list[object]:
+    """The figures of each design for scripts."""
+    return [_facts(prediction) for prediction in predictions]
+
+
+def design_points(predictions: Sequence[Prediction]) -> list[DesignPoint]:
+    """The figures of each design that a picture shows."""
+    return [
+        DesignPoint(prediction.design.name, prediction.gflops, prediction.rpeak_gflops, prediction.price_usd)
+        for prediction in predictions
+    ]
+
+
+def _table(predictions: Sequence[Prediction]) -> Table:
+    rows = [_cells(prediction) for prediction in predictions]
+    best = max(prediction.gflops for prediction in predictions)
+    rest = [name for name in rows[0] if name not in NARROW]
+    return Table(
+        title="Tuned in simulation",
+        columns=tuple(Column(name, words=name in WORDS, wrap=Wrap.ANYWHERE) for name in rows[0]),
+        rows=tuple(tuple(row.values()) for row in rows),
+        bold=frozenset(number for number, prediction in enumerate(predictions) if prediction.gflops == best),
+        narrow=NARROW,
+        below=tuple(
+            f"{row['design']}: " + ", ".join(f"{name} {row[name]}" for name in rest if row[name]) for row in rows
+        ),
+    )
+
+
+def _cells(prediction: Prediction) -> dict[str, str]:
+    merit = prediction.merit
+    return {
+        "design": prediction.design.name,
+        "nodes": str(prediction.nodes),
+        "price $": _number(prediction.price_usd, ".0f"),
+        "Rmax GFLOPS": f"{prediction.gflops:.4g}",
+        "% of peak": _number(merit.percent_of_peak, ".1f"),
+        "$/GFLOPS": _number(merit.usd_per_gflops, ".4g"),
+        "MFLOPS/W": _number(merit.mflops_per_watt, ".4g"),
+        **{name: str(prediction.best.params[name]) for name in PARAMETERS},
+    }
+
+
+def _number(value: float | None, form: str) -> str:
+    return "" if value is None else format(value, form)
+
+
+def _sentences(prediction: Prediction) -> list[Sentence]:
+    """What a reader must know of the figures of one design."""
+    name, said = prediction.design.name, []
+    if prediction.nodes_used < prediction.nodes:
+        said.append(
+            f"{name}: {prediction.nodes_used} of {prediction.nodes} nodes are used; % of peak, $/GFLOPS and "
+            f"MFLOPS/W count only those."
+        )
+    if prediction.above_peak:
+        said.append(f"{name}: {prediction.above_peak}")
+    if prediction.unknown:
+        lost = " and no ".join(prediction.unknown)
+        said.append(f"{name} has no {lost}: the base states it for other nodes. Give the design its own.")
+    return [Sentence(text, unbroken=True) for text in said]
+
+
+def _figures(predictions: Sequence[Prediction]) -> list[Figure]:
+    """Rmax within Rpeak for each design, and GFLOPS against price where prices are known."""
+    names = tuple(prediction.design.name for prediction in predictions)
+    rates = Series("Rmax, tuned", names, tuple(prediction.gflops for prediction in predictions))
+    peaks = Series("Rpeak", names, tuple(prediction.rpeak_gflops for prediction in predictions))
+    figures = [Figure("Rmax within Rpeak", "design", "GFLOPS", (peaks, rates))]
+    priced = [(one.price_usd, one) for one in predictions if one.price_usd]
+    if priced:
+        points = Series(
+            "designs",
+            tuple(price_usd for price_usd, _ in priced),
+            tuple(one.gflops for _, one in priced),
+            labels=tuple(one.design.name for _, one in priced),
+        )
+        figures.append(Figure("GFLOPS against price", "price in $", "Rmax in GFLOPS", (points,)))
+    return figures
+
+
+def _facts(prediction: Prediction) -> dict[str, object]:
+    return {
+        "design": prediction.design.name,
+        "nodes": prediction.nodes,
+        "nodes_used": prediction.nodes_used,
+        "price_usd": prediction.price_usd,
+        "power_w": prediction.power_w,
+        "rpeak_gflops": prediction.rpeak_gflops,
+        "gflops": prediction.gflops,
+        "percent_of_peak": prediction.merit.percent_of_peak,
+        "above_peak": prediction.above_peak,
+        "usd_per_gflops": prediction.merit.usd_per_gflops,
+        "mflops_per_watt": prediction.merit.mflops_per_watt,
+        "study": prediction.study,
+        "params": dict(prediction.best.params),
+    }
