@@ -14,6 +14,7 @@ def to_markdown(report: Report) -> str:
         elif isinstance(part, Table):
             parts += [f"**{part.title}**"] if part.title else []
             parts.append(table_lines(part))
+            parts += [part.caption] if part.caption else []
     return "\n\n".join(parts) + "\n"
 
 

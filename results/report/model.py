@@ -5,6 +5,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 
+class Tone(Enum):
+    """Whether a sentence is good or bad news; a renderer may colour it."""
+
+    PLAIN = "plain"
+    GOOD = "good"
+    BAD = "bad"
+
+
 @dataclass(frozen=True)
 class Sentence:
     """One sentence or line.
@@ -15,6 +23,7 @@ class Sentence:
 
     text: str
     unbroken: bool = False
+    tone: Tone = Tone.PLAIN
 
 
 class Wrap(Enum):
@@ -54,6 +63,7 @@ class Table:
         in_pieces: where it is too wide, it is shown as several tables, each with the first column.
         total: its last row stands apart.
         headless: the names of the columns are not shown.
+        caption: a remark below the table.
     """
 
     title: str
@@ -65,6 +75,7 @@ class Table:
     in_pieces: bool = False
     total: bool = False
     headless: bool = False
+    caption: str = ""
 
     def __post_init__(self) -> None:
         for row in self.rows:

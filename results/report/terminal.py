@@ -4,10 +4,11 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table as RichTable
 
-from .model import Report, Sentence, Table, Wrap
+from .model import Report, Sentence, Table, Tone, Wrap
 
 WIDEST = 1_000
 """Characters that no table needs."""
+STYLES = {Tone.PLAIN: None, Tone.GOOD: "green", Tone.BAD: "red"}
 BORDER = 3
 """Characters that a column takes beside its cells."""
 
@@ -16,7 +17,7 @@ def print_report(console: Console, report: Report) -> None:
     """Print the sentences and tables of a report; figures are left out."""
     for part in report.parts:
         if isinstance(part, Sentence):
-            console.print(part.text, soft_wrap=part.unbroken)
+            console.print(part.text, soft_wrap=part.unbroken, style=STYLES[part.tone])
         elif isinstance(part, Table):
             print_table(console, part)
 
@@ -58,6 +59,7 @@ def _pieces(table: Table, width: int) -> list[Table]:
 
 def _rich(table: Table) -> RichTable:
     shown = RichTable(title=table.title or None, title_justify="left", show_header=not table.headless)
+    shown.caption, shown.caption_justify = table.caption or None, "left"
     for column in table.columns:
         shown.add_column(
             column.name if column.short is None else column.short,

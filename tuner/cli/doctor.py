@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from .common import Json, Rpeak, console, places
+from .terminal import show_report
 
 
 def doctor(
@@ -38,17 +39,19 @@ def doctor(
     from ..errors import UsageError
 
     if cluster is not None:
-        from ..commands.doctor_cluster import examine_cluster
+        from ..commands.doctor_cluster import doctor_cluster
 
         if blas or rpeak:
             raise UsageError("--blas and --rpeak are of this machine: what nodes have stands in the cluster's file")
-        raise typer.Exit(examine_cluster(cluster, places(), console(), as_json=as_json))
-    from ..commands.doctor import examine, render
+        examined = doctor_cluster(cluster, places())
+        show_report(console(), examined.report(), as_json=as_json)
+        raise typer.Exit(1 if examined.missing else 0)
+    from ..commands import doctor as command
     from ..options import parse_blas
 
     names, files = parse_blas(blas or [])
     if len(names) > len(files):
         raise UsageError("doctor looks at every BLAS it knows: --blas NAME=FILE adds your own")
-    findings = examine(places(), files, rpeak)
-    render(console(), findings, as_json=as_json)
-    raise typer.Exit(1 if findings.missing else 0)
+    result = command.doctor(command.DoctorRequest(places(), files, rpeak))
+    show_report(console(), result.report(), as_json=as_json)
+    raise typer.Exit(1 if result.findings.missing else 0)

@@ -3,50 +3,133 @@
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import tomlkit
-from rich.console import Console
-from rich.table import Table
 from tomlkit.items import Table as TomlTable
 
+from hpl.blas.catalogue import Blas
 from hpl.blas.registry import discover
 from hpl.build.toolchain import Mpi
 from hpl.errors import HplError
 from hpl.peak.rpeak import detect
 from hpl.search_paths import SearchPaths
+from results.report.model import Column, Report, Sentence, Table
 from runners.hosts.cluster import Cluster, SlurmTable, load_real_cluster
 from runners.hosts.host_facts import host_facts
-from runners.hosts.node_facts import NodeSays
+from runners.hosts.node_facts import NodeSays, ask_nodes
 from runners.toml_file import GIB
 
 from ..errors import TunerError
-from ..machine.cluster_nodes import asked, cautions_of, common_blas, faults, foreign_cpu, library_files
-from ..machine.inventory import usable_mpis
+from ..machine.cluster_nodes import AskNodes, asked, cautions_of, common_blas, faults, foreign_cpu, library_files
 from ..machine.slurm_facts import BY_SRUN, SlurmFacts, ask_slurm, slurm_faults
+from ..machine.survey import usable_mpis
 from ..units import duration, gibibytes
 from ..user_dirs import UserDirs
 from ..user_files import write_text
+from .doctor import verdict
 
 Fact = float | list[str]
 USED = 0.95
 """Part of the memory free now that is written down: what is free changes from day to day."""
 
 
-def examine_cluster(file: Path, places: UserDirs, console: Console, *, as_json: bool) -> int:
-    """Ask the nodes of a cluster file, show what they say, and fill in what the file does not say yet.
+@dataclass(frozen=True)
+class HostLibraries:
+    """What this host, from which ranks are started, has to run HPL with; no MPI where it has none."""
 
-    Returns:
-        0 when a study could begin on all of them, else 1.
+    mpi: Mpi | None
+    blas: tuple[Blas, ...]
+
+    @classmethod
+    def found(cls, user_dirs: UserDirs) -> "HostLibraries":
+        """Look for them."""
+        search = SearchPaths(user_dirs.prefix, user_dirs.cache)
+        try:
+            mpi = usable_mpis(search)[0]
+        except (HplError, TunerError):
+            mpi = None
+        return cls(mpi, tuple(discover(search, {})))
+
+
+@dataclass(frozen=True)
+class NodeFindings:
+    """What is known of the nodes.
+
+    Attributes:
+        table: the nodes, for people.
+        nodes: the same for scripts.
+        filled: what was written into the cluster's file.
+        missing: why a study cannot begin.
+        sentences: what else people want to know.
+        facts: the same for scripts.
+    """
+
+    table: Table
+    nodes: Sequence[Mapping[str, object]]
+    filled: Mapping[str, Fact]
+    missing: tuple[str, ...]
+    advice: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ClusterDoctorResult:
+    """What the doctor saw of a cluster; `file` describes it."""
+
+    file: Path
+    cluster: str
+    findings: NodeFindings
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Why a study cannot begin on all nodes, a sentence each."""
+        return self.findings.missing
+
+    def report(self) -> Report:
+        """The nodes, what was filled in, advice, and what is missing."""
+        found = self.findings
+        filled = (f"Filled in: {name} = {value} under [node] of {self.file}" for name, value in found.filled.items())
+        parts: tuple[Sentence | Table, ...] = (
+            found.table,
+            *map(Sentence, (*found.sentences, *filled)),
+            *verdict(found.advice, found.missing, "hpltune tune --cluster"),
+        )
+        facts = {
+            "cluster": self.cluster,
+            "nodes": list(found.nodes),
+            "filled": dict(found.filled),
+            "missing": list(found.missing),
+            "advice": list(found.advice),
+            **found.facts,
+        }
+        return Report(found.table.title, parts, facts)
+
+
+def doctor_cluster(
+    file: Path, user_dirs: UserDirs, *, libraries: HostLibraries | None = None, ask: AskNodes = ask_nodes
+) -> ClusterDoctorResult:
+    """Ask the nodes of a cluster file, and fill in what the file does not say yet.
+
+    Args:
+        libraries: those of this host; None looks for them.
+        ask: how nodes are asked that are reached by ssh.
     """
     cluster = load_real_cluster(file)
+    libraries = libraries or HostLibraries.found(user_dirs)
     if cluster.slurm:
-        return _examine_slurm(file, cluster, cluster.slurm, _mpi(places), console, as_json=as_json)
-    mpi = _mpi(places)
-    blas = discover(SearchPaths(places.prefix, places.cache), {})
-    says, silent = asked(cluster, places.shared, mpi.mpirun if mpi else None, library_files(blas))
-    missing, advice = [*silent, *faults(cluster, says, mpi, places.shared)], []
+        return ClusterDoctorResult(file, cluster.name, _of_slurm(file, cluster, cluster.slurm, libraries.mpi))
+    return ClusterDoctorResult(file, cluster.name, _of_nodes(file, cluster, user_dirs.shared, libraries, ask))
+
+
+def _of_nodes(
+    file: Path, cluster: Cluster, shared: Sequence[Path], libraries: HostLibraries, ask: AskNodes
+) -> NodeFindings:
+    mpi, blas = libraries.mpi, libraries.blas
+    says, silent = asked(cluster, shared, mpi.mpirun if mpi else None, library_files(blas), ask)
+    missing, advice = [*silent, *faults(cluster, says, mpi, shared)], []
     filled: Mapping[str, Fact] = {}
     if says:
         common, lacking = common_blas(blas, says)
@@ -54,34 +137,36 @@ def examine_cluster(file: Path, places: UserDirs, console: Console, *, as_json: 
         missing += [*([] if common else ["no BLAS library is on all nodes"]), *([foreign] if foreign else [])]
         advice = [*(f"{sentence}; a study leaves it out" for sentence in lacking), *cautions_of(cluster, says)]
         filled = _fill(file, cluster, _facts(cluster, says))
-    if as_json:
-        return _print_json(cluster, [asdict(node) for node in says], filled, missing, advice)
-    console.print(_table(cluster, says))
-    return _conclude(file, console, filled, missing, advice)
+    return NodeFindings(
+        _node_table(cluster, says), [asdict(node) for node in says], filled, tuple(missing), tuple(advice)
+    )
 
 
-def _examine_slurm(
-    file: Path, cluster: Cluster, table: SlurmTable, mpi: Mpi | None, console: Console, *, as_json: bool
-) -> int:
+def _of_slurm(file: Path, cluster: Cluster, table: SlurmTable, mpi: Mpi | None) -> NodeFindings:
     facts = ask_slurm(table)
-    nodes, usable = facts.nodes, facts.usable()
-    missing = list(slurm_faults(cluster, table, facts, mpi))
-    sizes = [(node.cores, node.memory_bytes) for node in usable]
-    filled = _fill(file, cluster, _sizes(sizes)) if sizes else {}
-    if as_json:
-        return _print_json(
-            cluster, [asdict(node) for node in nodes], filled, missing, more=_slurm_json(table, facts, mpi)
-        )
-    shown = Table(title=f"{cluster.name}: {len(usable)} of {len(nodes)} nodes can run jobs", title_justify="left")
-    for heading in ("node", "cores", "memory", "state", "features"):
-        shown.add_column(heading)
-    for node in nodes:
+    sizes = [(node.cores, node.memory_bytes) for node in facts.usable()]
+    missing = tuple(slurm_faults(cluster, table, facts, mpi))
+    return NodeFindings(
+        _slurm_table(cluster, facts),
+        [asdict(node) for node in facts.nodes],
+        _fill(file, cluster, _sizes(sizes)) if sizes else {},
+        missing,
+        sentences=tuple(_slurm_sentences(table, facts, mpi)),
+        facts=_slurm_json(table, facts, mpi),
+    )
+
+
+def _slurm_table(cluster: Cluster, facts: SlurmFacts) -> Table:
+    rows = []
+    for node in facts.nodes:
         state = f"{node.state}: {node.reason}" if node.reason and not node.usable else node.state
-        shown.add_row(node.name, str(node.cores), gibibytes(node.memory_bytes), state, " ".join(node.features))
-    console.print(shown)
-    for sentence in _slurm_sentences(table, facts, mpi):
-        console.print(sentence)
-    return _conclude(file, console, filled, missing)
+        rows.append((node.name, str(node.cores), gibibytes(node.memory_bytes), state, " ".join(node.features)))
+    title = f"{cluster.name}: {len(facts.usable())} of {len(facts.nodes)} nodes can run jobs"
+    return Table(title, _columns("node", "cores", "memory", "state", "features"), tuple(rows))
+
+
+def _columns(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(name, words=True) for name in names)
 
 
 def _slurm_sentences(table: SlurmTable, facts: SlurmFacts, mpi: Mpi | None) -> Iterator[str]:
@@ -111,41 +196,6 @@ def _slurm_json(table: SlurmTable, facts: SlurmFacts, mpi: Mpi | None) -> dict[s
         "srun_mpi": None if mpi is None or not facts.can_srun(mpi.name) else BY_SRUN[mpi.name][0],
         "mpi_types": list(facts.mpi_types),
     }
-
-
-def _print_json(
-    cluster: Cluster,
-    nodes: Sequence[Mapping[str, object]],
-    filled: Mapping[str, Fact],
-    missing: Sequence[str],
-    advice: Sequence[str] = (),
-    more: Mapping[str, object] | None = None,
-) -> int:
-    said: dict[str, object] = {"cluster": cluster.name, "nodes": nodes, "filled": filled, "missing": missing}
-    said |= {"advice": advice, **(more or {})}
-    print(json.dumps(said, indent=1))
-    return 1 if missing else 0
-
-
-def _conclude(
-    file: Path, console: Console, filled: Mapping[str, Fact], missing: Sequence[str], advice: Sequence[str] = ()
-) -> int:
-    for name, value in filled.items():
-        console.print(f"Filled in: {name} = {value} under [node] of {file}")
-    for sentence in advice:
-        console.print(f"Advice: {sentence}.")
-    for sentence in missing:
-        console.print(f"Missing: {sentence}", style="red")
-    if not missing:
-        console.print("Everything that `hpltune tune --cluster` needs is here.", style="green")
-    return 1 if missing else 0
-
-
-def _mpi(places: UserDirs) -> Mpi | None:
-    try:
-        return usable_mpis(SearchPaths(places.prefix, places.cache))[0]
-    except (HplError, TunerError):
-        return None
 
 
 def _facts(cluster: Cluster, says: Sequence[NodeSays]) -> dict[str, Fact]:
@@ -185,13 +235,17 @@ def _fill(file: Path, cluster: Cluster, facts: Mapping[str, Fact]) -> dict[str, 
     return new
 
 
-def _table(cluster: Cluster, says: Sequence[NodeSays]) -> Table:
-    table = Table(title=f"{cluster.name}: {len(says)} of {len(cluster.hosts)} nodes answer", title_justify="left")
-    for heading in ("node", "cores", "memory", "CPU", "interfaces", "MPI"):
-        table.add_column(heading)
-    for node in says:
-        interfaces = " ".join(node.interfaces)
-        table.add_row(
-            node.node, str(node.cores), gibibytes(node.memory_bytes), node.model, interfaces, node.mpi or "none"
+def _node_table(cluster: Cluster, says: Sequence[NodeSays]) -> Table:
+    rows = tuple(
+        (
+            node.node,
+            str(node.cores),
+            gibibytes(node.memory_bytes),
+            node.model,
+            " ".join(node.interfaces),
+            node.mpi or "none",
         )
-    return table
+        for node in says
+    )
+    title = f"{cluster.name}: {len(says)} of {len(cluster.hosts)} nodes answer"
+    return Table(title, _columns("node", "cores", "memory", "CPU", "interfaces", "MPI"), rows)

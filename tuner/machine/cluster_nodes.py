@@ -2,7 +2,7 @@
 
 import math
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +10,11 @@ from pathlib import Path
 from hpl.blas.catalogue import Blas
 from hpl.build.toolchain import Mpi
 from hpl.peak.rpeak import Rpeak
-from runners.errors import InvalidJobError
+from runners.errors import InvalidJobError, ProcessError, UnreachableError
 from runners.forwarded import require_plain
 from runners.hosts.cluster import Cluster
 from runners.hosts.node_facts import NodeSays, ask_nodes
-from runners.hosts.transport import silent
+from runners.hosts.transport import Transport, silent
 
 from ..errors import TunerError
 from ..units import gibibytes
@@ -22,6 +22,10 @@ from ..words import counted
 from .inventory import Inventory, Nodes
 
 SEEN = ".seen-by-all-nodes"
+AskNodes = Callable[
+    [Transport, Sequence[str], Sequence[Path], Path | None], Mapping[str, NodeSays | UnreachableError | ProcessError]
+]
+"""Asks nodes by name about themselves, about files that they should have, and about an MPI launcher."""
 
 
 class NodesLostError(TunerError):
@@ -37,28 +41,34 @@ class NodesLostError(TunerError):
 
 
 def survey_nodes(
-    cluster: Cluster, site: Inventory, shared: Sequence[Path], *, leave_out: bool = False
+    cluster: Cluster,
+    inventory: Inventory,
+    shared: Sequence[Path],
+    *,
+    leave_out: bool = False,
+    ask: AskNodes = ask_nodes,
 ) -> tuple[Inventory, list[str]]:
-    """The site of a cluster: this machine's libraries as far as all nodes have them, all nodes' cores and memory.
+    """Make the inventory of a cluster: libraries of this machine that all nodes have, and all nodes' cores and memory.
 
     Args:
-        site: this machine, from which ranks are started.
+        inventory: of this machine, from which ranks are started.
         shared: folders for runs and builds, which every node must see at the same path.
         leave_out: go on without nodes that do not answer.
+        ask: how the nodes are asked.
 
     Returns:
-        The site, and sentences about what the user should know.
+        The inventory, and sentences about what the user should know.
 
     Raises:
         TunerError: a node does not answer, or does not fit to the others; the sentence names it.
     """
-    program = [site.xhpl] if site.xhpl else []
-    says, silent = asked(cluster, shared, site.mpi.mpirun, [*program, *library_files(site.blas)])
+    program = [inventory.xhpl] if inventory.xhpl else []
+    says, silent = asked(cluster, shared, inventory.mpi.mpirun, [*program, *library_files(inventory.blas)], ask)
     if silent and not (leave_out and says):
         raise TunerError("; ".join(silent))
-    for sentence in (*faults(cluster, says, site.mpi, shared), *_lacking(says, program)):
+    for sentence in (*faults(cluster, says, inventory.mpi, shared), *_lacking(says, program)):
         raise TunerError(sentence)
-    blas, lacking = common_blas(site.blas, says)
+    blas, lacking = common_blas(inventory.blas, says)
     if lacking and not blas:
         raise TunerError(f"{'; '.join(lacking)}: no BLAS library is on all nodes")
     cores = cluster.node.cores or min(node.cores for node in says)
@@ -66,74 +76,75 @@ def survey_nodes(
     nodes = Nodes(tuple(node.node for node in says), len(says), cores, memory_bytes, cluster, scarcest=scarcest)
     notices = [f"Left out: {sentence}." for sentence in (*silent, *lacking)]
     cautions = [f"Caution: {sentence}." for sentence in cautions_of(cluster, says)]
-    site = on_nodes(replace(site, blas=blas), nodes, _rpeak(cluster, says, site, cores))
-    return site, [*notices, _size(says, cores), *cautions]
+    inventory = on_nodes(replace(inventory, blas=blas), nodes, _rpeak(cluster, says, inventory, cores))
+    return inventory, [*notices, _size(says, cores), *cautions]
 
 
-def on_nodes(site: Inventory, nodes: Nodes, rpeak: Rpeak) -> Inventory:
-    """A site whose cores and memory are those of its nodes together."""
+def on_nodes(inventory: Inventory, nodes: Nodes, rpeak: Rpeak) -> Inventory:
+    """An inventory whose cores and memory are those of its nodes together."""
     count = nodes.count
     host = replace(
-        site.host,
+        inventory.host,
         hostname=nodes.cluster.name,
         physical_cores=count * nodes.cores,
         logical_cpus=count * nodes.cores,
         memory_total_bytes=count * nodes.memory_bytes,
         memory_available_bytes=count * nodes.memory_bytes,
     )
-    return replace(site, host=host, rpeak=rpeak, nodes=nodes)
+    return replace(inventory, host=host, rpeak=rpeak, nodes=nodes)
 
 
-def part(site: Inventory, number: int, parts: int) -> Inventory:
+def part(inventory: Inventory, number: int, parts: int) -> Inventory:
     """One of several equal parts of a cluster; nodes that are left over belong to none."""
-    if site.nodes is None or not site.nodes.names:
-        return site
-    size = site.nodes.count // parts
-    return only(site, site.nodes.names[number * size : (number + 1) * size])
+    if inventory.nodes is None or not inventory.nodes.names:
+        return inventory
+    size = inventory.nodes.count // parts
+    return only(inventory, inventory.nodes.names[number * size : (number + 1) * size])
 
 
-def only(site: Inventory, names: tuple[str, ...]) -> Inventory:
-    """The site with some of its nodes."""
-    if site.nodes is None:
-        return site
-    share = len(names) / site.nodes.count
-    rpeak = replace(site.rpeak, gflops=site.rpeak.gflops * share, cores=round(site.rpeak.cores * share))
-    return on_nodes(site, replace(site.nodes, names=names, count=len(names)), rpeak)
+def only(inventory: Inventory, names: tuple[str, ...]) -> Inventory:
+    """The inventory with some of its nodes."""
+    if inventory.nodes is None:
+        return inventory
+    share = len(names) / inventory.nodes.count
+    rpeak = replace(inventory.rpeak, gflops=inventory.rpeak.gflops * share, cores=round(inventory.rpeak.cores * share))
+    return on_nodes(inventory, replace(inventory.nodes, names=names, count=len(names)), rpeak)
 
 
-def without(site: Inventory, lost: Sequence[str]) -> Inventory:
+def without(inventory: Inventory, lost: Sequence[str]) -> Inventory:
     """The same cluster after nodes were lost.
 
     Raises:
         TunerError: none is left.
     """
-    left = tuple(name for name in site.node_names if name not in lost)
+    left = tuple(name for name in inventory.node_names if name not in lost)
     if not left:
         raise TunerError(f"node {', '.join(lost)} failed, and no other is known: go on with `hpltune tune --resume`")
-    return only(site, left)
+    return only(inventory, left)
 
 
 def asked(
-    cluster: Cluster, shared: Sequence[Path], mpirun: Path | None, files: Sequence[Path]
+    cluster: Cluster, shared: Sequence[Path], mpirun: Path | None, files: Sequence[Path], ask: AskNodes = ask_nodes
 ) -> tuple[list[NodeSays], list[str]]:
     """What the nodes say of themselves, and the sentences about those that say nothing.
 
     Args:
         shared: folders that all nodes should see.
         files: that all nodes should have at the same path.
+        ask: how the nodes are asked.
     """
     with ExitStack() as stack:
         tokens = [stack.enter_context(_token(folder)) for folder in shared]
-        heard = ask_nodes(cluster.reach, cluster.hosts, [*tokens, *files], mpirun)
+        heard = ask(cluster.reach, cluster.hosts, [*tokens, *files], mpirun)
     silent = [str(said) for said in heard.values() if not isinstance(said, NodeSays)]
     return [said for said in heard.values() if isinstance(said, NodeSays)], silent
 
 
-def silent_nodes(site: Inventory) -> tuple[str, ...]:
+def silent_nodes(inventory: Inventory) -> tuple[str, ...]:
     """The nodes that do not answer now."""
-    if site.nodes is None or not site.nodes.names:
+    if inventory.nodes is None or not inventory.nodes.names:
         return ()
-    return tuple(silent(site.nodes.cluster.reach, site.nodes.names))
+    return tuple(silent(inventory.nodes.cluster.reach, inventory.nodes.names))
 
 
 @contextmanager
@@ -269,20 +280,20 @@ def foreign_cpu(cluster: Cluster, says: Sequence[NodeSays], cpu_model: str) -> s
     )
 
 
-def _rpeak(cluster: Cluster, says: Sequence[NodeSays], site: Inventory, cores: int) -> Rpeak:
+def _rpeak(cluster: Cluster, says: Sequence[NodeSays], inventory: Inventory, cores: int) -> Rpeak:
     count = len(says)
     if cluster.node.rpeak_gflops:
         each, gflops = cluster.node.rpeak_gflops, count * cluster.node.rpeak_gflops
         sentence = f"Rpeak = {counted(count, 'node')} x {each:g} = {gflops:.4g} GFLOPS, from the cluster file."
-        return replace(site.rpeak, gflops=gflops, cores=count * cores, reasoning=(sentence,))
-    foreign = foreign_cpu(cluster, says, site.host.cpu_model)
+        return replace(inventory.rpeak, gflops=gflops, cores=count * cores, reasoning=(sentence,))
+    foreign = foreign_cpu(cluster, says, inventory.host.cpu_model)
     if foreign:
         raise TunerError(foreign)
-    gflops = site.rpeak.gflops / site.rpeak.cores * count * cores
+    gflops = inventory.rpeak.gflops / inventory.rpeak.cores * count * cores
     sentence = (
         f"Rpeak = {counted(count, 'node')} x {cores} of this host's cores = {gflops:.4g} GFLOPS; --rpeak overrides it."
     )
-    return replace(site.rpeak, gflops=gflops, cores=count * cores, reasoning=(sentence,))
+    return replace(inventory.rpeak, gflops=gflops, cores=count * cores, reasoning=(sentence,))
 
 
 def _size(says: Sequence[NodeSays], cores: int) -> str:

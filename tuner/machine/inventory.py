@@ -1,21 +1,17 @@
 """The machine a study runs on: what was found there, which is all that plans and spaces may know of it."""
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from hpl.blas.catalogue import Blas, BlasLibrary
-from hpl.blas.probe import NotTimedError, Probe, Timing
-from hpl.blas.registry import discover, family
-from hpl.blas.survey import kernel_survey
-from hpl.build.toolchain import Mpi, find_mpis
-from hpl.peak.rpeak import Rpeak, cpu_flags, detect
-from hpl.search_paths import SearchPaths
+from hpl.blas.probe import Probe
+from hpl.blas.registry import family
+from hpl.build.toolchain import Mpi
+from hpl.peak.rpeak import Rpeak, cpu_flags
 from runners.hosts.cluster import Cluster
-from runners.hosts.host_facts import HostFacts, busy_sentence, host_facts, memory_available_bytes
-from runners.registry import LAUNCHERS
+from runners.hosts.host_facts import HostFacts, memory_available_bytes
 from search_spaces.machine import BlasFacts, Machine
 
 from ..errors import TunerError
@@ -248,83 +244,3 @@ class Inventory:
     def _rate(self, blas: str) -> float:
         probe = self.best_probe(blas)
         return probe.gflops if probe else 0.0
-
-
-def startable(found: Sequence[Mpi]) -> tuple[Mpi, ...]:
-    """The first library of each name whose ranks we know how to start.
-
-    Raises:
-        TunerError: there is none.
-    """
-    known = {mpi.name: mpi for mpi in reversed(found) if mpi.name in LAUNCHERS}
-    if not known:
-        raise TunerError(f"no MPI library here is one that can be started: {', '.join(mpi.name for mpi in found)}")
-    return tuple(mpi for mpi in found if mpi in known.values())
-
-
-def usable_mpis(search: SearchPaths, *, building: bool = True) -> tuple[Mpi, ...]:
-    """The MPI libraries that a study can use, the one it uses unless told otherwise first.
-
-    Args:
-        building: leave out those that build nothing.
-
-    Raises:
-        hpl.errors.HplError: there is none that works.
-        TunerError: there is none of which we know how to start ranks.
-    """
-    return startable(find_mpis(search, building=building))
-
-
-def survey(
-    search: SearchPaths,
-    *,
-    extra_blas: Mapping[str, Path],
-    only: tuple[str, ...],
-    asked: Collection[str] = (),
-    xhpl: Path | None,
-    rpeak_gflops: float | None,
-    on_probe: Callable[[str], None] | None,
-) -> Inventory:
-    """Look at this machine: host, Rpeak, MPI, BLAS libraries and how fast each kernel of them is.
-
-    Args:
-        extra_blas: libraries the user named, by the name given.
-        only: BLAS names to keep; empty keeps all.
-        asked: names that a search will want of those.
-        rpeak_gflops: overrules the detected peak.
-        on_probe: told the name of each BLAS before its kernels are timed; None takes only what was timed before.
-
-    Raises:
-        hpl.errors.HplError: MPI or a named library is missing or does not load.
-        TunerError: a name in `only` or `asked` is not on this machine, or no BLAS is.
-    """
-    rpeak = detect()
-    if rpeak_gflops is not None:
-        rpeak = rpeak.overruled(rpeak_gflops)
-    site = Inventory(host_facts(rpeak.cores), rpeak, usable_mpis(search, building=xhpl is None), (), {}, xhpl)
-    if xhpl is not None:
-        return site
-    site = replace(site, blas=discover(search, extra_blas))
-    if only:
-        site = replace(site, blas=tuple(site.named(name) for name in only))
-    for name in asked:
-        site.named(name)
-    if not site.blas:
-        raise TunerError("no BLAS library was found: run `hpltune setup`, or name one with --blas NAME=/path/lib.so")
-    return timed(site, search, on_probe)
-
-
-def timed(site: Inventory, search: SearchPaths, on_probe: Callable[[str], None] | None) -> Inventory:
-    """The site with how fast each kernel of its BLAS libraries is on one core of this host.
-
-    Args:
-        on_probe: as of `survey`.
-    """
-    timing = Timing.BUSY if busy_sentence(detect().cores) else Timing.QUIET
-    probes = {}
-    for entry in site.blas:
-        if on_probe:
-            on_probe(entry.name)
-        with suppress(NotTimedError):
-            probes[entry.name] = kernel_survey(entry, cpu_flags(), search, timing if on_probe else Timing.NEVER)
-    return replace(site, probes=probes)

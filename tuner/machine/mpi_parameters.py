@@ -15,12 +15,12 @@ from search_spaces.load import entries
 from ..errors import UsageError
 from ..options import TuneOptions
 from ..user_dirs import UserDirs
-from .inventory import usable_mpis
+from .survey import usable_mpis
 
 PREFIX = "mpi."
 
 
-def require_mpi_parameters(options: TuneOptions, text: str, places: UserDirs) -> None:
+def require_mpi_parameters(options: TuneOptions, text: str, user_dirs: UserDirs) -> None:
     """Make sure that each `mpi.NAME` of a space is a parameter of the MPI libraries that will be given it.
 
     Args:
@@ -34,7 +34,9 @@ def require_mpi_parameters(options: TuneOptions, text: str, places: UserDirs) ->
     names = [name for name in given if name.startswith(PREFIX)]
     if not names:
         return
-    mpis = _used(usable_mpis(SearchPaths(places.prefix, places.cache), building=options.xhpl is None), given.get("mpi"))
+    mpis = _used(
+        usable_mpis(SearchPaths(user_dirs.prefix, user_dirs.cache), building=options.xhpl is None), given.get("mpi")
+    )
     for name in names:
         for mpi in _given_it(mpis, given[name]):
             _require(name, mpi, alone=len(mpis) == 1)

@@ -19,8 +19,9 @@ from search_spaces.automatic import AUTO
 from ..errors import TunerError
 from ..events import BuildStep, Listener, Notice
 from ..machine.cluster_nodes import part, survey_nodes, without
-from ..machine.inventory import Inventory, survey, timed
+from ..machine.inventory import Inventory
 from ..machine.slurm_nodes import slurm_runner, survey_slurm
+from ..machine.survey import Wanted, survey, timed
 from ..options import TuneOptions
 from ..user_dirs import UserDirs
 from ..words import counted
@@ -159,12 +160,14 @@ def look_around(options: TuneOptions, places: UserDirs, listener: Listener, *, p
     """
     return survey(
         SearchPaths(prefix=places.prefix, cache=places.cache),
-        extra_blas=options.blas_files or {},
-        only=options.blas_only,
-        asked=[name for name in (options.overrides or {}).get("blas", ()) if name != AUTO],
-        xhpl=options.xhpl,
-        rpeak_gflops=options.rpeak_gflops,
-        on_probe=telling(listener) if probing else None,
+        Wanted(
+            extra_blas=options.blas_files or {},
+            only=options.blas_only,
+            asked=[name for name in (options.overrides or {}).get("blas", ()) if name != AUTO],
+            xhpl=options.xhpl,
+            rpeak_gflops=options.rpeak_gflops,
+        ),
+        telling(listener) if probing else None,
     )
 
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from results.report.as_json import to_json
 from results.report.markdown import to_markdown
-from results.report.model import Column, Figure, Report, Sentence, Series, Table
+from results.report.model import Column, Figure, Report, Sentence, Series, Table, Tone
 from results.report.terminal import print_report
 
 TABLE = Table(
@@ -70,6 +70,19 @@ def test_markdown_has_the_title_every_column_and_no_bar_that_breaks_a_cell() -> 
     assert "| design | Rmax GFLOPS | NB | grid |" in lines
     assert "| sixteen \\| nodes | 27.95 | 128 | 4x4 |" in lines
     assert lines[-1] == "The second one is faster."
+
+
+def test_a_caption_stands_below_its_table() -> None:
+    table = Table("", (Column("space", words=True),), (("quick",),), caption="Counted here.")
+    report = Report("", (table,))
+    assert " ".join(printed(report, 40).split()).endswith("Counted here.")
+    assert to_markdown(report).splitlines()[-1] == "Counted here."
+
+
+def test_bad_news_is_coloured_where_a_terminal_has_colours() -> None:
+    stream = io.StringIO()
+    print_report(Console(file=stream, force_terminal=True), Report("", (Sentence("Missing: MPI", tone=Tone.BAD),)))
+    assert "\x1b[31mMissing: MPI" in stream.getvalue()
 
 
 def test_json_holds_the_facts() -> None:

@@ -2,25 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from hpl.blas.catalogue import Blas, BlasLibrary, Threading
 from hpl.build.toolchain import Mpi
 from hpl.peak.rpeak import Rpeak
 from hpl.search_paths import SearchPaths
+from results.report.markdown import to_markdown
 from runners.hosts.cluster import Cluster
 from runners.hosts.host_facts import host_facts
 from runners.hosts.node_facts import NodeSays
 from runners.toml_file import GIB
 from tuner.cli.real_cluster import RealCluster, check_parallel
-from tuner.commands.doctor_cluster import examine_cluster
+from tuner.commands.doctor_cluster import ClusterDoctorResult, HostLibraries, doctor_cluster
 from tuner.errors import TunerError
-from tuner.machine.cluster_nodes import SEEN, faults, on_nodes, part, survey_nodes, without
-from tuner.machine.inventory import Inventory, Nodes, survey
+from tuner.machine.cluster_nodes import SEEN, AskNodes, faults, on_nodes, part, survey_nodes, without
+from tuner.machine.inventory import Inventory, Nodes
+from tuner.machine.survey import Instruments, Wanted, survey
 from tuner.trial.plan import require_network
 from tuner.user_dirs import UserDirs
 
@@ -39,11 +39,9 @@ def site() -> Inventory:
     return on_nodes(here, nodes, peak)
 
 
-def test_ranks_are_laid_out_over_the_cores_that_the_peak_is_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tuner.machine.inventory.detect", lambda: Rpeak(100.0, 517, 3.0, 16, "", ()))
-    monkeypatch.setattr("tuner.machine.inventory.find_mpis", lambda *_, **__: (MPI,))
-    search, mine = SearchPaths(None, tmp_path), tmp_path / "xhpl"
-    found = survey(search, extra_blas={}, only=(), xhpl=mine, rpeak_gflops=None, on_probe=None)
+def test_ranks_are_laid_out_over_the_cores_that_the_peak_is_of(tmp_path: Path) -> None:
+    large = Instruments(rpeak=lambda: Rpeak(100.0, 517, 3.0, 16, "", ()), mpis=lambda *_: (MPI,))
+    found = survey(SearchPaths(None, tmp_path), Wanted(xhpl=tmp_path / "xhpl"), None, large)
     assert found.machine(all_blas=True, N=None).cores == found.rpeak.cores == 517
 
 
@@ -79,14 +77,14 @@ def library(name: str) -> Blas:
     return Blas(name, name, (BlasLibrary(name, name, "1", Path(f"/lib/{name}.so"), Threading.SERIAL, "", "/lib"),))
 
 
-def heard(monkeypatch: pytest.MonkeyPatch, *nodes: NodeSays) -> None:
+def heard(*nodes: NodeSays) -> AskNodes:
     """These nodes answer, and see what is shared."""
 
     def ask(_reach: object, _names: object, files: Sequence[Path], _mpirun: object) -> Mapping[str, NodeSays]:
         tokens = {str(file): "1-0" for file in files if file.name.startswith(SEEN)}
         return {node.node: replace(node, files={**node.files, **tokens}) for node in nodes}
 
-    monkeypatch.setattr("tuner.machine.cluster_nodes.ask_nodes", ask)
+    return ask
 
 
 def alike(**changed: object) -> tuple[NodeSays, NodeSays]:
@@ -96,32 +94,29 @@ def alike(**changed: object) -> tuple[NodeSays, NodeSays]:
     return one, replace(two, **changed)  # type: ignore[arg-type]
 
 
-def surveyed(tmp_path: Path, cluster: Cluster = CLUSTER, **changed: object) -> tuple[Inventory, str]:
+def surveyed(tmp_path: Path, ask: AskNodes, cluster: Cluster = CLUSTER, **changed: object) -> tuple[Inventory, str]:
     peak = Rpeak(100.0, 8, 3.0, 16, "", ())
     here = Inventory(host_facts(peak.cores), peak, (MPI,), (library("openblas"), library("blis")), {}, **changed)  # type: ignore[arg-type]
-    found, notices = survey_nodes(cluster, here, (tmp_path / "runs", tmp_path / "builds"))
+    found, notices = survey_nodes(cluster, here, (tmp_path / "runs", tmp_path / "builds"), ask=ask)
     return found, " ".join(notices)
 
 
-def test_a_blas_that_a_node_lacks_is_left_out_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    heard(monkeypatch, *alike(files={"/lib/openblas.so": "11-1"}))
-    found, notices = surveyed(tmp_path)
+def test_a_blas_that_a_node_lacks_is_left_out_and_named(tmp_path: Path) -> None:
+    found, notices = surveyed(tmp_path, heard(*alike(files={"/lib/openblas.so": "11-1"})))
     assert [entry.name for entry in found.blas] == ["openblas"]
     assert "Left out: node n2 has no /lib/blis.so: install it there, at the same path." in notices
-    heard(monkeypatch, *alike(files={}))
     with pytest.raises(TunerError, match=r"node n2 has no /lib/openblas.so: .*: no BLAS library is on all nodes"):
-        surveyed(tmp_path)
+        surveyed(tmp_path, heard(*alike(files={})))
 
 
-def test_the_users_own_program_is_looked_for_on_all_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    heard(monkeypatch, *alike())
+def test_the_users_own_program_is_looked_for_on_all_nodes(tmp_path: Path) -> None:
     with pytest.raises(TunerError, match="node n1, n2 has no /opt/xhpl: install it there, at the same path"):
-        surveyed(tmp_path, xhpl=Path("/opt/xhpl"))
+        surveyed(tmp_path, heard(*alike()), xhpl=Path("/opt/xhpl"))
 
 
-def test_nodes_that_differ_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    heard(monkeypatch, *alike(model="Xeon", files={"/lib/openblas.so": "11-1", "/lib/blis.so": "23-2"}))
-    _, notices = surveyed(tmp_path, Cluster(**{**dict(CLUSTER), "node": {"rpeak_gflops": 10}}))
+def test_nodes_that_differ_are_told(tmp_path: Path) -> None:
+    ask = heard(*alike(model="Xeon", files={"/lib/openblas.so": "11-1", "/lib/blis.so": "23-2"}))
+    _, notices = surveyed(tmp_path, ask, Cluster(**{**dict(CLUSTER), "node": {"rpeak_gflops": 10}}))
     assert "Caution: node n2 has another CPU (Xeon) than n1" in notices
     assert "node n2 has another /lib/blis.so than n1: install the same version on all nodes." in notices
 
@@ -136,51 +131,43 @@ def test_nodes_that_differ_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_no_more_memory_is_taken_of_each_node_than_the_scarcest_has_free(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked_gib: float | None, free_gib: int, gib: int, words: str
+    tmp_path: Path, asked_gib: float | None, free_gib: int, gib: int, words: str
 ) -> None:
-    heard(monkeypatch, *alike(memory_bytes=free_gib * GIB))
-    found, notices = surveyed(tmp_path, Cluster(**{**dict(CLUSTER), "node": {"memory_gib": asked_gib}}))
+    ask = heard(*alike(memory_bytes=free_gib * GIB))
+    found, notices = surveyed(tmp_path, ask, Cluster(**{**dict(CLUSTER), "node": {"memory_gib": asked_gib}}))
     assert found.free_bytes() == 2 * gib * GIB
     assert found.nodes is not None
     assert found.nodes.scarcest == ("n2" if gib == free_gib else "")
     assert (words in notices) if words else ("memory_gib" not in notices)
 
 
-def examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, node: str = "") -> tuple[int, str]:
-    """What the doctor says of two nodes, and with which code it ends."""
-    monkeypatch.setattr("tuner.machine.inventory.find_mpis", lambda *_, **__: (MPI,))
-    monkeypatch.setattr("tuner.commands.doctor_cluster.discover", lambda *_: (library("openblas"), library("blis")))
+def examined(tmp_path: Path, ask: AskNodes, node: str = "") -> tuple[ClusterDoctorResult, str]:
+    """What the doctor says of two nodes, also in words."""
+    libraries = HostLibraries(MPI, (library("openblas"), library("blis")))
     file = tmp_path / "lab.toml"
     file.write_text(f'name = "lab"\nbackend = "ssh"\nhosts = ["n1", "n2"]\n[node]\n{node}')
-    console = Console(width=300, record=True, file=StringIO(), markup=False)
-    code = examine_cluster(file, UserDirs(tmp_path / "cache", tmp_path / "data"), console, as_json=False)
-    return code, console.export_text()
+    result = doctor_cluster(file, UserDirs(tmp_path / "cache", tmp_path / "data"), libraries=libraries, ask=ask)
+    return result, to_markdown(result.report())
 
 
-def test_the_doctor_names_what_a_node_lacks_and_what_becomes_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    heard(monkeypatch, *alike(files={"/lib/openblas.so": "11-1"}))
-    code, said = examined(tmp_path, monkeypatch)
+def test_the_doctor_names_what_a_node_lacks_and_what_becomes_of_it(tmp_path: Path) -> None:
+    result, said = examined(tmp_path, heard(*alike(files={"/lib/openblas.so": "11-1"})))
     assert "Advice: node n2 has no /lib/blis.so: install it there, at the same path; a study leaves it out." in said
-    assert code == 0
-    heard(monkeypatch, *alike(files={}))
-    code, said = examined(tmp_path, monkeypatch)
+    assert not result.missing
+    result, said = examined(tmp_path, heard(*alike(files={})))
     assert "Missing: no BLAS library is on all nodes" in said
-    assert code == 1
+    assert result.missing
 
 
-def test_the_doctor_sees_another_cpu_and_wants_a_peak_that_it_cannot_tell(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    heard(monkeypatch, *alike(model="Xeon"))
-    code, said = examined(tmp_path, monkeypatch)
+def test_the_doctor_sees_another_cpu_and_wants_a_peak_that_it_cannot_tell(tmp_path: Path) -> None:
+    ask = heard(*alike(model="Xeon"))
+    result, said = examined(tmp_path, ask)
     assert "Missing: node n2 has another CPU (Xeon) than this host" in said
     assert "say what a node can do with rpeak_gflops under [node]" in said
-    assert code == 1
-    code, said = examined(tmp_path, monkeypatch, "rpeak_gflops = 50\n")
+    assert result.missing
+    result, said = examined(tmp_path, ask, "rpeak_gflops = 50\n")
     assert "Advice: node n2 has another CPU (Xeon) than n1" in said
-    assert code == 0
+    assert not result.missing
 
 
 def test_a_cluster_is_its_nodes_together() -> None:

@@ -14,7 +14,8 @@ from runners.hosts.host_facts import host_facts
 from search_spaces.parameter import Parameter
 from search_spaces.restriction import ALWAYS
 from search_spaces.space import SearchSpace
-from tuner.machine.inventory import Inventory, survey
+from tuner.machine.inventory import Inventory
+from tuner.machine.survey import Instruments, Wanted, survey
 
 MPI = Mpi("openmpi", "4.1.4", Path("/usr/bin/mpicc"), Path("/usr/bin/mpirun"), (), "PATH")
 
@@ -66,9 +67,7 @@ def test_libraries_are_timed_for_good_only_while_the_machine_is_quiet(
         return ()
 
     monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
-    monkeypatch.setattr("tuner.machine.inventory.find_mpis", lambda *_, **__: (MPI,))
-    monkeypatch.setattr("tuner.machine.inventory.discover", lambda *_: (blas("openblas"),))
-    monkeypatch.setattr("tuner.machine.inventory.kernel_survey", kernel_survey)
+    instruments = Instruments(mpis=lambda *_: (MPI,), blas=lambda *_: (blas("openblas"),), kernels=kernel_survey)
     for on_probe in (print, None):
-        survey(SearchPaths(None, tmp_path), extra_blas={}, only=(), xhpl=None, rpeak_gflops=None, on_probe=on_probe)
+        survey(SearchPaths(None, tmp_path), Wanted(), on_probe, instruments)
     assert asked == [timing, Timing.NEVER]

@@ -1,0 +1,134 @@
+"""Looks at this machine: host, Rpeak, MPI, BLAS libraries and how fast each kernel of them is."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hpl.blas.catalogue import Blas
+from hpl.blas.probe import NotTimedError, Probe, Timing
+from hpl.blas.registry import discover
+from hpl.blas.survey import kernel_survey
+from hpl.build.toolchain import Mpi, find_mpis
+from hpl.peak.rpeak import Rpeak, cpu_flags, detect
+from hpl.search_paths import SearchPaths
+from runners.hosts.host_facts import busy_sentence, host_facts
+from runners.registry import LAUNCHERS
+
+from ..errors import TunerError
+from .inventory import Inventory
+
+OnProbe = Callable[[str], None]
+"""Is told the name of each BLAS before its kernels are timed."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What of a machine is to be found and used.
+
+    Attributes:
+        extra_blas: libraries the user named, by the name given.
+        only: BLAS names to keep; empty keeps all.
+        asked: names that a search will want of those.
+        xhpl: a program the user brings; then no BLAS is looked for.
+        rpeak_gflops: overrules the detected peak.
+    """
+
+    extra_blas: Mapping[str, Path] = field(default_factory=dict)
+    only: tuple[str, ...] = ()
+    asked: Collection[str] = ()
+    xhpl: Path | None = None
+    rpeak_gflops: float | None = None
+
+
+@dataclass(frozen=True)
+class Instruments:
+    """What a survey looks with.
+
+    Attributes:
+        mpis: finds MPI libraries; the second argument leaves out those that build nothing.
+        busy: says that so many cores are busy, or None.
+    """
+
+    rpeak: Callable[[], Rpeak] = detect
+    mpis: Callable[[SearchPaths, bool], Sequence[Mpi]] = lambda search, building: find_mpis(search, building=building)
+    blas: Callable[[SearchPaths, Mapping[str, Path]], Sequence[Blas]] = discover
+    kernels: Callable[[Blas, frozenset[str], SearchPaths, Timing], tuple[Probe, ...]] = kernel_survey
+    busy: Callable[[int], str | None] = busy_sentence
+
+
+OF_THIS_MACHINE = Instruments()
+
+
+def startable(found: Sequence[Mpi]) -> tuple[Mpi, ...]:
+    """The first library of each name whose ranks we know how to start.
+
+    Raises:
+        TunerError: there is none.
+    """
+    known = {mpi.name: mpi for mpi in reversed(found) if mpi.name in LAUNCHERS}
+    if not known:
+        raise TunerError(f"no MPI library here is one that can be started: {', '.join(mpi.name for mpi in found)}")
+    return tuple(mpi for mpi in found if mpi in known.values())
+
+
+def usable_mpis(
+    search: SearchPaths, *, building: bool = True, instruments: Instruments = OF_THIS_MACHINE
+) -> tuple[Mpi, ...]:
+    """The MPI libraries that a study can use, the one it uses unless told otherwise first.
+
+    Args:
+        building: leave out those that build nothing.
+
+    Raises:
+        hpl.errors.HplError: there is none that works.
+        TunerError: there is none of which we know how to start ranks.
+    """
+    return startable(instruments.mpis(search, building))
+
+
+def survey(
+    search: SearchPaths, wanted: Wanted, on_probe: OnProbe | None, instruments: Instruments = OF_THIS_MACHINE
+) -> Inventory:
+    """Look at this machine.
+
+    Args:
+        on_probe: None takes only what was timed before.
+
+    Raises:
+        hpl.errors.HplError: MPI or a named library is missing or does not load.
+        TunerError: a BLAS that is wanted is not on this machine, or none is.
+    """
+    rpeak = instruments.rpeak()
+    if wanted.rpeak_gflops is not None:
+        rpeak = rpeak.overruled(wanted.rpeak_gflops)
+    mpis = usable_mpis(search, building=wanted.xhpl is None, instruments=instruments)
+    inventory = Inventory(host_facts(rpeak.cores), rpeak, mpis, (), {}, wanted.xhpl)
+    if wanted.xhpl is not None:
+        return inventory
+    inventory = replace(inventory, blas=tuple(instruments.blas(search, wanted.extra_blas)))
+    if wanted.only:
+        inventory = replace(inventory, blas=tuple(inventory.named(name) for name in wanted.only))
+    for name in wanted.asked:
+        inventory.named(name)
+    if not inventory.blas:
+        raise TunerError("no BLAS library was found: run `hpltune setup`, or name one with --blas NAME=/path/lib.so")
+    return timed(inventory, search, on_probe, instruments)
+
+
+def timed(
+    inventory: Inventory, search: SearchPaths, on_probe: OnProbe | None, instruments: Instruments = OF_THIS_MACHINE
+) -> Inventory:
+    """Add to an inventory how fast each kernel of its BLAS libraries is on one core of this host.
+
+    Args:
+        on_probe: None takes only what was timed before.
+    """
+    timing = Timing.BUSY if instruments.busy(instruments.rpeak().cores) else Timing.QUIET
+    probes = {}
+    for entry in inventory.blas:
+        if on_probe:
+            on_probe(entry.name)
+        with suppress(NotTimedError):
+            probes[entry.name] = instruments.kernels(entry, cpu_flags(), search, timing if on_probe else Timing.NEVER)
+    return replace(inventory, probes=probes)
