@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from results.record import TrialRecord
+from results.report.model import Part
 
 
 @dataclass(frozen=True)
@@ -103,5 +104,23 @@ class TrialEnded:
     again: bool = False
 
 
-Event = Notice | Remark | BuildStep | WorkStarted | WorkEnded | PhaseStarted | TrialStarted | TrialProgress | TrialEnded
+@dataclass(frozen=True)
+class PartFound:
+    """Parts of a report that are known while the command still works; they are in its whole report too."""
+
+    parts: tuple[Part, ...]
+
+
+Event = (
+    Notice
+    | Remark
+    | PartFound
+    | BuildStep
+    | WorkStarted
+    | WorkEnded
+    | PhaseStarted
+    | TrialStarted
+    | TrialProgress
+    | TrialEnded
+)
 Listener = Callable[[Event], None]

@@ -37,11 +37,25 @@ def reproduce(
 
         hpltune reproduce kronos --trials 0 --json
     """
-    from ..commands.reproduce import ReproduceRequest, run_reproduce
+    from ..commands import reproduce as use_case
+    from ..console.progress import output
     from ..engines.registry import check_engine
     from ..options import DEFAULT_SIMULATION_S
+    from ..reports.ranking import print_ranking
     from ..units import parse_duration_s
+    from .terminal import INTERRUPTED, EarlyParts, show_report, watched
 
     check_engine(engine)
     limit_s = parse_duration_s(limit, "--limit") if limit else DEFAULT_SIMULATION_S
-    raise typer.Exit(run_reproduce(ReproduceRequest(name, trials, seed, jobs, engine, limit_s, db, as_json)))
+    console = output(stderr=as_json)
+    with watched(console) as (listener, stop):
+        early = EarlyParts(listener, shown=not as_json)
+        request = use_case.ReproduceRequest(name, trials, seed, jobs, engine, limit_s, db)
+        result = use_case.reproduce(request, early, stop)
+    show_report(console, early.rest(result.report()), as_json=as_json and not result.unfinished)
+    if result.stopped is not None:
+        if result.stopped.ranking and not as_json:
+            print_ranking(console, result.stopped.study, result.stopped.ranking[:1], result.stopped.ranking)
+        console.print(result.stopped.sentence, soft_wrap=True)
+    if result.interrupted:
+        raise typer.Exit(INTERRUPTED)

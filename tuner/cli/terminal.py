@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from results.report.model import Report
+    from results.report.model import Part, Report
 
-    from ..events import Listener
+    from ..events import Event, Listener
     from ..stopping import StopRequest
 
 INTERRUPTED = 130
@@ -24,6 +25,33 @@ def watched(console: "Console") -> "Iterator[tuple[Listener, StopRequest]]":
 
     with stop_on_signals(announce_stop) as stop, display(console) as listener:
         yield listener, stop
+
+
+class EarlyParts:
+    """Passes events on to a display, and remembers which parts of the report the user has seen already.
+
+    Args:
+        shown: without it these parts are not passed on, because the output is for scripts.
+    """
+
+    def __init__(self, listener: "Listener", *, shown: bool) -> None:
+        self._listener = listener
+        self._shown = shown
+        self._parts: list[Part] = []
+
+    def __call__(self, event: "Event") -> None:
+        """Pass an event on."""
+        from ..events import PartFound
+
+        if isinstance(event, PartFound):
+            if not self._shown:
+                return
+            self._parts += event.parts
+        self._listener(event)
+
+    def rest(self, report: "Report") -> "Report":
+        """The report without the parts that the user has seen, which are its first ones."""
+        return replace(report, parts=report.parts[len(self._parts) :])
 
 
 def show_report(console: "Console", report: "Report", *, as_json: bool) -> None:

@@ -17,13 +17,16 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from results.report.model import Report
 from results.report.outcome import outcome
+from results.report.terminal import print_report
 
 from ..events import (
     BuildStep,
     Event,
     Listener,
     Notice,
+    PartFound,
     PhaseStarted,
     Remark,
     TrialEnded,
@@ -90,6 +93,8 @@ class PlainLines:
                     print(f"hpltune: {text}", file=sys.stderr)
             case WorkStarted(text):
                 self._print(f"{text} …")
+            case PartFound(parts):
+                print_report(self._console, Report("", parts))
             case PhaseStarted(name, runs):
                 self._head = PHASES[name] + (f" ({counted(runs, 'run')})" if runs else "")
             case TrialStarted(number=number, label=label):

@@ -1,4 +1,4 @@
-"""Published results of real clusters, to be set beside simulated ones."""
+"""Published results of real clusters, as files that come with hpltune state them."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -17,9 +17,9 @@ class PublishedTest:
 
     Attributes:
         percent_of_peak: as published, a whole number.
-        role: "fitted" where a constant of the virtual cluster was fitted to it, else "predicted".
-        what: what was new in it, in a phrase.
-        apart: it is so unlike the others that its error is not counted among theirs.
+        role: "fitted" where a constant of the virtual cluster was fitted to this test, else "predicted".
+        what: what was new in this test, in a phrase.
+        apart: the test is so unlike the others that its error is not counted among theirs.
     """
 
     number: int
@@ -32,8 +32,8 @@ class PublishedTest:
 
 
 @dataclass(frozen=True)
-class Gain:
-    """What made one test faster than another, by their numbers."""
+class PublishedGain:
+    """A pair of tests that differ in one thing, by their numbers, and what that thing is."""
 
     what: str
     before: int
@@ -41,16 +41,16 @@ class Gain:
 
 
 @dataclass(frozen=True)
-class Advice:
-    """What readers are told to do, and the values of the space that it leaves."""
+class PublishedAdvice:
+    """What the authors advise, and the values of the search space that follow the advice."""
 
     what: str
     values: Mapping[str, Sequence[Scalar]]
 
 
 @dataclass(frozen=True)
-class Differs:
-    """A setting of which a simulation may find another best value than the authors did, and the sentences why."""
+class KnownDifference:
+    """A setting whose best value may be another in the simulation than in the publication, and why."""
 
     setting: str
     published: Scalar
@@ -62,13 +62,13 @@ class Published:
     """What a publication says of a cluster.
 
     Attributes:
-        facts: what else it says, in sentences.
-        unstated: settings the publication does not give, with the values taken.
-        best: its summary, by name with units.
-        space: the search space of all that could have been turned.
-        differs: settings whose best published value the model does not find, with the reason.
+        space: the search space of all settings that the authors could have changed.
+        facts: what else the publication says, in sentences.
+        unstated: settings that the publication does not state, with the values that the simulations take.
+        best: the figures of its best configuration, by name with their units.
+        differs: settings whose best published value is not the best one in the model, with the reason.
         gains: pairs of tests that differ in one thing.
-        advice: to be weighed against a free search.
+        advice: what the authors advise; a second search follows it.
     """
 
     name: str
@@ -79,26 +79,26 @@ class Published:
     unstated: Mapping[str, Scalar]
     best: Mapping[str, float]
     tests: tuple[PublishedTest, ...]
-    differs: tuple[Differs, ...]
-    gains: tuple[Gain, ...]
-    advice: Advice
+    differs: tuple[KnownDifference, ...]
+    gains: tuple[PublishedGain, ...]
+    advice: PublishedAdvice
 
     def params(self, test: PublishedTest, ranks: int) -> dict[str, Scalar]:
-        """A test as a point: what is stated, what was taken for the rest."""
+        """A test as a complete point: the values that are stated, and those taken for the rest."""
         return {**self.unstated, **test.params, "layout": f"{ranks}x1"}
 
     def test(self, number: int) -> PublishedTest:
-        """The row of that number."""
+        """The test of that number."""
         return next(test for test in self.tests if test.number == number)
 
 
 def names() -> tuple[str, ...]:
-    """Publications that come with hpltune."""
+    """The names of the publications that come with hpltune."""
     return tuple(sorted(file.name.removesuffix(".toml") for file in _package().iterdir()))
 
 
 def published(name: str) -> Published:
-    """A publication's figures.
+    """Read the figures of a publication.
 
     Raises:
         TunerError: there is none of that name.
@@ -109,9 +109,9 @@ def published(name: str) -> Published:
     return Published(
         name=name,
         tests=tuple(PublishedTest(number=row.pop("test"), **row) for row in table.pop("tests")),
-        differs=tuple(Differs(**row) for row in table.pop("differs")),
-        gains=tuple(Gain(**row) for row in table.pop("gains")),
-        advice=Advice(table["advice"]["what"], table.pop("advice")["set"]),
+        differs=tuple(KnownDifference(**row) for row in table.pop("differs")),
+        gains=tuple(PublishedGain(**row) for row in table.pop("gains")),
+        advice=PublishedAdvice(table["advice"]["what"], table.pop("advice")["set"]),
         **table,
     )
 
