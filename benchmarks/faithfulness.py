@@ -19,13 +19,16 @@ from typing import Any
 from hosts_lab import HOSTS, Lab, lab_cluster, lab_workshop
 
 from hpl.params import Scalar
+from results.report.terminal import print_table
 from runners.virtual.cluster import VirtualCluster
-from tuner.commands.calibrate import table
 from tuner.events import Event, Notice
 from tuner.machine.textbook import textbook
 from tuner.options import TuneOptions
+from tuner.reports.calibration import check_table
 from tuner.simulation.calibration.agreement import agreement
-from tuner.simulation.calibration.calibrate import Check, check, cluster_of, measure
+from tuner.simulation.calibration.calibrate import measure
+from tuner.simulation.calibration.checks import Check, simulate_checks
+from tuner.simulation.calibration.model import calibrated_cluster
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.session import cores_here
 from tuner.stopping import StopRequest
@@ -82,11 +85,11 @@ def main(arguments: Sequence[str]) -> int:
         else:
             points = machine_points(asked.size or MACHINE_N, workshop.site.host.physical_cores, kernel)
         measured = measure(workshop, {BLAS: kernel}, points, asked.rounds, _say, StopRequest())
-    cluster: VirtualCluster = cluster_of(workshop, measured, asked.where)
+    cluster: VirtualCluster = calibrated_cluster(workshop.site, measured, asked.where)
     if asked.where == "hosts":
         cluster = lab_cluster(cluster)
     site = SimulatedCluster.open(cluster, places, None, None)
-    checks = check(site, points, measured, cores_here(), StopRequest())
+    checks = simulate_checks(site, points, measured, cores_here(), StopRequest())
     report(checks)
     if asked.json:
         asked.json.write_text(json.dumps([_row(row) for row in checks], indent=1), encoding="utf-8")
@@ -98,7 +101,7 @@ def report(checks: Sequence[Check]) -> None:
     from rich.console import Console  # noqa: PLC0415
 
     counted = [row for row in checks if row.error is not None]
-    Console(width=130).print(table(checks))
+    print_table(Console(width=130), check_table(checks))
     simulated = [row.simulated.gflops or 0.0 for row in counted]
     for rate, name in ((median, "median"), (max, "best run")):
         found = agreement([rate(row.gflops) for row in counted], simulated)

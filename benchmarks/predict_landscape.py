@@ -18,7 +18,8 @@ from script import as_script
 from tuner.options import TuneOptions
 from tuner.simulation.batch import Wish, simulate
 from tuner.simulation.calibration.agreement import agreement
-from tuner.simulation.calibration.calibrate import cluster_of, measure
+from tuner.simulation.calibration.calibrate import measure
+from tuner.simulation.calibration.model import calibrated_cluster
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.session import cores_here
 from tuner.stopping import StopRequest
@@ -41,7 +42,9 @@ def main(arguments: Sequence[str]) -> int:
         began_s = time.perf_counter()
         measured = measure(workshop, kernels, [], 1, lambda _: None, stop)
         calibrated_s = time.perf_counter() - began_s
-    site = SimulatedCluster.open(lab_cluster(cluster_of(workshop, measured, "four hosts")), places, None, None)
+    site = SimulatedCluster.open(
+        lab_cluster(calibrated_cluster(workshop.site, measured, "four hosts")), places, None, None
+    )
     began_s = time.perf_counter()
     found = simulate(site, [Wish.of_real(point) for point in points], slots=cores_here(), limit_s=600.0, stop=stop)
     simulated_s = time.perf_counter() - began_s

@@ -1,13 +1,18 @@
 """`hpltune calibrate`: this machine, or a real cluster, as a virtual one."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from runners.job import BINDINGS
 
 from .common import MOST_RUNS, BlasFiles, Json, Source
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..commands.calibrate import CalibrateResult
 
 
 def calibrate(
@@ -46,13 +51,35 @@ def calibrate(
     """
     from runners.hosts.cluster import load_real_cluster
 
-    from ..commands.calibrate import CalibrateRequest, run_calibrate
-    from ..errors import UsageError
+    from ..commands import calibrate as use_case
+    from ..console.progress import output
+    from ..errors import TunerError, UsageError
     from ..options import TuneOptions, parse_blas
+    from .terminal import INTERRUPTED, show_report, watched
 
     if binding not in BINDINGS:
         raise UsageError(f"--binding {binding}: choose one of {', '.join(BINDINGS)}")
     names, files = parse_blas(blas or [])
     real = load_real_cluster(cluster).table() if cluster else None
     options = TuneOptions(blas_only=names, blas_files=files, hpl_source=hpl_source, real_cluster=real)
-    raise typer.Exit(run_calibrate(CalibrateRequest(out, options, checks, rounds, as_json, binding)))
+    console = output(stderr=as_json)
+    with watched(console) as (listener, stop):
+        result = use_case.calibrate(use_case.CalibrateRequest(out, options, checks, rounds, binding), listener, stop)
+    if result.cluster is not None:
+        show_report(console, result.report(), as_json=as_json)
+        _show_model(console, result, out, as_json=as_json)
+    if result.unchecked and not as_json:
+        raise TunerError(result.unchecked)
+    if result.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _show_model(console: "Console", result: "CalibrateResult", out: Path | None, *, as_json: bool) -> None:
+    """Say where the model is, or print it where there is no file for it or none could be written."""
+    if result.unwritten is not None:
+        console.print(result.text, soft_wrap=True, end="")
+        raise result.unwritten
+    if out is not None:
+        console.print(f"Wrote {out}. Simulate it with: hpltune tune --cluster {out}")
+    elif not as_json:
+        print(result.text, end="")

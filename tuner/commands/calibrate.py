@@ -1,175 +1,154 @@
-"""`hpltune calibrate`, from its options to its report."""
+"""`hpltune calibrate`: a virtual cluster from measurements of this machine or of a real cluster."""
 
-import json
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
-from typing import Any
 
 import tomli_w
-from rich.console import Console
-from rich.table import Table
 
 from hpl.build.simgrid import find_simgrid
+from hpl.params import Scalar
+from results.report.model import Report
 from runners.virtual.cluster import VirtualCluster
 
-from ..console.progress import display, output
 from ..errors import TunerError
-from ..events import Notice
+from ..events import Listener, Notice
 from ..hold_folders import hold_folders
+from ..machine.inventory import Inventory
 from ..machine.textbook import full_memory_n
 from ..options import TuneOptions
 from ..provision.setup import provision_if_needed
-from ..signals import announce_stop, stop_on_signals
-from ..simulation.calibration.agreement import Agreement, agreement
-from ..simulation.calibration.calibrate import Check, check, check_points, cluster_of, grown, measure
+from ..reports.calibration import calibration_facts, calibration_parts, verdict
+from ..simulation.calibration.calibrate import measure
+from ..simulation.calibration.checks import Check, CheckedRanks, check_points, grown, simulate_checks
+from ..simulation.calibration.model import calibrated_cluster
 from ..simulation.cluster import SimulatedCluster, cluster_dict
 from ..simulation.session import cores_here
+from ..stopping import StopRequest
 from ..trial.workbench import Workbench
 from ..user_dirs import UserDirs
 from ..user_files import write_text
-from .tune import INTERRUPTED
+from ..words import counted
 
 LARGEST_CHECK_N = 8192
 
 
 @dataclass(frozen=True)
 class CalibrateRequest:
-    """The options of `hpltune calibrate`."""
+    """What is asked of `hpltune calibrate`.
+
+    Attributes:
+        out: where the cluster file goes; None to get it in the result only.
+        options: the machine, its BLAS libraries and HPL's source.
+        checks: HPL configurations to check the model against.
+        rounds: how often everything is measured.
+        binding: what a rank is bound to.
+    """
 
     out: Path | None
     options: TuneOptions
     checks: int
     rounds: int
-    as_json: bool
     binding: str = "core"
 
 
-def run_calibrate(request: CalibrateRequest) -> int:
-    """Measure, write the cluster file, and say how well it predicts.
+@dataclass(frozen=True)
+class CalibrateResult:
+    """The model and how well it predicts.
 
-    Returns:
-        0, or 130 when the user stopped it.
+    Attributes:
+        cluster: the model; None where somebody stopped the measurements.
+        checks: real runs beside their simulations.
+        interrupted: somebody stopped it.
+        unwritten: why the cluster file could not be written; None where it was, or none was asked for.
+    """
+
+    cluster: VirtualCluster | None
+    checks: tuple[Check, ...] = ()
+    interrupted: bool = False
+    unwritten: TunerError | None = None
+
+    @property
+    def text(self) -> str:
+        """The model as the text of a cluster file."""
+        return "" if self.cluster is None else model_text(self.cluster)
+
+    @property
+    def unchecked(self) -> str | None:
+        """Why the model is unchecked although there are checks; None where one of them counts."""
+        if not self.checks or verdict(self.checks) is not None:
+            return None
+        why = self.checks[0].reason or self.checks[0].simulated.reason
+        return f"no HPL run gave a result both measured and simulated, so the model is unchecked; the first: {why}"
+
+    def report(self) -> Report:
+        """How well the model predicts; the model itself is among the facts."""
+        if self.cluster is None:
+            return Report("Calibration")
+        facts = calibration_facts(self.cluster, self.checks)
+        return Report(f"Calibration of {self.cluster.name}", calibration_parts(self.checks), facts)
+
+
+def calibrate(request: CalibrateRequest, listener: Listener, stop: StopRequest) -> CalibrateResult:
+    """Measure, write the cluster file, and check how well the model predicts.
 
     Raises:
         HplError, TunerError: something is missing, or nothing could be measured.
     """
-    console = output(stderr=request.as_json)
-    places = UserDirs.of_user()
+    user_dirs = UserDirs.of_user()
     if request.checks:
         find_simgrid()
-    with display(console) as listener:
-        provision_if_needed(places, listener, request.options.blas_files, program=False)
-    with hold_folders(places), stop_on_signals(announce_stop) as stop, display(console) as listener:
+    with stop.preparing():
+        provision_if_needed(user_dirs, listener, request.options.blas_files, program=False)
+    with hold_folders(user_dirs):
         with stop.preparing():
-            workshop = Workbench.open(request.options, places, listener)
-        site = workshop.site
-        names = request.options.blas_only or (site.ranked_blas()[0].name,)
-        kernels = {name: site.kernels(name, slow=True)[0] for name in names}
-        cores = site.host.physical_cores
-        first, kernel = next(iter(kernels.items()))
-        largest_n = min(grown(LARGEST_CHECK_N, site.node_count), full_memory_n(site, NB=64, P=1, Q=cores))
-        points = check_points(
-            cores, first, kernel, largest_n, request.checks, nodes=site.node_count, binding=request.binding
-        )
-        with closing(workshop):
-            measured = measure(workshop, kernels, points, request.rounds, listener, stop, request.binding)
+            workbench = Workbench.open(request.options, user_dirs, listener)
+        with closing(workbench):
+            inventory = workbench.site
+            kernels = _kernels(request, inventory)
+            points = _points(request, inventory, kernels)
+            measured = measure(workbench, kernels, points, request.rounds, listener, stop, request.binding)
         if stop.requested:
-            return INTERRUPTED
-        cluster = cluster_of(workshop, measured, site.host.hostname or "this machine")
+            return CalibrateResult(None, interrupted=True)
+        cluster = calibrated_cluster(inventory, measured, inventory.host.hostname or "this machine")
+        unwritten = _write(request.out, cluster)
         checks: list[Check] = []
         if points:
             with stop.preparing():
-                virtual = SimulatedCluster.open(cluster, places, request.options.hpl_source, None)
-            listener(Notice(f"Simulating the {len(points)} checked configurations"))
-            checks = check(virtual, points, measured, cores_here(), stop)
+                virtual = SimulatedCluster.open(cluster, user_dirs, request.options.hpl_source, None)
+            listener(Notice(f"Simulating the {counted(len(points), 'checked configuration')}"))
+            checks = simulate_checks(virtual, points, measured, cores_here(), stop)
+    return CalibrateResult(cluster, tuple(checks), stop.requested, unwritten)
+
+
+def _kernels(request: CalibrateRequest, inventory: Inventory) -> dict[str, str]:
+    """The BLAS libraries to time, each with its best kernel."""
+    names = request.options.blas_only or (inventory.ranked_blas()[0].name,)
+    return {name: inventory.kernels(name, slow=True)[0] for name in names}
+
+
+def _points(
+    request: CalibrateRequest, inventory: Inventory, kernels: Mapping[str, str]
+) -> Sequence[Mapping[str, Scalar]]:
+    """The configurations to check, with the first of the BLAS libraries."""
+    cores, nodes = inventory.host.physical_cores, inventory.node_count
+    blas, kernel = next(iter(kernels.items()))
+    largest_n = min(grown(LARGEST_CHECK_N, nodes), full_memory_n(inventory, NB=64, P=1, Q=cores))
+    return check_points(CheckedRanks(cores, blas, kernel, nodes, request.binding), largest_n, request.checks)
+
+
+def _write(out: Path | None, cluster: VirtualCluster) -> TunerError | None:
+    """Write the cluster file as soon as it is known; why that was not possible, or None."""
+    if out is None:
+        return None
     try:
-        _report(console, request, cluster, checks)
-    finally:
-        _keep(console, request, tomli_w.dumps(cluster_dict(cluster)))
-    return INTERRUPTED if stop.requested else 0
+        write_text(out, model_text(cluster))
+    except TunerError as error:
+        return error
+    return None
 
 
-def _keep(console: Console, request: CalibrateRequest, text: str) -> None:
-    """Write the model, or show it where there is no file for it or none can be written: minutes went into it."""
-    try:
-        if request.out is not None:
-            write_text(request.out, text)
-            console.print(f"Wrote {request.out}. Simulate it with: hpltune tune --cluster {request.out}")
-    except TunerError:
-        console.print(text, soft_wrap=True, end="")
-        raise
-    if request.out is None and not request.as_json:
-        print(text, end="")
-
-
-def _report(console: Console, request: CalibrateRequest, cluster: VirtualCluster, checks: Sequence[Check]) -> None:
-    if request.as_json:
-        print(json.dumps(to_json(cluster, checks), indent=1))
-    elif checks:
-        console.print(table(checks))
-        console.print(verdict(checks), soft_wrap=True)
-
-
-def table(checks: Sequence[Check]) -> Table:
-    """Real runs beside what the model says of them."""
-    shown = Table(title="HPL runs that nothing was fitted to", title_justify="left")
-    for head in ("N", "NB", "grid", "DEPTH", "SWAP", "NBMIN", "real GFLOPS", "runs", "predicted", "error"):
-        shown.add_column(head, justify="left" if head in {"grid", "SWAP"} else "right")
-    for row in checks:
-        cells = [str(row.params[name]) for name in ("N", "NB", "grid", "DEPTH", "SWAP", "NBMIN")]
-        real = f"{median(row.gflops):.2f}" if row.gflops else row.reason
-        predicted = f"{row.simulated.gflops:.2f}" if row.simulated.gflops else row.simulated.reason
-        error = "" if row.error is None else f"{row.error:+.1%}"
-        shown.add_row(*cells, real, str(len(row.gflops)), predicted, error)
-    return shown
-
-
-def verdict(checks: Sequence[Check]) -> str:
-    """How good the model is, in a sentence.
-
-    Raises:
-        TunerError: no check counted.
-    """
-    found = agreed(checks)
-    if found is None:
-        why = checks[0].reason or checks[0].simulated.reason
-        raise TunerError(
-            f"no HPL run gave a result both measured and simulated, so the model is unchecked; the first: {why}"
-        )
-    if len(found.errors) == 1:
-        return f"The model's error is {100 * found.bias:+.1f} % on one configuration."
-    said = (
-        f"The model's error on {len(found.errors)} configurations is {100 * found.median_error:.1f} % (median), "
-        f"{100 * found.largest_error:.1f} % at most, and {100 * found.bias:+.1f} % on average"
-    )
-    return f"{said}." if math.isnan(found.correlation) else f"{said}; rank correlation {found.correlation:.2f}."
-
-
-def agreed(checks: Sequence[Check]) -> Agreement | None:
-    """Medians of the real rates against the predicted ones; None where no check counted."""
-    pairs = [(median(row.gflops), row.simulated.gflops) for row in checks if row.gflops and row.simulated.gflops]
-    return agreement(*zip(*pairs, strict=True)) if pairs else None
-
-
-def to_json(cluster: VirtualCluster, checks: Sequence[Check]) -> dict[str, Any]:
-    """Everything for scripts."""
-    found = agreed(checks)
-    return {
-        "cluster": cluster_dict(cluster),
-        "median_error": found.median_error if found else None,
-        "largest_error": found.largest_error if found else None,
-        "checks": [
-            {
-                "params": dict(row.params),
-                "gflops": list(row.gflops),
-                "reason": row.reason,
-                "predicted_gflops": row.simulated.gflops,
-                "error": row.error,
-            }
-            for row in checks
-        ],
-    }
+def model_text(cluster: VirtualCluster) -> str:
+    """A virtual cluster as the text of its file."""
+    return tomli_w.dumps(cluster_dict(cluster))

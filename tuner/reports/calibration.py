@@ -1,0 +1,89 @@
+"""The report of `hpltune calibrate`: real HPL runs beside what the model predicts of them."""
+
+import math
+from collections.abc import Sequence
+from statistics import median
+
+from results.report.model import Column, Figure, Part, Sentence, Series, Table
+from runners.virtual.cluster import VirtualCluster
+
+from ..simulation.calibration.checks import Check, agreement_of
+from ..simulation.cluster import cluster_dict
+
+PARAMETERS = ("N", "NB", "grid", "DEPTH", "SWAP", "NBMIN")
+HEADS = (*PARAMETERS, "real GFLOPS", "runs", "predicted", "error")
+WORDS = frozenset({"grid", "SWAP"})
+
+
+def calibration_parts(checks: Sequence[Check]) -> tuple[Part, ...]:
+    """The checks, how good the model is, and a figure of both."""
+    if not checks:
+        return ()
+    said = verdict(checks)
+    sentences = [] if said is None else [Sentence(said, unbroken=True)]
+    return (check_table(checks), *sentences, *_figures(checks))
+
+
+def check_table(checks: Sequence[Check]) -> Table:
+    """Real runs beside what the model says of them."""
+    return Table(
+        title="HPL runs that nothing was fitted to",
+        columns=tuple(Column(head, words=head in WORDS) for head in HEADS),
+        rows=tuple(_cells(check) for check in checks),
+    )
+
+
+def _cells(check: Check) -> tuple[str, ...]:
+    real = f"{median(check.gflops):.2f}" if check.gflops else check.reason
+    predicted = f"{check.simulated.gflops:.2f}" if check.simulated.gflops else check.simulated.reason
+    error = "" if check.error is None else f"{check.error:+.1%}"
+    return (*(str(check.params[name]) for name in PARAMETERS), real, str(len(check.gflops)), predicted, error)
+
+
+def verdict(checks: Sequence[Check]) -> str | None:
+    """How good the model is, in a sentence; None where no check was both measured and simulated."""
+    found = agreement_of(checks)
+    if found is None:
+        return None
+    if len(found.errors) == 1:
+        return f"The model's error is {100 * found.bias:+.1f} % on one configuration."
+    said = (
+        f"The model's error on {len(found.errors)} configurations is {100 * found.median_error:.1f} % (median), "
+        f"{100 * found.largest_error:.1f} % at most, and {100 * found.bias:+.1f} % on average"
+    )
+    return f"{said}." if math.isnan(found.correlation) else f"{said}; rank correlation {found.correlation:.2f}."
+
+
+def _figures(checks: Sequence[Check]) -> list[Figure]:
+    """Predicted against real GFLOPS, with the line where both are equal; none where nothing can be compared."""
+    pairs = [
+        (median(check.gflops), check.simulated.gflops, "  ".join(f"{name}={check.params[name]}" for name in PARAMETERS))
+        for check in checks
+        if check.gflops and check.simulated.gflops
+    ]
+    if not pairs:
+        return []
+    real, predicted, labels = zip(*pairs, strict=True)
+    ends = (min(*real, *predicted), max(*real, *predicted))
+    series = (Series("configurations", real, predicted, labels), Series("equal", ends, ends, line=True))
+    return [Figure("Predicted against real GFLOPS", "real GFLOPS", "predicted GFLOPS", series)]
+
+
+def calibration_facts(cluster: VirtualCluster, checks: Sequence[Check]) -> dict[str, object]:
+    """The model and its checks for scripts."""
+    found = agreement_of(checks)
+    return {
+        "cluster": cluster_dict(cluster),
+        "median_error": found.median_error if found else None,
+        "largest_error": found.largest_error if found else None,
+        "checks": [
+            {
+                "params": dict(check.params),
+                "gflops": list(check.gflops),
+                "reason": check.reason,
+                "predicted_gflops": check.simulated.gflops,
+                "error": check.error,
+            }
+            for check in checks
+        ],
+    }
