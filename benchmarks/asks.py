@@ -17,6 +17,8 @@ from landscapes_file import SHIPPED
 from replay import Board
 from script import as_script, opened
 
+from tuner.engines.base import Engine
+from tuner.engines.context import EngineContext
 from tuner.engines.fidelity import FULL, Question
 from tuner.engines.registry import make_engine
 
@@ -28,21 +30,23 @@ PART = 50
 def asks_s(board: Board, trials: int, seed: int) -> list[tuple[int, float]]:
     """Of each ask how many trials were told before, and its seconds; companions of a small run are part of it."""
     chance = random.Random(seed)
-    engine = make_engine("hpl", board.space, seed, {"probes": board.probes})
+    engine = make_engine("hpl", board.space, seed, EngineContext(probes=board.probes))
     found, told = [], 0
     while told < trials:
         began = time.perf_counter()
-        question = engine.choose(board.ladder) or engine.choose((FULL,))
-        if question is None:
+        asked = _next_launch(engine, board, trials - told)
+        if not asked:
             break
-        also = engine.companions(question, trials - told)
         found.append((told, time.perf_counter() - began))
-        asked = [question, *(Question(params, question.rung) for params in also)]
         outcomes, _ = board.launch(asked, chance)
         for one, outcome in zip(asked, outcomes, strict=True):
             engine.tell(one.params, outcome)
         told += len(asked)
     return found
+
+
+def _next_launch(engine: Engine, board: Board, room: int) -> list[Question]:
+    return engine.choose_launch(board.ladder, lambda _: room) or engine.choose_launch((FULL,), lambda _: room)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -13,7 +13,7 @@ import json
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
 
@@ -24,6 +24,7 @@ from search_spaces.dimension import Point
 from search_spaces.load import load
 from search_spaces.space import SearchSpace
 from tuner.engines.base import Outcome
+from tuner.engines.context import EngineContext
 from tuner.engines.fidelity import FULL
 from tuner.engines.registry import make_engine
 from tuner.machine.equipment import DECIDING
@@ -116,16 +117,17 @@ class Game:
 
     def one_search(self) -> list[float]:
         """The part of the front that is found after each run of a search of the front."""
-        return self._found(self._runs({"against": self.table.worth}, lambda _: 1.0))
+        return self._found(self._runs(EngineContext(against=self.table.worth), lambda _: 1.0))
 
     def two_searches(self) -> list[float]:
         """The same of a search of GFLOPS and one of the other objective in turn."""
-        fastest = self._runs({}, lambda _: 1.0)
-        thriftiest = self._runs({"worth": self.table.worth}, self.table.worth)
+        fastest = self._runs(EngineContext(), lambda _: 1.0)
+        thriftiest = self._runs(EngineContext(worth=self.table.worth), self.table.worth)
         return self._found(point for pair in zip(fastest, thriftiest, strict=False) for point in pair)
 
-    def _runs(self, known: Mapping[str, object], told: Callable[[Point], float]) -> Iterator[Point]:
-        engine = make_engine("hpl", self.space, 0, {"probes": probes_of(self.table.site.cluster, self.space), **known})
+    def _runs(self, known: EngineContext, told: Callable[[Point], float]) -> Iterator[Point]:
+        probes = probes_of(self.table.site.cluster, self.space)
+        engine = make_engine("hpl", self.space, 0, replace(known, probes=probes))
         for _ in range(MOST_RUNS):
             question = engine.choose((FULL,))
             if question is None:

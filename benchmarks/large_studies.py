@@ -122,7 +122,7 @@ def ask(database: Path, name: str, asks: int) -> None:
     with stop_on_signals(told) as stop, Store.open(database, create=False) as store:
         study, records = searched(store, name)
         space = stored_space(study, records)
-        engine = make_engine("hpl", space, 0, {})
+        engine = make_engine("hpl", space, 0)
         replay_records(engine, [record for record in records if record.kind in SEARCHED], of_study(study))
         resumed_s, rungs, chance = time.process_time(), ladder(N, 100.0, STARTING_S, prefixes=True), random.Random(0)
         print("asking", flush=True)

@@ -172,7 +172,7 @@ def _study() -> Study:
 
 def _fill(database: Path, session: Session, stored: int) -> None:
     """Bring a database to so many finished trials, asked by random search."""
-    engine = make_engine("random", session.space, 1, {})
+    engine = make_engine("random", session.space, 1)
     with Store.open(database) as store:
         if not store.studies():
             store.create_study(_study())
@@ -187,7 +187,7 @@ def _measure(database: Path, session: Session, name: str, stored: int, repeats: 
     with Store.open(database) as store:
         store.take(STUDY)
         began = time.perf_counter()
-        engine = make_engine(name, session.space, 0, {})
+        engine = make_engine(name, session.space, 0)
         replay_records(engine, store.records(STUDY), of_study(_study()))
         rebuild_s = time.perf_counter() - began
         trials = [session.trial(engine, store) for _ in range(WARM_UP + repeats)][WARM_UP:]

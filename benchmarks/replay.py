@@ -14,6 +14,7 @@ from hpl.flops import flop_count, fraction_done
 from hpl.params import Scalar
 from search_spaces.space import SearchSpace
 from tuner.engines.base import Engine, Outcome
+from tuner.engines.context import EngineContext
 from tuner.engines.fidelity import FULL, Fidelity, Ladder, Question
 from tuner.engines.perf.probes import Probes
 from tuner.engines.registry import make_engine
@@ -175,20 +176,20 @@ def play(board: Board, name: str, seed: int, *, most_s: float, most_trials: int)
     chance = random.Random(f"{board.landscape.name} {seed}")
     batches = not name.endswith(ONE_A_LAUNCH)
     plain = name.removesuffix(AFTER_SIMULATION).removesuffix(ONE_A_LAUNCH)
-    engine: Engine = make_engine(plain, board.space, seed, {"probes": board.probes})
+    engine: Engine = make_engine(plain, board.space, seed, EngineContext(probes=board.probes))
     first: list[dict[str, Scalar]] = []
     spent_s = 0.0
     if name.endswith(AFTER_SIMULATION):
         first, spent_s = advise(engine, [board.prediction]), board.landscape.calibrated_s
+    room = most_trials if batches else 0
     while sum(played.runs.values()) < most_trials and spent_s < most_s:
         began = time.perf_counter()
         start = engine.first_unseen(first)
-        question = Question(start) if start else engine.choose(board.ladder)
-        also = engine.companions(question, most_trials) if question and batches and not start else []
+        asked = [Question(start)] if start else engine.choose_launch(board.ladder, lambda _: room)
         played.asks_s.append(time.perf_counter() - began)
-        if question is None:
+        if not asked:
             break
-        asked = [question, *(Question(params, question.rung) for params in also)]
+        question = asked[0]
         outcomes, launch_s = board.launch(asked, chance)
         spent_s += launch_s
         for one, outcome in zip(asked, outcomes, strict=True):

@@ -200,10 +200,10 @@ class EngineContract:
         for NB in (64, 256):
             engine.bar({"NB": NB})
         for _ in range(15):
-            question = engine.choose((SMALL_RUN, FULL))
-            if question is None:
+            launch = engine.choose_launch((SMALL_RUN, FULL), lambda _: 5)
+            if not launch:
                 break
-            batch = [question.params, *engine.companions(question, most=5)]
+            question, batch = launch[0], [one.params for one in launch]
             assert {point["NB"] for point in batch} <= {128, 192}
             for point in batch:
                 rate = landscape.rate(point)
@@ -315,10 +315,10 @@ class EngineContract:
         engine, landscape = make_engine(conditional, 6), Landscape(conditional, 6)
         asked: set[tuple[str, Rung]] = set()
         for _ in range(25):
-            question = engine.choose((SMALL_RUN, FULL))
-            if question is None:
+            launch = engine.choose_launch((SMALL_RUN, FULL), lambda _: 5)
+            if not launch:
                 break
-            batch = [question.params, *engine.companions(question, most=5)]
+            question, batch = launch[0], [one.params for one in launch]
             assert len(batch) <= 6
             assert [conditional.why_not(point) for point in batch] == [None] * len(batch)
             assert one_launch(conditional, batch)

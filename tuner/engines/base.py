@@ -2,15 +2,14 @@
 
 from abc import ABC, abstractmethod
 from bisect import insort
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from hpl.params import Scalar
 from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 
-from ..errors import UsageError
+from .context import NOTHING_KNOWN, EngineContext
 from .fidelity import FULL, Ladder, Question, Rung
 
 GIVEN_UP = "given up"
@@ -53,21 +52,18 @@ class Engine(ABC):
     Args:
         space: the legal points.
         seed: makes its choices repeatable.
-        options: what the user set for it; an engine looks only at what concerns it.
-
-    Attributes:
-        remarks: sentences for the user; who shows them empties the list.
+        context: what is known of the study; an engine takes what it needs.
     """
 
     wants_every_rate = False
     """Whether it is there to know the rate of all that it asks, so that no run is given up because it cannot win."""
 
-    def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
+    def __init__(self, space: SearchSpace, seed: int, context: EngineContext = NOTHING_KNOWN) -> None:
         self.space = space
         self.seed = seed
-        self.options = options
+        self.context = context
         self.told: dict[str, list[Outcome]] = {}
-        self.remarks: list[str] = []
+        self._remarks: list[str] = []
         self._barred: list[dict[str, Scalar]] = []
         self._pending: set[str] = set()
         self._released: dict[str, dict[str, Scalar]] = {}
@@ -99,16 +95,22 @@ class Engine(ABC):
         """Configurations that it still means to ask, where it means to ask a certain number of them; else 0."""
         return 0
 
-    def companions(self, question: Question, most: int) -> list[dict[str, Scalar]]:
-        """Further points for the launch of the question that was chosen last, on its rung; most engines have none.
+    def choose_launch(self, ladder: Ladder, room: Callable[[Question], int]) -> list[Question]:
+        """As `choose`, with further questions on the same rung that may share its launch; empty when nothing is left.
 
-        All of them together are the product of lists that one HPL.dat can hold.
+        All of them together are the product of lists that one HPL.dat can hold. Most engines ask one at a time.
 
         Args:
-            most: how many at most.
+            room: how many further ones a question may have beside it.
         """
-        del question, most
-        return []
+        del room
+        question = self.choose(ladder)
+        return [] if question is None else [question]
+
+    def take_remarks(self) -> list[str]:
+        """Hand over the sentences that the engine has for the user; each is handed over once."""
+        remarks, self._remarks = self._remarks, []
+        return remarks
 
     def expect(self, question: Question) -> None:
         """Hear that somebody else runs this now, so that it need not be asked."""
@@ -245,15 +247,3 @@ class Engine(ABC):
         """Take in the outcome of a cheaper run; a full one that was given up lost against all others."""
         if outcome.state == GIVEN_UP:
             self._take_in(point, replace(outcome, gflops=None, rung=FULL))
-
-
-def points_option(options: Mapping[str, Any]) -> int | None:
-    """The option `points`: how many a coarse grid has.
-
-    Raises:
-        TunerError: it is not a number above zero.
-    """
-    points = options.get("points")
-    if points is not None and (not isinstance(points, int) or points < 1):
-        raise UsageError(f"--points {points}: expected a whole number above zero")
-    return points

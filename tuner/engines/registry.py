@@ -3,12 +3,12 @@
 import difflib
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
 
 from search_spaces.space import SearchSpace
 
 from ..errors import UsageError
 from .base import Engine
+from .context import NOTHING_KNOWN, EngineContext
 
 ENGINES: Mapping[str, tuple[str, str, str]] = {
     "bayes": ("baselines.tpe", "Bayes", "Optuna's TPE, multivariate, started from points that experience suggests"),
@@ -56,13 +56,13 @@ def check_engine(name: str, *, of_two_objectives: bool = False) -> None:
         )
 
 
-def make_engine(name: str, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> Engine:
+def make_engine(name: str, space: SearchSpace, seed: int, context: EngineContext = NOTHING_KNOWN) -> Engine:
     """An engine that knows nothing yet.
 
     Raises:
-        TunerError: no engine has the name, or its options make no sense.
+        TunerError: no engine has the name, or `--points` makes no sense.
     """
     check_engine(name)
     module, kind, _ = ENGINES[name]
-    engine: Engine = getattr(import_module(f".{module}", __package__), kind)(space, seed, options)
+    engine: Engine = getattr(import_module(f".{module}", __package__), kind)(space, seed, context)
     return engine

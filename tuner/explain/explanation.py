@@ -17,6 +17,7 @@ from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ..engines.base import Engine
+from ..engines.context import EngineContext
 from ..engines.fidelity import FULL
 from ..engines.hpl.engine import HplEngine
 from ..engines.model.pool import Pool
@@ -86,7 +87,7 @@ def taught(space: SearchSpace, records: Sequence[TrialRecord], probes: Probes | 
     Raises:
         TunerError: too few of this space did, or nothing varies.
     """
-    engine = HplEngine(space, 0, {"probes": probes or Probes()})
+    engine = HplEngine(space, 0, EngineContext(probes=probes or Probes()))
     outcomes = [outcome_of(record) for record in records]
     taken = [engine.tell(record.params, outcome) for record, outcome in zip(records, outcomes, strict=True)]
     rated = [fits for fits, outcome in zip(taken, outcomes, strict=True) if outcome.gflops is not None]

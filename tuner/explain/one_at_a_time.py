@@ -109,7 +109,7 @@ class Way:
     """One-at-a-time tuning on the model of an engine: the points of its runs, and its sweeps."""
 
     def __init__(self, engine: HplEngine) -> None:
-        self._walker = OneAtATime(engine.space, 0, {})
+        self._walker = OneAtATime(engine.space, 0)
         self.points: list[Point] = []
         while len(self.points) < STEPS and (point := self._walker.ask()) is not None:
             self._walker.tell(point, Outcome(engine.expected_gflops(point)))

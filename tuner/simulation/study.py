@@ -11,6 +11,7 @@ from runners.errors import RunnerError
 from search_spaces.dimension import Point
 
 from ..engines.base import Engine
+from ..engines.context import EngineContext
 from ..engines.fidelity import FULL, Question, Rung
 from ..engines.registry import make_engine
 from ..events import PhaseStarted, TrialProgress, TrialStarted
@@ -49,9 +50,9 @@ class VirtualStudy(StudySession):
     def engine(self, name: str, seed: int, points: int | None = None) -> Engine:
         """A new engine that is told what is known of the cluster, and what a GFLOPS of a configuration is worth."""
         probes = probes_of(self.site.cluster, self.space)
-        known = {"points": points, "probes": probes, "worth": self._worth_by(self.objective)}
+        known = EngineContext(points=points, probes=probes, worth=self._worth_by(self.objective))
         if self.objective.against:
-            known["against"] = self._worth_by(self.objective.against)
+            known = replace(known, against=self._worth_by(self.objective.against))
         return make_engine(name, self.space, seed, known)
 
     def _worth_by(self, objective: Objective) -> Callable[[Point], float]:

@@ -206,12 +206,12 @@ class Scheduler(StudySession):
         anchor = None if last or tuple(self.ladder) == (FULL,) else self.anchors.due()
         if anchor:
             return [anchor]
+
+        def room(question: Question) -> int:
+            return self.meter.room(full_s, runs_to_follow, running) if full_s and question.rung != FULL else 0
+
         with self.bench.stop.thinking():
-            question = engine.choose((FULL,) if last else self.ladder)
-            if question is None:
-                return []
-            most = self.meter.room(full_s, runs_to_follow, running) if full_s and question.rung != FULL else 0
-            return [question, *(Question(params, question.rung) for params in engine.companions(question, most))]
+            return engine.choose_launch((FULL,) if last else self.ladder, room)
 
     def _next_round(self, running: Collection[Started]) -> list[Question]:
         """The configuration that is to run once more, of those that ran least the one that ran first; or nothing."""

@@ -174,9 +174,8 @@ class StudySession(ABC):
 
     def hear(self, engine: Engine) -> None:
         """Show the user what an engine has to say."""
-        for remark in engine.remarks:
+        for remark in engine.take_remarks():
             self.say(remark)
-        engine.remarks.clear()
 
     def end(self) -> None:
         """Say in the store how the sitting came to its end."""

@@ -14,6 +14,7 @@ from search_spaces.space import SearchSpace
 
 from ..budget import Meter
 from ..clock import RealClock
+from ..engines.context import EngineContext
 from ..engines.fidelity import FULL, Ladder
 from ..engines.registry import make_engine
 from ..errors import TunerError
@@ -138,7 +139,7 @@ def tune(
 def _search(loop: Scheduler, options: TuneOptions, site: Inventory, *, joined: bool) -> Outcome:
     """Search, confirm, predict: what follows once N is known."""
     loop.ladder = _ladder(loop, site)
-    known = {"points": options.points, "probes": timed_at_first(loop, site, probes(site))}
+    known = EngineContext(points=options.points, probes=timed_at_first(loop, site, probes(site)))
     with loop.bench.stop.preparing():
         engine = make_engine(options.engine, loop.space, options.seed, known)
         first = seed_engine(options, loop, engine)

@@ -26,6 +26,7 @@ from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
 from tuner.engines.base import Engine, Outcome
 from tuner.engines.baselines.tpe import SHOWN
+from tuner.engines.context import EngineContext
 from tuner.engines.registry import ENGINES, check_engine, descriptions, make_engine
 from tuner.engines.starts import starts
 from tuner.errors import TunerError
@@ -35,7 +36,7 @@ class TestGrid(EngineContract):
     @pytest.fixture
     def make_engine(self) -> MakeEngine:
         def make(space: SearchSpace, seed: int) -> Engine:
-            return make_engine("grid", space, seed, {"points": 200} if len(space) > 1_000 else {})
+            return make_engine("grid", space, seed, EngineContext(points=200 if len(space) > 1_000 else None))
 
         return make
 
@@ -45,7 +46,7 @@ class TestCoarseGrid(EngineContract):
 
     @pytest.fixture
     def make_engine(self) -> MakeEngine:
-        return lambda space, seed: make_engine("grid", space, seed, {"points": 30})
+        return lambda space, seed: make_engine("grid", space, seed, EngineContext(points=30))
 
 
 class TestOneAtATime(EngineContract):
@@ -53,31 +54,31 @@ class TestOneAtATime(EngineContract):
 
     @pytest.fixture
     def make_engine(self) -> MakeEngine:
-        return lambda space, seed: make_engine("one-at-a-time", space, seed, {})
+        return lambda space, seed: make_engine("one-at-a-time", space, seed)
 
 
 class TestRandom(EngineContract):
     @pytest.fixture
     def make_engine(self) -> MakeEngine:
-        return lambda space, seed: make_engine("random", space, seed, {})
+        return lambda space, seed: make_engine("random", space, seed)
 
 
 class TestBayes(EngineContract):
     @pytest.fixture
     def make_engine(self) -> MakeEngine:
-        return lambda space, seed: make_engine("bayes", space, seed, {})
+        return lambda space, seed: make_engine("bayes", space, seed)
 
 
 class TestOptunaTpe(EngineContract):
     @pytest.fixture
     def make_engine(self) -> MakeEngine:
-        return lambda space, seed: make_engine("optuna-tpe", space, seed, {})
+        return lambda space, seed: make_engine("optuna-tpe", space, seed)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("smac") is None, reason="the package smac is not installed")
 def test_smac_asks_new_and_legal_points_and_goes_on_after_failures() -> None:
     space = space_of(SMALL)
-    engine, landscape = make_engine("smac", space, 0, {}), Landscape(space, 0)
+    engine, landscape = make_engine("smac", space, 0), Landscape(space, 0)
     asked: list[Point] = []
     for number in range(14):
         point = engine.ask()
@@ -93,7 +94,7 @@ def test_an_engine_whose_package_is_missing_says_which(
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     with pytest.raises(TunerError, match=f"--engine {name} needs .*{package}.*or take --engine hpl"):
-        make_engine(name, space_of(SMALL), 0, {})
+        make_engine(name, space_of(SMALL), 0)
 
 
 # grid
@@ -114,7 +115,7 @@ NBMIN = [2, 4, 8, 16]
 
 def test_every_beginning_of_a_whole_grid_is_even() -> None:
     space = space_of("parameters = { NB = [64, 128, 192], BCAST = ['1rM', 'Lng', 'LnM'], DEPTH = [0, 1] }")
-    engine = make_engine("grid", space, 0, {})
+    engine = make_engine("grid", space, 0)
     asked = drive(engine, Landscape(space, 0), 9)
     for name, parameter in space.varying.items():
         assert {point[name] for point in asked[:4]} == set(parameter.values)
@@ -127,7 +128,7 @@ def test_every_beginning_of_a_whole_grid_is_even() -> None:
 def test_the_first_point_of_the_largest_grid_is_told_soon() -> None:
     space = space_of(f"{LARGE_GRID}\nNB = {list(range(32, 800, 32))}\nRFACT = ['left', 'crout', 'right']")
     assert 90_000 < len(space) <= 100_000
-    engine = make_engine("grid", space, 0, {})
+    engine = make_engine("grid", space, 0)
     began_s = time.process_time()
     asked = drive(engine, Landscape(space, 0), 12)
     assert time.process_time() - began_s < 3.0, "of this process: others may keep the cores busy"
@@ -138,7 +139,7 @@ def test_the_first_point_of_the_largest_grid_is_told_soon() -> None:
 def test_a_whole_grid_longer_than_its_beginning_asks_each_point_once_and_knows_what_is_left() -> None:
     space = space_of(f"{LARGE_GRID}\nNB = [64, 128, 192]")
     points = {space.key(point) for point in space}
-    engine = make_engine("grid", space, 0, {})
+    engine = make_engine("grid", space, 0)
     before = drive(engine, Landscape(space, 0), 20)
     assert engine.unasked() == len(points) - 20
     after = drive(engine, Landscape(space, 0), len(space))
@@ -149,13 +150,13 @@ def test_a_whole_grid_longer_than_its_beginning_asks_each_point_once_and_knows_w
 
 def test_a_coarse_grid_has_the_stated_size() -> None:
     space = space_of(CONDITIONAL)
-    asked = drive(make_engine("grid", space, 0, {"points": 24}), Landscape(space, 0), 99)
+    asked = drive(make_engine("grid", space, 0, EngineContext(points=24)), Landscape(space, 0), 99)
     assert len(asked) == 24
 
 
 def test_a_coarse_grid_tries_every_value_about_equally_often() -> None:
     space = load("default", Machine(cores=2, memory_bytes=2**34, blas={"openblas": BlasFacts(("a", "b"))}, N=4000))
-    asked = drive(make_engine("grid", space, 0, {"points": 48}), Landscape(space, 0), 99)
+    asked = drive(make_engine("grid", space, 0, EngineContext(points=48)), Landscape(space, 0), 99)
     for name in ("NB", "BCAST", "DEPTH", "SWAP", "RFACT", "NBMIN", "kernel"):
         parameter = space.parameters[name]
         times = Counter(point[name] for point in asked)
@@ -168,7 +169,7 @@ def test_a_coarse_grid_tries_pairs_of_values_too() -> None:
     space = space_of(
         "parameters = { RFACT = ['left', 'crout', 'right'], SWAP = ['bin', 'long', 'mix'], NB = [64, 96, 128] }"
     )
-    asked = drive(make_engine("grid", space, 0, {"points": 9}), Landscape(space, 0), 99)
+    asked = drive(make_engine("grid", space, 0, EngineContext(points=9)), Landscape(space, 0), 99)
     for one, other in (("RFACT", "SWAP"), ("RFACT", "NB"), ("SWAP", "NB")):
         assert len({(point[one], point[other]) for point in asked}) >= 7
 
@@ -176,13 +177,13 @@ def test_a_coarse_grid_tries_pairs_of_values_too() -> None:
 def test_a_space_too_large_for_a_grid_is_refused_with_its_size_and_the_way_out() -> None:
     space = load("full", Machine(cores=2, memory_bytes=2**34, blas={"openblas": BlasFacts()}, N=4000))
     with pytest.raises(TunerError, match=rf"{len(space):,} valid combinations.*--points"):
-        make_engine("grid", space, 0, {})
+        make_engine("grid", space, 0)
 
 
-@pytest.mark.parametrize("points", [0, -3, "ten"])
-def test_a_size_that_is_no_number_above_zero_is_refused(points: object) -> None:
+@pytest.mark.parametrize("points", [0, -3])
+def test_a_size_that_is_no_number_above_zero_is_refused(points: int) -> None:
     with pytest.raises(TunerError, match=f"--points {points}: expected a whole number above zero"):
-        make_engine("grid", space_of(SMALL), 0, {"points": points})
+        make_engine("grid", space_of(SMALL), 0, EngineContext(points=points))
 
 
 # one at a time
@@ -195,7 +196,7 @@ def test_one_at_a_time_changes_one_parameter_and_keeps_its_best_value() -> None:
     def rate(point: Point) -> float:
         return 10.0 + sum(point[name] == value for name, value in best.items())
 
-    engine = make_engine("one-at-a-time", space, 0, {})
+    engine = make_engine("one-at-a-time", space, 0)
     asked: list[Point] = []
     while (point := engine.ask()) is not None:
         asked.append(point)
@@ -209,12 +210,12 @@ def test_one_at_a_time_changes_one_parameter_and_keeps_its_best_value() -> None:
 
 def test_one_at_a_time_changes_with_a_parameter_what_must_follow_it() -> None:
     space = space_of("parameters = { layout = ['4x1', '2x2', '1x4'], grid = ['2x2', '1x4', '1x2', '1x1'] }")
-    asked = drive(make_engine("one-at-a-time", space, 0, {}), Landscape(space, 0), 9)
+    asked = drive(make_engine("one-at-a-time", space, 0), Landscape(space, 0), 9)
     assert {point["layout"] for point in asked} == {"4x1", "2x2", "1x4"}
 
 
 def test_one_at_a_time_judges_repeats_by_their_median() -> None:
-    engine = make_engine("one-at-a-time", space_of(SMALL), 0, {})
+    engine = make_engine("one-at-a-time", space_of(SMALL), 0)
     point = engine.ask()
     assert point is not None
     for gflops in (10.0, 99.0, 11.0):
@@ -228,7 +229,7 @@ def test_one_at_a_time_judges_repeats_by_their_median() -> None:
 
 def test_random_search_takes_every_point_as_often_as_any_other() -> None:
     space = space_of("parameters = { NB = [64, 128, 192], DEPTH = [0, 1] }")
-    first = Counter(str(make_engine("random", space, seed, {}).ask()) for seed in range(600))
+    first = Counter(str(make_engine("random", space, seed).ask()) for seed in range(600))
     assert len(first) == 6
     assert min(first.values()) > 60
 
@@ -279,7 +280,7 @@ def test_bayes_beats_random_search() -> None:
 
     def found(name: str, seed: int) -> float:
         landscape = Landscape(space, seed)
-        engine = make_engine(name, space, seed, {})
+        engine = make_engine(name, space, seed)
         asked = []
         for _ in range(30):
             point = engine.ask()
@@ -296,7 +297,7 @@ def test_bayes_learns_to_leave_a_library_that_always_crashes() -> None:
     space = space_of(CONDITIONAL)
     late: Counter[Scalar] = Counter()
     for seed in range(3):
-        engine, landscape = make_engine("bayes", space, seed, {}), Landscape(space, seed)
+        engine, landscape = make_engine("bayes", space, seed), Landscape(space, seed)
         for number in range(60):
             point = engine.ask()
             assert point is not None
@@ -309,8 +310,8 @@ def test_bayes_learns_to_leave_a_library_that_always_crashes() -> None:
 def test_bayes_goes_on_as_before_when_it_is_shown_only_a_part_of_what_it_was_told() -> None:
     space, landscape = space_of(CONDITIONAL), Landscape(space_of(CONDITIONAL), 0)
     trials = 2 * SHOWN + 12
-    whole = drive(make_engine("bayes", space, 0, {}), landscape, trials)
-    resumed = make_engine("bayes", space, 0, {})
+    whole = drive(make_engine("bayes", space, 0), landscape, trials)
+    resumed = make_engine("bayes", space, 0)
     for point in whole[: trials - 20]:
         resumed.tell(point, Outcome(landscape.rate(point)))
     assert drive(resumed, landscape, 20) == whole[-20:]
@@ -318,7 +319,7 @@ def test_bayes_goes_on_as_before_when_it_is_shown_only_a_part_of_what_it_was_tol
 
 def test_bayes_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     space = space_of(CONDITIONAL)
-    drive(make_engine("bayes", space, 0, {}), Landscape(space, 0), 20)
+    drive(make_engine("bayes", space, 0), Landscape(space, 0), 20)
     assert capfd.readouterr() == ("", "")
 
 

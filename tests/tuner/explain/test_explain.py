@@ -24,6 +24,7 @@ from runners.virtual.load import load_cluster
 from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 from tuner.commands.explain import depends, glossary, known_before, run_explain, untested
+from tuner.engines.context import EngineContext
 from tuner.engines.hpl.engine import HplEngine
 from tuner.engines.model import process as process_module
 from tuner.engines.model.pool import Pool
@@ -176,7 +177,7 @@ def test_of_a_large_space_the_shares_are_of_all_of_it() -> None:
 )
 def test_of_a_large_space_every_layout_is_looked_at_and_what_adds_up_is_no_joint_effect(first: tuple[str, ...]) -> None:
     space = space_of(MANY, cores=16)
-    engine, pool = HplEngine(space, 0, {}), Pool(space, 0, Probes())
+    engine, pool = HplEngine(space, 0), Pool(space, 0, Probes())
     order = [*first, *(name for name in space.varying if name not in first)]
     points = looked_at(engine, pool, order, space.point(0))
     pool.add(points)
@@ -198,7 +199,7 @@ def test_no_single_change_is_better_than_the_best(seed: int) -> None:
     rate = sums(space, {name: chance.uniform(0, 0.2) for name in space.varying if name != "swap_threshold"})
     found_by = records(space, rate, 60)
     found = explain(space, found_by)
-    engine = HplEngine(space, 0, {"probes": Probes()})
+    engine = HplEngine(space, 0, EngineContext(probes=Probes()))
     for record in found_by:
         engine.tell(record.params, outcome_of(record))
     engine.model()

@@ -108,7 +108,7 @@ def test_what_a_helper_ended_before_it_left_is_one_of_the_budgets_trials_and_wha
     if not killed:
         complete = replace(begun, number=number, state=TrialState.COMPLETE, gflops=1.0, cost_s=1.0)
         loop.bench.store.finish(replace(complete, ended_at=datetime.now(UTC)))
-    engine = make_engine("grid", loop.space, 0, {})
+    engine = make_engine("grid", loop.space, 0)
     ended = loop.search(engine, repeats=1, reserved_runs=0, first=[loop.space.point(0)])
     assert ended.startswith("all 2 trials are done; ")
     assert len(loop.records((Kind.SEARCH,))) == 2 + killed
@@ -150,7 +150,7 @@ def test_what_a_helper_began_and_did_not_end_is_run_by_those_who_go_on(make_loop
             helper.communicate("\n")
 
     loop.bench = replace(loop.bench, listener=hear)
-    loop.search(make_engine("grid", loop.space, 0, {}), repeats=1, reserved_runs=0)
+    loop.search(make_engine("grid", loop.space, 0), repeats=1, reserved_runs=0)
     assert loop.bench.store.get("study", number).state is (TrialState.FAILED if killed else TrialState.CANCELLED)
     complete = [record.key for record in loop.bench.store.records("study", states=[TrialState.COMPLETE])]
     assert sorted(complete) == sorted({loop.space.key(point) for point in loop.space})
@@ -177,7 +177,7 @@ def test_points_that_are_to_be_tried_first_are_shared_out_where_several_run_at_a
     loop.others = (loop.evaluator,)
     first = [loop.space.point(number) for number in range(2)]
     loop.meter = Meter(Budget(trials=2), RealClock())
-    loop.search(make_engine("random", loop.space, 0, {}), repeats=1, reserved_runs=0, first=first)
+    loop.search(make_engine("random", loop.space, 0), repeats=1, reserved_runs=0, first=first)
     tried = [record.key for record in loop.records((Kind.SEARCH,))]
     assert sorted(tried) == sorted(loop.space.key(point) for point in first)
 
@@ -251,7 +251,7 @@ def test_the_first_ctrl_c_lets_the_running_variant_end_and_not_the_whole_launch(
     assert records[0].state is TrialState.COMPLETE
     assert records[2].state is TrialState.CANCELLED
     assert loop.meter.trials == sum(record.state is TrialState.COMPLETE for record in records)
-    engine = make_engine("hpl", loop.space, 0, {})
+    engine = make_engine("hpl", loop.space, 0)
     replay_records(engine, records, loop.objective)
     assert not engine.seen({"NB": 64, "grid": "1x2", "layout": "2x1"})
 
@@ -261,7 +261,7 @@ def test_an_engine_is_not_told_of_trials_whose_end_was_not_seen(make_loop: MakeL
     wish = loop.space.point(0)
     record = loop.trial(loop.space.complete({**wish, "blas": "openblas"}), Kind.SEARCH)
     for seen, state in ((True, TrialState.COMPLETE), (False, TrialState.FAILED)):
-        engine = make_engine("grid", loop.space, 0, {})
+        engine = make_engine("grid", loop.space, 0)
         told = record if seen else replace(record, state=state, ended_at=None)
         replay_records(engine, [told], loop.objective)
         assert engine.seen(wish) is seen
@@ -299,7 +299,7 @@ def test_a_study_whose_time_is_used_up_before_its_search_still_has_one_full_run(
     loop = make_loop()
     loop.meter = Meter(Budget(wall_s=1e-6), RealClock())
     loop.ladder, loop.expected_s = (SMALL, FULL), 5.0
-    ended = loop.search(make_engine("random", loop.space, 0, {}), repeats=1, reserved_runs=8)
+    ended = loop.search(make_engine("random", loop.space, 0), repeats=1, reserved_runs=8)
     assert "more than is left" in ended
     assert [record.kind for record in loop.records()] == [Kind.SEARCH]
     assert loop.best_gflops is not None

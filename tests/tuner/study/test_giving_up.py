@@ -86,7 +86,7 @@ def test_a_repeat_is_not_given_up_and_nothing_is_where_every_rate_is_wanted(hard
     text = 'parameters = { N = 7000, NB = 96, layout = "2x1", blas = "openblas" }'
     loop.space = load("one point", replace(loop.space.machine, N=7000), text=text)
     loop.meter.budget = replace(loop.meter.budget, trials=2)
-    loop.search(make_engine("grid", loop.space, 0, {}), repeats=1, reserved_runs=0)
+    loop.search(make_engine("grid", loop.space, 0), repeats=1, reserved_runs=0)
     repeated = loop.trial(point(N=7000, NB=128), Kind.SEARCH)
     assert repeated.ranked
     assert [record.kind for record in loop.records()] == [Kind.SEARCH] * 3
@@ -95,7 +95,7 @@ def test_a_repeat_is_not_given_up_and_nothing_is_where_every_rate_is_wanted(hard
 def test_a_run_that_was_given_up_does_not_watch_the_machine_in_a_later_sitting(make_loop: MakeLoop) -> None:
     loop = make_loop()
     loop.bench.store.finish(finished(loop.bench.store.begin(begun()), None, kind=Kind.GIVEN_UP, part=0.3, passed=None))
-    tell_earlier(loop, make_engine("random", loop.space, 0, {}), loop.records())
+    tell_earlier(loop, make_engine("random", loop.space, 0), loop.records())
     assert loop.anchors.due() is None
 
 

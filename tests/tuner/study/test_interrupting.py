@@ -77,7 +77,7 @@ def test_a_search_ends_without_a_trial_where_the_signal_comes_while_the_engine_t
     make_loop: MakeLoop, number: signal.Signals
 ) -> None:
     loop = make_loop()
-    engine = Endless(loop.space, 0, {})
+    engine = Endless(loop.space, 0)
     engine.number = number
     with stop_on_signals(told) as stop:
         loop.bench = replace(loop.bench, stop=stop)

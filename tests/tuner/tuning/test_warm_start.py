@@ -54,7 +54,7 @@ def test_an_earlier_study_is_told_and_its_best_are_tried_first(store: Store) -> 
         store.finish(finished(store.begin(begun("before", key=key)), 50.0 + number, "before", params=params, key=key))
     found = advice(read_source(store, "before"), space)
     assert found.sentence == "Warm start from study before: all configurations are in this space."
-    engine = make_engine("hpl", space, 0, {})
+    engine = make_engine("hpl", space, 0)
     first = advise(engine, [found])
     assert space.key(first[0]) == space.key(space.point(11))
     assert engine.choice() is None
@@ -129,7 +129,7 @@ def test_an_hpl_dat_is_tried_first_whatever_its_first_line_is(store: Store, tmp_
     _, rest = render(HplDat.of(HplParams(4000, 192, 2, 2, DEPTH=0))).split("\n", 1)
     path.write_text(f"{first_line}\n{rest}", encoding="utf-8")
     found = advice(read_source(store, str(path)), space_of(SMALL))
-    engine = make_engine("random", space_of(SMALL), 0, {})
+    engine = make_engine("random", space_of(SMALL), 0)
     (first,) = advise(engine, [found])
     assert (first["NB"], first["grid"], first["DEPTH"]) == (192, "2x2", 0)
 
@@ -137,7 +137,7 @@ def test_an_hpl_dat_is_tried_first_whatever_its_first_line_is(store: Store, tmp_
 @pytest.mark.parametrize("name", ["hpl", "bayes", "random", "one-at-a-time", "grid", "optuna-tpe"])
 def test_every_engine_may_be_told_and_goes_on(name: str) -> None:
     space = space_of(CONDITIONAL)
-    engine: Engine = make_engine(name, space, 0, {})
+    engine: Engine = make_engine(name, space, 0)
     known = tuple(Known(space.complete(space.point(number)), 40.0 + number) for number in range(0, 60, 10))
     advise(engine, [advice(Source("study x", known), space)])
     for _ in range(6):
@@ -184,7 +184,7 @@ def test_a_study_without_a_valid_run_is_told_and_the_study_goes_on(store: Store,
     store.finish(finished(store.begin(begun("empty")), None, "empty", state=TrialState.FAILED, passed=None))
     said: list[str] = []
     loop: Any = SimpleNamespace(bench=SimpleNamespace(store=store), space=space_of(SMALL), say=said.append)
-    engine = make_engine("hpl", loop.space, 0, {})
+    engine = make_engine("hpl", loop.space, 0)
     assert list(seed_engine(TuneOptions(**source), loop, engine)) == []
     (sentence,) = said
     assert sentence.startswith("Nothing of ")

@@ -3,7 +3,6 @@
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +10,9 @@ from numpy.typing import NDArray
 from hpl.params import Scalar
 from search_spaces.space import SearchSpace
 
-from ...errors import TunerError
-from ..base import Engine, points_option
+from ...errors import TunerError, UsageError
+from ..base import Engine
+from ..context import NOTHING_KNOWN, EngineContext
 
 LARGEST = 100_000
 """A grid beyond this is a mistake: even at a second a run it takes more than a day."""
@@ -34,9 +34,11 @@ class Grid(Engine):
 
     wants_every_rate = True
 
-    def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
-        super().__init__(space, seed, options)
-        size = points_option(options)
+    def __init__(self, space: SearchSpace, seed: int, context: EngineContext = NOTHING_KNOWN) -> None:
+        super().__init__(space, seed, context)
+        size = context.points
+        if size is not None and size < 1:
+            raise UsageError(f"--points {size}: expected a whole number above zero")
         if size is None and len(space) > LARGEST:
             raise TunerError(
                 f"the space {space.name} has {len(space):,} valid combinations, too many for a whole grid: "

@@ -7,8 +7,6 @@ and new. Where a sampler proposes a known point it is told its known rate once m
 import importlib.util
 import random
 import warnings
-from collections.abc import Mapping
-from typing import Any
 
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution
@@ -20,6 +18,7 @@ from search_spaces.space import SearchSpace
 
 from ...errors import UsageError
 from ..base import Engine, Outcome
+from ..context import NOTHING_KNOWN, EngineContext
 
 TRIES = 40
 """Proposals in a row that may be illegal or known; then a legal point near the last one is taken."""
@@ -35,8 +34,8 @@ class OptunaPlain(Engine):
 
     most_known = TRIES
 
-    def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
-        super().__init__(space, seed, options)
+    def __init__(self, space: SearchSpace, seed: int, context: EngineContext = NOTHING_KNOWN) -> None:
+        super().__init__(space, seed, context)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._history: list[FrozenTrial] = []
 
@@ -99,10 +98,10 @@ class OptunaGp(OptunaPlain):
 
     most_known = 5
 
-    def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
+    def __init__(self, space: SearchSpace, seed: int, context: EngineContext = NOTHING_KNOWN) -> None:
         if importlib.util.find_spec("torch") is None:
             raise UsageError("--engine optuna-gp needs torch, a large package: pip install torch, or take --engine hpl")
-        super().__init__(space, seed, options)
+        super().__init__(space, seed, context)
 
     def sampler(self, seed: int) -> optuna.samplers.BaseSampler:
         """Optuna's GPSampler, told that runs differ."""

@@ -1,13 +1,13 @@
 """Legal points by chance: the yardstick every other engine must beat."""
 
 import random
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from hpl.params import Scalar
 from search_spaces.space import SearchSpace
 
 from ..base import Engine
+from ..context import NOTHING_KNOWN, EngineContext
 
 SHUFFLED = 200_000
 """Spaces up to this size are shuffled and gone through; larger ones are drawn from."""
@@ -18,8 +18,8 @@ DRAWS = 10_000
 class RandomSearch(Engine):
     """Every legal point is equally likely; those that HPL cannot tell from one seen are passed over."""
 
-    def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
-        super().__init__(space, seed, options)
+    def __init__(self, space: SearchSpace, seed: int, context: EngineContext = NOTHING_KNOWN) -> None:
+        super().__init__(space, seed, context)
         self._points = self._shuffled()
 
     def _propose(self) -> dict[str, Scalar] | None:

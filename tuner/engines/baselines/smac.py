@@ -3,7 +3,6 @@
 import importlib.util
 import logging
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from search_spaces.space import SearchSpace
 
 from ...errors import UsageError
 from ..base import Engine, Outcome
+from ..context import NOTHING_KNOWN, EngineContext
 
 TRIES = 20
 ABSENT = "-"
@@ -29,8 +29,8 @@ class Smac(Engine):
         TunerError: smac is not installed.
     """
 
-    def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
-        super().__init__(space, seed, options)
+    def __init__(self, space: SearchSpace, seed: int, context: EngineContext = NOTHING_KNOWN) -> None:
+        super().__init__(space, seed, context)
         if importlib.util.find_spec("smac") is None:
             raise UsageError("--engine smac needs the package smac: pip install smac, or take --engine hpl")
         self._folder = tempfile.TemporaryDirectory(prefix="hpltune-smac-")

@@ -2,8 +2,7 @@
 
 import random
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import optuna
 from optuna.trial import FrozenTrial, TrialState, create_trial
@@ -13,6 +12,7 @@ from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ..base import Engine, Outcome
+from ..context import NOTHING_KNOWN, EngineContext
 from ..starts import starts
 from .encoding import Encoding
 
@@ -40,8 +40,8 @@ class Bayes(Engine):
     rate: left out, a library that always crashes would be proposed again and again (measured: two of three times).
     """
 
-    def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
-        super().__init__(space, seed, options)
+    def __init__(self, space: SearchSpace, seed: int, context: EngineContext = NOTHING_KNOWN) -> None:
+        super().__init__(space, seed, context)
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._encoding = Encoding(space)
         self._starts: Iterator[Point] = starts(space)

@@ -1,9 +1,8 @@
 """The engine `hpl`: which run, of which configuration and how much of it, gains most by the second of machine time."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -16,6 +15,7 @@ from search_spaces.space import SearchSpace
 from ..arrays import Codes, Vector
 from ..base import GIVEN_UP, Engine, Outcome
 from ..companions import Group, alone_seconds, shared_seconds
+from ..context import NOTHING_KNOWN, EngineContext
 from ..fidelity import FULL, Fidelity, Ladder, Question, Rung
 from ..model.acquisition import expected_improvement
 from ..model.belief import Belief
@@ -23,10 +23,9 @@ from ..model.feasible import chance_to_run
 from ..model.fitting import Fitting
 from ..model.front import to_surpass
 from ..model.growth import Growth
-from ..model.pool import Pool, in_gflops
+from ..model.pool import Pool
 from ..model.process import FitError, Process
 from ..model.remembered import Measured
-from ..perf.probes import Probes
 from .joining import LaunchJoining
 from .opening import Opening
 from .pending import PendingRuns
@@ -56,12 +55,10 @@ class HplEngine(Engine):
     Where `against` says what a GFLOPS is worth in another objective too, it searches the front of both.
     """
 
-    def __init__(self, space: SearchSpace, seed: int, options: Mapping[str, Any]) -> None:
-        super().__init__(space, seed, options)
-        probes = options.get("probes")
-        known = probes if isinstance(probes, Probes) else Probes()
-        worth, against = (options.get(name, in_gflops) for name in ("worth", "against"))
-        self._pool = Pool(space, seed, known, worth, against)
+    def __init__(self, space: SearchSpace, seed: int, context: EngineContext = NOTHING_KNOWN) -> None:
+        super().__init__(space, seed, context)
+        known = context.probes
+        self._pool = Pool(space, seed, known, context.worth, context.against)
         self._exact = known.exact
         self._fitting = Fitting(self._pool)
         self._failed: list[int] = []
@@ -70,37 +67,31 @@ class HplEngine(Engine):
         self._opening = Opening(self, self._pool, self._growth, self._asked, knows_dgemm=bool(known.dgemm_gflops))
         self._since_full: list[Outcome] = []
         self._instead: Engine | None = None
-        self._weighed: Belief | None = None
 
     def choose(self, ladder: Ladder) -> Question | None:
         """The run that is worth most by the second, on any rung; a full run may come again where runs differ."""
-        self._weighed = None
-        if self._instead is not None:
-            return self._instead.choose(ladder)
-        try:
-            with threadpool_limits(1):
-                question = self._decide(ladder)
-        except FitError as error:
-            question = self._give_up(error, ladder)
-        if question is not None:
-            self._take(question)
+        question, _ = self._weighed(ladder)
         return question
 
-    def companions(self, question: Question, most: int) -> list[dict[str, Scalar]]:
-        """Small runs that are worth much for each further second, the launch being paid for already.
+    def choose_launch(self, ladder: Ladder, room: Callable[[Question], int]) -> list[Question]:
+        """As the contract; small runs may share a launch where they are worth much for each further second.
 
         Full runs stay alone, so that each can be given up: sharing launches gained nothing more with them.
         """
-        if self._weighed is None or question.rung.fidelity is not Fidelity.SMALL:
+        question, belief = self._weighed(ladder)
+        if question is None:
             return []
+        if belief is None or question.rung.fidelity is not Fidelity.SMALL:
+            return [question]
         try:
             with threadpool_limits(1):
-                found = self._gathered(self._weighed, question, min(most, LARGEST_BATCH - 1))
+                found = self._gathered(belief, question, min(room(question), LARGEST_BATCH - 1))
         except FitError:
-            return []
-        for point in found:
-            self._take(Question(point, question.rung))
-        return found
+            return [question]
+        also = [Question(point, question.rung) for point in found]
+        for one in also:
+            self._take(one)
+        return [question, *also]
 
     def choice(self) -> dict[str, Scalar] | None:
         """What is believed to be the fastest of what was run in full, as `tune` ranks it; the median before repeats.
@@ -130,6 +121,19 @@ class HplEngine(Engine):
         process, _ = self._fitting.process((FULL,))
         mean, _ = process.believed(self._pool.codes[[place]], self._pool.modelled_at([place], FULL))
         return float(np.exp(mean[0]))
+
+    def _weighed(self, ladder: Ladder) -> tuple[Question | None, Belief | None]:
+        """The question that is asked next, and the belief that chose it, None where no model did."""
+        if self._instead is not None:
+            return self._instead.choose(ladder), None
+        try:
+            with threadpool_limits(1):
+                question, belief = self._decide(ladder)
+        except FitError as error:
+            question, belief = self._give_up(error, ladder), None
+        if question is not None:
+            self._take(question)
+        return question, belief
 
     def _propose(self) -> dict[str, Scalar] | None:
         question = self.choose((FULL,))
@@ -206,28 +210,27 @@ class HplEngine(Engine):
             Measured(place, outcome.rung, float(np.log(outcome.gflops)), outcome.session, rest_s, outcome.sharing)
         )
 
-    def _decide(self, ladder: Ladder) -> Question | None:
+    def _decide(self, ladder: Ladder) -> tuple[Question | None, Belief | None]:
         pool = self._pool
         rungs = sorted({*ladder, FULL}, key=lambda rung: rung.operations)
         first = self._opening.question(rungs[0], len(self._runs))
         if first is not None:
-            return first
+            return first, None
         if not self._runs:
-            return self._any(rungs[-1])
+            return self._any(rungs[-1]), None
         belief = self._belief(rungs)
         full_left = self._left(FULL)
         if not full_left.any():
-            return self._any(FULL)
+            return self._any(FULL), None
         runs_at_all = self._chance_to_run(pool.codes)
         may_win = full_left * runs_at_all
         if (len(rungs) > 1 or self._exact) and float((self._hoped(belief, DOUBT) * may_win).max()) < WORTHLESS:
-            return None
-        self._weighed = belief
+            return None, None
         full_s = belief.full_s
         hopeful = int(np.argmax(self._hoped(belief) * may_win))
         if len(rungs) > 1 and self._to_verify(float(full_s[hopeful])):
-            return Question(dict(pool.points[hopeful]), FULL)
-        return self._worthiest(belief, rungs, runs_at_all, full_s) or self._any(FULL)
+            return Question(dict(pool.points[hopeful]), FULL), belief
+        return self._worthiest(belief, rungs, runs_at_all, full_s) or self._any(FULL), belief
 
     def _worthiest(self, belief: Belief, rungs: Ladder, runs_at_all: Vector, full_s: Vector) -> Question | None:
         """The run that is worth most by the second; None where none is left that may run at all.
@@ -378,10 +381,10 @@ class HplEngine(Engine):
         from ..baselines.tpe import Bayes  # noqa: PLC0415 - Optuna is slow to import, and seldom needed here
 
         alone = ", for GFLOPS alone" if self._pool.of_two_objectives else ""
-        self.remarks.append(
+        self._remarks.append(
             f"The model cannot describe the runs so far ({error}): Optuna's TPE goes on instead{alone}."
         )
-        self._instead = Bayes(self.space, self.seed, self.options)
+        self._instead = Bayes(self.space, self.seed)
         for part in self._barred:
             self._instead.bar(part)
         for key, outcomes in self.told.items():

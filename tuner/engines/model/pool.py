@@ -1,7 +1,7 @@
 """The configurations among which the model chooses."""
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ..arrays import Codes, Matrix, Vector
+from ..context import Worth, in_gflops
 from ..fidelity import FULL, Fidelity, Rung
 from ..perf.hpl_time import Shapes, shape_row
 from ..perf.linear_model import LinearModel, straightened
@@ -27,14 +28,6 @@ LARGEST = 10_000
 DRAWS = 6_000
 TIED = 1e-4
 """Difference in the logarithm of the rate up to which configurations are as fast to the model."""
-
-
-Worth = Callable[[Point], float]
-
-
-def in_gflops(_point: Point) -> float:
-    """What a GFLOPS of any configuration is worth where GFLOPS are the objective."""
-    return 1.0
 
 
 @dataclass(frozen=True)

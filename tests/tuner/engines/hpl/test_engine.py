@@ -16,6 +16,7 @@ from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
 from tuner.engines.base import GIVEN_UP, Engine, Outcome
+from tuner.engines.context import EngineContext
 from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
 from tuner.engines.hpl.engine import HplEngine
 from tuner.engines.model import process as process_module
@@ -63,13 +64,13 @@ def climb(engine: Engine, landscape: Landscape, steps: int, *, noise: bool = Fal
 def climbed(seed: int) -> list[tuple[Point, Rung]]:
     """Sixty steps on the landscape of that seed: what several tests look at."""
     space = space_of(CONDITIONAL)
-    return climb(HplEngine(space, seed, {}), Landscape(space, seed), 60)
+    return climb(HplEngine(space, seed), Landscape(space, seed), 60)
 
 
 class TestContract(EngineContract):
     @pytest.fixture
     def make_engine(self) -> MakeEngine:
-        return lambda space, seed: HplEngine(space, seed, {})
+        return HplEngine
 
 
 class TestOnTheLadder:
@@ -86,23 +87,23 @@ class TestOnTheLadder:
         assert cheap <= full + 2
 
     def test_what_was_run_in_full_may_be_run_small_to_tell_how_far_small_runs_are_off(self, space: SearchSpace) -> None:
-        asked = climb(HplEngine(space, 0, {"probes": TIMED}), Landscape(space, 0), 40)
+        asked = climb(HplEngine(space, 0, EngineContext(probes=TIMED)), Landscape(space, 0), 40)
         runs = [(space.key(point), rung) for point, rung in asked]
         assert any(rung == SMALL and (key, FULL) in runs[:step] for step, (key, rung) in enumerate(runs))
 
     def test_where_dgemm_was_timed_it_begins_in_full_with_what_should_be_the_fastest(self, space: SearchSpace) -> None:
-        asked = climb(HplEngine(space, 0, {"probes": TIMED}), Landscape(space, 0), 2)
+        asked = climb(HplEngine(space, 0, EngineContext(probes=TIMED)), Landscape(space, 0), 2)
         assert [rung for _, rung in asked] == [FULL, SMALL]
         assert (asked[0][0]["blas"], asked[0][0]["kernel"]) == ("openblas", "Haswell")
 
     def test_of_what_should_be_as_fast_it_begins_with_what_is_nearest_to_the_textbook(self) -> None:
         space = space_of('parameters = { NB = [64, 128], RFACT = ["left", "crout"], PFACT = ["left", "right"] }')
-        first = HplEngine(space, 0, {"probes": Probes({"openblas": {"Haswell": 40.0}})}).choose(LADDER)
+        first = HplEngine(space, 0, EngineContext(probes=Probes({"openblas": {"Haswell": 40.0}}))).choose(LADDER)
         assert first is not None
         assert (first.params["RFACT"], first.params["PFACT"]) == ("crout", "right")
 
     def test_what_should_be_the_fastest_is_not_asked_again_where_it_does_not_run(self, space: SearchSpace) -> None:
-        engine = HplEngine(space, 0, {"probes": Probes({"openblas": {"Haswell": 40.0}})})
+        engine = HplEngine(space, 0, EngineContext(probes=Probes({"openblas": {"Haswell": 40.0}})))
         first = engine.choose(LADDER)
         assert first is not None
         engine.tell(first.params, Outcome(None, state="failed"))
@@ -123,7 +124,7 @@ class TestOnTheLadder:
             full = [space.key(point) for point, rung in asked if rung == FULL]
             return len(full) - len(set(full))
 
-        exact = {"probes": Probes(exact=True)}
+        exact = EngineContext(probes=Probes(exact=True))
         assert [repeats(climb(HplEngine(space, seed, exact), Landscape(space, seed), 60)) for seed in range(3)] == [
             0
         ] * 3
@@ -133,7 +134,7 @@ class TestOnTheLadder:
     def test_what_somebody_else_left_unfinished_is_asked_again_unless_it_was_told_before(
         self, *, failed_before: bool
     ) -> None:
-        engine = HplEngine(space_of(ONE_POINT), 0, {})
+        engine = HplEngine(space_of(ONE_POINT), 0)
         theirs = Question({"NB": 128, "DEPTH": 0}, SMALL)
         if failed_before:
             engine.tell(theirs.params, Outcome(None, state="failed", rung=SMALL))
@@ -145,13 +146,13 @@ class TestOnTheLadder:
 
     def test_ends_when_nothing_more_is_to_be_gained(self, space: SearchSpace) -> None:
         landscape = Landscape(space, 0)
-        asked = climb(HplEngine(space, 0, {}), landscape, 250)
+        asked = climb(HplEngine(space, 0), landscape, 250)
         assert len(asked) < 250
         best = max(landscape.rate(point) for point in space)
         assert max(landscape.rate(point) for point, rung in asked if rung == FULL) > 0.995 * best
 
     def test_full_runs_alone_end_too_where_a_run_comes_out_the_same_each_time(self, space: SearchSpace) -> None:
-        engine, landscape = HplEngine(space, 0, {"probes": Probes(exact=True)}), Landscape(space, 0)
+        engine, landscape = HplEngine(space, 0, EngineContext(probes=Probes(exact=True))), Landscape(space, 0)
         while (question := engine.choose((FULL,))) is not None:
             engine.tell(question.params, Outcome(landscape.rate(question.params)))
         assert len(engine.told) < len({space.key(point) for point in space})
@@ -164,7 +165,7 @@ class TestOnTheLadder:
         for seed in range(5):
             landscape = Landscape(space, seed)
             best = max(landscape.rate(point) for point in space)
-            asked = climb(HplEngine(space, seed, {}), landscape, 60, noise=True)
+            asked = climb(HplEngine(space, seed), landscape, 60, noise=True)
             spent, reached = 0.0, 0.0
             for point, rung in asked:
                 spent += rung.operations
@@ -172,7 +173,7 @@ class TestOnTheLadder:
                     reached = max(reached, landscape.rate(point) / best)
                 if spent > 8:
                     break
-            engine = made("random", space, seed, {})
+            engine = made("random", space, seed)
             chance = 0.0
             for _ in range(8):
                 drawn = engine.ask()
@@ -183,8 +184,8 @@ class TestOnTheLadder:
 
     def test_goes_on_from_what_it_is_told_of_every_rung(self, space: SearchSpace) -> None:
         landscape = Landscape(space, 2)
-        whole = climb(HplEngine(space, 2, {}), landscape, 40)
-        resumed = HplEngine(space, 2, {})
+        whole = climb(HplEngine(space, 2), landscape, 40)
+        resumed = HplEngine(space, 2)
         for point, rung in whole[:25]:
             factor = {Fidelity.SMALL: 0.7, Fidelity.PREFIX: 1.04}.get(rung.fidelity, 1.0)
             resumed.tell(space.complete(point), Outcome(landscape.rate(point) * factor, rung=rung))
@@ -193,7 +194,7 @@ class TestOnTheLadder:
         assert not told & ahead
 
     def test_a_full_run_that_was_given_up_is_not_asked_again(self, space: SearchSpace) -> None:
-        engine, landscape = HplEngine(space, 3, {}), Landscape(space, 3)
+        engine, landscape = HplEngine(space, 3), Landscape(space, 3)
         climb(engine, landscape, 20)
         given_up = set()
         for _ in range(25):
@@ -209,7 +210,7 @@ class TestOnTheLadder:
         assert given_up
 
     def test_a_known_point_that_was_given_up_is_seen(self, space: SearchSpace) -> None:
-        engine, point = HplEngine(space, 3, {}), space.point(3)
+        engine, point = HplEngine(space, 3), space.point(3)
         engine.expect(Question(dict(point)))
         engine.tell(point, Outcome(50.0, state=GIVEN_UP, rung=Rung(Fidelity.PREFIX, 0.3)))
         assert engine.first_unseen([point]) is None
@@ -217,7 +218,7 @@ class TestOnTheLadder:
     def test_a_run_in_a_slower_sitting_moves_nothing_before_it_is_known_and_is_worth_the_doubt_that_it_takes(
         self, space: SearchSpace
     ) -> None:
-        engine, landscape = HplEngine(space, 3, {}), Landscape(space, 3)
+        engine, landscape = HplEngine(space, 3), Landscape(space, 3)
         for number in range(0, 180, 10):
             point, session = space.point(number), int(number >= 120)
             engine.tell(point, Outcome(landscape.rate(point) * 0.9**session, session=session))
@@ -233,7 +234,7 @@ class TestOnTheLadder:
     def test_look_ahead_of_one_panel_is_taken_to_be_more_like_that_of_two_than_like_none(self) -> None:
         space = space_of("parameters = { NB = [64, 128, 192], DEPTH = [0, 1, 2] }")
         rates = {0: 100.0, 2: 107.0}
-        engine = HplEngine(space, 0, {})
+        engine = HplEngine(space, 0)
         for NB in (64, 128, 192):
             for DEPTH, rate in rates.items():
                 engine.tell({"NB": NB, "DEPTH": DEPTH}, Outcome(rate + NB / 1000))
@@ -241,7 +242,7 @@ class TestOnTheLadder:
         assert engine.expected_gflops({"NB": 128, "DEPTH": 1}) > 101.0
 
     def test_the_choice_is_a_configuration_that_was_measured_in_full(self, space: SearchSpace) -> None:
-        engine = HplEngine(space, 4, {})
+        engine = HplEngine(space, 4)
         assert engine.choice() is None
         asked = climb(engine, Landscape(space, 4), 50)
         full = {space.key(point) for point, rung in asked if rung == FULL}
@@ -254,7 +255,7 @@ class TestOnTheLadder:
         space, reached = space_of(HICCUPS), []
         points = {space.key(point): point for point in space}
         for seed in range(8):
-            landscape, engine = Landscape(space, seed), HplEngine(space, seed, {})
+            landscape, engine = Landscape(space, seed), HplEngine(space, seed)
             chance = random.Random(seed)  # noqa: S311 - not for secrets
             disturbed = {key for key in points if chance.random() < slow}
             for key, point in points.items():
@@ -267,7 +268,7 @@ class TestOnTheLadder:
 
     def test_repeats_tell_a_lucky_run_from_a_fast_configuration_and_a_slow_run_from_a_slow_one(self) -> None:
         space = space_of("parameters = { NB = [64, 96, 128, 160, 192, 224] }")
-        engine = HplEngine(space, 0, {})
+        engine = HplEngine(space, 0)
         lucky, steady, disturbed = ({"NB": NB} for NB in (64, 128, 192))
         runs = [(lucky, (130.0, 90.0, 91.0)), (steady, (100.0, 100.2, 99.9)), (disturbed, (103.0, 60.0, 102.8))]
         for point, rates in runs:
@@ -276,7 +277,7 @@ class TestOnTheLadder:
         assert engine.choice() == disturbed
 
     def test_avoids_a_library_that_always_crashes(self, space: SearchSpace) -> None:
-        engine, landscape = HplEngine(space, 5, {}), Landscape(space, 5)
+        engine, landscape = HplEngine(space, 5), Landscape(space, 5)
         crashed = 0
         for _ in range(60):
             point = engine.ask()
@@ -287,7 +288,7 @@ class TestOnTheLadder:
         assert crashed < 8
 
     def test_a_library_that_ran_elsewhere_is_given_up_where_it_crashes_here(self, space: SearchSpace) -> None:
-        engine = HplEngine(space, 1, {})
+        engine = HplEngine(space, 1)
         for number in range(0, len(space), 5):
             known = space.point(number)
             rate = 200.0 if known["blas"] == "blis" else 50.0
@@ -304,7 +305,7 @@ class TestOnTheLadder:
         probes = Probes(
             {"openblas": {"Haswell": 20.0, "Zen": 20.0}, "blis": {"zen2": 100.0, "zen": 50.0, "haswell": 50.0}}
         )
-        engine = HplEngine(space, 0, {"probes": probes})
+        engine = HplEngine(space, 0, EngineContext(probes=probes))
         for _ in range(3):
             point = engine.ask()
             assert point is not None
@@ -320,7 +321,7 @@ class TestOnTheLadder:
         gained = 0.0
         for seed in range(4):
             landscape = Landscape(space, seed)
-            cold, warm = HplEngine(space, seed, {}), HplEngine(space, seed, {})
+            cold, warm = HplEngine(space, seed), HplEngine(space, seed)
             for number in range(0, len(space), 9):
                 point = space.point(number)
                 warm.tell(point, Outcome(0.4 * landscape.rate(point), rung=Rung(Fidelity.EARLIER, 1.0)))
@@ -332,7 +333,7 @@ class TestOnTheLadder:
 
     def test_another_machine_with_another_best_does_not_end_the_search_before(self, space: SearchSpace) -> None:
         elsewhere, landscape = Landscape(space, 3), Landscape(space, 13)
-        misled, untold = HplEngine(space, 3, {}), HplEngine(space, 3, {})
+        misled, untold = HplEngine(space, 3), HplEngine(space, 3)
         for number in range(0, len(space), 3):
             point = space.point(number)
             misled.tell(point, Outcome(elsewhere.rate(point), rung=Rung(Fidelity.EARLIER, 1.0)))
@@ -356,7 +357,7 @@ def test_nodes_that_stay_idle_count_for_nothing_where_the_objective_says_so() ->
         return 32 / ranks(point)
 
     rates = {32: 160.0, 16: 112.0, 8: 72.0, 4: 40.0}
-    engine = HplEngine(space, 0, {"probes": Probes(nodes=8, node_cores=4), "worth": worth})
+    engine = HplEngine(space, 0, EngineContext(probes=Probes(nodes=8, node_cores=4), worth=worth))
     found = []
     for _ in range(16):
         question = engine.choose((FULL,))
@@ -370,7 +371,7 @@ def test_a_value_that_failed_twice_is_not_asked_again_while_others_were_not_trie
     grid, bcast = 'grid = ["2x2", "4x1", "1x4"], layout = "4x1"', 'BCAST = ["1rg", "1rM", "2rM"]'
     space = space_of(f"parameters = {{ NB = [64, 128, 192, 256], {grid}, DEPTH = [0, 1], {bcast} }}")
     for seed in range(15):
-        engine, asked = HplEngine(space, seed, {}), list[Scalar]()
+        engine, asked = HplEngine(space, seed), list[Scalar]()
         for _ in range(8):
             question = engine.choose((FULL,))
             assert question is not None
@@ -382,7 +383,7 @@ def test_a_value_that_failed_twice_is_not_asked_again_while_others_were_not_trie
 
 def test_one_configuration_may_fail_on_one_rung_and_run_on_another() -> None:
     space = space_of('[parameters]\nlayout = "4x1"\nblas = "openblas"\nNB = 128\ngrid = "2x2"\nDEPTH = 0\n')
-    engine = HplEngine(space, 0, {})
+    engine = HplEngine(space, 0)
     engine.tell(space.point(0), Outcome(10.0, rung=SMALL))
     engine.tell(space.point(0), Outcome(None, rung=PREFIX))
     question = engine.choose((SMALL, PREFIX, FULL))
@@ -392,7 +393,7 @@ def test_one_configuration_may_fail_on_one_rung_and_run_on_another() -> None:
 
 def test_what_is_under_way_is_not_asked_for_again_in_another_form() -> None:
     space = space_of(CONDITIONAL)
-    engine, landscape = HplEngine(space, 0, {}), Landscape(space, 0)
+    engine, landscape = HplEngine(space, 0), Landscape(space, 0)
     climb(engine, landscape, 25)
     asked = [question for question in (engine.choose(LADDER) for _ in range(8)) if question is not None]
     assert sum(question.rung == FULL for question in asked) < len(asked)
@@ -401,7 +402,7 @@ def test_what_is_under_way_is_not_asked_for_again_in_another_form() -> None:
 
 def test_a_model_that_cannot_be_fitted_gives_way_to_tpe_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     space = space_of(CONDITIONAL)
-    engine, landscape = HplEngine(space, 0, {}), Landscape(space, 0)
+    engine, landscape = HplEngine(space, 0), Landscape(space, 0)
 
     def broken(_covariance: object) -> object:
         raise process_module.FitError("not positive")
@@ -415,14 +416,17 @@ def test_a_model_that_cannot_be_fitted_gives_way_to_tpe_and_says_so(monkeypatch:
         asked.append(point)
         engine.tell(point, Outcome(landscape.rate(point)))
     assert len({space.key(point) for point in asked}) == 20
-    assert engine.remarks == ["The model cannot describe the runs so far (not positive): Optuna's TPE goes on instead."]
+    assert engine.take_remarks() == [
+        "The model cannot describe the runs so far (not positive): Optuna's TPE goes on instead."
+    ]
+    assert engine.take_remarks() == []
     assert engine.choice() is not None
 
 
 @pytest.mark.parametrize("rates", [[1e-300, 1e300], [50.0] * 12, [float("inf"), 10.0, 11.0], [1e-9, 100.0, 1e9]])
 def test_odd_rates_end_no_study(rates: Sequence[float]) -> None:
     space = space_of(CONDITIONAL)
-    engine = HplEngine(space, 0, {})
+    engine = HplEngine(space, 0)
     for number in range(24):
         point = engine.ask()
         assert point is not None

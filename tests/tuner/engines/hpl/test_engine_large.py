@@ -4,6 +4,7 @@ from engine_contract import LARGE, MANY_VALUES, space_of
 from landscape import Landscape
 
 from tuner.engines.base import Engine, Outcome
+from tuner.engines.context import EngineContext
 from tuner.engines.fidelity import FULL, Fidelity, Rung
 from tuner.engines.hpl.engine import HplEngine
 from tuner.engines.perf.probes import Probes
@@ -14,7 +15,7 @@ CHEAP = Rung(Fidelity.SMALL, 0.35)
 def test_a_space_too_large_to_hold_is_climbed_from_what_looks_best() -> None:
     space = space_of(LARGE)
     landscape = Landscape(space, 3)
-    engine = HplEngine(space, 3, {})
+    engine = HplEngine(space, 3)
     rates = []
     for _ in range(40):
         question = engine.choose((FULL,))
@@ -26,7 +27,7 @@ def test_a_space_too_large_to_hold_is_climbed_from_what_looks_best() -> None:
 
 def test_where_dgemm_was_timed_it_is_begun_with_what_should_be_the_fastest() -> None:
     timed = Probes({"openblas": {"Haswell": 10.0, "SkylakeX": 20.0, "Zen": 40.0}})
-    first = HplEngine(space_of(LARGE), 3, {"probes": timed}).choose((CHEAP, FULL))
+    first = HplEngine(space_of(LARGE), 3, EngineContext(probes=timed)).choose((CHEAP, FULL))
     assert first is not None
     assert first.rung == FULL
     assert (first.params["kernel"], first.params["RFACT"], first.params["PFACT"]) == ("Zen", "crout", "right")
@@ -34,7 +35,7 @@ def test_where_dgemm_was_timed_it_is_begun_with_what_should_be_the_fastest() -> 
 
 def test_a_parameter_may_have_values_that_the_sample_of_a_large_space_has_not() -> None:
     space = space_of(MANY_VALUES)
-    engine, landscape = HplEngine(space, 0, {}), Landscape(space, 0)
+    engine, landscape = HplEngine(space, 0), Landscape(space, 0)
     for _ in range(8):
         question = engine.choose((FULL,))
         assert question is not None

@@ -22,13 +22,13 @@ class TestSharingALaunch:
 
     def launches(self, space: SearchSpace, start_s: float, most: int = 7) -> list[tuple[Rung, int]]:
         """The rung and the size of each launch of a study where starting takes so long and a full run half a second."""
-        engine, landscape = HplEngine(space, 0, {}), Landscape(space, 0)
+        engine, landscape = HplEngine(space, 0), Landscape(space, 0)
         found = []
         for _ in range(20):
-            question = engine.choose((CHEAP, FULL))
-            if question is None:
+            launch = engine.choose_launch((CHEAP, FULL), lambda _: most)
+            if not launch:
                 break
-            batch = [question.params, *engine.companions(question, most)]
+            question, batch = launch[0], [one.params for one in launch]
             found.append((question.rung, len(batch)))
             for point in batch:
                 rate = landscape.rate(point)

@@ -21,12 +21,12 @@ from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
 from tuner.cli import app
 from tuner.engines.base import Outcome
+from tuner.engines.context import EngineContext, Worth, in_gflops
 from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
 from tuner.engines.hpl.engine import HplEngine
 from tuner.engines.model import process as process_module
 from tuner.engines.model.acquisition import knowledge_gradient
 from tuner.engines.model.front import best_of_each, to_surpass
-from tuner.engines.model.pool import in_gflops
 from tuner.engines.perf.probes import Probes
 from tuner.errors import TunerError
 from tuner.study.objective import Objective, check_inputs, of_study
@@ -71,8 +71,9 @@ class Made:
     def rate(self, point: Point) -> float:
         return self._landscape.rate(point) * self._rates[ranks(point)] / 100
 
-    def engine(self, **known: Callable[[Point], float]) -> HplEngine:
-        return HplEngine(self.space, 0, {"probes": Probes(nodes=8, node_cores=4, exact=True), **known})
+    def engine(self, worth: Worth = in_gflops, against: Worth = in_gflops) -> HplEngine:
+        probes = Probes(nodes=8, node_cores=4, exact=True)
+        return HplEngine(self.space, 0, EngineContext(probes=probes, worth=worth, against=against))
 
     def searched(self, engine: HplEngine, runs: int, told: Callable[[Point], float] = in_gflops) -> dict[int, float]:
         """By ranks the best rate that so many runs found; the engine is told as much for each GFLOPS."""
@@ -118,10 +119,12 @@ def test_what_is_beaten_in_both_objectives_is_left_alone() -> None:
     assert asked.count(4) <= 4 < min(asked.count(one) for one in (32, 16, 8))
 
 
-def climbed(cluster: Made, **known: Callable[[Point], float]) -> tuple[list[Question], dict[int, float]]:
+def climbed(
+    cluster: Made, worth: Worth = in_gflops, against: Worth = in_gflops
+) -> tuple[list[Question], dict[int, float]]:
     """All that an engine asks on a ladder until it ends, and by ranks the best rate of the full runs."""
     timed = Probes({"openblas": {"Haswell": 40.0}}, nodes=8, node_cores=4, exact=True)
-    engine, told = HplEngine(cluster.space, 0, {"probes": timed, **known}), known.get("worth", in_gflops)
+    engine = HplEngine(cluster.space, 0, EngineContext(probes=timed, worth=worth, against=against))
     asked, found = list[Question](), dict[int, float]()
     while (question := engine.choose((SMALL, FULL))) is not None:
         asked.append(question)
@@ -129,7 +132,7 @@ def climbed(cluster: Made, **known: Callable[[Point], float]) -> tuple[list[Ques
         if question.rung == FULL:
             found[ranks(point)] = max(rate, found.get(ranks(point), 0.0))
         rate *= 1.0 if question.rung == FULL else 0.7
-        engine.tell(point, Outcome(rate * told(point), rung=question.rung))
+        engine.tell(point, Outcome(rate * worth(point), rung=question.rung))
     return asked, found
 
 
@@ -152,7 +155,7 @@ def test_tpe_that_takes_over_says_that_it_knows_one_objective_only(monkeypatch: 
 
     monkeypatch.setattr(process_module, "_root", broken)
     made(0).searched(engine, 5)
-    assert engine.remarks[0].endswith("Optuna's TPE goes on instead, for GFLOPS alone.")
+    assert engine.take_remarks()[0].endswith("Optuna's TPE goes on instead, for GFLOPS alone.")
 
 
 def test_what_is_worth_as_much_has_to_be_surpassed_in_gflops_and_what_is_worth_less_by_the_other_objective() -> None:

@@ -36,7 +36,7 @@ MANY = 2_000
 
 def told(space: SearchSpace, trials: int, seed: int = 0) -> HplEngine:
     """An engine that was told of so many runs, drawn by chance."""
-    engine, landscape = HplEngine(space, seed, {}), Landscape(space, seed)
+    engine, landscape = HplEngine(space, seed), Landscape(space, seed)
     chance = random.Random(seed)  # noqa: S311 - not for secrets
     for _ in range(trials):
         point, rung = space.point(chance.randrange(len(space))), chance.choice(LADDER)
@@ -72,7 +72,7 @@ def test_an_ask_of_a_large_study_takes_no_more_memory_than_some_matrices_of_what
 
 def test_a_large_study_remembers_its_fastest_and_its_newest_runs_and_every_value() -> None:
     space = space_of(MIDDLING)
-    engine, landscape, chance = HplEngine(space, 0, {}), Landscape(space, 0), random.Random(1)  # noqa: S311 - not for secrets
+    engine, landscape, chance = HplEngine(space, 0), Landscape(space, 0), random.Random(1)  # noqa: S311 - not for secrets
     points = [space.point(chance.randrange(len(space))) for _ in range(2 * MOST)]
     for point in points:
         tell(engine, landscape, point, FULL)

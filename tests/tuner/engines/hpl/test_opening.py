@@ -4,6 +4,7 @@ import pytest
 from engine_contract import space_of
 
 from tuner.engines.base import Outcome
+from tuner.engines.context import EngineContext
 from tuner.engines.fidelity import FULL, Fidelity, Rung
 from tuner.engines.hpl.engine import HplEngine
 from tuner.engines.perf.probes import Probes
@@ -21,7 +22,8 @@ NB = {}
 
 @pytest.mark.parametrize(("NB", "rung"), [([192, 256], FULL), ([128, 256], SMALL)])
 def test_the_textbook_is_measured_in_full_where_the_model_holds_it_for_about_as_fast(NB: list[int], rung: Rung) -> None:
-    engine = HplEngine(space_of(HASWELL.format(NB), cores=1), 0, {"probes": Probes({"openblas": {"Haswell": 40.0}})})
+    timed = EngineContext(probes=Probes({"openblas": {"Haswell": 40.0}}))
+    engine = HplEngine(space_of(HASWELL.format(NB), cores=1), 0, timed)
     favourite = engine.choose((SMALL, FULL))
     assert favourite is not None
     assert (favourite.params["NB"], favourite.rung) == (NB[0], FULL)
