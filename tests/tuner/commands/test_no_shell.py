@@ -112,7 +112,7 @@ def test_a_study_and_its_folders_may_be_called_anything(user: User, monkeypatch:
 )
 def test_a_value_that_a_shell_would_misread_is_one_sentence(user: User, setting: str) -> None:
     done = user.hpltune("tune", "--cluster", user.cluster(), *FAST, "--set", f"{setting}={ALL}", "--trials", "1")
-    assert done.returncode in {1, 2}, done.stdout
+    assert done.returncode == 2, done.stdout
     assert done.stderr.count("\n") == 1, done.stderr
     assert setting.partition("$")[0] in done.stderr
     assert not list((user.home / "data").glob("runs/*/*"))
@@ -138,7 +138,7 @@ def test_a_study_of_another_users_database_runs_nothing_on_nodes(user: User) -> 
             stored.execute("UPDATE studies SET options = ?, name = ?", (json.dumps(changed), f"../../{ALL}"))
             stored.execute("UPDATE trials SET study = ?", (f"../../{ALL}",))
         resumed = user.hpltune("tune", "--resume", "--trials", "3")
-        assert resumed.returncode in {1, 2}
+        assert resumed.returncode == 2
         assert words in resumed.stderr
         assert resumed.stderr.count("\n") == 1
     assert not list(user.home.glob("a*")), "no name leads out of the folder of runs"
@@ -147,7 +147,7 @@ def test_a_study_of_another_users_database_runs_nothing_on_nodes(user: User) -> 
 @pytest.mark.real
 def test_ssh_options_are_read_by_no_shell(user: User) -> None:
     done = user.hpltune("doctor", "--cluster", user.cluster("-l", f"root{ALL}"))
-    assert done.returncode in {1, 2}
+    assert done.returncode == 1
 
 
 MACHINE = Machine(cores=2, memory_bytes=2**32, blas={"openblas": BlasFacts()}, N=1000)

@@ -69,7 +69,7 @@ def test_nothing_is_deleted_unless_all_can_be_and_the_user_agrees(
     unasked = hpltune("study", "delete", "one")
     assert (unasked.returncode, unasked.stderr) == (1, "hpltune: nobody can be asked here: add --yes\n")
     missing = hpltune("study", "delete", "one", "nome", "--yes")
-    assert missing.returncode in {1, 2}
+    assert missing.returncode == 1
     assert "there is no study nome" in missing.stderr
     assert names(home) == ["one"]
     assert folder.exists()
@@ -83,7 +83,7 @@ def test_a_study_at_work_is_neither_deleted_nor_renamed(hpltune: Run, home: Path
         assert process.stdout.readline() == "held\n"
         for arguments in (("delete", "one", "--yes"), ("rename", "one", "two")):
             done = hpltune("study", *arguments)
-            assert done.returncode in {1, 2}
+            assert done.returncode == 1
             assert f"study one is being run by process {process.pid} on " in done.stderr
         process.communicate("")
     assert names(home) == ["one"]
@@ -104,21 +104,21 @@ def test_a_renamed_study_keeps_its_trials_and_takes_its_folders_along(
     assert hpltune("best", "before").returncode == 0
 
 
-@pytest.mark.parametrize("new", ["two", "a/b", "#3"])
+@pytest.mark.parametrize(("new", "code"), [("two", 1), ("a/b", 2), ("#3", 2)])
 def test_a_name_that_is_taken_or_none_is_refused(
-    hpltune: Run, home: Path, stored: Callable[..., Path], new: str
+    hpltune: Run, home: Path, stored: Callable[..., Path], new: str, code: int
 ) -> None:
     for name in ("one", "two"):
         stored(name)
     done = hpltune("study", "rename", "one", new)
-    assert done.returncode in {1, 2}
+    assert done.returncode == code
     assert names(home) == ["one", "two"]
 
 
 def test_a_name_whose_study_has_no_valid_run_says_how_it_is_freed(hpltune: Run, stored: Callable[..., Path]) -> None:
     stored("one", None)
     done = hpltune("tune", "--study", "one")
-    assert done.returncode in {1, 2}
+    assert done.returncode == 1
     assert done.stderr == (
         "hpltune: study one exists already, without a valid run: add --resume to go on; "
         "`hpltune study delete one` frees its name\n"
@@ -128,7 +128,7 @@ def test_a_name_whose_study_has_no_valid_run_says_how_it_is_freed(hpltune: Run, 
 def test_a_study_goes_on_on_no_other_cluster_than_it_was_begun_on(hpltune: Run, stored: Callable[..., Path]) -> None:
     stored("one")
     done = hpltune("tune", "--resume", "--study", "one", "--cluster", "kronos")
-    assert done.returncode in {1, 2}
+    assert done.returncode == 1
     assert done.stderr == (
         "hpltune: study one was begun on no cluster: leave --cluster out to go on there, "
         "or leave --resume out for a new study\n"
@@ -160,7 +160,7 @@ def test_a_mistake_is_found_before_anything_is_timed_or_stored(
 ) -> None:
     (home / "file").touch()
     done = hpltune("tune", "--space", "quick", *wrong)
-    assert done.returncode in {1, 2}
+    assert done.returncode == 2
     assert sentence in done.stderr.replace(f"{home}/", "")
     assert done.stdout == ""
     assert names(home) == []
@@ -172,7 +172,7 @@ def test_a_ranking_is_shown_though_the_winner_cannot_be_written_at_the_end(hpltu
     (home / "out" / "HPL.dat").mkdir(parents=True)
     one = ("--set", "N=1000", "--set", "NB=64", "--confirm", "0", "--trials", "1", "--space", "quick")
     done = hpltune("tune", *one, "--study", "unwritten", "--out", "out")
-    assert done.returncode in {1, 2}
+    assert done.returncode == 1
     assert "Best of study unwritten" in done.stdout
     assert "HPL.dat: Is a directory" in done.stderr
 

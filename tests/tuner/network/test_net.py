@@ -62,7 +62,7 @@ def test_show_tells_every_setting_of_every_host_or_why_it_cannot_be_set(net: On)
 def test_probe_finds_the_rate_of_fast_ethernet_and_stores_it(net: On, home: Path) -> None:
     asked = ("--hosts", "h1,h2", "--with", "lro=off,on", "--largest", "262144")
     done = net("probe", *asked, "--json", "--plot", "curve.svg")
-    assert done.returncode in {1, 2}, "the driver has no LRO, so not everything was measured"
+    assert done.returncode == 1, "the driver has no LRO, so not everything was measured"
     measured, refused = json.loads(done.stdout)["probes"]
     assert measured["bandwidth_mbit_s"] == pytest.approx(96, rel=0.1)
     assert 0 < measured["latency_us"] < 10_000
@@ -109,7 +109,7 @@ def test_a_host_that_is_gone_is_named_and_stays_recorded_until_it_is_forgotten(n
     with Store.open(home / "data/hpltune.db") as store:
         store.network.remember([an_original(host="h9", owner=str(dead))])
     left = net("restore", ssh=False)
-    assert left.returncode in {1, 2}
+    assert left.returncode == 1
     assert "Not put back: node h9: " in left.stdout
     assert net("restore", "--forget", "h9", ssh=False).stdout == "Forgotten: h9: eth0 mtu = 1500.\n"
     assert net("restore", ssh=False).returncode == 0
@@ -174,7 +174,7 @@ def test_a_user_needs_exactly_the_rules_that_sudoers_prints(lab: HostsLab, tmp_p
         refused = subprocess.run(
             AsNobody().argv("h1", ("sudo", "-n", *evil)), capture_output=True, text=True, check=False
         )
-        assert refused.returncode in {1, 2}
+        assert refused.returncode == 1
         assert "password is required" in refused.stderr
     (folder / "hpltune").unlink()
     with (

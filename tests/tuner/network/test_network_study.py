@@ -101,7 +101,7 @@ def test_two_databases_do_not_change_one_network_and_leave_it_as_it_was(
     killed = subprocess.Popen(first, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_for(lab, "off")
     refused = subprocess.run(second, capture_output=True, text=True, cwd=home, timeout=100, check=False)
-    assert refused.returncode in {1, 2}
+    assert refused.returncode == 1
     sentence = f"its network is in use by study a of root, process {killed.pid} on h1, which has changed "
     assert sentence in " ".join(refused.stderr.split())
     assert "wait until that has ended, or end it" in " ".join(refused.stderr.split())
@@ -140,7 +140,7 @@ def test_an_interface_that_a_node_lacks_is_found_before_any_work(tune: list[str]
     text = SPACE.replace("net.mtu = [3000, 9000]\n", "").replace('"eth0"', '["eth0", "eth0+eth1"]')
     (home / "net.toml").write_text(text)
     done = subprocess.run([*tune, "--study", "nic"], capture_output=True, text=True, cwd=home, timeout=100, check=False)
-    assert done.returncode in {1, 2}
+    assert done.returncode == 1
     assert "node h1 has no interface eth1 (it has lo, eth0)" in done.stderr
     assert "Trial" not in done.stdout
     assert not list((home / "data").glob("runs/nic*"))
@@ -161,13 +161,13 @@ def test_what_a_killed_study_left_changed_is_put_back_when_the_next_one_starts(
     mistaken = ("--study", "next", "--set", "net.interface=eth7")
     done = subprocess.run([*tune, *mistaken], capture_output=True, text=True, cwd=home, timeout=200, check=False)
     assert "Put back on h1: eth0 mtu = 1500." in done.stdout
-    assert done.returncode in {1, 2}
+    assert done.returncode == 1
     assert "node h1 has no interface eth7" in done.stderr
     assert mtus(lab) == [1500, 1500]
 
 
 def test_this_machine_alone_has_no_network_to_tune(hpltune: Run) -> None:
     done = hpltune("tune", "--blas", "openblas", "--set", "net.tso=on,off", "--budget", "1m", "--study", "alone")
-    assert done.returncode in {1, 2}
+    assert done.returncode == 2
     assert "net.tso: all ranks run on this machine and speak through its memory" in done.stderr
     assert "Traceback" not in done.stderr

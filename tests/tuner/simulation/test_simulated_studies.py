@@ -36,7 +36,7 @@ def test_without_simgrid_build_makes_the_others_and_says_how_to_get_it(
     assert done.returncode == 0, done.stderr
     assert "hpltune setup --with simgrid" in done.stdout
     refused = hpltune("tune", "--cluster", "kronos", "--space", "quick")
-    assert refused.returncode in {1, 2}
+    assert refused.returncode == 1
     assert "hpltune setup --with simgrid" in refused.stderr
     assert "hpltune setup --with simgrid" in json.loads(hpltune("doctor", "--json").stdout)["found"]["SimGrid"]
 
@@ -151,7 +151,7 @@ def test_a_study_whose_simulations_all_fail_ends(hpltune: Run, home: Path, monke
     program(tools / "smpirun", f"#!/bin/sh\n# SimGrid version {find_simgrid().version}.0\nexec {failing}\n")
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
     done = hpltune("tune", "--cluster", "kronos", "--space", "kronos-free", "--budget", "1h")
-    assert done.returncode in {1, 2}
+    assert done.returncode == 1
     assert "simulations failed, and failures use up no budget" in done.stdout
     assert "no run was valid" in done.stderr
     assert "out of order" in done.stderr
@@ -318,7 +318,7 @@ def test_a_real_study_can_start_from_a_simulated_one(hpltune: Run, home: Path) -
 def test_a_calibrated_model_that_cannot_be_written_is_shown(hpltune: Run, home: Path) -> None:
     (home / "models").mkdir()
     done = hpltune("calibrate", "models", "--checks", "0", "--rounds", "1", "--blas", "openblas")
-    assert done.returncode in {1, 2}
+    assert done.returncode == 1
     assert "cannot write models: Is a directory" in done.stderr
     assert "dgemm_gflops" in done.stdout
 
