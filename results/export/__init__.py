@@ -1,1 +1,1 @@
-"""Studies for other programs: CSV, JSON lines, Markdown, pandas."""
+"""Studies for other programs: CSV, JSON lines, HPL.dat, pandas."""

@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 from hpl.params import Scalar
 
+from ..flat import COLUMNS
 from ..record import SMALLER_RUNS, Kind, TrialRecord, TrialState
+
+_FIRST = ("blas", "kernel", "layout", "grid")
 
 
 class Time(NamedTuple):
@@ -134,3 +137,11 @@ def relative_sd(entries: Iterable[Ranked]) -> float | None:
             squares += sum((rate / mean - 1.0) ** 2 for rate in entry.gflops)
             freedom += entry.runs - 1
     return (squares / freedom) ** 0.5 if freedom else None
+
+
+def varying(ranking: Sequence[Ranked]) -> list[str]:
+    """Names of the parameters that are not the same in all entries, in the order of the flat columns."""
+    names = {name for entry in ranking for name in entry.params}
+    differing = [name for name in names if len({entry.params.get(name) for entry in ranking}) > 1]
+    order = {name: place for place, name in enumerate(dict.fromkeys((*_FIRST, *COLUMNS)))}
+    return sorted(differing, key=lambda name: (order.get(name, len(order)), name))

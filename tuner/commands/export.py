@@ -3,14 +3,18 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from results.errors import ResultsError
-from results.export.markdown import csv_parts, json_line, to_hpl_dat, to_markdown
+from results.export.csv_lines import csv_parts
+from results.export.hpl_dat import to_hpl_dat
+from results.export.json_lines import json_line
 from results.flat import Placed
 from results.record import Study
+from results.report.markdown import to_markdown
+from results.report.model import Report, Sentence
 from results.stats.ranking import Ranked
 from results.store.store import Store
 
 from ..machine.equipment import Equipment
-from ..reports.ranking import above_peak_of, figures, how_sure
+from ..reports.ranking import above_peak_of, exported_table, figures, how_sure
 from ..reports.summary import StudySummary
 from ..study.objective import StudyRanking, rank_stored
 from ..study.shootout import sentences
@@ -42,10 +46,10 @@ def export_parts(store: Store, name: str | None, kind: str, trial: int | None) -
     elif not stored.ranking:
         raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
     elif kind == "md":
-        machine = Equipment.of(study)
-        told = [figures(machine, entry.expected_gflops, entry.params, entry.hosts) for entry in stored.ranking]
         said = (stored.left_out, above_peak_of(study, stored.ranking))
-        yield to_markdown(stored.ranking, told, [*filter(None, said), *_below(study, stored.ranking)])
+        below = [*filter(None, said), *_below(study, stored.ranking)]
+        table = exported_table(study, stored.ranking)
+        yield to_markdown(Report("", (table, *map(Sentence, below))))
     else:
         yield to_hpl_dat(store.get(study.name, stored.ranking[0].best_record_number))
 

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from rich.console import Console
-from rich.table import Table
+
+from results.report.model import Column, Part, Report, Sentence, Table
+from results.report.terminal import print_report
 
 from ..explain.explanation import Explanation
 from ..explain.one_at_a_time import WORTH_A_WORD, Missed, OneByOne
@@ -14,15 +16,19 @@ ALL = 0.9
 
 
 def print_one_by_one(console: Console, found: Explanation) -> None:
-    """Its sweeps, their cost, where they end, and why not at the best configuration."""
+    """Print the parts of `one_by_one_parts`."""
+    print_report(console, Report("", tuple(one_by_one_parts(found))))
+
+
+def one_by_one_parts(found: Explanation) -> list[Part]:
+    """Report its sweeps, their cost, where they end, and why not at the best configuration."""
     way = found.one_at_a_time
-    console.print(_sweeps(way))
-    console.print(cost(found))
-    console.print(verdict(way))
+    parts: list[Part] = [_sweeps(way), Sentence(cost(found)), Sentence(verdict(way))]
     if not way.found:
-        console.print(_missed(way.missed))
+        parts.append(_missed(way.missed))
         if way.together:
-            console.print(why(way))
+            parts.append(Sentence(why(way)))
+    return parts
 
 
 def shown(point: Mapping[str, object], names: Sequence[str]) -> str:
@@ -32,19 +38,18 @@ def shown(point: Mapping[str, object], names: Sequence[str]) -> str:
 
 def _sweeps(way: OneByOne) -> Table:
     """A line for each sweep that changed something."""
-    table = Table(title="One parameter at a time, by the model", title_justify="left")
-    for head in ("swept", "from", "to", "GFLOPS", "gain", "full runs so far"):
-        table.add_column(head, justify="left" if head in {"swept", "from", "to"} else "right")
     gflops, runs = way.start_gflops, 1
-    table.add_row("", "", "textbook", f"{gflops:.4g}", "", "1")
+    rows = [("", "", "textbook", f"{gflops:.4g}", "", "1")]
     for sweep in way.sweeps:
         runs += sweep.runs
         if sweep.gflops > gflops:
             to = " ".join([f"{sweep.after}", shown(sweep.followed, list(sweep.followed))]).rstrip()
             gain = f"{100 * (sweep.gflops / gflops - 1):+.1f} %"
-            table.add_row(sweep.name, f"{sweep.before}", to, f"{sweep.gflops:.4g}", gain, f"{runs}")
+            rows.append((sweep.name, f"{sweep.before}", to, f"{sweep.gflops:.4g}", gain, f"{runs}"))
             gflops = sweep.gflops
-    return table
+    heads = ("swept", "from", "to", "GFLOPS", "gain", "full runs so far")
+    columns = tuple(Column(head, words=head in {"swept", "from", "to"}) for head in heads)
+    return Table("One parameter at a time, by the model", columns, tuple(rows))
 
 
 def cost(found: Explanation) -> str:
@@ -71,14 +76,13 @@ def verdict(way: OneByOne) -> str:
 
 
 def _missed(missed: Sequence[Missed]) -> Table:
-    table = Table()
-    for head in ("missed", "ends at", "best", "changed there alone", "changed back in the best"):
-        table.add_column(head, justify="right" if head.startswith("changed") else "left")
+    rows = []
     for one in missed:
-        values = ("" if value is None else f"{value}" for value in (one.left_at, one.best))
+        left_at, best = ("" if value is None else f"{value}" for value in (one.left_at, one.best))
         gain, back = _percent(one.gain_percent, one.gain_sd), _percent(one.back_percent, one.back_sd)
-        table.add_row(one.name, *values, gain, back)
-    return table
+        rows.append((one.name, left_at, best, gain, back))
+    heads = ("missed", "ends at", "best", "changed there alone", "changed back in the best")
+    return Table("", tuple(Column(head, words=not head.startswith("changed")) for head in heads), tuple(rows))
 
 
 def _percent(percent: float | None, sd: float | None) -> str:

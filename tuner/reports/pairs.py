@@ -3,33 +3,36 @@
 from dataclasses import replace
 
 from rich.console import Console
-from rich.table import Table
 
 from results.record import Study
+from results.report.model import Column, Figure, Part, Report, Sentence, Series, Table, Wrap
+from results.report.terminal import print_report
 
 from ..explain.pairs import Choice, Crossing
 
-BORDER = 3
-"""Characters that a column takes beside its cells."""
-
 
 def print_crossing(console: Console, study: Study, crossing: Crossing) -> None:
-    """The matrix with the best values at its edges, in as many pieces as the width needs, and what it amounts to."""
+    """Print the parts of `crossing_parts`."""
+    print_report(console, Report("", tuple(crossing_parts(study, crossing))))
+
+
+def crossing_parts(study: Study, crossing: Crossing) -> list[Part]:
+    """Report the matrix with the best values at its edges, and what it amounts to."""
     told = crossing if len(crossing.ones) >= len(crossing.others) else _turned(crossing)
-    rows = _rows(told)
+    heads, *rows = _rows(told)
     title = f"Study {study.name}: {told.one} by {told.other}, percent below the best, all else at its best"
-    left = console.width - 1 - BORDER - max(len(row[0]) for row in rows)
-    most = max(1, left // (BORDER + max(len(cell) for row in rows for cell in row[1:])))
-    for first in range(1, len(rows[0]), most):
-        table = Table(title=title if first == 1 else "", title_justify="left")
-        table.add_column(rows[0][0], no_wrap=True)
-        for head in rows[0][first : first + most]:
-            table.add_column(head, justify="right", no_wrap=True)
-        for row in rows[1:]:
-            table.add_row(row[0], *row[first : first + most], end_section=row is rows[-2])
-        console.print(table)
-    for sentence in sentences(told):
-        console.print(sentence)
+    columns = tuple(Column(head, words=not number, wrap=Wrap.NEVER) for number, head in enumerate(heads))
+    table = Table(title, columns, tuple(map(tuple, rows)), in_pieces=True, total=True)
+    return [table, _figure(title, told), *map(Sentence, sentences(told))]
+
+
+def _figure(title: str, told: Crossing) -> Figure:
+    """A line for each value of the one parameter, over the values of the other."""
+    series = []
+    for value, percents in zip(told.ones, told.percent, strict=True):
+        known = [(str(x), y) for x, y in zip(told.others, percents, strict=True) if y is not None]
+        series.append(Series(f"{told.one} {value}", tuple(x for x, _ in known), tuple(y for _, y in known), line=True))
+    return Figure(title, told.other, "difference to the best in %", tuple(series))
 
 
 def _rows(told: Crossing) -> list[list[str]]:

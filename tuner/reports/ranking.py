@@ -1,19 +1,19 @@
-"""A study's ranking as a table for people and as JSON for scripts."""
+"""A study's ranking: its table and sentences for people, and its facts for scripts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from rich.console import Console
-from rich.table import Table
 
 from hpl.params import Scalar
-from results.export.markdown import first_columns, varying
 from results.record import Study
+from results.report.model import Figure, Part, Report, Sentence, Series, Table
+from results.report.ranking_table import named_values, ranking_table
+from results.report.terminal import print_report
 from results.stats.confidence import Standing, sentence
 from results.stats.levels import change, drift_corrected
-from results.stats.ranking import Ranked, relative_sd
+from results.stats.ranking import Ranked, relative_sd, varying
 
-from ..console.tables import print_fitting
 from ..machine.equipment import Equipment
 from ..machine.peak import above_peak
 from ..study.noise_at_first import noise_at_first
@@ -32,12 +32,11 @@ def figures(machine: Equipment, gflops: float, params: Mapping[str, Scalar], hos
 
 def above_peak_of(study: Study, shown: Sequence[Ranked]) -> str | None:
     """Why configurations are above 100 % of peak, as one sentence; None where none is."""
-    machine = Equipment.of(study)
-    merits = [figures(machine, entry.expected_gflops, entry.params, entry.hosts) for entry in shown]
-    return above_peak(study, [merit.get("percent_of_peak") for merit in merits])
+    return above_peak(study, [merit.get("percent_of_peak") for merit in _merits(Equipment.of(study), shown)])
 
 
-SHORT = {"rank": "", "spread %": "±%"}
+EXPORTED = {"percent_of_peak": "% of peak", "usd_per_gflops": "USD/GFLOPS", "mflops_per_watt": "MFLOPS/W"}
+"""Heads of the figures of merit in an exported table."""
 
 
 def print_ranking(
@@ -47,36 +46,53 @@ def print_ranking(
     ranking: Sequence[Ranked],
     against: Objective | None = None,
 ) -> None:
-    """Show some configurations; only the parameters in which they differ are told of each, the others below.
+    """Print the parts of `ranking_parts`."""
+    print_report(console, Report("", tuple(ranking_parts(study, shown, ranking, against))))
 
-    Each parameter has a column where all fit the width, else the parameters stand below the table.
+
+def ranking_parts(
+    study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked], against: Objective | None = None
+) -> list[Part]:
+    """Report some configurations: the table has the parameters in which they differ, the line below it the others.
 
     Args:
+        shown: at least one configuration.
         ranking: the whole one.
         against: those shown are the front of GFLOPS against this.
     """
     names = varying(shown)
-    below = [f"{place}  {_words(entry.params, names)}" for place, entry in enumerate(shown, start=1)]
-    print_fitting(console, _table(study, shown, names, against), _table(study, shown, [], against), below)
     alike = [name for name in shown[0].params if name not in {*names, "threshold"}]
-    console.print(_words(shown[0].params, alike))
+    table = _table(study, shown, against)
+    told = [named_values(shown[0].params, alike), *_remarks(study, shown, ranking)]
+    return [table, _figure(table.title, study, shown, against), *map(Sentence, told)]
+
+
+def exported_table(study: Study, ranking: Sequence[Ranked]) -> Table:
+    """Build the table of a whole ranking as `hpltune export md` writes it."""
+    merits = _merits(Equipment.of(study), ranking)
+    known = [name for name in EXPORTED if merits and name in merits[0]]
+    return ranking_table("", ranking, {EXPORTED[name]: [f"{merit[name]:.2f}" for merit in merits] for name in known})
+
+
+def _remarks(study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked]) -> list[str]:
+    """What a reader must know of the rates: doubts, drift, noise, failures."""
     doubt = above_peak_of(study, shown)
-    if doubt:
-        console.print(doubt)
+    said = [doubt] if doubt else []
     shown_noise = noise_at_first(study.host)
     changed = change(ranking, shown_noise)
     if changed:
         did, speeds = ("sped up", "faster") if changed > 0 else ("slowed", "slower")
-        console.print(
+        said.append(
             f"The machine {did} by {100 * abs(changed):.0f} % before confirmation; the table shows the {speeds} speeds."
         )
     noise = relative_sd(drift_corrected(ranking, shown_noise))
     if noise is not None:
-        console.print(f"Repeated runs of one configuration differ by {100 * noise:.1f} % (standard deviation).")
-        console.print(f"GFLOPS estimates the next run. No. 1's fastest run gave {max(shown[0].gflops):.2f}.")
+        said.append(f"Repeated runs of one configuration differ by {100 * noise:.1f} % (standard deviation).")
+        said.append(f"GFLOPS estimates the next run. No. 1's fastest run gave {max(shown[0].gflops):.2f}.")
     failed = shown[0].failed_runs
     if failed:
-        console.print(f"No. 1 failed in {failed} of its {failed + shown[0].runs} runs.")
+        said.append(f"No. 1 failed in {failed} of its {failed + shown[0].runs} runs.")
+    return said
 
 
 def how_sure(study: Study, ranking: Sequence[Ranked], sure: Standing | None) -> str | None:
@@ -88,32 +104,37 @@ def how_sure(study: Study, ranking: Sequence[Ranked], sure: Standing | None) -> 
     return sentence(sure, of_study(study).best)
 
 
-def _words(params: Mapping[str, Scalar], names: Sequence[str]) -> str:
-    return "  ".join(f"{name}={params[name]}" for name in names if name in params)
-
-
-def _table(study: Study, shown: Sequence[Ranked], names: Sequence[str], against: Objective | None) -> Table:
-    """Figures and parameters of configurations, as wide as they are."""
+def _table(study: Study, shown: Sequence[Ranked], against: Objective | None) -> Table:
+    """Figures and parameters of configurations, with the figures of merit that are known."""
     where = " (simulated)" if study.simulated else ""
     objective = of_study(study)
     by = "" if objective.name == "gflops" else f" by {objective.unit}"
     front = None if against is None else f"Front of study {study.name}{where}: GFLOPS against {against.unit}"
-    table = Table(title=front or f"Best of study {study.name}{where}{by}", title_justify="left")
     machine = Equipment.of(study)
-    merits = [figures(machine, entry.expected_gflops, entry.params, entry.hosts) for entry in shown]
-    columns = first_columns(shown)
+    merits = _merits(machine, shown)
+    more = {}
     if front and study.simulated:
-        columns["nodes"] = [str(machine.used(entry.params).nodes) for entry in shown]
-    columns |= {UNITS[name][0]: [UNITS[name][1].format(one[name]) for one in merits] for name in merits[0]}
-    for head in columns:
-        table.add_column(SHORT.get(head, head), justify="right", no_wrap=True)
-    for name in names:
-        figure = name in {"N", "NB", "NBMIN", "DEPTH"}
-        table.add_column(name, justify="right" if figure else "left", no_wrap=True)
-    for place, (entry, cells) in enumerate(zip(shown, zip(*columns.values(), strict=True), strict=True)):
-        words = [str(entry.params.get(name, "")) for name in names]
-        table.add_row(*cells, *words, style="" if place else "bold")
-    return table
+        more["nodes"] = [str(machine.used(entry.params).nodes) for entry in shown]
+    more |= {UNITS[name][0]: [UNITS[name][1].format(one[name]) for one in merits] for name in merits[0]}
+    return ranking_table(front or f"Best of study {study.name}{where}{by}", shown, more)
+
+
+def _merits(machine: Equipment, entries: Sequence[Ranked]) -> list[dict[str, float]]:
+    return [figures(machine, entry.expected_gflops, entry.params, entry.hosts) for entry in entries]
+
+
+def _figure(title: str, study: Study, shown: Sequence[Ranked], against: Objective | None) -> Figure:
+    """Bars with the single runs beside them, or the front of GFLOPS and another figure of merit."""
+    ranks = tuple(range(1, len(shown) + 1))
+    expected = tuple(entry.expected_gflops for entry in shown)
+    if against is not None:
+        name = against.name.replace("-", "_")
+        worths = tuple(merit.get(name, 0.0) for merit in _merits(Equipment.of(study), shown))
+        labels = tuple(f"no. {rank}" for rank in ranks)
+        return Figure(title, against.unit, "GFLOPS", (Series("front", worths, expected, labels, line=True),))
+    runs = [(float(rank), rate) for rank, entry in zip(ranks, shown, strict=True) for rate in entry.gflops]
+    single = Series("runs", tuple(rank for rank, _ in runs), tuple(rate for _, rate in runs))
+    return Figure(title, "rank", "GFLOPS", (Series("next run, as expected", ranks, expected), single))
 
 
 def ranking_json(

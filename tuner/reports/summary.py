@@ -6,13 +6,15 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from results.record import Study
+from results.report.model import Part, Report, Sentence
+from results.report.terminal import print_report
 from results.stats.confidence import Standing
 from results.stats.ranking import Ranked
 
 from ..study.objective import BETTER, Objective, of_study
 from ..study.shootout import LibraryBest, best_of_each, sentences
 from ..words import counted
-from .ranking import how_sure, print_ranking, ranking_json
+from .ranking import how_sure, ranking_json, ranking_parts
 
 
 @dataclass(frozen=True)
@@ -56,19 +58,24 @@ class StudySummary:
         return [] if self.front else best_of_each(self.objective, self.ranking, self.sure)
 
     def show(self, console: Console, count: int) -> None:
-        """Print the front, or so many of the ranking."""
+        """Print the parts of a report on it."""
+        print_report(console, Report("", tuple(self.parts(count))))
+
+    def parts(self, count: int) -> list[Part]:
+        """Report the front, or so many of the ranking, and how sure the first is the best."""
         against = self.objective.against
         if self.front:
-            print_ranking(console, self.study, self.front, self.ranking, against)
+            parts = ranking_parts(self.study, self.front, self.ranking, against)
         else:
-            print_ranking(console, self.study, self.ranking[:count], self.ranking)
+            parts = ranking_parts(self.study, self.ranking[:count], self.ranking)
             sure = how_sure(self.study, self.ranking, self.sure)
-            for sentence in (*([sure] if sure else []), *sentences(self.libraries, self.study, self.ranking)):
-                console.print(sentence)
+            said = (*([sure] if sure else []), *sentences(self.libraries, self.study, self.ranking))
+            parts += map(Sentence, said)
         if against:
             these = "one of these" if len(self.front) > 1 else "this one" if self.front else "no. 1"
             known = counted(self.known or len(self.ranking), "configuration")
-            console.print(f"Of {known}, none is both faster and {BETTER[against.name]} than {these}.")
+            parts.append(Sentence(f"Of {known}, none is both faster and {BETTER[against.name]} than {these}."))
+        return parts
 
     def to_json(self, count: int | None = None, more: Mapping[str, object] | None = None) -> dict[str, object]:
         """The front, or so many of the ranking, as JSON can hold it.

@@ -5,10 +5,9 @@ from dataclasses import asdict, dataclass
 
 from hpl.params import Scalar
 from hpl.sizing import Node, SizingError, n_for_memory
-from results.export.markdown import varying
 from results.record import Study
 from results.stats.confidence import Standing
-from results.stats.ranking import Ranked
+from results.stats.ranking import Ranked, varying
 from search_spaces.space import SearchSpace
 
 from ..machine.problem_size import STEP

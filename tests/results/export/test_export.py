@@ -1,16 +1,15 @@
 import csv
 import io
-from dataclasses import replace
 
 import pytest
 from record_builders import begun, finished
 
 from hpl.dat_parse import parse
 from results.errors import ResultsError
-from results.export.markdown import to_csv, to_hpl_dat, to_markdown, varying
+from results.export.csv_lines import to_csv
+from results.export.hpl_dat import to_hpl_dat
 from results.flat import COLUMNS
 from results.record import Invalidity, TrialState
-from results.stats.ranking import Ranked
 
 
 def read(text: str) -> list[dict[str, str]]:
@@ -74,37 +73,3 @@ def test_a_trial_without_parameters_has_no_hpl_dat() -> None:
     )
     with pytest.raises(ResultsError, match=r"trial 4 of study study has no HPL\.dat: N = 9e9 is over memory"):
         to_hpl_dat(record)
-
-
-RANKING = [
-    Ranked("a", {"NB": 192, "grid": "1x2", "blas": "openblas", "N": 6000}, (80.0, 81.0, 82.0), 1),
-    Ranked("b", {"NB": 128, "grid": "1x2", "blas": "bl|is", "N": 6000}, (70.0,), 2),
-]
-
-
-def test_a_markdown_table_has_only_the_parameters_that_differ() -> None:
-    assert varying(RANKING) == ["blas", "NB"]
-    assert to_markdown(RANKING).splitlines() == [
-        "| rank | GFLOPS | spread % | runs | blas | NB |",
-        "|---|---|---|---|---|---|",
-        "| 1 | 81.00 | 1.2 | 3 | openblas | 192 |",
-        "| 2 | 70.00 |  | 1 | bl\\|is | 128 |",
-    ]
-
-
-def test_a_markdown_table_has_the_figures_of_merit_that_are_known() -> None:
-    merits = [{"percent_of_peak": 50.0, "usd_per_gflops": 30.741}, {"percent_of_peak": 43.2, "usd_per_gflops": 35.6}]
-    head, _, first, _ = to_markdown(RANKING, merits).splitlines()
-    assert head == "| rank | GFLOPS | spread % | runs | % of peak | USD/GFLOPS | blas | NB |"
-    assert first == "| 1 | 81.00 | 1.2 | 3 | 50.00 | 30.74 | openblas | 192 |"
-
-
-def test_a_markdown_table_says_how_often_configurations_failed_where_any_did() -> None:
-    head, _, first, second = to_markdown([RANKING[0], replace(RANKING[1], failed_runs=2)]).splitlines()
-    assert head == "| rank | GFLOPS | spread % | runs | failed | blas | NB |"
-    assert first == "| 1 | 81.00 | 1.2 | 3 | 0 | openblas | 192 |"
-    assert second == "| 2 | 70.00 |  | 1 | 2 | bl\\|is | 128 |"
-
-
-def test_a_markdown_table_of_nothing_is_a_head() -> None:
-    assert len(to_markdown([]).splitlines()) == 2

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 from record_builders import begun, finished
 
+from results.export.csv_lines import to_csv
 from results.export.frame import frame, read
-from results.export.markdown import to_csv
 from results.flat import COLUMNS, Placed
 from results.record import TrialRecord
 

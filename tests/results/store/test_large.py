@@ -15,7 +15,7 @@ from record_strategies import outcomes
 from sqlalchemy import event
 
 from results.errors import DamagedError, DamagedWarning
-from results.export.markdown import csv_parts
+from results.export.csv_lines import csv_parts
 from results.flat import flat
 from results.record import Kind, TrialState
 from results.stats.ranking import on_the_hosts_left, rank

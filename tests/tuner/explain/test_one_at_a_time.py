@@ -9,10 +9,12 @@ from explain_builders import SWAPPING, records, trap
 from rich.console import Console
 
 from hpl.flops import flop_count
+from results.report.model import Report
+from results.report.terminal import print_report
 from search_spaces.dimension import Point
 from tuner.explain.explanation import Explanation, explain
 from tuner.explain.one_at_a_time import STEPS
-from tuner.reports.one_at_a_time import cost, print_one_by_one, verdict, why
+from tuner.reports.one_at_a_time import cost, one_by_one_parts, verdict, why
 
 LAUNCH_S = 3.25 - 1.91
 """Of the trials that tests make."""
@@ -107,7 +109,7 @@ def test_a_line_is_printed_for_each_sweep_that_changed_something() -> None:
     found = trapped()
     console = Console(width=160, highlight=False)
     with console.capture() as captured:
-        print_one_by_one(console, found)
+        print_report(console, Report("", tuple(one_by_one_parts(found))))
     told = captured.get()
     rows = [line for line in told.splitlines() if line.startswith("│")]
     changed = [sweep for sweep in found.one_at_a_time.sweeps if sweep.before != sweep.after]

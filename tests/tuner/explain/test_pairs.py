@@ -13,6 +13,8 @@ from explain_builders import SWAPPING, keep, records, searched, trap
 from rich.console import Console
 
 from results.record import Study
+from results.report.model import Report
+from results.report.terminal import print_report
 from results.store.store import Store
 from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
@@ -21,7 +23,7 @@ from tuner.commands.explain import run_explain
 from tuner.engines.perf.probes import Probes
 from tuner.errors import TunerError
 from tuner.explain.pairs import Crossing, explain_pair, parse_pair
-from tuner.reports.pairs import print_crossing
+from tuner.reports.pairs import crossing_parts
 
 LIBRARIES = """
 [parameters]
@@ -121,7 +123,7 @@ def test_a_pair_may_have_spaces_around_its_comma() -> None:
 def printed(crossing: Crossing, width: int) -> str:
     console = Console(width=width, highlight=False)
     with console.capture() as captured:
-        print_crossing(console, searched("default"), crossing)
+        print_report(console, Report("", tuple(crossing_parts(searched("default"), crossing))))
     return captured.get()
 
 

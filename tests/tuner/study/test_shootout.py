@@ -8,6 +8,8 @@ import pytest
 from record_builders import a_study, begun, finished
 from rich.console import Console
 
+from results.report.model import Report
+from results.report.terminal import print_report
 from results.stats.ranking import Ranked
 from results.store.store import Store
 from search_spaces.load import load
@@ -124,5 +126,5 @@ def test_the_exported_table_has_what_its_reader_must_know(store: Store) -> None:
 
 
 def printed(found: StudySummary) -> str:
-    found.show(Console(file=(text := io.StringIO()), width=300), 5)
+    print_report(Console(file=(text := io.StringIO()), width=300), Report("", tuple(found.parts(5))))
     return text.getvalue()

@@ -1,0 +1,49 @@
+"""Trials as CSV: one line a trial, in the columns of `results.flat`."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from types import MappingProxyType
+
+from ..flat import COLUMNS, Placed, flat, more_columns
+from ..plain import unicode_text
+from ..record import TrialRecord
+from ..store.rows import Row
+
+_NUMBER = list(COLUMNS).index("number")
+_PLACED = tuple(field.name for field in fields(Placed))
+NOWHERE: Mapping[int, Placed] = MappingProxyType({})
+LINES = 500
+"""Of a part."""
+
+
+def to_csv(records: Iterable[TrialRecord], placed: Mapping[int, Placed] = NOWHERE) -> str:
+    """Comma-separated values with a header line; what is missing is empty.
+
+    Args:
+        placed: where trials stand in their study, by their numbers.
+    """
+    known = list(records)
+    rows = ((list(flat(record).values()), record.params) for record in known)
+    return "".join(csv_parts(more_columns(known), rows, placed))
+
+
+def csv_parts(more: Sequence[str], rows: Iterable[Row], placed: Mapping[int, Placed] = NOWHERE) -> Iterator[str]:
+    """The same of rows that come one after the other, in parts of some lines.
+
+    Args:
+        more: names of the parameters that have a column behind the others.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow((*COLUMNS, *more))
+    for number, (cells, params) in enumerate(rows, start=1):
+        place = placed.get(cells[_NUMBER])  # type: ignore[arg-type]  # a trial's number is one
+        standing = cells if place is None else [*cells[: -len(_PLACED)], *(getattr(place, name) for name in _PLACED)]
+        writer.writerow([*standing, *(params.get(name) for name in more)])
+        if number % LINES == 0:
+            yield unicode_text(text.getvalue())
+            text.seek(0)
+            text.truncate()
+    yield unicode_text(text.getvalue())

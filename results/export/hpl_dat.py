@@ -1,0 +1,21 @@
+"""The HPL.dat of a stored trial."""
+
+from hpl.dat import HplDat, render
+
+from ..errors import ResultsError
+from ..record import TrialRecord
+
+
+def to_hpl_dat(record: TrialRecord) -> str:
+    """The HPL.dat of a trial: the file it ran where that was stored, else one that asks for the same.
+
+    Raises:
+        ResultsError: the trial never got as far as an HPL.dat.
+    """
+    if record.hpl_dat:
+        return record.hpl_dat
+    if record.hpl is None:
+        raise ResultsError(
+            f"trial {record.number} of study {record.study} has no HPL.dat: {record.reason or 'it was never planned'}"
+        )
+    return render(HplDat.of(record.hpl))
