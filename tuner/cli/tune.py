@@ -1,7 +1,7 @@
 """`hpltune tune`: the main job."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,6 +24,12 @@ from .common import (
     complete_study,
     given,
 )
+from .terminal import INTERRUPTED, show_report, watched
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..commands.tune import TuneResult
 
 BESIDE = {
     "resume": frozenset({"study", "resume", "join", "budget", "trials", "run_time", "cluster", "out", "db", "as_json"}),
@@ -168,7 +174,9 @@ def tune(
 
     from ..budget import Budget
     from ..commands.extension import BudgetExtension
-    from ..commands.tune import Request, run_tune
+    from ..commands.tune import TuneRequest
+    from ..commands.tune import tune as search
+    from ..console.progress import output
     from ..errors import UsageError
     from ..options import (
         DEFAULT_FULL_TRIALS,
@@ -234,7 +242,25 @@ def tune(
         from_simulation=from_simulation,
         warm_start=tuple(absolute(source) for source in warm_start or ()),
     )
-    raise typer.Exit(run_tune(Request(options, study, resume, out, db, as_json, join, more)))
+    console = output(stderr=as_json)
+    with watched(console) as (listener, stop):
+        result = search(TuneRequest(options, study, resume, out, db, join, more), listener, stop)
+    _show(result, console, as_json=as_json)
+    raise typer.Exit(INTERRUPTED if result.interrupted else 0)
+
+
+def _show(result: "TuneResult", console: "Console", *, as_json: bool) -> None:
+    """Print what a study found, also where its files could not be written, and how it ended.
+
+    Raises:
+        TunerError, OSError: the files could not be written.
+    """
+    if result.summary is not None and (as_json or not result.nothing_to_do):
+        show_report(console, result.report(), as_json=as_json)
+    if result.failure is not None:
+        raise result.failure
+    for notice in result.notices:
+        console.print(notice.text, soft_wrap=notice.unbroken)
 
 
 def _check_beside(context: typer.Context, option: str, but: str) -> None:

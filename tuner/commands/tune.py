@@ -1,4 +1,4 @@
-"""What `hpltune tune` does once its options are understood: prepare, run the study, write and show what was found."""
+"""`hpltune tune`: prepare a machine or a virtual cluster, run a study, and keep the files of its best configuration."""
 
 import json
 import shlex
@@ -6,18 +6,16 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rich.console import Console
-
+from results.record import Study
+from results.report.model import Report, Sentence
 from results.store.store import Store
 from runners.hosts.host_facts import busy_sentence, unbound_sentence
 from search_spaces.load import check_overrides, space_text
 
-from ..console.progress import display, output
-from ..database import db_option, folder_of, open_store
+from ..database import db_option, folder_of
 from ..engines.registry import check_engine
 from ..errors import TunerError, UsageError
 from ..events import Listener, Notice
-from ..hold_folders import hold_folders
 from ..machine.inventory import Inventory
 from ..machine.mpi_parameters import require_mpi_parameters
 from ..machine.problem_size import SMALLEST_N
@@ -25,84 +23,141 @@ from ..network.around_study import networked, recover_at_start
 from ..options import TuneOptions
 from ..provision.setup import provision_if_needed
 from ..reports.summary import StudySummary
-from ..signals import announce_stop, stop_on_signals
 from ..simulation.cluster import SimulatedCluster, cluster_from
 from ..simulation.tune import tune_virtual
+from ..stopping import StopRequest
 from ..study.completion import completion_notice
 from ..study.lifecycle import closing_study
 from ..study.names import check_name, newest_search
 from ..study.objective import check_inputs, ranking_of
 from ..study.run_folders import study_folder
-from ..study.session import StudyContext
 from ..trial.workbench import Workbench
-from ..tuning.campaign import Outcome, enter, load_space, tune
+from ..tuning import campaign
+from ..tuning.campaign import Outcome, enter, load_space
+from ..tuning.extrapolation import Extrapolation
 from ..tuning.simulated_starts import simulated_ranking
 from ..tuning.warm_start import read_source
 from ..tuning.winner import Written, write_winner
-from ..user_dirs import UserDirs
 from ..user_files import require_writable
 from .extension import BudgetExtension, prolonged
+from .session import Session, open_session
 
 INTERRUPTED = 130
+"""Exit code where somebody stopped a command; for commands that return codes yet."""
+SHOWN = 5
+"""Configurations that the report of a study shows."""
 
 
 @dataclass(frozen=True)
-class Request:
-    """The options of one call of `tune`.
+class TuneRequest:
+    """What one call of `tune` is asked for.
 
     Attributes:
+        options: of a new study; of a stored one only its cluster and `parallel` count.
         study: name to give or, with `resume`, to go on with; None takes a new one or the newest.
         more: with `resume`, limits for the study instead of those it has.
         join: a study that runs elsewhere, to be helped; None for one of one's own.
         out: folder for the winner's files; None takes one in the data directory.
+        db: database file or URL; None for the user's own.
     """
 
     options: TuneOptions
-    study: str | None
-    resume: bool
-    out: Path | None
-    db: str | None
-    as_json: bool
+    study: str | None = None
+    resume: bool = False
+    out: Path | None = None
+    db: str | None = None
     join: str | None = None
     more: BudgetExtension = field(default_factory=BudgetExtension)
 
 
-def run_tune(request: Request) -> int:
-    """Run or resume a study.
+@dataclass(frozen=True, kw_only=True)
+class TuneResult:
+    """What came of a call of `tune`.
 
-    Returns:
-        The exit code: 0, 130 when the user stopped it, 1 when no run was valid.
+    Attributes:
+        study: name of the study.
+        notices: sentences on how it ended, and how to go on.
+        summary: its best configurations; None where there are none yet, or others go on with it.
+        written: files of the best one; None where none were written.
+        full: predicted run of the best one at the whole memory, or None.
+        memory_fraction: part of the memory that is the whole of it.
+        failure: why the files could not be written, or None.
+        nothing_to_do: it was complete already; `summary` tells what was found then.
+        interrupted: somebody stopped it; `--resume` goes on.
     """
-    console = output(stderr=request.as_json)
-    check_engine(request.options.engine, of_two_objectives=request.options.pareto is not None)
-    places = UserDirs.of_user()
-    with hold_folders(places), open_store(request.db, places) as store:
-        name, options = _which(request, store)
-        if request.resume and name is not None:
-            study = store.study(name)
-            complete = completion_notice(
-                store, study, options, db_option(request.db, store), named=request.study is not None
+
+    study: str
+    notices: tuple[Sentence, ...] = ()
+    summary: StudySummary | None = None
+    written: Written | None = None
+    full: Extrapolation | None = None
+    memory_fraction: float = 1.0
+    failure: TunerError | OSError | None = None
+    nothing_to_do: bool = False
+    interrupted: bool = False
+
+    def report(self) -> Report:
+        """The best configurations, with their files and the prediction for the whole memory."""
+        title = f"Study {self.study}"
+        if self.summary is None:
+            return Report(title)
+        ranking, written = tuple(self.summary.parts(SHOWN)), self.written
+        if written is None:
+            return Report(title, ranking, self.summary.to_json())
+        sentences = [Sentence(text, unbroken=True) for text in written.sentences]
+        if self.full is not None and written.confirm is not None:
+            measure = "Confirm it with" if self.full.can_tell else "Measure it with"
+            text = (
+                f"The whole memory ({self.memory_fraction:.0%}) holds N={self.full.N}: {self.full.sentence}. "
+                f"{measure}\n  {written.confirm}"
             )
-            if complete:
-                console.print(complete, soft_wrap=True)
-                if request.as_json:
-                    print(json.dumps(StudySummary.of(study, ranking_of(store, study)).to_json(), indent=1))
-                return 0
-        _check(request, options, store)
-        if options.cluster is None:
-            with display(console) as listener:
-                provision_if_needed(places, listener, options.blas_files, program=options.xhpl is not None)
-        with stop_on_signals(announce_stop) as stop, display(console) as listener:
-            bench = StudyContext(store, listener, stop, folder_of("runs", store, places))
-            run = _real if options.cluster is None else _virtual
-            outcome = run(request, name, options, places, bench)
+            sentences.append(Sentence(text, unbroken=True))
+        facts = self.summary.to_json(more={**written.to_json(), "full": self.full and self.full.to_json()})
+        return Report(title, (*ranking, *sentences), facts)
+
+
+def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneResult:
+    """Run a new study, go on with a stored one, or help one that runs elsewhere.
+
+    Any thread may call this, and several at once; one study is worked on by one call in a process.
+
+    Raises:
+        TunerError, SpaceError, HplError, RunnerError, ResultsError: a sentence says what prevents the study, or that no
+            run of it was valid.
+    """
+    check_engine(request.options.engine, of_two_objectives=request.options.pareto is not None)
+    with open_session(request.db, listener, stop) as session:
+        with stop.preparing():
+            name, options = _which(request, session.store)
+            complete = _completed(request, name, options, session)
+            if complete is not None:
+                return complete
+            _check(request, options, session.store)
+            if options.cluster is None:
+                program = options.xhpl is not None
+                provision_if_needed(session.user_dirs, listener, options.blas_files, program=program)
+        run = _on_machines if options.cluster is None else _on_virtual_cluster
+        outcome = run(request, name, options, session)
         if outcome.left_to_others:
-            console.print(f"The others go on with study {outcome.study} and confirm its winner.")
-            return INTERRUPTED if outcome.interrupted else 0
-        return _finish(request, options, outcome, places, store, console)
+            notice = Sentence(f"The others go on with study {outcome.study} and confirm its winner.")
+            return TuneResult(study=outcome.study, notices=(notice,), interrupted=outcome.interrupted)
+        return _result(request, options, outcome, session)
 
 
-def _check(request: Request, options: TuneOptions, store: Store) -> None:
+def _completed(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneResult | None:
+    """The result of a study that has nothing left to do, or None."""
+    if not request.resume or name is None:
+        return None
+    study, db = session.store.study(name), db_option(request.db, session.store)
+    notice = completion_notice(session.store, study, options, db, named=request.study is not None)
+    if notice is None:
+        return None
+    summary = StudySummary.of(study, ranking_of(session.store, study))
+    notices = (Sentence(notice, unbroken=True),)
+    return TuneResult(study=name, notices=notices, summary=summary, nothing_to_do=True)
+
+
+def _check(request: TuneRequest, options: TuneOptions, store: Store) -> None:
     """Refuse what is wrong whatever the machine is, before anything is looked at, built or timed there.
 
     Raises:
@@ -121,33 +176,34 @@ def _check(request: Request, options: TuneOptions, store: Store) -> None:
         read_source(store, source)
 
 
-def _real(request: Request, name: str | None, options: TuneOptions, places: UserDirs, bench: StudyContext) -> Outcome:
-    store, listener = bench.store, bench.listener
+def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> Outcome:
+    """Run a study on this machine or on the nodes of a cluster."""
+    store, listener = session.store, session.listener
     recover_at_start(store, listener)
     join = request.join is not None
-    text = store.study(name).space_text if name and (request.resume or join) else space_text(options.space)
-    require_mpi_parameters(options, text, places)
-    with bench.stop.preparing():
-        workshop = Workbench.open(options, places, listener, leave_out=request.resume or join)
-    with closing(workshop):
-        if not (request.resume or join):
-            load_space(options, workshop.site, SMALLEST_N, text)
-        begun = enter(name, options, store, workshop, resume=request.resume, join=join)
-        with closing_study(begun.name, store), networked(workshop, store, begun.name, listener) as ready:
-            _introduce(begun.name, options, workshop.site, listener)
-            return tune(options, begun, ready, bench, joined=join)
+    stored = request.resume or join
+    text = store.study(name).space_text if name and stored else space_text(options.space)
+    require_mpi_parameters(options, text, session.user_dirs)
+    with session.stop.preparing():
+        workbench = Workbench.open(options, session.user_dirs, listener, leave_out=stored)
+    with closing(workbench):
+        if not stored:
+            load_space(options, workbench.site, SMALLEST_N, text)
+        begun = enter(name, options, store, workbench, resume=request.resume, join=join)
+        with closing_study(begun.name, store), networked(workbench, store, begun.name, listener) as ready:
+            _introduce(begun.name, options, workbench.site, listener)
+            return campaign.tune(options, begun, ready, session.context, joined=join)
 
 
-def _virtual(
-    request: Request, name: str | None, options: TuneOptions, places: UserDirs, bench: StudyContext
-) -> Outcome:
+def _on_virtual_cluster(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> Outcome:
+    """Run a study in simulation."""
     cluster = cluster_from(options.cluster or {})
-    with bench.stop.preparing():
-        site = SimulatedCluster.open(cluster, places, options.hpl_source, bench.listener)
-    return tune_virtual(options, name, site, bench, resume=request.resume)
+    with session.stop.preparing():
+        simulated = SimulatedCluster.open(cluster, session.user_dirs, options.hpl_source, session.listener)
+    return tune_virtual(options, name, simulated, session.context, resume=request.resume)
 
 
-def _which(request: Request, store: Store) -> tuple[str | None, TuneOptions]:
+def _which(request: TuneRequest, store: Store) -> tuple[str | None, TuneOptions]:
     """The study's name, None for a free one, and its options: those given, or those stored with it."""
     if request.join:
         return request.join, _joining(request, request.join, store)
@@ -187,7 +243,7 @@ def _same_cluster(name: str, stored: TuneOptions, given: TuneOptions) -> None:
         )
 
 
-def _joining(request: Request, name: str, store: Store) -> TuneOptions:
+def _joining(request: TuneRequest, name: str, store: Store) -> TuneOptions:
     """The options of a study that is to be helped, on the nodes that were named now."""
     options = TuneOptions.from_json(store.study(name).options)
     mine = request.options.real_cluster
@@ -201,58 +257,52 @@ def _joining(request: Request, name: str, store: Store) -> TuneOptions:
     return replace(options, real_cluster=mine, parallel=request.options.parallel, seed=seed)
 
 
-def _introduce(name: str, options: TuneOptions, site: Inventory, listener: Listener) -> None:
+def _introduce(name: str, options: TuneOptions, inventory: Inventory, listener: Listener) -> None:
+    """Say what the study searches, on which machine, and what may disturb its runs."""
     listener(Notice(f"Study {name}: {options}"))
-    listener(Notice(f"MPI: {site.mpi.name} {site.mpi.version}, {site.mpi.mpirun} ({site.mpi.origin})."))
-    listener(Notice(f"{site.rpeak.reasoning[-1]} `hpltune doctor` explains it."))
+    mpi = inventory.mpi
+    listener(Notice(f"MPI: {mpi.name} {mpi.version}, {mpi.mpirun} ({mpi.origin})."))
+    listener(Notice(f"{inventory.rpeak.reasoning[-1]} `hpltune doctor` explains it."))
     unbound = None if options.real_cluster else unbound_sentence()
-    for caution in (busy_sentence(site.host.physical_cores), unbound, site.peak_doubt):
+    for caution in (busy_sentence(inventory.host.physical_cores), unbound, inventory.peak_doubt):
         if caution:
             listener(Notice(f"Caution: {caution}."))
 
 
-def _finish(
-    request: Request, options: TuneOptions, outcome: Outcome, places: UserDirs, store: Store, console: Console
-) -> int:
+def _result(request: TuneRequest, options: TuneOptions, outcome: Outcome, session: Session) -> TuneResult:
+    """Write the files of the best configuration, and say how the study ended.
+
+    Raises:
+        TunerError: no run was valid.
+    """
+    store = session.store
     study, db = store.study(outcome.study), db_option(request.db, store)
     resume = f"`hpltune tune --resume --study {shlex.quote(outcome.study)}{db}` goes on."
     if not outcome.ranking and outcome.interrupted:
-        console.print(f"Stopped before its first result: {resume}", soft_wrap=True)
-        return INTERRUPTED
+        notice = Sentence(f"Stopped before its first result: {resume}", unbroken=True)
+        return TuneResult(study=outcome.study, notices=(notice,), interrupted=True)
     if not outcome.ranking:
-        failed = [record for record in store.records(outcome.study) if record.reason]
-        last = f"; the last one: {failed[-1].reason}" if failed else ""
-        free = f"`hpltune study delete {shlex.quote(outcome.study)}{db}` frees the name {outcome.study}"
-        raise TunerError(f"no run was valid, so there is no best configuration{last}. {free}")
-    out = request.out or folder_of("best", store, places) / study_folder(outcome.study)
-    found = StudySummary.of(study, outcome.ranking)
+        raise TunerError(_no_result(study, store, db))
+    stopped = Sentence(f"Stopped before its budget was used: {resume}", unbroken=True)
+    summary = StudySummary.of(study, outcome.ranking)
+    result = TuneResult(
+        study=outcome.study,
+        notices=(stopped,) if outcome.interrupted else (),
+        summary=summary,
+        full=outcome.full,
+        memory_fraction=options.memory_fraction,
+        interrupted=outcome.interrupted,
+    )
+    folder = request.out or folder_of("best", store, session.user_dirs) / study_folder(outcome.study)
     try:
-        written = write_winner(out, outcome, store, db, found.front[1:])
-    except (TunerError, OSError):
-        if request.as_json:
-            print(json.dumps(found.to_json(), indent=1))
-        else:
-            found.show(console, count=5)
-        raise
-    if request.as_json:
-        full = outcome.full and outcome.full.to_json()
-        print(json.dumps(found.to_json(more={**written.to_json(), "full": full}), indent=1))
-    else:
-        found.show(console, count=5)
-        _tell_written(console, written, outcome, options)
-        if outcome.interrupted:
-            console.print(f"Stopped before its budget was used: {resume}", soft_wrap=True)
-    return INTERRUPTED if outcome.interrupted else 0
+        return replace(result, written=write_winner(folder, outcome, store, db, summary.front[1:]))
+    except (TunerError, OSError) as error:
+        return replace(result, failure=error)
 
 
-def _tell_written(console: Console, written: Written, outcome: Outcome, options: TuneOptions) -> None:
-    for told_line in written.sentences:
-        console.print(told_line, soft_wrap=True)
-    full = outcome.full
-    if full is not None and written.confirm is not None:
-        measure = "Confirm it with" if full.can_tell else "Measure it with"
-        console.print(
-            f"The whole memory ({options.memory_fraction:.0%}) holds N={full.N}: {full.sentence}. "
-            f"{measure}\n  {written.confirm}",
-            soft_wrap=True,
-        )
+def _no_result(study: Study, store: Store, db: str) -> str:
+    """The sentence why a study has no best configuration, and how to remove it."""
+    failed = [record for record in store.records(study.name) if record.reason]
+    last = f"; the last one: {failed[-1].reason}" if failed else ""
+    free = f"`hpltune study delete {shlex.quote(study.name)}{db}` frees the name {study.name}"
+    return f"no run was valid, so there is no best configuration{last}. {free}"
