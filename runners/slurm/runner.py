@@ -14,10 +14,11 @@ from ..paths import RunPaths
 from ..process_tree import MARK
 from ..status import JobState, JobStatus
 from . import client
-from .allocation import Allocation, Trial
+from .allocation import Allocation
 from .duration import in_words
 from .keeper import Keeper
 from .options import SlurmOptions
+from .trials import Trial
 
 SPARE_S = 60.0
 """What an allocation keeps beyond the walltime of a trial, so that the worker ends it and not Slurm."""
@@ -105,7 +106,7 @@ class SlurmRunner(Runner):
             live = list(self._allocations)
             self._release(live)
             self._update(live)
-            self._until(lambda: all(a.over or (a.idle and a.silent) for a in live), live)
+            self._until(lambda: all(a.over or (a.idle and a.polling.silent) for a in live), live)
             left = [allocation for allocation in live if not allocation.over]
             if left:
                 raise RunnerError(self._left(left))
@@ -151,7 +152,7 @@ class SlurmRunner(Runner):
         """Where a job will run."""
         needed_s = job.walltime_s + SPARE_S
         for allocation in self._allocations:
-            allocation.ask_soon()
+            allocation.polling.soon()
         self._update(list(self._allocations))
         if self._options.reuse:
             for allocation in self._allocations:
@@ -170,7 +171,7 @@ class SlurmRunner(Runner):
         unique = list(dict.fromkeys(allocations))
         for allocation in unique:
             allocation.read()
-        due = [allocation for allocation in unique if allocation.due()]
+        due = [allocation for allocation in unique if allocation.due]
         if not due:
             return
         try:

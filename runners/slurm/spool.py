@@ -15,7 +15,7 @@ _CENTI = 100
 
 
 @dataclass(frozen=True)
-class Report:
+class WorkerReport:
     """What the worker says of a trial.
 
     Attributes:
@@ -97,16 +97,16 @@ class Spool:
         number, _, mark, _ = self._orders
         self._order(int(number), LEAVE, mark, 0)
 
-    def report(self, number: int) -> Report:
+    def report(self, number: int) -> WorkerReport:
         """What the worker has said of a trial so far."""
         try:
             *lines, _ = (self.folder / f"{number}.status").read_text(encoding="ascii").split("\n")
         except OSError:
-            return Report(started=False)
+            return WorkerReport(started=False)
         words = lines[-1].split() if lines else []
         if len(words) == 3 and words[0] == "ended":
-            return Report(started=True, why=words[1], exit_code=int(words[2]))
-        return Report(started=bool(words))
+            return WorkerReport(started=True, why=words[1], exit_code=int(words[2]))
+        return WorkerReport(started=bool(words))
 
     def said(self) -> str:
         """What the worker and Slurm have printed."""
