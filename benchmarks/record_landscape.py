@@ -179,7 +179,7 @@ def record_simulated(recording: Recording, site: SimulatedCluster, out: Path) ->
 
     def collect() -> None:
         key, small, N = waiting.pop(0)
-        _, measured = simulator.next_result(stop)
+        measured = simulator.next_result(stop)
         (recording.small if small else recording.full).setdefault(key, []).append(run_of(measured, N))
 
     with tempfile.TemporaryDirectory(prefix="hpltune-landscape-") as folder:

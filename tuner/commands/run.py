@@ -1,6 +1,5 @@
 """`hpltune run`: measure an HPL.dat that is already there."""
 
-import time
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -8,32 +7,28 @@ from pathlib import Path
 
 from hpl.dat import DEVICE_STDOUT, HplDat, render
 from hpl.dat_parse import parse
-from results.record import Invalidity, Kind, Study, TrialRecord
+from results.record import Study, TrialRecord
 from results.report.model import Report, Sentence
 from results.stats.ranking import hosts_of
 from results.store.store import Store
-from runners.errors import RunnerError
 from runners.hosts.host_facts import unbound_sentence
 from runners.network.setting import PREFIX
 
-from ..database import folder_of
 from ..errors import UsageError
-from ..events import Listener, Notice, TrialEnded, TrialProgress, TrialStarted
+from ..events import Listener, Notice
 from ..machine.inventory import FOREIGN
 from ..machine.textbook import first_choice
 from ..machine.versions import versions
 from ..network.around_study import networked, prepare, recover_at_start
 from ..options import TuneOptions, user_program
-from ..reports.run import SHOWN_RUNS, run_facts, run_sentences
+from ..reports.run import run_facts, run_sentences
 from ..stopping import StopRequest
+from ..study.file_book import FileBook
+from ..study.file_run import FileRun
 from ..study.lifecycle import closing_study
 from ..study.names import create_unnamed
 from ..study.objective import ranking_of
-from ..study.run_folders import study_folder
-from ..trial.evaluate import LaunchResult
-from ..trial.judge import Failure
-from ..trial.plan import Launch, TrialPlan, label, network_of, parse_layout, placed
-from ..trial.records import finished, rejected, started
+from ..trial.plan import Launch, TrialPlan, network_of, parse_layout, placed
 from ..trial.workbench import Workbench
 from ..user_files import read_text
 from ..words import counted
@@ -128,13 +123,11 @@ def _measured(
     with stop.preparing():
         workbench.build([plan.blas], [plan.threads], listener, [plan.launch.mpi])
     study = _new_study(request, workbench, store)
-    records: list[TrialRecord] = []
     with closing_study(study, store), networked(workbench, store, study, listener) as ready:
         prepare(ready.evaluator, {f"{PREFIX}{name}": [value] for name, value in plan.network.items()})
-        for _ in range(request.repeats):
-            if stop.requested:
-                break
-            records += _measure(request, study, plan, ready, store, listener, stop)
+        book = FileBook(store, study, session.context.runs)
+        run_of_file = FileRun(plan, book, ready.evaluator, request.walltime_s, listener, stop)
+        records = _repeated(run_of_file, request.repeats)
     store.end_study(study, "interrupted" if stop.requested else "complete")
     return study, records
 
@@ -269,55 +262,14 @@ def _new_study(request: RunRequest, workshop: Workbench, store: Store) -> str:
     )
 
 
-def _measure(
-    request: RunRequest,
-    study: str,
-    plan: TrialPlan,
-    workshop: Workbench,
-    store: Store,
-    listener: Listener,
-    stop: StopRequest,
-) -> list[TrialRecord]:
-    """Launch the file once and commit one record for each configuration in it."""
-    layout = {
-        "blas": plan.blas,
-        "kernel": plan.kernel,
-        "layout": f"{plan.ranks}x{plan.threads}",
-        **plan.launch.words(),
-        **{f"{PREFIX}{name}": value for name, value in plan.network.items()},
-    }
-    begun = started(study, {**plan.runs[0].words(), **layout}, Kind.RUN, "")
-    begun = replace(begun, number=store.begin(begun))
-    listener(TrialStarted(begun.number, label(plan), None))
-    directory = folder_of("runs", store, workshop.places) / study_folder(study) / f"{begun.number:05d}"
-    began_s = time.monotonic()
-
-    def elapsed_s() -> float:
-        return time.monotonic() - began_s
-
-    try:
-        measured: LaunchResult = workshop.evaluator.evaluate(
-            plan,
-            directory,
-            request.walltime_s,
-            lambda panel: listener(TrialProgress(begun.number, panel.fraction, elapsed_s())),
-            stop,
-        )
-    except RunnerError as error:
-        failed = rejected(begun, Failure(Invalidity.RUNTIME, str(error)))
-        store.finish(failed)
-        listener(TrialEnded(failed))
-        return [failed]
-    records = []
-    for index, run in enumerate(plan.runs):
-        params = {**run.words(), **layout}
-        trial = replace(begun, params=params, key=" ".join(f"{name}={value}" for name, value in params.items()))
-        if index:
-            trial = replace(trial, number=store.begin(trial))
-        record = finished(trial, plan, measured, directory, index)
-        store.finish(record)
-        records.append(record)
-        if index < SHOWN_RUNS or not record.ranked:
-            listener(TrialStarted(record.number, label(replace(plan, runs=(run,))), None))
-            listener(TrialEnded(record))
+def _repeated(run: FileRun, repeats: int) -> list[TrialRecord]:
+    """The records of a file that is run so often, unless the user stops it or a node does not come back."""
+    records: list[TrialRecord] = []
+    for _ in range(repeats):
+        if run.stop.requested:
+            break
+        done = run.measure()
+        records += done.records
+        if done.lost_nodes:
+            break
     return records

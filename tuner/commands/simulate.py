@@ -1,30 +1,27 @@
 """`hpltune run --cluster` with a virtual cluster: one HPL.dat, simulated."""
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from itertools import product
 
 from hpl.dat import HplDat
 from hpl.params import Scalar
-from results.record import SIMULATOR, Invalidity, Kind, Study, TrialRecord
+from results.record import Kind, Study, TrialRecord
 from results.store.store import Store
-from runners.errors import RunnerError
 
 from ..errors import TunerError, UsageError
-from ..events import Listener, Notice, TrialEnded, TrialStarted
+from ..events import Listener, Notice, TrialEnded
 from ..simulation.cluster import SimulatedCluster, cluster_from
-from ..simulation.plan import virtual_plan
 from ..simulation.session import facts_of
 from ..simulation.simulator import Simulator
+from ..simulation.trials import SimulatedTrials
 from ..stopping import StopRequest
+from ..study.file_book import FileBook
+from ..study.file_run import key_of
 from ..study.lifecycle import closing_study
 from ..study.names import create_unnamed
-from ..study.run_folders import study_folder
-from ..study.session import StudyContext
-from ..trial.judge import Failure
-from ..trial.plan import PlanError, label
-from ..trial.records import finished, rejected, started
+from ..trial.records import started
 from ..words import counted
 from .run import RunRequest, RunResult, like_trial, read_dat
 from .session import open_session
@@ -47,18 +44,12 @@ def simulate(request: RunRequest, listener: Listener, stop: StopRequest) -> RunR
         how = _how(request, dat, site, store)
         listener(Notice(f"Simulated: {request.file} on {site.cluster.name} with {how['blas']}; nothing is measured."))
         study = _new_study(request, site, store)
-        simulator = Simulator(site, 1, request.walltime_s)
-        records: list[TrialRecord] = []
-        with closing_study(study, store):
-            try:
-                for repeat, run in product(range(request.repeats), dat.runs()):
-                    if stop.requested:
-                        break
-                    records.append(_simulate(study, {**run.words(), **how}, repeat, simulator, session.context))
-            finally:
-                simulator.close()
+        book = FileBook(store, study, session.context.runs)
+        with closing_study(study, store), closing(Simulator(site, 1, request.walltime_s)) as simulator:
+            trials = SimulatedTrials(simulator, book, listener, stop)
+            records = _simulated(trials, study, [{**run.words(), **how} for run in dat.runs()], request.repeats)
         store.end_study(study, "interrupted" if stop.requested else "complete")
-        return RunResult(store.study(study), tuple(records), stop.requested)
+        return RunResult(store.study(study), records, stop.requested)
 
 
 def _how(request: RunRequest, dat: HplDat, site: SimulatedCluster, store: Store) -> dict[str, Scalar]:
@@ -104,24 +95,16 @@ def _new_study(request: RunRequest, site: SimulatedCluster, store: Store) -> str
     )
 
 
-def _simulate(
-    study: str, words: Mapping[str, Scalar], repeat: int, simulator: Simulator, bench: StudyContext
-) -> TrialRecord:
-    """Simulate one run and commit its record."""
-    P, Q = (int(part) for part in str(words["grid"]).split("x"))
-    params: dict[str, Scalar] = {**words, "layout": f"{P * Q}x1"}
-    key = " ".join(f"{name}={value}" for name, value in params.items())
-    begun = started(study, params, Kind.RUN, key)
-    begun = replace(begun, number=bench.store.begin(begun), versions={SIMULATOR: simulator.site.simulator})
-    try:
-        plan = virtual_plan(params, simulator.site.cluster, key, repeat)
-        bench.listener(TrialStarted(begun.number, label(plan.trial), None))
-        directory = bench.runs / study_folder(study) / f"{begun.number:05d}"
-        record = finished(begun, plan.trial, simulator.run(plan, directory, bench.stop), directory)
-    except PlanError as error:
-        record = rejected(begun, Failure(Invalidity.CONSTRAINTS, str(error)))
-    except RunnerError as error:
-        record = rejected(begun, Failure(Invalidity.RUNTIME, str(error)))
-    bench.store.finish(record)
-    bench.listener(TrialEnded(record))
-    return record
+def _simulated(
+    trials: SimulatedTrials, study: str, runs: Sequence[Mapping[str, Scalar]], repeats: int
+) -> tuple[TrialRecord, ...]:
+    """Simulate the runs of a file one after the other, and all of them so often."""
+    records: list[TrialRecord] = []
+    for repeat, words in product(range(repeats), runs):
+        if trials.stop.requested:
+            break
+        P, Q = (int(part) for part in str(words["grid"]).split("x"))
+        params: dict[str, Scalar] = {**words, "layout": f"{P * Q}x1"}
+        records.append(trials.run(started(study, params, Kind.RUN, key_of(params)), repeat=repeat))
+        trials.listener(TrialEnded(records[-1]))
+    return tuple(records)

@@ -12,8 +12,6 @@ from ..machine.equipment import Equipment
 from ..words import counted
 from .ranking import above_peak_of, figures
 
-SHOWN_RUNS = 20
-"""Of a file with more runs only so many get a line each, and those that do not count; all are stored."""
 SHOWN_BEST = 3
 """Configurations whose rates are told."""
 

@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from hpl.flops import seconds
 from hpl.params import Scalar
+from results.record import Kind, TrialRecord, TrialState
 from runners.virtual.cluster import VirtualCluster
 
 from ..stopping import StopRequest
-from ..trial.plan import PlanError
+from ..trial.pipeline import NO_STUDY, MemoryBook
+from ..trial.records import started
 from .cluster import SimulatedCluster
-from .plan import virtual_plan
 from .simulator import Simulator
+from .trials import SimulatedTrials
 
 
 @dataclass(frozen=True)
@@ -55,35 +58,30 @@ def simulate(
     """
     simulator = Simulator(site, slots, limit_s, every_message)
     folder = Path(tempfile.mkdtemp(prefix="hpltune-simulate-"))
-    found: dict[int, Simulated] = {}
-    waiting: list[int] = []
+    book = MemoryBook(folder)
+    trials = SimulatedTrials(simulator, book, lambda _: None, stop)
 
     def collect() -> None:
-        number = waiting.pop(0)
-        _, measured = simulator.next_result(stop)
-        shutil.rmtree(folder / str(number), ignore_errors=True)
-        fault = measured.verdict.faults[0]
-        result = measured.verdict.results[0] if measured.verdict.results and not fault else None
-        found[number] = Simulated(
-            result.gflops if result else None, measured.cost_s if result else None, fault.reason if fault else ""
-        )
+        ended = trials.end_oldest()
+        shutil.rmtree(ended.directory, ignore_errors=True)
 
     try:
-        for number, wish in enumerate(wishes):
-            if stop.requested:
-                break
-            try:
-                plan = virtual_plan(wish.params, wish.cluster or site.cluster)
-            except PlanError as error:
-                found[number] = Simulated(None, None, str(error))
-                continue
+        for wish in wishes:
             while not simulator.free:
                 collect()
-            simulator.start(plan, folder / str(number))
-            waiting.append(number)
-        while waiting:
+            if stop.requested:
+                break
+            trials.begin(started(NO_STUDY, wish.params, Kind.RUN, ""), cluster=wish.cluster)
+        while trials.under_way:
             collect()
     finally:
         simulator.close()
         shutil.rmtree(folder, ignore_errors=True)
-    return [found[number] for number in sorted(found)]
+    return [simulated(book.records[number]) for number in sorted(book.records)]
+
+
+def simulated(record: TrialRecord) -> Simulated:
+    """What is told of the record of a simulation."""
+    if record.state is TrialState.COMPLETE and record.hpl and record.gflops:
+        return Simulated(record.gflops, seconds(record.hpl.N, record.gflops))
+    return Simulated(None, None, record.reason)

@@ -21,16 +21,14 @@ UNCHECKED = -1.0
 NETWORK = "network"
 
 
-@dataclass(frozen=True)
-class VirtualPlan:
-    """A run of the simulator.
+@dataclass(frozen=True, kw_only=True)
+class VirtualPlan(TrialPlan):
+    """A run of the simulator: the plan that a real run would have; its HPL.dat is the one to take to a real cluster.
 
     Attributes:
-        trial: the configuration as a real run would have it; its HPL.dat is the one to take to a real cluster.
         simulated_dat: what the simulated HPL reads: the same, without the check of the residual.
     """
 
-    trial: TrialPlan
     simulated_dat: str
     setup: Setup
 
@@ -62,7 +60,7 @@ def virtual_plan(params: Mapping[str, Scalar], cluster: VirtualCluster, key: str
     except RunnerError as error:
         raise PlanError(str(error)) from error
     _fits(hpl, cluster, hosts)
-    trial = TrialPlan(
+    return VirtualPlan(
         runs=(hpl,),
         hpl_dat=render(HplDat.of(hpl)),
         blas=blas,
@@ -71,8 +69,9 @@ def virtual_plan(params: Mapping[str, Scalar], cluster: VirtualCluster, key: str
         ranks=ranks,
         threads=1,
         environment={},
+        simulated_dat=render(HplDat.of(replace(hpl, threshold=UNCHECKED))),
+        setup=setup,
     )
-    return VirtualPlan(trial, render(HplDat.of(replace(hpl, threshold=UNCHECKED))), setup)
 
 
 def _setup(params: Mapping[str, Scalar], cluster: VirtualCluster, key: str, repeat: int) -> Setup:

@@ -80,7 +80,7 @@ class Simulator:
         Raises:
             RunnerError, TunerError: it cannot be started.
         """
-        setup, ranks = plan.setup, plan.trial.ranks
+        setup, ranks = plan.setup, plan.ranks
         model = cost_model(setup, ranks, every_message=self.every_message)
         runner = LocalRunner(launcher(self.site, setup, ranks))
         environment = {"HPLTUNE_MODEL": MODEL}
@@ -100,7 +100,7 @@ class Simulator:
         tail = Tail(paths.stderr)
         self._pending.append(Pending(plan, directory, runner, started, datetime.now(UTC), tail, on_fraction))
 
-    def next_result(self, stop: StopRequest) -> tuple[VirtualPlan, LaunchResult]:
+    def next_result(self, stop: StopRequest) -> LaunchResult:
         """Wait for the simulation that was started first. All of them are watched meanwhile."""
         while True:
             for pending in self._pending:
@@ -108,13 +108,13 @@ class Simulator:
             first = self._pending[0]
             if first.status is not None and first.status.state.final:
                 self._pending.popleft()
-                return first.plan, self._measured(first, first.status)
+                return self._measured(first, first.status)
             time.sleep(POLL_S)
 
     def run(self, plan: VirtualPlan, directory: Path, stop: StopRequest) -> LaunchResult:
         """Start one and wait for it; nothing else may be pending."""
         self.start(plan, directory)
-        return self.next_result(stop)[1]
+        return self.next_result(stop)
 
     def close(self) -> None:
         """End everything that still runs."""
@@ -144,7 +144,7 @@ class Simulator:
 
     def _measured(self, pending: Pending, status: JobStatus) -> LaunchResult:
         paths = RunPaths(pending.directory)
-        stdout, asked = paths.read_stdout(), pending.plan.trial.runs[0]
+        stdout, asked = paths.read_stdout(), pending.plan.runs[0]
         if pending.outgrown:
             status = JobStatus(JobState.FAILED, status.exit_code, pending.outgrown)
         nodes = len(self.site.cluster.node_list)

@@ -5,35 +5,33 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hpl.params import Scalar
-from results.record import SIMULATOR, Invalidity, Kind, TrialRecord, TrialState
+from results.record import Kind, TrialRecord, TrialState
 from results.stats.ranking import Ranked
-from runners.errors import RunnerError
 from search_spaces.dimension import Point
 
 from ..engines.base import Engine
 from ..engines.context import EngineContext
 from ..engines.fidelity import FULL, Question, Rung
 from ..engines.registry import make_engine
-from ..events import PhaseStarted, TrialProgress, TrialStarted
+from ..events import PhaseStarted
 from ..stopping import Interrupted
 from ..study.launch_worker import KINDS
 from ..study.objective import Objective
 from ..study.replay import replay_records
 from ..study.session import FINALISTS, NOTHING_LEFT, STOPPED, StudySession, counts, how_it_ended
-from ..trial.judge import Failure
-from ..trial.ladder import at_rung, outcome_of, rung_of
-from ..trial.plan import PlanError, label
-from ..trial.records import finished, rejected, started
+from ..trial.ladder import outcome_of, rung_of
+from ..trial.plan import TrialPlan, label
+from ..trial.records import started
 from ..trial.varying_label import varying_label
 from .cluster import SimulatedCluster
 from .known import probes_of
-from .plan import virtual_plan
 from .simulator import Simulator
+from .trials import SimulatedTrials
 
 MOST_FAILURES = 20
 """Simulations that may fail one after the other where only time is limited."""
-Waiting = deque[tuple[TrialRecord, Question]]
-"""Trials under way, with what was asked, oldest first."""
+Waiting = deque[Question]
+"""What was asked by the trials under way, oldest first."""
 
 
 @dataclass(kw_only=True)
@@ -42,10 +40,14 @@ class VirtualStudy(StudySession):
 
     site: SimulatedCluster
     simulator: Simulator
+    trials: SimulatedTrials = field(init=False)
     _earlier: list[TrialRecord] = field(default_factory=list, init=False)
     _guessed_s: float = field(default=0.0, init=False)
     _full_asked: bool = field(default=False, init=False)
     _failed: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.trials = SimulatedTrials(self.simulator, self, self.bench.listener, self.bench.stop, self._named)
 
     def engine(self, name: str, seed: int, points: int | None = None) -> Engine:
         """A new engine that is told what is known of the cluster, and what a GFLOPS of a configuration is worth."""
@@ -80,8 +82,8 @@ class VirtualStudy(StudySession):
             if reason is None:
                 reason = self._hopeless() or self._fill(engine, repeats, reserved, waiting)
             if waiting:
-                begun, question = waiting.popleft()
-                record = self._end(begun)
+                question = waiting.popleft()
+                record = self.trials.end_oldest()
                 engine.tell(question.params, self.objective.outcome(record.params, outcome_of(record)))
         return how_it_ended(reason, engine)
 
@@ -117,11 +119,11 @@ class VirtualStudy(StudySession):
             params = self.space.complete(question.params)
             before = self._times_run(params, KINDS[question.rung.fidelity])
             for repeat in range(before, before + (repeats if question.rung == FULL else 1)):
-                begun = self._begin(params, repeat=repeat, rung=question.rung)
-                if begun.state is not TrialState.RUNNING:
-                    engine.tell(question.params, self.objective.outcome(begun.params, outcome_of(begun)))
+                ended = self._begin(params, repeat=repeat, rung=question.rung)
+                if ended is not None:
+                    engine.tell(question.params, self.objective.outcome(ended.params, outcome_of(ended)))
                     break
-                waiting.append((begun, question))
+                waiting.append(question)
         return None
 
     def _times_run(self, params: Mapping[str, Scalar], kind: Kind) -> int:
@@ -136,53 +138,35 @@ class VirtualStudy(StudySession):
         return super().confirm(repeats if self.site.cluster.noise.between_runs else 0)
 
     def _confirm_once(self, params: Point, before: int) -> None:
-        begun = self._begin(params, kind=Kind.CONFIRMATION, repeat=before)
-        if begun.state is TrialState.RUNNING:
-            self._end(begun)
+        if self._begin(params, kind=Kind.CONFIRMATION, repeat=before) is None:
+            self.trials.end_oldest()
 
     def try_all(self, points: Sequence[Mapping[str, Scalar]], kind: Kind) -> None:
         """Simulate complete points on all slots, those that were not simulated before."""
         known = {record.key for record in self.records() if record.ranked}
-        waiting: deque[TrialRecord] = deque()
         for point in points:
             if self.stopped or self.space.key(point) in known:
                 continue
             if not self.simulator.free:
-                self._end(waiting.popleft())
-            begun = self._begin(point, kind=kind)
-            if begun.state is TrialState.RUNNING:
-                known.add(begun.key)
-                waiting.append(begun)
-        while waiting:
-            self._end(waiting.popleft())
+                self.trials.end_oldest()
+            if self._begin(point, kind=kind) is None:
+                known.add(self.space.key(point))
+        while self.trials.under_way:
+            self.trials.end_oldest()
 
     def _begin(
         self, params: Mapping[str, Scalar], *, kind: Kind | None = None, repeat: int = 0, rung: Rung = FULL
-    ) -> TrialRecord:
-        key, wish = self.space.key(params), at_rung(params, rung)
-        begun = started(self.study, params, kind or KINDS[rung.fidelity], key)
-        begun = replace(begun, number=self.bench.store.begin(begun), part=int(wish["N"]) / int(params["N"]))
-        try:
-            plan = virtual_plan(wish, self.site.cluster, key, repeat)
-            self.bench.listener(
-                TrialStarted(begun.number, label(plan.trial, varying_label(params, self.space.varying)), None)
-            )
-            number = begun.number
+    ) -> TrialRecord | None:
+        """Begin a trial; its record where it ended at once."""
+        new = started(self.study, params, kind or KINDS[rung.fidelity], self.space.key(params))
+        return self.trials.begin(new, rung=rung, repeat=repeat)
 
-            def on_fraction(fraction: float, elapsed_s: float) -> None:
-                self.bench.listener(TrialProgress(number, fraction, elapsed_s))
+    def begin(self, record: TrialRecord) -> int:
+        """Commit that a trial runs, and return its number."""
+        return self.bench.store.begin(record)
 
-            self.simulator.start(plan, self.folder(number), on_fraction)
-        except PlanError as error:
-            return self.commit(rejected(begun, Failure(Invalidity.CONSTRAINTS, str(error))))
-        except RunnerError as error:
-            return self.commit(rejected(begun, Failure(Invalidity.RUNTIME, str(error))))
-        return begun
-
-    def _end(self, begun: TrialRecord) -> TrialRecord:
-        plan, measured = self.simulator.next_result(self.bench.stop)
-        record = finished(begun, plan.trial, measured, self.folder(begun.number))
-        return self.commit(replace(record, versions={SIMULATOR: self.site.simulator}))
+    def _named(self, plan: TrialPlan, record: TrialRecord) -> str:
+        return label(plan, varying_label(record.params, self.space.varying))
 
     def commit(self, record: TrialRecord) -> TrialRecord:
         """As every sitting does; HPL's time passes on the virtual clock."""

@@ -9,6 +9,7 @@ from threading import RLock
 import numpy as np
 
 from hpl.params import Scalar
+from hpl.witness import parse_panels
 from results.record import Invalidity, Kind, TrialRecord, TrialState
 from results.stats.levels import drift_corrected
 from results.stats.noise import Noise, noise_of
@@ -370,6 +371,8 @@ class Scheduler(StudySession):
         """As every sitting does, from any thread; what was ended by its limit may have been given too little."""
         with self._writing:
             super().commit(record)
+            if record.kind is Kind.SEARCH and record.ranked and record.gflops:
+                self.prospects.learn(parse_panels(record.errors_text), record.gflops)
             if record.kind is Kind.SEARCH and record.invalidity is Invalidity.TIMEOUT and self.best_gflops is None:
                 self._raise_time_estimate(record.cost_s or 0.0)
         return record

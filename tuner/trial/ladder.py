@@ -61,6 +61,13 @@ def at_rung(params: Mapping[str, Scalar], rung: Rung) -> Mapping[str, Scalar]:
     return {**params, "N": small_n(int(params["N"]), rung.part)}
 
 
+def part_at(params: Mapping[str, Scalar], rung: Rung) -> float:
+    """How much of a complete point a run on a rung is, as its record keeps it: a part of N or of the columns."""
+    if rung.fidelity is Fidelity.SMALL:
+        return int(at_rung(params, rung)["N"]) / int(params["N"])
+    return rung.part if rung.fidelity is Fidelity.PREFIX else 1.0
+
+
 def rung_of(record: TrialRecord) -> Rung:
     """How much of a full run a stored trial was, in the steps that are told apart."""
     if record.kind is Kind.SMALL:

@@ -15,6 +15,8 @@ import pytest
 from as_user import HPLTUNE
 from net_lab import HostsLab, hosts_lab
 
+from hpl.dat import HplDat, render
+from hpl.params import HplParams
 from runners.virtual.load import load_cluster
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
@@ -171,6 +173,29 @@ def test_a_node_that_is_lost_is_taken_out_and_the_study_goes_on(hpltune: OnHead,
     assert first["percent_of_peak"] == pytest.approx(100 * first["expected_gflops"] / (best["rpeak_gflops"] * 2 / 3))
     again = hpltune("run", str(hpl_dat_of(home, first["trial"])), "--like", "lost")
     assert again.returncode == 0, again.stdout + again.stderr
+
+
+def test_a_file_is_run_once_more_where_a_node_that_was_lost_comes_back(
+    hpltune: OnHead, lab: HostsLab, home: Path
+) -> None:
+    three = write_cluster(
+        lab, home / "three.toml", "[node]\nmemory_gib = 1\n", hosts=["h1", "h2", "h3"], check_s=1, return_s=60
+    )
+    (home / "HPL.dat").write_text(render(HplDat.of(HplParams(6000, 64, 1, 3))))
+    measured = [*lab.enter("h1"), str(HPLTUNE), "run", "HPL.dat", "--cluster", str(three), "--blas", "openblas"]
+    with (
+        cut_off(lab, "h3", home / "data/runs/run-HPL-1/00001/stdout"),
+        subprocess.Popen(measured, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, cwd=home) as process,
+    ):
+        assert process.stdout is not None
+        said = ""
+        for line in process.stdout:
+            said += line
+            if "Node h3 does not answer: waiting 60 s for it." in line:
+                lab.link("h3", "up")
+    assert process.returncode == 0, said
+    assert "It answers again: the run is repeated." in said
+    assert [record["state"] for record in records(hpltune, "run-HPL-1")] == ["cancelled", "complete"]
 
 
 def test_two_coordinators_on_nodes_of_their_own_work_on_one_study(hpltune: OnHead, lab: HostsLab, home: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hpl.build.programs import Recipe, build_calibrator
 from hpl.params import Scalar
+from results.record import Kind, TrialState
 from runners.paths import RunPaths
 from runners.virtual.cluster import SharedMemory
 
@@ -19,10 +20,12 @@ from ...machine.cluster_nodes import only
 from ...machine.textbook import textbook
 from ...stopping import StopRequest
 from ...trial.evaluate import Evaluator
+from ...trial.pipeline import NO_STUDY, MemoryBook, run_alone
 from ...trial.plan import plan
+from ...trial.records import started
 from ...trial.workbench import Workbench
 
-CALIBRATOR_LIMIT_S = 600.0
+CALIBRATOR_LIMIT_S = CHECK_LIMIT_S = 600.0
 LEAST_N = 1000
 """Of the plan that tells where the calibrator's ranks are; they compute no matrix."""
 
@@ -65,6 +68,7 @@ def measure(
     site = workshop.site
     cores, (first, kernel) = site.host.physical_cores, next(iter(kernels.items()))
     with _folder(workshop) as folder:
+        book = MemoryBook(folder / "checks")
         if site.nodes and site.nodes.cores > 1 and len(site.node_names) > 1:
             listener(Notice(f"Timing messages within {site.node_names[0]}"))
             text = _run_calibrator(_first_node(workshop), first, kernel, binding, folder / "shared", stop, "messages")
@@ -79,13 +83,12 @@ def measure(
             for number in random.Random(turn).sample(range(len(points)), len(points)):  # noqa: S311 - not for secrets
                 if stop.requested:
                     return found
-                trial = plan(points[number], workshop.site)
-                run = workshop.evaluator.evaluate(trial, folder / f"{turn}-{number}", 600.0, lambda _: None, stop)
-                fault = run.verdict.faults[0]
-                if fault or not run.verdict.results:
-                    found.reasons[number] = fault.reason if fault else "no result"
+                new = started(NO_STUDY, points[number], Kind.RUN, "")
+                record = run_alone(workshop.evaluator, book, new, CHECK_LIMIT_S, stop)
+                if record.state is not TrialState.COMPLETE or record.gflops is None:
+                    found.reasons[number] = record.reason or "no result"
                 else:
-                    found.rates.setdefault(number, []).append(run.verdict.results[0].gflops)
+                    found.rates.setdefault(number, []).append(record.gflops)
             if points:
                 listener(Notice(f"Round {turn + 1} of {rounds}: {len(points)} HPL runs to check against are done"))
     return found

@@ -1,0 +1,75 @@
+"""A launch is repeated once where not its configurations ended it: a node was lost, or somebody changed the network."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from results.record import TrialRecord
+
+from ..clock import Clock
+from ..machine.cluster_nodes import silent_nodes
+from ..machine.inventory import Inventory
+from ..stopping import Stopping
+
+
+@dataclass(frozen=True)
+class Launched:
+    """What came of a launch, and of those that ran the rest of its trials.
+
+    Attributes:
+        records: one of each trial, committed.
+        lost_nodes: nodes that did not answer when a run had failed.
+        disturbed: the sentence about a network setting that somebody else changed meanwhile, where the launch should
+            be repeated for it; else "".
+    """
+
+    records: Sequence[TrialRecord]
+    lost_nodes: tuple[str, ...] = ()
+    disturbed: str = ""
+
+
+@dataclass(frozen=True)
+class Repeater:
+    """Launches on one site, and once more where that is worth it.
+
+    Attributes:
+        say: shows the user a sentence.
+        stop: after a request nothing is repeated.
+    """
+
+    site: Inventory
+    say: Callable[[str], None]
+    stop: Stopping
+    clock: Clock
+
+    def launch(self, start: Callable[[bool], Launched]) -> Launched:
+        """Launch, and launch again: at once after a disturbance, as soon as they answer after nodes were lost.
+
+        Args:
+            start: launches; True says that no further disturbance will repeat it.
+
+        Returns:
+            The last launch; with the nodes that were lost where they do not come back or were lost again.
+        """
+        done = start(False)
+        if done.disturbed and not self.stop.requested:
+            self.say(f"{done.disturbed}: the run is repeated.")
+            done = start(True)
+        if not done.lost_nodes or self.stop.requested:
+            return done
+        silent = self._still_silent(done.lost_nodes)
+        return replace(done, lost_nodes=silent) if silent else start(False)
+
+    def _still_silent(self, lost: tuple[str, ...]) -> tuple[str, ...]:
+        """Give lost nodes a moment to answer again, and return those that do not; Slurm gives others at once."""
+        names = ", ".join(lost)
+        if not self.site.node_names:
+            self.say(f"Node {names} failed: the run is repeated on what Slurm gives.")
+            return ()
+        return_s = self.site.nodes.cluster.return_s if self.site.nodes else 0.0
+        self.say(f"Node {names} does not answer: waiting {return_s:.0f} s for it.")
+        give_up_s = self.clock.now_s() + return_s
+        while silent := silent_nodes(self.site):
+            if self.stop.requested or self.clock.now_s() > give_up_s:
+                return silent
+        self.say("It answers again: the run is repeated.")
+        return ()
