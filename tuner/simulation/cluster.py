@@ -34,7 +34,7 @@ class SimulatedCluster:
 
     @classmethod
     def open(
-        cls, cluster: VirtualCluster, places: UserDirs, hpl_source: Path | None, listener: Listener | None
+        cls, cluster: VirtualCluster, user_dirs: UserDirs, hpl_source: Path | None, listener: Listener | None
     ) -> "SimulatedCluster":
         """Find SimGrid and build the simulated xhpl.
 
@@ -42,7 +42,7 @@ class SimulatedCluster:
             hpl.errors.HplError: SimGrid or HPL's source is missing; the sentence says how to get it.
         """
         simgrid = find_simgrid()
-        search = SearchPaths(prefix=places.prefix, cache=places.cache)
+        search = SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache)
         source = obtain(search, hpl_source)
         on_step = None if listener is None else lambda *step: listener(BuildStep(*step))
         program = build_virtual(source, simgrid, search, on_step)
@@ -54,13 +54,13 @@ class SimulatedCluster:
         return f"SimGrid {self.simgrid.version}"
 
     def largest_n(self, fraction: float) -> int:
-        """The N whose matrix fills so much of every node's memory, with all cores on the squarest grid."""
+        """The largest N that needs at most this part of each node's memory, on all cores and the squarest grid."""
         nodes = [Node(int(group.memory_gib * GIB), group.cores) for group in self.cluster.node_list]
         P, Q = process_grids(self.cluster.cores)[0]
         return n_for_memory(nodes, fraction=fraction, NB=STEP, P=P, Q=Q)
 
     def facts(self) -> dict[str, Any]:
-        """What a study says of its machine."""
+        """What a study stores of its machine."""
         cluster = self.cluster
         return {
             "backend": "simgrid",
@@ -72,7 +72,7 @@ class SimulatedCluster:
         }
 
     def versions(self) -> dict[str, str]:
-        """What may change a result."""
+        """The versions of all that may change a result."""
         return {
             "hpltune": version("hpltune"),
             "hpl": f"{self.source.version} ({self.source.origin})",
@@ -82,10 +82,10 @@ class SimulatedCluster:
 
 
 def equipment_of(cluster: VirtualCluster, rpeak_gflops: float | None = None) -> Equipment:
-    """What configurations may use of a cluster: each node has an equal part of the switches and of what is said of all.
+    """The nodes that configurations may use; each has an equal part of the switch, and of figures stated for all nodes.
 
     Args:
-        rpeak_gflops: of all nodes, where it is another than their cores and clocks say.
+        rpeak_gflops: of all nodes; None takes what their cores and clocks give.
     """
     count = len(cluster.node_list)
     part = (rpeak_gflops or cluster.rpeak_gflops) / cluster.rpeak_gflops
@@ -108,12 +108,12 @@ def equipment_of(cluster: VirtualCluster, rpeak_gflops: float | None = None) -> 
 
 
 def cluster_dict(cluster: VirtualCluster) -> dict[str, Any]:
-    """A cluster as JSON can hold it, to be stored with a study."""
+    """A cluster as JSON can hold it; a study stores it."""
     return cluster.model_dump(mode="json", exclude_defaults=True)
 
 
 def cluster_from(stored: Mapping[str, Any]) -> VirtualCluster:
-    """The cluster that was stored with a study.
+    """The cluster that a study stored.
 
     Raises:
         runners.toml_file.ClusterFileError: it cannot be used.

@@ -3,12 +3,12 @@
 from runners.virtual.cluster import VirtualCluster
 
 YEARS = 4.0
-"""Over which the price of a machine is written off."""
+"""Years over which the price of a machine is written off."""
 USD_PER_KWH = 0.25
 
 
 def usd_per_hour(cluster: VirtualCluster) -> float | None:
-    """Of a cluster with the dearest of its networks; None where neither price nor power is known."""
+    """What an hour of a cluster costs, with the most expensive of its networks; None without price and power."""
     return max(_with(cluster, network) for network in cluster.networks) or None
 
 

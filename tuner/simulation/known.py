@@ -1,4 +1,4 @@
-"""What is known of a virtual cluster before anything is simulated: what fits it, and what an engine may know."""
+"""What a virtual cluster tells before anything is simulated: to its search space and to an engine."""
 
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -18,15 +18,15 @@ from ..trial.plan import PlanError
 from .plan import network_of, virtual_plan
 
 UPDATES_FROM = 32
-"""Blocks from which on dgemm is HPL's update; narrower ones belong to its panels."""
+"""The narrowest block of HPL's update with dgemm; narrower ones belong to the factorization of its panels."""
 MOVED_BYTES = 16
-"""Of every element of the result of dgemm, in and out of memory (`gemm_s` of model.c)."""
-UNSEEN = ("alignment",)
-"""What HPL does with it takes no simulated time: it only moves where the matrix and its copies begin in memory."""
+"""Bytes that dgemm moves for each element of its result, in and out of memory (`gemm_s` of model.c)."""
+WITHOUT_EFFECT = ("alignment",)
+"""Parameters that change no simulated time: alignment only moves where the matrix and its copies begin in memory."""
 
 
 def machine_of(cluster: VirtualCluster, N: int) -> Machine:
-    """The facts a search space needs; memory is what HPL may take, as far as the smallest share of a core allows."""
+    """The facts that a search space needs; all cores have as much memory as the one with the smallest share."""
     least = min(node.memory_gib / node.cores for node in cluster.nodes)
     blas = {name: BlasFacts(kernels=("auto",), threaded=False) for name in cluster.blas}
     return Machine(
@@ -42,16 +42,16 @@ def machine_of(cluster: VirtualCluster, N: int) -> Machine:
 def simulated_space(
     name: str, cluster: VirtualCluster, N: int, asked: Mapping[str, Sequence[str]], text: str | None = None
 ) -> SearchSpace:
-    """A space with one value of what simulations do not look at, unless the user asks for several.
+    """Load a search space for a virtual cluster, without settings that its network does not take.
 
-    Settings that the cluster's network does not take are no part of it.
+    Parameters that change nothing in a simulation have one value, unless the user asks for several.
 
     Raises:
         search_spaces.errors.SpaceError: as `load`.
     """
     machine = machine_of(cluster, N)
     space = load(name, machine, {"binding": ["core"], **asked}, text)
-    idle = {one: [_usual(space, one)] for one in UNSEEN if one in space.varying}
+    idle = {one: [_usual(space, one)] for one in WITHOUT_EFFECT if one in space.varying}
     space = load(name, machine, {"binding": ["core"], **idle, **asked}, text) if idle else space
     needs = tuple(one for one in space.parameters if one.startswith(("net.", "mpi.")))
     choices = product(*(space.parameters[one].values for one in needs))
@@ -65,7 +65,7 @@ def simulated_space(
 
 
 def refuse_impossible(space: SearchSpace) -> None:
-    """Refuse settings of the network that no configuration of a virtual cluster can have, before any trial is spent.
+    """Refuse values of network settings that no configuration of the space can have, before any trial is spent.
 
     Raises:
         search_spaces.errors.SpaceError: there is such a value.
@@ -77,7 +77,7 @@ def refuse_impossible(space: SearchSpace) -> None:
 
 
 def _why_not(point: Point, cluster: VirtualCluster) -> str | None:
-    """Why a cluster's network does not take the settings of a point, or None."""
+    """Why the cluster's network does not take the settings of a point; None where it does."""
     try:
         network_of(point, cluster)
     except PlanError as error:
@@ -86,13 +86,13 @@ def _why_not(point: Point, cluster: VirtualCluster) -> str | None:
 
 
 def _usual(space: SearchSpace, name: str) -> str:
-    """The value that a parameter has where no space names it, or the first where it is none of the space's."""
+    """The value that a parameter has by default; the first of the space where the default is not among its values."""
     values, usual = space.parameters[name].values, DIMENSIONS[name].default({}, space.machine)
     return str(usual if usual in values else values[0])
 
 
 def probes_of(cluster: VirtualCluster, space: SearchSpace) -> Probes:
-    """What short measurements and a look at the cluster would tell an engine."""
+    """What a real machine would tell an engine through short measurements, from the model of the cluster."""
     rates = {name: blas.dgemm_gflops for name, blas in cluster.blas.items()}
     largest = {
         name: max(map(max, rate.gflops)) if isinstance(rate, RateTable) else rate for name, rate in rates.items()
@@ -109,7 +109,7 @@ def probes_of(cluster: VirtualCluster, space: SearchSpace) -> Probes:
 
 
 def _half_nb(cluster: VirtualCluster, blas: str) -> float | None:
-    """NB at which dgemm has half of the rate that it has with wide blocks, as its costs in a simulation say."""
+    """The NB at which simulated dgemm has half of the rate that it has with wide blocks."""
     rate = cluster.blas[blas].dgemm_gflops
     if isinstance(rate, RateTable):
         return half_rate_block({k: one for k, one in zip(rate.k, rate.gflops[-1], strict=True) if k >= UPDATES_FROM})
@@ -117,7 +117,7 @@ def _half_nb(cluster: VirtualCluster, blas: str) -> float | None:
 
 
 def _messages(cluster: VirtualCluster, first: Point) -> Messages | None:
-    """What a ping-pong between nodes would tell; None on one node, or where the configuration cannot be run."""
+    """What a ping-pong between two nodes would measure; None on one node, or where the configuration cannot run."""
     if len(cluster.node_list) == 1:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What the command line says of simulations."""
+"""Options of simulations, read from the texts of the command line."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from .costs import usd_per_hour
 
 @dataclass(frozen=True)
 class SimulationOptions:
-    """The options of a simulation; `cluster` is None where none was asked for."""
+    """The options of a simulation; `cluster` is None where no virtual cluster was named."""
 
     cluster: Mapping[str, Any] | None
     limit_s: float
@@ -29,7 +29,7 @@ def simulation_options(cluster: str | None, jobs: int | None, limit: str | None)
 
     Raises:
         runners.toml_file.ClusterFileError: the cluster cannot be used.
-        TunerError: an option of simulations without one.
+        TunerError: there is an option of simulations, but no cluster.
     """
     if cluster is None:
         lone = "--jobs" if jobs is not None else "--limit" if limit is not None else None
@@ -41,13 +41,13 @@ def simulation_options(cluster: str | None, jobs: int | None, limit: str | None)
 
 
 def time_budget(text: str, cluster: Mapping[str, Any] | None, nodes: int) -> Budget:
-    """What `--budget` means: a time, node-hours, or with a virtual cluster the hours that so many dollars pay for.
+    """Read `--budget`: a time, node-hours, or with a virtual cluster the dollars that its hours cost.
 
     Args:
         nodes: of a real cluster; a virtual one has its own.
 
     Raises:
-        TunerError: it is neither, or what the cluster costs is not known.
+        TunerError: it is none of these, or the cluster file states no cost.
     """
     hours = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*nh\s*", text, re.IGNORECASE)
     if hours:

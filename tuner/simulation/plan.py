@@ -1,4 +1,4 @@
-"""From a point of the search space to a simulated run: what names mean on a virtual cluster."""
+"""The plan of a simulated run: what the names of a point mean on a virtual cluster."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -82,10 +82,10 @@ def _setup(params: Mapping[str, Scalar], cluster: VirtualCluster, key: str, repe
 
 
 def network_of(params: Mapping[str, Scalar], cluster: VirtualCluster) -> tuple[str, Settings]:
-    """The network that a point uses, and what is set on it.
+    """The network that a point uses, and the settings of that network.
 
     Raises:
-        PlanError: this cluster has no such network, or the network does not take a setting.
+        PlanError: the cluster has no such network, or the network does not take a setting.
     """
     net = {name.removeprefix("net."): value for name, value in params.items() if name.startswith("net.")}
     unknown = [name for name in net if name not in {NETWORK, "mtu", "rx_usecs", "nics"}]
@@ -118,7 +118,7 @@ def _number(net: Mapping[str, Scalar], name: str) -> int | None:
 
 
 def _fits(hpl: HplParams, cluster: VirtualCluster, hosts: list[str]) -> None:
-    """HPL stops with "Memory allocation failed" where a node lacks memory; so do we."""
+    """Refuse an N that a node has no memory for: HPL stops there with "Memory allocation failed"."""
     each = memory_bytes(hpl)
     nodes = cluster.node_list
     for host in dict.fromkeys(hosts):

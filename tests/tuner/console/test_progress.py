@@ -6,8 +6,9 @@ from engine_contract import space_of
 from record_builders import finished
 from rich.console import Console
 
+from results.report.model import Column, Sentence, Table
 from tuner.console.progress import PlainLines, display
-from tuner.events import Notice, PhaseStarted, TrialEnded, TrialStarted, WorkEnded, WorkStarted
+from tuner.events import Notice, PartFound, PhaseStarted, TrialEnded, TrialStarted, WorkEnded, WorkStarted
 from tuner.trial.varying_label import legend, varying_label
 
 
@@ -100,3 +101,12 @@ def test_what_may_take_long_is_a_line_in_a_log_and_is_gone_from_a_terminal_when_
         listener(TrialStarted(1, "first", None))
     assert "apt-get update" in text.getvalue()[:shown]
     assert "apt-get update" not in text.getvalue()[shown:]
+
+
+def test_parts_of_a_report_are_shown_while_the_command_still_works() -> None:
+    text = StringIO()
+    table = Table("Tests", (Column("test"), Column("error")), (("1", "+5 %"),))
+    with display(Console(file=text, width=80)) as listener:
+        listener(PartFound((Sentence("The model is good."), table)))
+        assert "The model is good." in text.getvalue()
+        assert "│    1 │  +5 % │" in text.getvalue()

@@ -8,7 +8,7 @@ from statistics import median
 from scipy.stats import spearmanr
 
 FEWEST = 3
-"""Configurations below which an order says nothing."""
+"""The fewest configurations whose order says something."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Agreement:
     Attributes:
         errors: predicted over real, less 1.
         correlation: Spearman's, from -1 to 1; not a number with fewer than FEWEST configurations.
-        winner: the real rate of the predicted winner over that of the real one, at most 1.
+        winner: the real rate of the predicted winner over the real rate of the real winner, at most 1.
     """
 
     errors: tuple[float, ...]
@@ -27,7 +27,7 @@ class Agreement:
 
     @property
     def median_error(self) -> float:
-        """The size of an error, in the median."""
+        """The median size of the errors."""
         return median(abs(error) for error in self.errors)
 
     @property
@@ -37,12 +37,12 @@ class Agreement:
 
     @property
     def bias(self) -> float:
-        """What most errors have in common: their median, with its sign."""
+        """The median of the errors with their signs: what they have in common."""
         return median(self.errors)
 
 
 def agreement(real: Sequence[float], predicted: Sequence[float]) -> Agreement:
-    """Compare rates of the same configurations, all above zero and at least one."""
+    """Compare the rates of the same configurations; all are above zero, and there is at least one."""
     order = spearmanr(real, predicted).statistic if len(real) >= FEWEST else math.nan
     chosen = max(range(len(real)), key=lambda number: predicted[number])
     errors = tuple(guess / rate - 1 for rate, guess in zip(real, predicted, strict=True))
