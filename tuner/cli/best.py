@@ -9,12 +9,12 @@ from .common import Db, Json, Newest, StudyName, console, open_store
 
 def best(
     study: Newest = None,
-    count: Annotated[int, typer.Option("--count", "-n", min=1, help="How many.")] = 5,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="Number of configurations to show.")] = 5,
     pareto: Annotated[
         str | None,
         typer.Option(
-            help="What none beats both in GFLOPS and by this: percent-of-peak, usd-per-gflops or mflops-per-watt; by "
-            "default what the study was searched for with --pareto.",
+            help="Show the Pareto front of GFLOPS against percent-of-peak, usd-per-gflops or mflops-per-watt. "
+            "Default: the objective of the study's own --pareto, if it had one.",
             metavar="OBJECTIVE",
         ),
     ] = None,
@@ -22,7 +22,7 @@ def best(
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    """Show the best configurations by what one more run should give, with spread, % of peak, $/GFLOPS and MFLOPS/W.
+    """Rank the best configurations by their expected GFLOPS, with spread, % of peak, $/GFLOPS and MFLOPS/W.
 
     Examples:
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 def calibrate(
     out: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="Where the cluster file goes; by default the terminal.")
+        Path | None, typer.Argument(metavar="[FILE]", help="The cluster file to write. Default: the terminal.")
     ] = None,
     checks: Annotated[
         int, typer.Option(min=0, max=MOST_RUNS, help="HPL configurations to check the model against.")
     ] = 12,
-    rounds: Annotated[int, typer.Option(min=1, max=MOST_RUNS, help="How often everything is measured, in turn.")] = 3,
+    rounds: Annotated[int, typer.Option(min=1, max=MOST_RUNS, help="How often everything is measured.")] = 3,
     cluster: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Calibrate the nodes of a real cluster and the network between them."),
@@ -34,12 +34,11 @@ def calibrate(
     hpl_source: Source = None,
     as_json: Json = False,
 ) -> None:
-    """Measure this machine's routines and messages, write them as a virtual cluster, and say how well it predicts HPL.
+    """Measure this machine, write it as a virtual cluster, and show how well that predicts HPL.
 
-    --cluster measures a real cluster's nodes. Simulated results can then guide a real study: tune --from-simulation.
-
-    dgemm and dtrsm are timed at HPL's shapes on all cores at once, messages by ping-pong. The HPL runs it is checked
-    against take part in no fit. About a minute a round.
+    It times dgemm and dtrsm in HPL's shapes on all cores at once, and messages by ping-pong; with --cluster on the
+    nodes of a real cluster. Then it compares HPL runs, to which the model was not fitted, with simulations. A round
+    takes about a minute. A simulated study can guide a real one: `hpltune tune --from-simulation`.
 
     Examples:
 

@@ -63,18 +63,18 @@ Cluster = Annotated[
         "--cluster",
         metavar="CLUSTER",
         autocompletion=complete_cluster,
-        help="A TOML file of a real cluster to run on, or a virtual one to simulate: a file or a shipped name.",
+        help="The TOML file of a real cluster to run on; or a virtual cluster to simulate, a file or a shipped name.",
     ),
 ]
 RealClusterFile = Annotated[
     Path | None, typer.Option("--cluster", metavar="FILE", help="The TOML file of a real cluster to run on.")
 ]
 Jobs = Annotated[
-    int | None, typer.Option("--jobs", min=1, max=MOST_AT_ONCE, help="Simulations at a time; by default one a core.")
+    int | None, typer.Option("--jobs", min=1, max=MOST_AT_ONCE, help="Simulations at a time. Default: one per core.")
 ]
 Limit = Annotated[
     str | None,
-    typer.Option("--limit", metavar="TIME", help="Real time after which one simulation is ended; default 10m."),
+    typer.Option("--limit", metavar="TIME", help="Real time after which a simulation is stopped. Default: 10m."),
 ]
 EngineName = Annotated[
     str,
@@ -82,7 +82,7 @@ EngineName = Annotated[
         "--engine",
         metavar="ENGINE",
         autocompletion=complete_engine,
-        help="hpl, bayes, grid, one-at-a-time or random; to compare with: optuna-tpe, optuna-gp, smac.",
+        help="hpl, bayes, grid, one-at-a-time or random; for comparison also optuna-tpe, optuna-gp, smac.",
     ),
 ]
 Db = Annotated[
@@ -90,12 +90,12 @@ Db = Annotated[
     typer.Option(
         "--db",
         metavar="FILE|URL",
-        help="Database: a file, or postgresql://user@host:port/name. By default hpltune.db in hpltune's data folder.",
+        help="Database: a file, or postgresql://user@host:port/name. Default: hpltune.db in hpltune's data folder.",
     ),
 ]
 Newest = Annotated[
     str | None,
-    typer.Argument(metavar="[STUDY]", autocompletion=complete_study, help="A study; none takes the newest."),
+    typer.Argument(metavar="[STUDY]", autocompletion=complete_study, help="A study; without it the newest one."),
 ]
 StudyName = Annotated[
     str | None, typer.Option("--study", autocompletion=complete_study, hidden=True, help="STUDY, as `tune` names it.")
@@ -109,14 +109,16 @@ BlasFiles = Annotated[
         help="Use only this BLAS of the catalogue, or your own library: --blas mine=/opt/lib/libblas.so. Repeatable.",
     ),
 ]
-Xhpl = Annotated[Path | None, typer.Option("--xhpl", metavar="FILE", help="Run this xhpl instead of building one.")]
+Xhpl = Annotated[Path | None, typer.Option("--xhpl", metavar="FILE", help="Run this xhpl; build none.")]
 Source = Annotated[
     Path | None,
     typer.Option("--hpl-source", metavar="PATH", help="HPL's source: a folder or a tarball of HPL or HPCC."),
 ]
 Rpeak = Annotated[
     float | None,
-    typer.Option("--rpeak", metavar="GFLOPS", min=0.001, max=MOST, help="Theoretical peak, if not the detected one."),
+    typer.Option(
+        "--rpeak", metavar="GFLOPS", min=0.001, max=MOST, help="Theoretical peak, in place of the detected one."
+    ),
 ]
 Price = Annotated[
     float | None, typer.Option("--price", metavar="USD", min=0.01, max=MOST, help="Price of the machine, for $/GFLOPS.")

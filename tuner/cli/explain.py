@@ -27,7 +27,7 @@ def explain(
         typer.Option(
             metavar="A,B",
             autocompletion=complete_pair,
-            help="Two parameters: the rate of each combination, and the best value of the one by the other's.",
+            help="Show the rate of all combinations of two parameters, and the best value of each by the other.",
         ),
     ] = None,
     db: Db = None,

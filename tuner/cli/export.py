@@ -22,10 +22,11 @@ def export(
     format_: Annotated[Format, typer.Argument(metavar="FORMAT", help="csv, jsonl, md (Markdown) or dat (HPL.dat).")],
     study: Newest = None,
     trial: Annotated[
-        int | None, typer.Option(min=1, max=LARGEST_INT, help="With dat: which trial; by default the best.")
+        int | None,
+        typer.Option(min=1, max=LARGEST_INT, help="The trial whose HPL.dat is written, with dat. Default: the best."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="A file instead of the terminal.")
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="File to write. Default: the terminal.")
     ] = None,
     named: StudyName = None,
     db: Db = None,

@@ -15,25 +15,38 @@ PICTURES = frozenset({".png", ".svg", ".pdf"})
 
 
 def predict(
-    file: Annotated[Path, typer.Argument(metavar="DESIGNS.toml", help="A base cluster and what each design changes.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DESIGNS.toml", help="The file of the designs: a base cluster, and what each design changes."
+        ),
+    ],
     space: Annotated[
-        str, typer.Option(metavar="SPACE", autocompletion=complete_space, help="What may be tuned in each design.")
+        str,
+        typer.Option(
+            metavar="SPACE",
+            autocompletion=complete_space,
+            help="The space that is searched for each design: a shipped name or a TOML file.",
+        ),
     ] = "default",
     engine: EngineName = "hpl",
     trials: Annotated[int, typer.Option(min=1, max=MOST_RUNS, help="Simulations for each design.")] = 24,
-    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of the engine.")] = 0,
-    full: Annotated[bool, typer.Option("--full", help="Simulate the whole memory, however long it takes.")] = False,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of the engine's random numbers.")] = 0,
+    full: Annotated[
+        bool, typer.Option("--full", help="Simulate at the N that fills the memory, however long that takes.")
+    ] = False,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the designs: a .png, .svg or .pdf file.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw Rmax and $/GFLOPS of the designs into a .png, .svg or .pdf file."),
     ] = None,
     jobs: Jobs = None,
     limit: Limit = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    """What if: more nodes, another network, another BLAS, another price. Each design is tuned in simulation.
+    """Tune designs of clusters in simulation: more nodes, another network, another BLAS, another price.
 
-    One table: the tuned Rmax, % of peak, $/GFLOPS and MFLOPS/W of every design, and the configuration that gives it.
+    One table shows the tuned Rmax, % of peak, $/GFLOPS and MFLOPS/W of every design, with its best configuration.
 
     Examples:
 

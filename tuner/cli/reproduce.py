@@ -15,21 +15,27 @@ def complete_published(incomplete: str) -> list[str]:
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=complete_published, help="kronos.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", autocompletion=complete_published, help="The publication: kronos.")
+    ],
     trials: Annotated[
-        int, typer.Option(min=0, max=MOST_RUNS, help="Trials of each of the two searches; 0 for the tests only.")
+        int,
+        typer.Option(
+            min=0, max=MOST_RUNS, help="Trials of each of the two searches; 0 simulates only the published tests."
+        ),
     ] = 120,
     engine: EngineName = "hpl",
-    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of the engine.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of the engine's random numbers.")] = 0,
     jobs: Jobs = None,
     limit: Limit = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    """Simulate a published tuning, test by test, then find what the same hardware could have done.
+    """Simulate the tests of a published tuning, then search for what the same hardware could have done.
 
-    Published and simulated GFLOPS stand side by side with their errors, and which tests were fitted. The searches are
-    ordinary studies: `hpltune show` and `hpltune best` know them. Needs SimGrid (`hpltune setup --with simgrid`).
+    A table shows published and simulated GFLOPS with their errors, and to which tests the model was fitted. The
+    searches are ordinary studies: `hpltune show` and `hpltune best` know them. It needs SimGrid
+    (`hpltune setup --with simgrid`).
 
     Examples:
 

@@ -20,22 +20,26 @@ def run(
         typer.Option(
             metavar="STUDY[#TRIAL]",
             autocompletion=complete_study,
-            help="BLAS or program, kernel, threads, binding, MPI and cluster of that trial, or of the study's best.",
+            help="Launch it as this trial or the best of this study: BLAS, kernel, threads, binding, MPI, cluster.",
         ),
     ] = None,
     layout: Annotated[
         str | None,
-        typer.Option(metavar="RANKSxTHREADS", help="By default the file's ranks, threads filling the cores."),
+        typer.Option(
+            metavar="RANKSxTHREADS",
+            help="Ranks and threads. Default: the ranks of the file, with threads that fill the cores.",
+        ),
     ] = None,
     kernel: Annotated[
-        str | None, typer.Option(metavar="KERNEL", help="Kernel of the BLAS, as doctor lists them.")
+        str | None, typer.Option(metavar="KERNEL", help="Kernel of the BLAS; `hpltune doctor` lists them.")
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, max=MOST_RUNS, help="How often.")] = 1,
+    repeats: Annotated[int, typer.Option(min=1, max=MOST_RUNS, help="How often the file is run.")] = 1,
     oversubscribe: Annotated[
         bool, typer.Option("--oversubscribe", help="Start more ranks than there are cores; the result will be poor.")
     ] = False,
     walltime: Annotated[
-        str | None, typer.Option(metavar="TIME", help="End the run after this time; default 24h, of a simulation 10m.")
+        str | None,
+        typer.Option(metavar="TIME", help="Time after which a run is stopped. Default: 24h; 10m for a simulation."),
     ] = None,
     cluster: Cluster = None,
     blas: Annotated[
@@ -43,7 +47,7 @@ def run(
         typer.Option(
             "--blas",
             metavar="NAME[=FILE]",
-            help="This BLAS of the catalogue, or your own library: --blas mine=/opt/lib/libblas.so.",
+            help="A BLAS of the catalogue, or your own library: --blas mine=/opt/lib/libblas.so.",
         ),
     ] = None,
     xhpl: Xhpl = None,
@@ -54,7 +58,7 @@ def run(
 ) -> None:
     """Measure an existing HPL.dat with the same care as a trial: memory, binding, residual, the BLAS that really ran.
 
-    A virtual --cluster simulates the file instead, and the record says so: there is no residual.
+    On a virtual --cluster the file is simulated; its record says so and has no residual.
 
     Examples:
 

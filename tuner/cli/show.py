@@ -9,27 +9,31 @@ from .common import LARGEST_INT, Db, Json, complete_study, console, open_store
 
 def show(
     study: Annotated[
-        str | None, typer.Argument(metavar="[STUDY]", autocompletion=complete_study, help="A study; none lists all.")
+        str | None,
+        typer.Argument(metavar="[STUDY]", autocompletion=complete_study, help="A study; without it all are listed."),
     ] = None,
     trial: Annotated[
-        int | None, typer.Argument(metavar="[TRIAL]", min=1, max=LARGEST_INT, help="One trial of it, in full.")
+        int | None,
+        typer.Argument(metavar="[TRIAL]", min=1, max=LARGEST_INT, help="A trial of the study, shown in full."),
     ] = None,
     failed: Annotated[
-        bool, typer.Option("--failed", help="Only trials that failed or were cancelled, with the reason.")
+        bool, typer.Option("--failed", help="Show only trials that failed or were cancelled, with the reason.")
     ] = False,
-    output: Annotated[bool, typer.Option("--output", help="With a trial: HPL's own output.")] = False,
+    output: Annotated[bool, typer.Option("--output", help="Print the output of HPL; needs a TRIAL.")] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="With all studies: also those of `hpltune run` and `hpltune predict`.")
+        bool, typer.Option("--all", help="List also the studies of `hpltune run` and `hpltune predict`.")
     ] = False,
-    page: Annotated[int, typer.Option(min=1, max=LARGEST_INT, help="Which page of many; 1 has the newest.")] = 1,
+    page: Annotated[int, typer.Option(min=1, max=LARGEST_INT, help="Number of the page; page 1 has the newest.")] = 1,
     count: Annotated[
         int | None,
-        typer.Option("--count", "-n", min=1, max=LARGEST_INT, help="Rows of a page; usually 20 studies or 100 trials."),
+        typer.Option(
+            "--count", "-n", min=1, max=LARGEST_INT, help="Rows of a page. Default: 20 studies or 100 trials."
+        ),
     ] = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    """List the studies, the trials of one, or one trial in full.
+    """List all studies, the trials of a study, or everything about one trial.
 
     Examples:
 

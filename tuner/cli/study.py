@@ -8,7 +8,7 @@ from .common import Db, complete_study, console, open_store, places
 from .plain_help import PlainCommand
 
 study = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help="Delete or rename a stored study.")
-Named = Annotated[str, typer.Argument(metavar="OLD", autocompletion=complete_study, help="A study.")]
+Named = Annotated[str, typer.Argument(metavar="OLD", autocompletion=complete_study, help="The study.")]
 
 
 @study.command(cls=PlainCommand)
@@ -36,9 +36,7 @@ def delete(
 
 
 @study.command(cls=PlainCommand)
-def rename(
-    old: Named, new: Annotated[str, typer.Argument(metavar="NEW", help="What it is to be called.")], db: Db = None
-) -> None:
+def rename(old: Named, new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.")], db: Db = None) -> None:
     """Give a study another name; the folders of its runs get it, too.
 
     Examples:

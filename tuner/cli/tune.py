@@ -61,34 +61,36 @@ def tune(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Wall time for all of it: 90s, 5m, 1h30m; node-hours: 2nh; on a virtual --cluster also 20usd. "
-            "Default 5m where neither --trials, --run-time nor --full says otherwise.",
+            help="Wall time of the whole study: 90s, 5m, 1h30m; node-hours: 2nh; on a virtual --cluster also 20usd. "
+            "Default: 5m, unless --trials, --run-time or --full is given.",
         ),
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(min=1, max=MOST_RUNS, help="At most this many search trials, cheap runs included.")
+        int | None, typer.Option(min=1, max=MOST_RUNS, help="Limit of search trials; cheap runs count too.")
     ] = None,
-    run_time: Annotated[
-        str | None, typer.Option(metavar="TIME", help="At most this much time in the HPL runs themselves.")
-    ] = None,
+    run_time: Annotated[str | None, typer.Option(metavar="TIME", help="Limit of the time in HPL runs alone.")] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Measure at the N that fills the memory: 24 trials unless limited otherwise.")
+        bool, typer.Option("--full", help="Measure at the N that fills the memory. Default limit: 24 trials.")
     ] = False,
-    memory_fraction: Annotated[float, typer.Option(min=0.01, max=0.95, help="What filling the memory means.")] = 0.8,
+    memory_fraction: Annotated[
+        float, typer.Option(min=0.01, max=0.95, help="Part of the free memory that the matrix fills with --full.")
+    ] = 0.8,
     set_: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=V[,V]", help="Override a parameter's values: --set NB=128,192. Repeatable."
+            "--set", metavar="NAME=V[,V]", help="Set the values of a parameter: --set NB=128,192. Repeatable."
         ),
     ] = None,
     points: Annotated[
-        int | None, typer.Option(min=1, max=MOST_RUNS, help="Size of a coarse grid (engine grid).")
+        int | None, typer.Option(min=1, max=MOST_RUNS, help="Number of points of a coarse grid, with --engine grid.")
     ] = None,
     repeats: Annotated[
         int, typer.Option(min=1, max=MOST_RUNS, help="Runs of each configuration during the search.")
     ] = 1,
-    confirm: Annotated[int, typer.Option(min=0, max=MOST_RUNS, help="Further runs of each of the three best.")] = 2,
-    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of the engine.")] = 0,
+    confirm: Annotated[
+        int, typer.Option(min=0, max=MOST_RUNS, help="Further runs of each of the three best configurations.")
+    ] = 2,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of the engine's random numbers.")] = 0,
     blas: BlasFiles = None,
     xhpl: Xhpl = None,
     hpl_source: Source = None,
@@ -97,7 +99,7 @@ def tune(
     power: Power = None,
     cluster: Cluster = None,
     parallel: Annotated[
-        int, typer.Option(min=1, metavar="K", help="Trials at a time, each on a K-th of a real cluster's nodes.")
+        int, typer.Option(min=1, metavar="K", help="Trials at a time; each has a K-th of a real cluster's nodes.")
     ] = 1,
     jobs: Jobs = None,
     limit: Limit = None,
@@ -106,7 +108,7 @@ def tune(
         typer.Option(
             metavar="STUDY",
             autocompletion=complete_study,
-            help="Try the best of a simulated study first; its rates teach the engine.",
+            help="Try the best configurations of a simulated study first, and learn from its rates.",
         ),
     ] = None,
     warm_start: Annotated[
@@ -114,33 +116,33 @@ def tune(
         typer.Option(
             metavar="SOURCE",
             autocompletion=complete_study,
-            help="What is known already: an earlier study, HPL's output, or an HPL.dat. Repeatable.",
+            help="Learn from an earlier study, an output of HPL or an HPL.dat. Repeatable.",
         ),
     ] = None,
     study: Annotated[
         str | None, typer.Option(metavar="NAME", autocompletion=complete_study, help="Name of the study.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a study that was stopped or killed, with its own options.")
+        bool, typer.Option("--resume", help="Continue a study that was stopped or killed, with its own options.")
     ] = False,
     join: Annotated[
         str | None,
         typer.Option(metavar="STUDY", autocompletion=complete_study, help="Help a study that runs on other nodes."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where the winner's HPL.dat and command line are written.")
+        Path | None, typer.Option(metavar="DIR", help="Folder for the HPL.dat and the command line of the best.")
     ] = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
     """Find the fastest configuration of HPL on this machine and write its HPL.dat.
 
-    Without options: the default space, about five minutes. N is chosen so that a run takes a small part of the budget;
-    a second HPL.dat sized for the whole memory is written beside the measured one.
+    Without options it searches the default space for about five minutes. It chooses N so that one run takes a small
+    part of the budget, and also writes an HPL.dat for the whole memory.
 
-    Ctrl-C stops after the running trial, twice at once; one is enough while it waits for nodes. `--resume` goes on.
-    With --budget, --trials or --run-time in place of its old limits, of which it has spent a part already, also a
-    complete study goes on.
+    Ctrl-C stops after the running trial, or at once while the study waits for nodes; a second Ctrl-C always stops at
+    once. `--resume` continues a study that was stopped. A completed study continues if you give a larger --budget,
+    --trials or --run-time; what it has spent already counts.
 
     Examples:
 
