@@ -19,7 +19,7 @@ class SizingError(HplError):
 
 
 @dataclass(frozen=True)
-class Node:
+class NodeShare:
     """One node's share of a run: bytes of memory it can give, and how many of the ranks run there."""
 
     memory_bytes: int
@@ -49,7 +49,7 @@ def memory_bytes(params: HplParams) -> int:
     return DOUBLE * (lda * (nq + 1) + params.alignment + (params.DEPTH + 1) * panel)
 
 
-def n_for_memory(nodes: Sequence[Node], *, fraction: float, NB: int, P: int = 1, Q: int = 1) -> int:
+def n_for_memory(nodes: Sequence[NodeShare], *, fraction: float, NB: int, P: int = 1, Q: int = 1) -> int:
     """The largest N whose matrix takes at most `fraction` of each node's memory.
 
     HPL spreads the matrix evenly over ranks, so a node holds 8 N^2 ranks_here / ranks_all bytes, and the node with the

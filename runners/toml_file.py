@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import RunnerError
-from .toml_text import TomlError, parse_toml, read_toml
+from .toml_text import ClusterTomlError, parse_toml, read_toml
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=10**6)]
@@ -45,7 +45,7 @@ def read_text(file: Path) -> str:
     """
     try:
         return read_toml(file)
-    except (OSError, TomlError) as error:
+    except (OSError, ClusterTomlError) as error:
         raise ClusterFileError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from error
 
 
@@ -57,7 +57,7 @@ def parse_table(place: str, text: str) -> dict[str, Any]:
     """
     try:
         return parse_toml(text)
-    except TomlError as error:
+    except ClusterTomlError as error:
         raise ClusterFileError(f"{place}: {error}") from error
 
 

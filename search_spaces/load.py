@@ -17,7 +17,7 @@ from .machine import Machine
 from .parameter import Parameter
 from .restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden
 from .space import SIZES, SearchSpace
-from .toml_text import TomlError, parse_toml, read_toml
+from .toml_text import SpaceTomlError, parse_toml, read_toml
 from .values import converted, values
 
 KEYS: Mapping[str, tuple[type, str]] = {
@@ -163,7 +163,7 @@ def _table(place: str, text: str) -> dict[str, Any]:
     """The file's table, its keys known and of the right kind."""
     try:
         table = parse_toml(text)
-    except TomlError as error:
+    except SpaceTomlError as error:
         raise SpaceError(f"{place} is not TOML: {error}") from error
     _known(f"{place}: unknown key", table, KEYS)
     for key, value in table.items():

@@ -10,8 +10,7 @@ from math import prod
 
 from hpl.canonical import canonical
 from hpl.params import HplParams, Scalar
-from hpl.sizing import Node as MemoryNode
-from hpl.sizing import SizingError, n_for_memory
+from hpl.sizing import NodeShare, SizingError, n_for_memory
 
 from .alike import Parts
 from .blocks import components, legal_parts
@@ -266,7 +265,7 @@ class SearchSpace:
             return self.machine.N
         ranks, _ = ranks_and_threads(full["layout"])
         P, _, Q = str(full["grid"]).partition("x")
-        node = MemoryNode(self.machine.memory_bytes, ranks)
+        node = NodeShare(self.machine.memory_bytes, ranks)
         try:
             return n_for_memory([node], fraction=float(full["memory_fraction"]), NB=int(full["NB"]), P=int(P), Q=int(Q))
         except SizingError as error:

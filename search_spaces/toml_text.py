@@ -13,7 +13,7 @@ DEEPEST = 50
 """Tables and lists within each other; what is deeper is no description of anything here."""
 
 
-class TomlError(ValueError):
+class SpaceTomlError(ValueError):
     """A text that is no TOML, or more than is read; the message is what is wrong, without the file's name."""
 
 
@@ -26,11 +26,11 @@ def parse_toml(text: str) -> dict[str, Any]:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise TomlError(str(error)) from error
+        raise SpaceTomlError(str(error)) from error
     except RecursionError as error:
-        raise TomlError(f"tables or lists are more than {DEEPEST} deep") from error
+        raise SpaceTomlError(f"tables or lists are more than {DEEPEST} deep") from error
     except ValueError as error:  # int() refuses texts of thousands of digits
-        raise TomlError("a whole number is larger than 64 bits") from error
+        raise SpaceTomlError("a whole number is larger than 64 bits") from error
     _check(table)
     return table
 
@@ -40,10 +40,10 @@ def _check(table: dict[str, Any]) -> None:
     while left:
         value, depth = left.pop()
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise TomlError("a whole number is larger than 64 bits")
+            raise SpaceTomlError("a whole number is larger than 64 bits")
         within = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
         if within and depth > DEEPEST:
-            raise TomlError(f"tables or lists are more than {DEEPEST} deep")
+            raise SpaceTomlError(f"tables or lists are more than {DEEPEST} deep")
         left += [(each, depth + 1) for each in within]
 
 
@@ -57,8 +57,8 @@ def read_toml(file: Path) -> str:
     with file.open("rb") as opened:
         read = opened.read(LARGEST_BYTES + 1)
     if len(read) > LARGEST_BYTES:
-        raise TomlError(f"the file is larger than {LARGEST_BYTES / 2**20:g} MiB")
+        raise SpaceTomlError(f"the file is larger than {LARGEST_BYTES / 2**20:g} MiB")
     try:
         return read.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise TomlError("it is not UTF-8 text") from error
+        raise SpaceTomlError("it is not UTF-8 text") from error

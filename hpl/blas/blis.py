@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ..search_paths import SearchPaths
 from .catalogue import BlasLibrary
 from .family import thread_variables
-from .places import Found, look
+from .places import LibraryFile, look
 
 FILES = (
     "blis-serial/libblis.so.4",
@@ -50,7 +50,7 @@ class Blis:
 
     name = "blis"
 
-    def candidates(self, search: SearchPaths) -> Sequence[Found]:
+    def candidates(self, search: SearchPaths) -> Sequence[LibraryFile]:
         """Debian's serial, OpenMP and pthread builds, and the plain names of others."""
         roots = ("BLIS_ROOT", "BLIS_HOME", "BLIS_DIR", "AOCL_ROOT", "EBROOTBLIS")
         return look(search, "blis", FILES, roots=roots, module="blis")

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from ..search_paths import SearchPaths
 from .catalogue import BlasLibrary
-from .places import Found
+from .places import LibraryFile
 
 PREFIXES = ("OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "OMP_", "GOMP_", "KMP_", "HPLTUNE_STOP_AT")
 
@@ -18,7 +18,7 @@ class BlasFamily(Protocol):
         """The maker's name in the catalogue."""
         ...
 
-    def candidates(self, search: SearchPaths) -> Sequence[Found]:
+    def candidates(self, search: SearchPaths) -> Sequence[LibraryFile]:
         """Files that may be its libraries, those the user set up himself first."""
         ...
 

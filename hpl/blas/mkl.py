@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ..search_paths import SearchPaths
 from .catalogue import BlasLibrary
 from .family import thread_variables
-from .places import Found, look
+from .places import LibraryFile, look
 
 FILES = ("libmkl_rt.so", "libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so.1")
 INSTRUCTIONS = (("AVX2", {"avx2", "fma"}), ("AVX512", {"avx512f"}))
@@ -18,12 +18,12 @@ class Mkl:
 
     name = "mkl"
 
-    def candidates(self, search: SearchPaths) -> Sequence[Found]:
+    def candidates(self, search: SearchPaths) -> Sequence[LibraryFile]:
         """The library of MKLROOT, of the library path, and of PyPI's wheel."""
         found = look(search, "mkl", FILES, roots=("MKLROOT", "EBROOTIMKL"), module="mkl-sdl")
         wheel = search.wheel("mkl")
         files = sorted(wheel.rglob("libmkl_rt.so*")) if wheel else []
-        return [*found, *(Found("mkl", file.resolve(), "PyPI wheel mkl") for file in files)]
+        return [*found, *(LibraryFile("mkl", file.resolve(), "PyPI wheel mkl") for file in files)]
 
     def kernels(self, flags: frozenset[str], library: BlasLibrary) -> Sequence[str]:  # noqa: ARG002
         """Limits this CPU does not already have."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ..search_paths import SearchPaths
 from .catalogue import BlasLibrary
 from .family import thread_variables
-from .places import Found, look
+from .places import LibraryFile, look
 
 FILES = (
     "openblas-serial/libopenblas.so.0",
@@ -55,13 +55,13 @@ class OpenBlas:
 
     name = "openblas"
 
-    def candidates(self, search: SearchPaths) -> Sequence[Found]:
+    def candidates(self, search: SearchPaths) -> Sequence[LibraryFile]:
         """Debian's serial, pthread and OpenMP builds, others' plain names, PyPI's wheel."""
         roots = ("OPENBLAS_ROOT", "OPENBLAS_HOME", "OPENBLAS_DIR", "EBROOTOPENBLAS")
         found = look(search, "openblas", FILES, roots=roots, module="openblas")
         wheel = search.wheel("scipy-openblas32")
         files = sorted(wheel.rglob("libscipy_openblas.so")) if wheel else []
-        return [*found, *(Found(PYPI, file.resolve(), "PyPI wheel scipy-openblas32") for file in files)]
+        return [*found, *(LibraryFile(PYPI, file.resolve(), "PyPI wheel scipy-openblas32") for file in files)]
 
     def kernels(self, flags: frozenset[str], library: BlasLibrary) -> Sequence[str]:  # noqa: ARG002 - all builds alike
         """Kernels of builds with DYNAMIC_ARCH; a name a build does not know is replaced, and probing leaves it out."""

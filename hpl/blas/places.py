@@ -17,7 +17,7 @@ BELOW_ROOT = ("lib", "lib64", "lib/intel64", "lib_LP64")
 
 
 @dataclass(frozen=True)
-class Found:
+class LibraryFile:
     """A file that may be a BLAS: the catalogue name it would have, its real path, and where it was found."""
 
     blas: str
@@ -27,7 +27,7 @@ class Found:
 
 def look(
     search: SearchPaths, blas: str, names: Sequence[str], *, roots: Sequence[str] = (), module: str = ""
-) -> list[Found]:
+) -> list[LibraryFile]:
     """The files of these names that exist, with every link followed; each real file once.
 
     What the user set up himself comes first: variables of environment modules, the library path, pkg-config.
@@ -37,11 +37,11 @@ def look(
         roots: variables by which modules name the folder the library is installed in.
         module: the library's name for pkg-config.
     """
-    found: dict[Path, Found] = {}
+    found: dict[Path, LibraryFile] = {}
     for folder, origin in (*_own(roots, module), *_system(search)):
         for path in (folder / name for name in names):
             if path.is_file():
-                found.setdefault(path.resolve(), Found(blas, path.resolve(), origin))
+                found.setdefault(path.resolve(), LibraryFile(blas, path.resolve(), origin))
     return list(found.values())
 
 

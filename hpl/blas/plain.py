@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ..search_paths import SearchPaths
 from .catalogue import BlasLibrary
 from .family import thread_variables
-from .places import Found, look
+from .places import LibraryFile, look
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Plain:
     name: str
     files: tuple[str, ...]
 
-    def candidates(self, search: SearchPaths) -> Sequence[Found]:
+    def candidates(self, search: SearchPaths) -> Sequence[LibraryFile]:
         """The usual files."""
         return look(search, self.name, self.files)
 

@@ -9,7 +9,7 @@ from .catalogue import NAMED, Blas, BlasError, BlasLibrary, Threading
 from .family import BlasFamily, thread_variables
 from .mkl import Mkl
 from .openblas import PYPI, OpenBlas
-from .places import Found
+from .places import LibraryFile
 from .plain import ATLAS, OTHER, REFERENCE
 from .probe import ask
 
@@ -51,7 +51,7 @@ def discover(search: SearchPaths, extra: Mapping[str, Path]) -> tuple[Blas, ...]
     for name, path in extra.items():
         if not path.is_file():
             raise BlasError(f"--blas {name}={path}: there is no such file")
-        libraries.append(describe(Found(name, path.resolve(), NAMED), search, maker=None))
+        libraries.append(describe(LibraryFile(name, path.resolve(), NAMED), search, maker=None))
     for maker in FAMILIES.values():
         for found in maker.candidates(search):
             if found.blas in extra:
@@ -63,7 +63,7 @@ def discover(search: SearchPaths, extra: Mapping[str, Path]) -> tuple[Blas, ...]
     return grouped(libraries)
 
 
-def describe(found: Found, search: SearchPaths, maker: str | None) -> BlasLibrary:
+def describe(found: LibraryFile, search: SearchPaths, maker: str | None) -> BlasLibrary:
     """Ask a file what it is.
 
     Args:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import HplError
-from .advertised_clock import Clock, advertised_clock
+from .advertised_clock import AdvertisedClock, advertised_clock
 from .cpuinfo import ROOT, CpuInfo, cpu_flags, read, text
 from .microarchitectures import CoreType, core_type
 from .usable_cores import usable_cores
@@ -65,7 +65,7 @@ class _Kind:
     """Cores that are alike."""
 
     type: CoreType
-    clock: Clock
+    clock: AdvertisedClock
 
     @property
     def ghz(self) -> float:

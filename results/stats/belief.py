@@ -30,7 +30,7 @@ WITHIN, WEIGHTS = (1 + _LEGENDRE) / 2, _GAUSS / 2
 
 
 @dataclass(frozen=True)
-class Belief:
+class RatePosterior:
     """What is believed of the rates of some configurations.
 
     Attributes:
@@ -69,7 +69,7 @@ class Belief:
         return float(self.weights @ (self.shares[:, index] * all_slower).sum(axis=1))
 
 
-def believed(groups: Sequence[Sequence[float]], shown: float = 0.0) -> Belief | None:
+def believed(groups: Sequence[Sequence[float]], shown: float = 0.0) -> RatePosterior | None:
     """What the runs of some configurations say; None where none ran twice, so that the noise is not known.
 
     Args:
@@ -90,7 +90,7 @@ def believed(groups: Sequence[Sequence[float]], shown: float = 0.0) -> Belief | 
     first = np.cumsum([0, *map(len, runs[:-1])])
     off = np.concatenate(runs)[:, None] - places
     shares = np.array([_shares(np.add.reduceat(np.log(density(off, one)), first, axis=0)) for one in known.sizes])
-    return Belief(contenders, places, shares, known.weights)
+    return RatePosterior(contenders, places, shares, known.weights)
 
 
 def _shares(likelihood: Array) -> Array:

@@ -74,7 +74,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Found:
+class NodeMarks:
     """The notes on a node.
 
     Attributes:
@@ -118,7 +118,7 @@ def remove(reach: Transport, host: str, tokens: Sequence[str]) -> None:
     converse(reach, host, [("sh", "-c", _REMOVE, "remove", token) for token in tokens])
 
 
-def marks_on(reach: Transport, host: str) -> Found:
+def marks_on(reach: Transport, host: str) -> NodeMarks:
     """Read the notes on a node.
 
     Raises:
@@ -129,7 +129,7 @@ def marks_on(reach: Transport, host: str) -> Found:
     known = dict(line.split(" ", 1) for line in head.splitlines() if " " in line)
     found = [_mark(reach, host, part) for part in parts]
     marks = [mark for mark in found if mark is not None and mark.boot == known.get("boot")]
-    return Found(int(known.get("uid", "-1")), tuple(marks))
+    return NodeMarks(int(known.get("uid", "-1")), tuple(marks))
 
 
 def settle(

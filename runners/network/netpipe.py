@@ -46,7 +46,7 @@ _SEND = (
 
 
 @dataclass(frozen=True)
-class Measured:
+class LinkMeasurement:
     """What NetPIPE measured.
 
     Attributes:
@@ -74,7 +74,7 @@ def measure(
     interfaces: Sequence[str],
     through: str,
     largest_bytes: int = LARGEST_BYTES,
-) -> Measured:
+) -> LinkMeasurement:
     """Send messages of 1 byte up to the largest to and fro.
 
     Args:
@@ -96,7 +96,7 @@ def measure(
                 f"{_cause(one)}"
             )
         points += points_in(one.printed)
-    return Measured(tuple(points))
+    return LinkMeasurement(tuple(points))
 
 
 def points_in(printed: str) -> list[tuple[int, float]]:

@@ -10,8 +10,8 @@ from ..batch_job import outside
 from ..errors import InvalidJobError, ProcessError, SubmitError
 from .nodes import (
     MPI_TYPES,
-    NodeFacts,
     Partition,
+    SlurmNode,
     nodes_command,
     parse_mpi_types,
     parse_nodes,
@@ -92,7 +92,7 @@ def cancel(jobs: Collection[str]) -> None:
         _ask(scancel_command(jobs))
 
 
-def nodes_of(partition: str | None = None, nodes: str | None = None) -> tuple[NodeFacts, ...]:
+def nodes_of(partition: str | None = None, nodes: str | None = None) -> tuple[SlurmNode, ...]:
     """What Slurm knows of the nodes of a partition, or of all.
 
     Args:
@@ -134,7 +134,7 @@ def mpi_types() -> tuple[str, ...]:
 
 def candidates(
     partition: str | None, nodelist: str | None = None, exclude: str | None = None, constraint: str | None = None
-) -> tuple[NodeFacts, ...]:
+) -> tuple[SlurmNode, ...]:
     """The nodes among which Slurm chooses for a job that asks for these; without a partition those of the default one.
 
     Of constraints only features that must all be there are judged ("ib", "ib&fast"): others only Slurm understands.

@@ -16,7 +16,7 @@ _AT_WORK = frozenset({"idle", "mixed", "allocated", "completing", "reserved", "p
 
 
 @dataclass(frozen=True)
-class NodeFacts:
+class SlurmNode:
     """One node.
 
     Attributes:
@@ -71,15 +71,15 @@ def nodes_command(partition: str | None = None, nodes: str | None = None) -> lis
     return ["sinfo", "--noheader", "--Node", *chosen, f"--format={'|'.join(_NODE_FIELDS)}"]
 
 
-def parse_nodes(text: str) -> tuple[NodeFacts, ...]:
+def parse_nodes(text: str) -> tuple[SlurmNode, ...]:
     """Nodes in Slurm's order, each once though it is in several partitions."""
-    found: dict[str, NodeFacts] = {}
+    found: dict[str, SlurmNode] = {}
     for line in text.splitlines():
         parts = [part.strip() for part in line.split("|", maxsplit=len(_NODE_FIELDS) - 1)]
         if len(parts) != len(_NODE_FIELDS) or not all(part.isdecimal() for part in parts[1:4]):
             continue
         name, sockets, cores, memory, state, features, reason = parts
-        found.setdefault(name, NodeFacts(
+        found.setdefault(name, SlurmNode(
             name, int(sockets) * int(cores), int(memory), state.rstrip(_FLAGS),
             () if features == "(null)" else tuple(features.split(",")), "*" not in state,
             "" if reason == "none" else reason,
@@ -108,7 +108,7 @@ def parse_partitions(text: str) -> tuple[Partition, ...]:
     return tuple(found.values())
 
 
-def out_of_service(nodes: Sequence[NodeFacts]) -> tuple[str, ...]:
+def out_of_service(nodes: Sequence[SlurmNode]) -> tuple[str, ...]:
     """The names of nodes that cannot run jobs."""
     return tuple(node.name for node in nodes if not node.usable)
 

@@ -12,7 +12,7 @@ NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Key = Annotated[str, matching(r"[\w.+-]+", "letters, digits and _ . + -")]
 
 
-class Nodes(Part):
+class VirtualNodes(Part):
     """Nodes of one kind.
 
     Attributes:
@@ -78,7 +78,7 @@ def _form(rate: Any) -> str:
     return "by shape" if isinstance(rate, Mapping | RateTable) else "one rate"
 
 
-class Blas(Part):
+class VirtualBlas(Part):
     """One BLAS on one core of nominal speed.
 
     Attributes:
@@ -180,7 +180,7 @@ class SharedMemory(Part):
     gb_s: Positive = 5.0
 
 
-class Noise(Part):
+class VirtualNoise(Part):
     """What differs between nodes and between runs, as relative standard deviations; all of it follows from the seed."""
 
     nodes: Annotated[float, Field(ge=0, le=0.3)] = 0.0
@@ -206,15 +206,15 @@ class VirtualCluster(Part):
     description: str = ""
     price_usd: Positive | None = None
     power_w: Positive | None = None
-    nodes: Annotated[tuple[Nodes, ...], Field(min_length=1)]
+    nodes: Annotated[tuple[VirtualNodes, ...], Field(min_length=1)]
     core: Core
-    blas: Annotated[Mapping[Key, Blas], Field(min_length=1)]
+    blas: Annotated[Mapping[Key, VirtualBlas], Field(min_length=1)]
     networks: Annotated[Mapping[Key, Network], Field(min_length=1)]
     shared_memory: SharedMemory = SharedMemory()
-    noise: Noise = Noise()
+    noise: VirtualNoise = VirtualNoise()
 
     @property
-    def node_list(self) -> tuple[Nodes, ...]:
+    def node_list(self) -> tuple[VirtualNodes, ...]:
         """One entry for each node."""
         return tuple(group for group in self.nodes for _ in range(group.count))
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..errors import InvalidJobError
-from .cluster import Blas, Network, VirtualCluster
+from .cluster import Network, VirtualBlas, VirtualCluster
 from .link import Link, Settings, link
 
 HEADER = """<?xml version='1.0'?>
@@ -33,7 +33,7 @@ class Setup:
     launch_key: str = ""
 
     @property
-    def blas(self) -> Blas:
+    def blas(self) -> VirtualBlas:
         """The BLAS of this launch."""
         return self.cluster.blas[self.blas_name]
 

@@ -12,7 +12,7 @@ from runners.errors import InvalidJobError
 from runners.job import Job
 from runners.launchers.smpi import Smpi, SmpiNetwork
 from runners.toml_file import ClusterFileError
-from runners.virtual.cluster import Network, Noise, VirtualCluster
+from runners.virtual.cluster import Network, VirtualCluster, VirtualNoise
 from runners.virtual.cost_model import cost_model
 from runners.virtual.link import LinkError, Settings, link
 from runners.virtual.load import cluster_text, load_cluster, parse_cluster, shipped
@@ -242,7 +242,7 @@ def test_an_oversubscribed_tree_has_thinner_uplinks() -> None:
 
 
 def test_noise_follows_from_the_seed_the_configuration_and_the_repeat() -> None:
-    noisy = kronos(noise=Noise(nodes=0.02, runs=0.01, seed=7))
+    noisy = kronos(noise=VirtualNoise(nodes=0.02, runs=0.01, seed=7))
 
     def speeds(repeat: int = 0, key: str = "a") -> tuple[float, ...]:
         return Setup(noisy, "atlas", "gige", repeat=repeat, launch_key=key).node_speeds()

@@ -33,7 +33,7 @@ from ..study.objective import check_inputs, ranking_of
 from ..study.run_folders import study_folder
 from ..trial.workbench import Workbench
 from ..tuning import campaign
-from ..tuning.campaign import Outcome, enter, load_space
+from ..tuning.campaign import TuneOutcome, enter, load_space
 from ..tuning.extrapolation import Extrapolation
 from ..tuning.simulated_starts import simulated_ranking
 from ..tuning.warm_start import read_source
@@ -176,7 +176,7 @@ def _check(request: TuneRequest, options: TuneOptions, store: Store) -> None:
         read_source(store, source)
 
 
-def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> Outcome:
+def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneOutcome:
     """Run a study on this machine or on the nodes of a cluster."""
     store, listener = session.store, session.listener
     recover_at_start(store, listener)
@@ -195,7 +195,7 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
             return campaign.tune(options, begun, ready, session.context, joined=join)
 
 
-def _on_virtual_cluster(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> Outcome:
+def _on_virtual_cluster(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneOutcome:
     """Run a study in simulation."""
     cluster = cluster_from(options.cluster or {})
     with session.stop.preparing():
@@ -269,7 +269,7 @@ def _introduce(name: str, options: TuneOptions, inventory: Inventory, listener: 
             listener(Notice(f"Caution: {caution}."))
 
 
-def _result(request: TuneRequest, options: TuneOptions, outcome: Outcome, session: Session) -> TuneResult:
+def _result(request: TuneRequest, options: TuneOptions, outcome: TuneOutcome, session: Session) -> TuneResult:
     """Write the files of the best configuration, and say how the study ended.
 
     Raises:

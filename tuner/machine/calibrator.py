@@ -8,7 +8,7 @@ from itertools import pairwise
 from statistics import fmean, median
 
 from hpl.blas.half_rate import half_rate_block
-from runners.virtual.cluster import Blas, Core, Network, Nodes, RateTable, SharedMemory, VirtualCluster
+from runners.virtual.cluster import Core, Network, RateTable, SharedMemory, VirtualBlas, VirtualCluster, VirtualNodes
 
 from ..errors import TunerError
 
@@ -70,9 +70,9 @@ def pooled(runs: Sequence[Figures]) -> Figures:
     return {shape: median(run[shape] for run in runs if shape in run) for shape in shapes}
 
 
-def blas_of(figures: Figures) -> Blas:
+def blas_of(figures: Figures) -> VirtualBlas:
     """Measured rates of dgemm and dtrsm by shape."""
-    return Blas(
+    return VirtualBlas(
         dgemm_gflops=_table(figures, "gemm", _product),
         dtrsm_gflops=_table(figures, "trsm", _triangle),
         dtrsm_left_gflops=_table(figures, "trsm_left", _triangle),
@@ -179,7 +179,7 @@ def _queued_s(figures: Figures) -> float:
 
 
 def this_machine(
-    name: str, nodes: Nodes, cache_kib: float, blas: Mapping[str, Figures], description: str
+    name: str, nodes: VirtualNodes, cache_kib: float, blas: Mapping[str, Figures], description: str
 ) -> VirtualCluster:
     """Nodes as a virtual cluster, one of them or such that the messages went from the first to the last.
 

@@ -9,7 +9,7 @@ from hpl.build.toolchain import Mpi
 from runners.hosts.cluster import Cluster, SlurmTable
 from runners.slurm.client import candidates, mpi_types, partitions
 from runners.slurm.duration import in_words, minutes
-from runners.slurm.nodes import NodeFacts, Partition
+from runners.slurm.nodes import Partition, SlurmNode
 
 from ..words import counted
 
@@ -32,7 +32,7 @@ class SlurmFacts:
 
     known: tuple[Partition, ...]
     asked: tuple[Partition, ...]
-    nodes: tuple[NodeFacts, ...]
+    nodes: tuple[SlurmNode, ...]
     mpi_types: tuple[str, ...]
 
     @property
@@ -45,7 +45,7 @@ class SlurmFacts:
         """The time limit of an allocation: as the file says, else 4 hours, or MaxTime where that is less."""
         return table.time_limit_s or min(LONGEST_S, self.max_time_s)
 
-    def usable(self, cores: int | None = None) -> list[NodeFacts]:
+    def usable(self, cores: int | None = None) -> list[SlurmNode]:
         """The nodes that can run jobs and have so many cores."""
         return [node for node in self.nodes if node.usable and node.cores >= (cores or 0)]
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from hpl.params import HplParams, Scalar
-from hpl.sizing import Node, n_for_memory, process_grids
+from hpl.sizing import NodeShare, n_for_memory, process_grids
 
 from .inventory import FOREIGN, Inventory
 
@@ -48,5 +48,5 @@ def first_choice(site: Inventory) -> Mapping[str, Scalar]:
 
 def full_memory_n(site: Inventory, NB: int, P: int, Q: int, fraction: float = MEMORY_FRACTION) -> int:
     """The largest N whose matrix takes `fraction` of the memory that is free now."""
-    node = Node(memory_bytes=site.host.memory_available_bytes, ranks=P * Q)
+    node = NodeShare(memory_bytes=site.host.memory_available_bytes, ranks=P * Q)
     return n_for_memory([node], fraction=fraction, NB=NB, P=P, Q=Q)

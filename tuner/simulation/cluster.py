@@ -10,10 +10,10 @@ from hpl.build.simgrid import SimGrid, find_simgrid
 from hpl.build.source import HplSource, obtain
 from hpl.build.virtual_program import build_virtual
 from hpl.search_paths import SearchPaths
-from hpl.sizing import Node, n_for_memory, process_grids
+from hpl.sizing import NodeShare, n_for_memory, process_grids
 from results.record import SIMULATOR
 from runners.toml_file import GIB
-from runners.virtual.cluster import Nodes, Switch, VirtualCluster
+from runners.virtual.cluster import Switch, VirtualCluster, VirtualNodes
 from runners.virtual.load import checked_cluster
 
 from ..events import BuildStep, Listener
@@ -55,7 +55,7 @@ class SimulatedCluster:
 
     def largest_n(self, fraction: float) -> int:
         """The largest N that needs at most this part of each node's memory, on all cores and the squarest grid."""
-        nodes = [Node(int(group.memory_gib * GIB), group.cores) for group in self.cluster.node_list]
+        nodes = [NodeShare(int(group.memory_gib * GIB), group.cores) for group in self.cluster.node_list]
         P, Q = process_grids(self.cluster.cores)[0]
         return n_for_memory(nodes, fraction=fraction, NB=STEP, P=P, Q=Q)
 
@@ -90,7 +90,7 @@ def equipment_of(cluster: VirtualCluster, rpeak_gflops: float | None = None) -> 
     count = len(cluster.node_list)
     part = (rpeak_gflops or cluster.rpeak_gflops) / cluster.rpeak_gflops
 
-    def kind(group: Nodes, switch: Switch) -> NodeKind:
+    def kind(group: VirtualNodes, switch: Switch) -> NodeKind:
         return NodeKind(
             count=group.count,
             cores=group.cores,

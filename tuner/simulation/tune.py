@@ -2,7 +2,7 @@
 
 from ..options import TuneOptions
 from ..study.session import StudyContext
-from ..tuning.campaign import Outcome
+from ..tuning.campaign import TuneOutcome
 from ..units import dollars, duration
 from ..words import counted
 from .cluster import SimulatedCluster
@@ -20,7 +20,7 @@ def spent(site: SimulatedCluster, run_s: float) -> str:
 
 def tune_virtual(
     options: TuneOptions, name: str | None, site: SimulatedCluster, bench: StudyContext, *, resume: bool
-) -> Outcome:
+) -> TuneOutcome:
     """Run a study on a virtual cluster.
 
     Args:
@@ -38,7 +38,7 @@ def tune_virtual(
         study.say(f"Search stopped: {ended}.")
         study.say(spent(site, study.meter.run_s))
         ranking = study.confirm(options.confirm)
-    return Outcome(study=study.study, ranking=ranking, ended=ended, interrupted=study.stopped)
+    return TuneOutcome(study=study.study, ranking=ranking, ended=ended, interrupted=study.stopped)
 
 
 def _introduce(study: VirtualStudy, options: TuneOptions) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from hpl.params import Scalar
-from hpl.sizing import Node, SizingError, n_for_memory
+from hpl.sizing import NodeShare, SizingError, n_for_memory
 from results.record import Study
 from results.stats.confidence import Standing
 from results.stats.ranking import Ranked, varying
@@ -123,7 +123,7 @@ def memory_n(study: Study) -> int | None:
     if not isinstance(free, int) or not isinstance(cores, int) or not isinstance(fraction, int | float):
         return None
     try:
-        return n_for_memory([Node(free, cores)], fraction=fraction, NB=STEP, P=1, Q=cores)
+        return n_for_memory([NodeShare(free, cores)], fraction=fraction, NB=STEP, P=1, Q=cores)
     except (SizingError, ValueError):
         return None
 

@@ -50,7 +50,7 @@ SMALLER_RUNS = 0.3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class TuneOutcome:
     """What a study found.
 
     Attributes:
@@ -93,7 +93,7 @@ def enter(
 
 def tune(
     options: TuneOptions, begun: Begun, workshop: Workbench, bench: StudyContext, *, joined: bool = False
-) -> Outcome:
+) -> TuneOutcome:
     """Run a study that was entered.
 
     Args:
@@ -136,7 +136,7 @@ def tune(
             workshop = _go_on_without(lost, loop, workshop)
 
 
-def _search(loop: Scheduler, options: TuneOptions, site: Inventory, *, joined: bool) -> Outcome:
+def _search(loop: Scheduler, options: TuneOptions, site: Inventory, *, joined: bool) -> TuneOutcome:
     """Search, confirm, predict: what follows once N is known."""
     loop.ladder = _ladder(loop, site)
     known = EngineContext(points=options.points, probes=timed_at_first(loop, site, probes(site)))
@@ -151,13 +151,13 @@ def _search(loop: Scheduler, options: TuneOptions, site: Inventory, *, joined: b
     loop.say(f"Search stopped: {ended}.")
     if joined and loop.bench.store.others(loop.study):
         loop.bench.store.end_study(loop.study, "interrupted")
-        return Outcome(
+        return TuneOutcome(
             study=loop.study, ranking=loop.ranking(), ended=ended, interrupted=loop.stopped, left_to_others=True
         )
     ranking = loop.confirm(options.confirm)
     full = None if options.full else _predict_full(loop, site, ranking, options)
     loop.end()
-    return Outcome(study=loop.study, ranking=ranking, full=full, ended=ended, interrupted=loop.stopped)
+    return TuneOutcome(study=loop.study, ranking=ranking, full=full, ended=ended, interrupted=loop.stopped)
 
 
 def _go_on_without(lost: NodesLostError, loop: Scheduler, workshop: Workbench) -> Workbench:

@@ -12,7 +12,7 @@ from runners.hosts.ssh import AGENT
 from runners.network.setting import PREFIX
 
 from ..user_files import write_text
-from .campaign import Outcome
+from .campaign import TuneOutcome
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Written:
         return {name: value for name, value in asdict(self).items() if name != "sentences"}
 
 
-def write_winner(folder: Path, outcome: Outcome, store: Store, db: str, others: Sequence[Ranked] = ()) -> Written:
+def write_winner(folder: Path, outcome: TuneOutcome, store: Store, db: str, others: Sequence[Ranked] = ()) -> Written:
     """Write the files of a study's best configuration.
 
     Args:

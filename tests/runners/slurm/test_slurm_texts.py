@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from runners.errors import InvalidJobError, SubmitError
 from runners.slurm.duration import in_words, minutes, parse_span_s
-from runners.slurm.nodes import NodeFacts, nodes_command, out_of_service, parse_mpi_types, parse_nodes, parse_partitions
+from runners.slurm.nodes import SlurmNode, nodes_command, out_of_service, parse_mpi_types, parse_nodes, parse_partitions
 from runners.slurm.options import SlurmOptions
 from runners.slurm.queue import Queued, parse_squeue, squeue_command
 from runners.slurm.spool import Spool
@@ -159,7 +159,7 @@ class TestPartitions:
 
 
 NODES = st.builds(
-    NodeFacts,
+    SlurmNode,
     name=WORDS,
     cores=st.integers(1, 512),
     memory_mib=st.integers(1, 10**7),
@@ -177,13 +177,13 @@ class TestNodes:
             "n2|2|32|515000|down*|(null)|Not responding\nn3|1|8|1000|drained|x|bad disk|really\n"
         )
         first, second, third = parse_nodes(text)
-        assert first == NodeFacts("n1", 2, 4000, "idle", ("ib", "fast"))
+        assert first == SlurmNode("n1", 2, 4000, "idle", ("ib", "fast"))
         assert (second.cores, second.state, second.responds, second.features) == (64, "down", False, ())
         assert third.reason == "bad disk|really"
         assert out_of_service([first, second, third]) == ("n2", "n3")
 
     @given(st.lists(NODES, unique_by=lambda node: node.name))
-    def test_what_sinfo_prints_of_a_node_is_what_is_known_of_it(self, nodes: list[NodeFacts]) -> None:
+    def test_what_sinfo_prints_of_a_node_is_what_is_known_of_it(self, nodes: list[SlurmNode]) -> None:
         lines = [
             f"{node.name}|1|{node.cores}|{node.memory_mib}|{node.state}{'' if node.responds else '*'}|"
             f"{','.join(node.features) or '(null)'}|{node.reason or 'none'}\n"

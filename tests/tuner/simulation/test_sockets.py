@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.virtual.cluster import Blas, Core, Network, Nodes, VirtualCluster
+from runners.virtual.cluster import Core, Network, VirtualBlas, VirtualCluster, VirtualNodes
 from tuner.simulation.batch import Wish, simulate
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.stopping import StopRequest
@@ -15,9 +15,9 @@ pytestmark = [pytest.mark.real, pytest.mark.usefixtures("simgrid")]
 LINE = Network(latency_us=60, gbit_s=0.1, cpu_us=10)
 CLUSTER = VirtualCluster(
     name="four boxes",
-    nodes=(Nodes(count=4, cores=1, clock_ghz=2, flops_per_cycle=8, memory_gib=4),),
+    nodes=(VirtualNodes(count=4, cores=1, clock_ghz=2, flops_per_cycle=8, memory_gib=4),),
     core=Core(memory_gb_s=10, cache_kib=512, cache_gb_s=40, strided_ns=2, level2_gflops=4),
-    blas={"openblas": Blas(dgemm_gflops=14)},
+    blas={"openblas": VirtualBlas(dgemm_gflops=14)},
     networks={"line": LINE},
 )
 

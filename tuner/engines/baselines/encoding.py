@@ -20,7 +20,7 @@ LEAST_ORDERED = 3
 
 
 @dataclass(frozen=True)
-class Question:
+class EncodedParameter:
     """One choice: a parameter's name, Optuna's name for it, the legal values, and how Optuna sees them."""
 
     name: str
@@ -67,7 +67,7 @@ class Encoding:
         params: dict[str, Any] = {}
         distributions: dict[str, BaseDistribution] = {}
 
-        def known(question: Question) -> Scalar:
+        def known(question: EncodedParameter) -> Scalar:
             value = point[question.name]
             distributions[question.label] = question.distribution
             params[question.label] = question.encoded(value)
@@ -80,7 +80,7 @@ class Encoding:
         """What Optuna proposes; nearly always legal."""
         return self._walk(lambda question: question.suggested(trial))
 
-    def _walk(self, answer: Callable[["Question"], Scalar]) -> dict[str, Scalar]:
+    def _walk(self, answer: Callable[["EncodedParameter"], Scalar]) -> dict[str, Scalar]:
         """A point, value by value; `answer` is asked where there is a choice."""
         point: dict[str, Scalar] = {}
         for parameter in self._parameters:
@@ -91,18 +91,18 @@ class Encoding:
                 point[parameter.name] = question.values[0]
         return point
 
-    def _question(self, parameter: Parameter, chosen: Point) -> "Question":
+    def _question(self, parameter: Parameter, chosen: Point) -> "EncodedParameter":
         name = parameter.name
         values = parameter.values_in(chosen) if parameter.by is None or parameter.by in chosen else ()
         label = name if parameter.by is None else f"{name}@{chosen.get(parameter.by)}"
         if len(values) >= LEAST_ORDERED and all(map(_is_number, values)):
-            return Question(name, label, values, IntDistribution(0, len(values) - 1))
+            return EncodedParameter(name, label, values, IntDistribution(0, len(values) - 1))
         legal = self._legal_values(name, values, chosen)
         if name == "grid":
-            return Question(name, label, tuple(sorted(legal, key=_rows)), FloatDistribution(0.0, 1.0))
+            return EncodedParameter(name, label, tuple(sorted(legal, key=_rows)), FloatDistribution(0.0, 1.0))
         if len(legal) < len(values):
             label = f"{label}@{'|'.join(map(str, legal))}"
-        return Question(name, label, legal, CategoricalDistribution(legal or ("",)))
+        return EncodedParameter(name, label, legal, CategoricalDistribution(legal or ("",)))
 
     def _legal_values(self, name: str, values: tuple[Scalar, ...], chosen: Point) -> tuple[Scalar, ...]:
         """The values that break no rule beside those chosen before; all of them if none is left."""

@@ -25,7 +25,7 @@ from ..model.front import to_surpass
 from ..model.growth import Growth
 from ..model.pool import Pool
 from ..model.process import FitError, Process
-from ..model.remembered import Measured
+from ..model.remembered import MeasuredRun
 from .joining import LaunchJoining
 from .opening import Opening
 from .pending import PendingRuns
@@ -207,7 +207,7 @@ class HplEngine(Engine):
             return
         rest_s = None if outcome.cost_s is None or outcome.time_s is None else outcome.cost_s - outcome.time_s
         self._fitting.learn(
-            Measured(place, outcome.rung, float(np.log(outcome.gflops)), outcome.session, rest_s, outcome.sharing)
+            MeasuredRun(place, outcome.rung, float(np.log(outcome.gflops)), outcome.session, rest_s, outcome.sharing)
         )
 
     def _decide(self, ladder: Ladder) -> tuple[Question | None, Belief | None]:
@@ -315,7 +315,7 @@ class HplEngine(Engine):
         return expected_improvement(mean - bars, doubt * belief.sd)
 
     @property
-    def _runs(self) -> Sequence[Measured]:
+    def _runs(self) -> Sequence[MeasuredRun]:
         return self._fitting.runs
 
     @property

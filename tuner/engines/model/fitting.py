@@ -8,7 +8,7 @@ import numpy as np
 from ..fidelity import FULL, Fidelity, Rung
 from .pool import Pool
 from .process import Process, Runs
-from .remembered import MOST, RENEWED, Measured, Observation, Observations, Repeated, most_telling, observed
+from .remembered import MOST, RENEWED, MeasuredRun, Observation, Observations, Repeated, most_telling, observed
 from .scales import Scales
 
 GROWTH = 1.12
@@ -31,7 +31,7 @@ class Fitting:
     """
 
     def __init__(self, pool: Pool) -> None:
-        self.runs: list[Measured] = []
+        self.runs: list[MeasuredRun] = []
         self._pool = pool
         self._to_all = False
         self._fitted: tuple[int, Sequence[Rung], Scales] | None = None
@@ -39,7 +39,7 @@ class Fitting:
         self._kept: tuple[int, frozenset[Repeated]] = (0, frozenset())
         self._known: tuple[tuple[object, ...], Process] | None = None
 
-    def learn(self, run: Measured) -> None:
+    def learn(self, run: MeasuredRun) -> None:
         """Take in a run."""
         observed([run], self._all, len(self.runs))
         self.runs.append(run)

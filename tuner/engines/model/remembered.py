@@ -28,7 +28,7 @@ LOOKED_AT = 5_000
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredRun:
     """One run that gave a rate.
 
     Attributes:
@@ -83,7 +83,7 @@ class Observation:
 Observations = dict[Repeated, Observation]
 
 
-def observed(runs: Iterable[Measured], before: Observations | None = None, first: int = 0) -> Observations:
+def observed(runs: Iterable[MeasuredRun], before: Observations | None = None, first: int = 0) -> Observations:
     """Runs with repeats taken together, in the order of their first ones.
 
     Args:

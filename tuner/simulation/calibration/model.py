@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hpl.peak.cpuinfo import ROOT
 from runners.toml_file import GIB
-from runners.virtual.cluster import Nodes, VirtualCluster
+from runners.virtual.cluster import VirtualCluster, VirtualNodes
 
 from ...machine.calibrator import between_nodes, pooled, this_machine
 from ...machine.inventory import Inventory
@@ -19,7 +19,7 @@ def calibrated_cluster(inventory: Inventory, measured: Measurements, name: str) 
     """Make a virtual cluster of what was measured: this machine as one node, or the nodes of a real cluster."""
     host, rpeak, real = inventory.host, inventory.rpeak, inventory.nodes
     per_cycle = rpeak.flop_per_cycle or 1
-    nodes = Nodes(
+    nodes = VirtualNodes(
         count=inventory.node_count,
         cores=real.cores if real else host.physical_cores,
         clock_ghz=rpeak.gflops / (rpeak.cores * per_cycle),
