@@ -47,7 +47,6 @@ def reproduce(
     from ..console.progress import output
     from ..engines.registry import check_engine
     from ..options import DEFAULT_SIMULATION_S
-    from ..reports.ranking import print_ranking
     from ..units import parse_duration_s
     from .terminal import INTERRUPTED, EarlyParts, show_report, watched
 
@@ -59,9 +58,7 @@ def reproduce(
         request = use_case.ReproduceRequest(name, trials, seed, jobs, engine, limit_s, db)
         result = use_case.reproduce(request, early, stop)
     show_report(console, early.rest(result.report()), as_json=as_json and not result.unfinished)
-    if result.stopped is not None:
-        if result.stopped.ranking and not as_json:
-            print_ranking(console, result.stopped.study, result.stopped.ranking[:1], result.stopped.ranking)
+    if result.stopped is not None and as_json:
         console.print(result.stopped.sentence, soft_wrap=True)
     if result.interrupted:
         raise typer.Exit(INTERRUPTED)

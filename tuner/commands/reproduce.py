@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from results.record import Study
-from results.report.model import Report, Sentence
+from results.report.model import Part, Report, Sentence
 from results.stats.ranking import Ranked
 from runners.virtual.cluster import VirtualCluster
 from runners.virtual.load import load_cluster
@@ -15,6 +15,7 @@ from ..errors import TunerError
 from ..events import Listener, PartFound
 from ..options import TuneOptions
 from ..reports.best_found import best_found_facts, best_found_parts
+from ..reports.ranking import ranking_parts
 from ..reports.reproduction import comparison_parts, reproduction_facts
 from ..simulation.cluster import SimulatedCluster, cluster_dict
 from ..simulation.reproduction.best_found import BestFound, search, setting_losses
@@ -62,6 +63,11 @@ class StoppedSearch:
     ranking: Sequence[Ranked]
     sentence: str
 
+    def parts(self) -> list[Part]:
+        """The best configuration so far, and how to go on."""
+        best = ranking_parts(self.study, self.ranking[:1], self.ranking) if self.ranking else []
+        return [*best, Sentence(self.sentence, unbroken=True)]
+
 
 @dataclass(frozen=True)
 class ReproduceResult:
@@ -98,6 +104,8 @@ class ReproduceResult:
         parts = list(comparison_parts(self.cluster, self.published, self.tests))
         if self.found is not None:
             parts += best_found_parts(self.published, self.tests, self.found, self.study)
+        if self.stopped is not None:
+            parts += self.stopped.parts()
         return Report(title, tuple(parts), facts)
 
 

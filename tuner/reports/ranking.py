@@ -3,13 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from rich.console import Console
-
 from hpl.params import Scalar
 from results.record import Study
-from results.report.model import Figure, Part, Report, Sentence, Series, Table
+from results.report.model import Figure, Part, Sentence, Series, Table
 from results.report.ranking_table import named_values, ranking_table
-from results.report.terminal import print_report
 from results.stats.confidence import Standing, sentence
 from results.stats.levels import change, drift_corrected
 from results.stats.ranking import Ranked, relative_sd, varying
@@ -37,17 +34,6 @@ def above_peak_of(study: Study, shown: Sequence[Ranked]) -> str | None:
 
 EXPORTED = {"percent_of_peak": "% of peak", "usd_per_gflops": "USD/GFLOPS", "mflops_per_watt": "MFLOPS/W"}
 """Heads of the figures of merit in an exported table."""
-
-
-def print_ranking(
-    console: Console,
-    study: Study,
-    shown: Sequence[Ranked],
-    ranking: Sequence[Ranked],
-    against: Objective | None = None,
-) -> None:
-    """Print the parts of `ranking_parts`."""
-    print_report(console, Report("", tuple(ranking_parts(study, shown, ranking, against))))
 
 
 def ranking_parts(

@@ -188,7 +188,10 @@ def test_the_tests_are_told_before_the_search_begins_and_stand_first_in_the_repo
     assert result.interrupted
     assert result.stopped is not None
     assert result.stopped.study.name == "reproduce-kronos-1"
-    assert "goes on with its search" in result.stopped.sentence
+    said = shown(result, 200)
+    assert "Best of study reproduce-kronos-1 (simulated)" in said
+    assert said.rstrip().endswith("`hpltune reproduce kronos` begins anew.")
+    assert "goes on with its search" in said
 
 
 @pytest.mark.real
