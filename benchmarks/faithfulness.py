@@ -26,8 +26,8 @@ from tuner.machine.textbook import textbook
 from tuner.options import TuneOptions
 from tuner.reports.calibration import check_table
 from tuner.simulation.calibration.agreement import agreement
-from tuner.simulation.calibration.calibrate import measure
 from tuner.simulation.calibration.checks import Check, simulate_checks
+from tuner.simulation.calibration.measure import MeasurementPlan, measure
 from tuner.simulation.calibration.model import calibrated_cluster
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.session import cores_here
@@ -84,7 +84,7 @@ def main(arguments: Sequence[str]) -> int:
             points = hosts_points(asked.size or HOSTS_N, kernel)
         else:
             points = machine_points(asked.size or MACHINE_N, workshop.site.host.physical_cores, kernel)
-        measured = measure(workshop, {BLAS: kernel}, points, asked.rounds, _say, StopRequest())
+        measured = measure(workshop, MeasurementPlan({BLAS: kernel}, points, asked.rounds), _say, StopRequest())
     cluster: VirtualCluster = calibrated_cluster(workshop.site, measured, asked.where)
     if asked.where == "hosts":
         cluster = lab_cluster(cluster)

@@ -18,7 +18,7 @@ from script import as_script
 from tuner.options import TuneOptions
 from tuner.simulation.batch import Wish, simulate
 from tuner.simulation.calibration.agreement import agreement
-from tuner.simulation.calibration.calibrate import measure
+from tuner.simulation.calibration.measure import MeasurementPlan, measure
 from tuner.simulation.calibration.model import calibrated_cluster
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.session import cores_here
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str]) -> int:
     with Lab(asked.rate) as lab:
         workshop = lab_workshop(Workbench.open(TuneOptions(blas_only=tuple(kernels)), places, lambda _: None), lab)
         began_s = time.perf_counter()
-        measured = measure(workshop, kernels, [], 1, lambda _: None, stop)
+        measured = measure(workshop, MeasurementPlan(kernels, [], 1), lambda _: None, stop)
         calibrated_s = time.perf_counter() - began_s
     site = SimulatedCluster.open(
         lab_cluster(calibrated_cluster(workshop.site, measured, "four hosts")), places, None, None

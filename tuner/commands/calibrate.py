@@ -20,8 +20,8 @@ from ..machine.textbook import full_memory_n
 from ..options import TuneOptions
 from ..provision.setup import provision_if_needed
 from ..reports.calibration import calibration_facts, calibration_parts, verdict
-from ..simulation.calibration.calibrate import measure
 from ..simulation.calibration.checks import Check, CheckedRanks, check_points, grown, simulate_checks
+from ..simulation.calibration.measure import MeasurementPlan, measure
 from ..simulation.calibration.model import calibrated_cluster
 from ..simulation.cluster import SimulatedCluster, cluster_dict
 from ..simulation.session import cores_here
@@ -108,7 +108,8 @@ def calibrate(request: CalibrateRequest, listener: Listener, stop: StopRequest) 
             inventory = workbench.site
             kernels = _kernels(request, inventory)
             points = _points(request, inventory, kernels)
-            measured = measure(workbench, kernels, points, request.rounds, listener, stop, request.binding)
+            asked = MeasurementPlan(kernels, points, request.rounds, request.binding)
+            measured = measure(workbench, asked, listener, stop)
         if stop.requested:
             return CalibrateResult(None, interrupted=True)
         cluster = calibrated_cluster(inventory, measured, inventory.host.hostname or "this machine")

@@ -1,1 +1,1 @@
-"""The terminal: live progress and tables."""
+"""The terminal: what it shows while a command works."""

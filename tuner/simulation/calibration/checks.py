@@ -12,7 +12,7 @@ from ...stopping import StopRequest
 from ..batch import Simulated, Wish, simulate
 from ..cluster import SimulatedCluster
 from .agreement import Agreement, agreement
-from .calibrate import Measurements
+from .measure import Measurements
 
 SIMULATION_LIMIT_S = 600.0
 SIZES = (2000, 3000, 4000, 6000, 8000)

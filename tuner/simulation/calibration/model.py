@@ -9,7 +9,7 @@ from runners.virtual.cluster import VirtualCluster, VirtualNodes
 
 from ...machine.calibrator import between_nodes, pooled, this_machine
 from ...machine.inventory import Inventory
-from .calibrate import Measurements
+from .measure import Measurements
 
 CACHE_KIB = 512.0
 """Second-level cache of a core where the kernel does not tell."""
