@@ -51,13 +51,13 @@ def simulated_space(
     """
     machine = machine_of(cluster, N)
     space = load(name, machine, {"binding": ["core"], **asked}, text)
-    idle = {one: [_usual(space, one)] for one in WITHOUT_EFFECT if one in space.varying}
+    idle = {parameter: [_usual(space, parameter)] for parameter in WITHOUT_EFFECT if parameter in space.varying}
     space = load(name, machine, {"binding": ["core"], **idle, **asked}, text) if idle else space
-    needs = tuple(one for one in space.parameters if one.startswith(("net.", "mpi.")))
-    choices = product(*(space.parameters[one].values for one in needs))
-    if all(_why_not(dict(zip(needs, choice, strict=True)), cluster) is None for choice in choices):
+    settings = tuple(parameter for parameter in space.parameters if parameter.startswith(("net.", "mpi.")))
+    choices = product(*(space.parameters[setting].values for setting in settings))
+    if all(_why_not(dict(zip(settings, choice, strict=True)), cluster) is None for choice in choices):
         return space
-    takes = Restriction("network_takes_it", needs, lambda point, _: _why_not(point, cluster))
+    takes = Restriction("network_takes_it", settings, lambda point, _: _why_not(point, cluster))
     try:
         return space.keeping(takes)
     except SpaceError as error:

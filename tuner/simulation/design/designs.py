@@ -57,35 +57,35 @@ def read_designs(file: Path) -> tuple[Design, ...]:
         raise UsageError(f"{file} has no [[design]] table")
     designs = [_design(file, number, row, table.get("base")) for number, row in enumerate(rows, start=1)]
     names = [design.name for design in designs]
-    double = next((name for name in names if names.count(name) > 1), None)
-    if double is not None:
-        raise UsageError(f"{file}: two designs are called {double}")
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise UsageError(f"{file}: two designs are called {repeated}")
     return tuple(designs)
 
 
 def _design(file: Path, number: int, row: Mapping[str, Any], base: Any) -> Design:
-    place = f"{file}, design {number}"
+    where = f"{file}, design {number}"
     start = row.get("base", base)
     if not isinstance(start, str):
-        raise UsageError(f'{place}: say what it is a variant of: base = "kronos", a shipped cluster or a file')
+        raise UsageError(f'{where}: say what it is a variant of: base = "kronos", a shipped cluster or a file')
     own = {key: row[key] for key in OWN_KEYS if key in row}
     if isinstance(own.get("blas"), dict):
         del own["blas"]
-    odd = next((key for key, value in own.items() if not isinstance(value, str)), None)
-    if odd is not None:
-        raise UsageError(f"{place}: {odd} = {own[odd]}: expected a text")
+    wrong = next((key for key, value in own.items() if not isinstance(value, str)), None)
+    if wrong is not None:
+        raise UsageError(f"{where}: {wrong} = {own[wrong]}: expected a text")
     name = own.get("name", f"design {number}")
     path = file.parent / start
-    where, text = cluster_text(str(path) if path.suffix and path.is_file() else start)
-    table = parse_table(where, text)
+    origin, text = cluster_text(str(path) if path.suffix and path.is_file() else start)
+    table = parse_table(origin, text)
     merged = merge(table, {key: value for key, value in row.items() if key not in own})
     other_nodes = merged.get("nodes") != table.get("nodes")
     dropped = tuple(key for key in OF_ALL_NODES if other_nodes and key in table and key not in row)
-    cluster = checked_cluster(f"{place} ({name})", {key: merged[key] for key in merged if key not in dropped})
+    cluster = checked_cluster(f"{where} ({name})", {key: merged[key] for key in merged if key not in dropped})
     for key, known in (("network", cluster.networks), ("blas", cluster.blas)):
         chosen = own.get(key)
         if chosen is not None and chosen not in known:
-            raise UsageError(f"{place} ({name}): {key} = {chosen}: {cluster.name} has {', '.join(known)}")
+            raise UsageError(f"{where} ({name}): {key} = {chosen}: {cluster.name} has {', '.join(known)}")
     return Design(name, cluster, own.get("network"), own.get("blas"), dropped)
 
 
