@@ -8,7 +8,7 @@ from ..errors import RunnerError
 from ..hosts.transport import Transport
 from .journal import Holder, Original
 from .mark import remove, settle, write
-from .script import for_each
+from .script import for_each, outcome_of_each
 
 
 class Hold:
@@ -34,12 +34,22 @@ class Hold:
         new = tuple(host for host in hosts if host not in self._held)
         try:
             for_each(new, lambda host: self.note(host, ()))
-            left = for_each(new, lambda host: settle(self._reach, host, self._holder, self._token))
+            left = self._settled(new)
         except BaseException:
             for_each(new, self._remove)
             raise
         self._held.update(new)
         return {host: found for host, found in left.items() if found}
+
+    def _settled(self, hosts: Sequence[str]) -> Mapping[str, Sequence[Original]]:
+        """What hpltunes that have ended had left changed on each node, put back now."""
+        left: dict[str, Sequence[Original]] = {}
+        told = outcome_of_each(hosts, lambda host: settle(self._reach, host, self._holder, self._token))
+        for host, outcome in told.items():
+            if isinstance(outcome, RunnerError):
+                raise outcome
+            left[host] = outcome
+        return left
 
     def note(self, host: str, originals: Sequence[Original]) -> None:
         """Write into our note on a node what is changed there.

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..errors import HeldError, RefusedError
+from ..errors import HeldError, RefusedError, UnreachableError
 from ..hosts.transport import Transport
 from ..job import INTERFACE
 from .journal import Holder, Original, tokens_of
@@ -167,7 +167,8 @@ def settle(
     originals = {each.key: each for mark in marks for each in mark.originals}
     outcome = put_back(reach, tuple(originals.values()))
     for why in outcome.left.values():
-        raise RefusedError(f"what {marks[0].who} left changed does not go back: {why}")
+        sentence = f"what {marks[0].who} left changed does not go back: {why}"
+        raise UnreachableError(sentence, host) if outcome.unreachable else RefusedError(sentence)
     if marks:
         remove(reach, host, [mark.token for mark in marks])
     return outcome.done

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import RefusedError, RunnerError
+from ..errors import RefusedError, RunnerError, UnreachableError
 from ..hosts.transport import Transport
 from .journal import Original, place, reach_of
 from .registry import SETTINGS, setting
-from .script import as_root, converse, failure, for_each
+from .script import as_root, converse, failure, outcome_of_each
 from .survey import WHO
 
 ROUNDS = 2
@@ -21,18 +21,34 @@ class PutBack:
     Attributes:
         done: originals that hold again, as the nodes themselves say.
         left: per node the sentence why some do not.
+        unreachable: the nodes of these that do not answer.
     """
 
     done: tuple[Original, ...]
     left: Mapping[str, str]
+    unreachable: frozenset[str] = frozenset()
 
 
 def put_back(reach: Transport, originals: Sequence[Original]) -> PutBack:
     """Put every node back and look whether it is."""
     hosts = tuple(dict.fromkeys(original.host for original in originals))
-    found = for_each(hosts, lambda host: _node(reach, host, [each for each in originals if each.host == host]))
-    done = [original for good, _ in found.values() for original in good]
-    return PutBack(tuple(done), {host: why for host, (_, why) in found.items() if why})
+    found = outcome_of_each(hosts, lambda host: _try(reach, host, [each for each in originals if each.host == host]))
+    done: list[Original] = []
+    left: dict[str, str] = {}
+    for host, outcome in found.items():
+        if isinstance(outcome, RunnerError):
+            left[host] = str(outcome)
+            continue
+        pending, why = outcome
+        done += [each for each in originals if each.host == host and each not in pending]
+        if pending:
+            where = place(host, pending[0].interface, pending[0].setting)
+            left[host] = why or f"{where} does not go back to {pending[0].value}"
+        elif why:
+            left[host] = why
+    return PutBack(
+        tuple(done), left, frozenset(host for host, told in found.items() if isinstance(told, UnreachableError))
+    )
 
 
 def put_all_back(originals: Sequence[Original]) -> PutBack:
@@ -40,18 +56,8 @@ def put_all_back(originals: Sequence[Original]) -> PutBack:
     ways = dict.fromkeys(original.ssh for original in originals)
     outcomes = [put_back(reach_of(way), [each for each in originals if each.ssh == way]) for way in ways]
     done = [original for outcome in outcomes for original in outcome.done]
-    return PutBack(tuple(done), {host: why for outcome in outcomes for host, why in outcome.left.items()})
-
-
-def _node(reach: Transport, host: str, originals: Sequence[Original]) -> tuple[list[Original], str]:
-    """Those of one node that hold again, and why the others do not."""
-    try:
-        pending, why = _try(reach, host, originals)
-    except RunnerError as error:
-        return [], str(error)
-    if pending and not why:
-        why = f"{place(host, pending[0].interface, pending[0].setting)} does not go back to {pending[0].value}"
-    return [each for each in originals if each not in pending], why
+    left = {host: why for outcome in outcomes for host, why in outcome.left.items()}
+    return PutBack(tuple(done), left, frozenset(host for outcome in outcomes for host in outcome.unreachable))
 
 
 def _try(reach: Transport, host: str, originals: Sequence[Original]) -> tuple[list[Original], str]:

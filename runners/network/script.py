@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
-from ..errors import ProcessError
+from ..errors import ProcessError, RunnerError, UnreachableError
 from ..hosts.transport import AT_ONCE, Transport, ask
 from .setting import Command
 
@@ -128,6 +128,27 @@ def for_each(nodes: Sequence[str], ask_one: Callable[[str], Answer]) -> Mapping[
     """Speak to all nodes at the same time; the first error is raised when all have answered."""
     with ThreadPoolExecutor(min(AT_ONCE, max(1, len(nodes)))) as pool:
         return dict(zip(nodes, pool.map(ask_one, nodes), strict=True))
+
+
+def outcome_of_each(nodes: Sequence[str], ask_one: Callable[[str], Answer]) -> Mapping[str, Answer | RunnerError]:
+    """Speak to all nodes at the same time, and once more to those that did not answer while others did.
+
+    While the MTU of this machine becomes smaller, what a node sends in a conversation that began before is dropped, and
+    ssh gives up; by then the change is over, and a new conversation succeeds.
+
+    Returns:
+        What each node answered, or the error of one that did not.
+    """
+
+    def one(node: str) -> Answer | RunnerError:
+        try:
+            return ask_one(node)
+        except RunnerError as error:
+            return error
+
+    found = for_each(nodes, one)
+    silent = tuple(node for node, answer in found.items() if isinstance(answer, UnreachableError))
+    return {**found, **for_each(silent, one)} if 0 < len(silent) < len(nodes) else found
 
 
 def as_root(command: Command, *, root: bool) -> Command:

@@ -7,6 +7,7 @@ import typer
 
 from .common import Db, Json, complete_study, console, open_store
 from .plain_help import PlainCommand
+from .terminal import show_report
 
 net = typer.Typer(
     no_args_is_help=True,
@@ -42,13 +43,16 @@ def show(
 
         hpltune net show --hosts h1 --ssh "ssh -F lab/ssh_config" --json
     """
-    from ..network.show import run_show
+    from ..commands.net_show import NetShowRequest, net_show
     from .common import places
 
+    request = NetShowRequest(hosts, interface, ssh)
     if db is None and not places().database.exists():
-        raise typer.Exit(run_show(hosts, interface, ssh, None, console(), as_json=as_json))
-    with open_store(db, create=False) as store:
-        raise typer.Exit(run_show(hosts, interface, ssh, store, console(), as_json=as_json))
+        result = net_show(request, None)
+    else:
+        with open_store(db, create=False) as store:
+            result = net_show(request, store)
+    show_report(console(), result.report(), as_json=as_json)
 
 
 @net.command(cls=PlainCommand)
@@ -87,17 +91,18 @@ def probe(
 
         hpltune net probe --hosts node1,node2 --interface eth0,eth1 --through openmpi --study default-1
     """
+    from ..commands.net_probe import NetProbeRequest, net_probe
     from ..console.progress import display
-    from ..network.around_study import recover_at_start
-    from ..network.probe import ProbeRequest, run_probe
     from .common import errors
 
     out = errors() if as_json else console()
-    request = ProbeRequest(hosts, interface, tuple(with_ or ()), through, largest, study, plot, ssh, as_json)
-    with open_store(db, create=True) as store:
-        with display(out) as listener:
-            recover_at_start(store, listener)
-        raise typer.Exit(run_probe(request, store, out))
+    request = NetProbeRequest(hosts, interface, tuple(with_ or ()), through, largest, study, ssh)
+    with open_store(db, create=True) as store, display(out) as listener:
+        result = net_probe(request, store, listener)
+    show_report(out, result.report(), as_json=as_json)
+    if plot:
+        result.plot(plot)
+    raise typer.Exit(0 if result.complete else 1)
 
 
 @net.command(cls=PlainCommand)
@@ -133,20 +138,15 @@ def restore(
     """
     from runners.network.journal import tokens_of
 
-    from ..network.around_study import forget_host, recover
+    from ..commands.net_restore import NetRestoreRequest, net_restore
     from ..network.options import way
 
     reach, names = way(hosts, ssh)
+    request = NetRestoreRequest(names if hosts else (), tokens_of(reach), force, forget)
     with open_store(db, create=True) as store:
-        if forget is not None:
-            console().print(forget_host(store, forget))
-            return
-        done, left = recover(store, force=force, hosts=names if hosts else (), ssh=tokens_of(reach))
-    for sentence in (*done, *left):
-        console().print(sentence)
-    if not done and not left:
-        console().print("Nothing is to be put back.")
-    raise typer.Exit(1 if left else 0)
+        result = net_restore(request, store)
+    show_report(console(), result.report(), as_json=False)
+    raise typer.Exit(1 if result.left else 0)
 
 
 @net.command(cls=PlainCommand)

@@ -17,7 +17,7 @@ from runners.network.control import NetworkControl
 from runners.network.journal import Holder, Original, reach_of
 from runners.network.mark import settle
 from runners.network.restore import put_all_back
-from runners.network.script import for_each
+from runners.network.script import outcome_of_each
 from runners.network.setting import PREFIX
 
 from ..errors import TunerError
@@ -126,7 +126,7 @@ def recover(
     for way in dict.fromkeys((*(row.ssh for row in free), *((ssh,) if hosts else ()))):
         asked = (*(row.host for row in free if row.ssh == way), *(hosts if way == ssh else ()))
         settled = partial(_settled, way, hosts, force=force)
-        for host, found in for_each(tuple(dict.fromkeys(asked)), settled).items():
+        for host, found in outcome_of_each(tuple(dict.fromkeys(asked)), settled).items():
             if isinstance(found, RunnerError):
                 left.append(f"Not put back: {found}; it stays recorded, {AGAIN}.")
                 free = [row for row in free if row.host != host]
@@ -140,13 +140,10 @@ def recover(
     return told, left + list(dict.fromkeys(_owned(row) for row in busy))
 
 
-def _settled(way: tuple[str, ...], named: Sequence[str], host: str, *, force: bool) -> Sequence[Original] | RunnerError:
-    """What a host's notes told and is put back, or why it is not."""
+def _settled(way: tuple[str, ...], named: Sequence[str], host: str, *, force: bool) -> Sequence[Original]:
+    """What a host's notes told and is put back."""
     holder = Holder(str(Lease.mine()), "", lambda owner: lives(owner, force=force))
-    try:
-        return settle(reach_of(way), host, holder, of_all_users=host in named)
-    except RunnerError as error:
-        return error
+    return settle(reach_of(way), host, holder, of_all_users=host in named)
 
 
 def lives(owner: str, *, force: bool = False) -> bool:
