@@ -1,6 +1,7 @@
 """`hpltune build`: make the xhpl programs ahead of time."""
 
-from .common import BlasFiles, Json, Source
+from .common import BlasFiles, Json, Source, console, errors, places
+from .terminal import show_report
 
 
 def build(blas: BlasFiles = None, hpl_source: Source = None, as_json: Json = False) -> None:
@@ -14,8 +15,13 @@ def build(blas: BlasFiles = None, hpl_source: Source = None, as_json: Json = Fal
 
         hpltune build --blas openblas --hpl-source ~/hpl-2.3.tar.gz
     """
-    from ..commands.build import build_programs
+    from ..commands import build as command
+    from ..console.progress import display
     from ..options import TuneOptions, parse_blas
 
+    out = errors() if as_json else console()
     names, files = parse_blas(blas or [])
-    build_programs(TuneOptions(blas_only=names, blas_files=files, hpl_source=hpl_source), as_json=as_json)
+    options = TuneOptions(blas_only=names, blas_files=files, hpl_source=hpl_source)
+    with display(out) as listener:
+        result = command.build(command.BuildRequest(places(), options), listener)
+    show_report(out, result.report(), as_json=as_json)

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from .common import LARGEST_INT, BlasFiles
+from .common import LARGEST_INT, BlasFiles, errors, places
+from .terminal import show_report
 
 
 def dat(
@@ -31,8 +32,14 @@ def dat(
 
         hpltune dat HPL.dat --memory-fraction 0.5 --ranks 4
     """
-    from ..commands.dat import DatRequest, write_dat
+    from ..commands import dat as command
     from ..options import parse_blas
 
     names, files = parse_blas(blas or [])
-    write_dat(DatRequest(out, memory_fraction, n, nb, ranks, names, files))
+    result = command.dat(command.DatRequest(memory_fraction, n, nb, ranks, names, files), places())
+    show_report(errors(), result.report(), as_json=False)
+    if out is None:
+        print(result.text, end="")
+        return
+    result.write(out)
+    errors().print(f"Wrote {out}; measure it with: hpltune run {out}", soft_wrap=True)

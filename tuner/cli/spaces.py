@@ -1,10 +1,12 @@
 """`hpltune spaces`: list, check and explain search spaces."""
 
+import json
 from typing import Annotated
 
 import typer
 
 from .common import MOST_AT_ONCE, Json, complete_space, console
+from .terminal import show_report
 
 
 def spaces(
@@ -38,15 +40,19 @@ def spaces(
 
         hpltune spaces default --explain "NB=128,grid=2x2,layout=2x1"
     """
-    from ..commands.spaces import explain_point, list_spaces, show_space
+    from ..commands.spaces import SpacesRequest, explain_point, list_spaces, show_space
     from ..errors import UsageError
 
     if name is None and (explain or set_):
         option = "--explain" if explain else "--set"
         raise UsageError(f"{option} is for one space: name it, for example hpltune spaces default {option} …")
-    if name is None:
-        list_spaces(console(), cores=cores, as_json=as_json)
-    elif explain is not None:
-        raise typer.Exit(explain_point(console(), name, explain, set_ or [], cores=cores, as_json=as_json))
-    else:
-        show_space(console(), name, set_ or [], cores=cores, as_json=as_json)
+    request = SpacesRequest(cores=cores, overrides=set_ or [])
+    if name is not None and explain is not None:
+        point = explain_point(name, explain, request)
+        if as_json:
+            print(json.dumps(point.report().facts))
+        else:
+            show_report(console(), point.report(), as_json=False)
+        raise typer.Exit(0 if point.legal else 1)
+    result = list_spaces(request) if name is None else show_space(name, request)
+    show_report(console(), result.report(), as_json=as_json)

@@ -1,16 +1,16 @@
 """`hpltune dat`: the configuration a careful person would write down, with the reasons."""
 
-import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from hpl.sizing import cautions, memory_bytes, n_that_fits, process_grids
+from results.report.model import Report, Sentence
 
 from ..machine.inventory import Inventory
-from ..machine.textbook import first_choice, full_memory_n, natural_nb, textbook
+from ..machine.textbook import MEMORY_FRACTION, first_choice, full_memory_n, natural_nb, textbook
 from ..options import TuneOptions
 from ..trial.workbench import look_around
 from ..units import gibibytes
@@ -21,39 +21,65 @@ from ..words import counted
 
 @dataclass(frozen=True)
 class DatRequest:
-    """The options of `hpltune dat`."""
+    """What the file is to hold; None where a sensible value is to be found.
 
-    out: Path | None
-    memory_fraction: float
-    N: int | None
-    NB: int | None
-    ranks: int | None
-    blas_only: tuple[str, ...]
-    blas_files: Mapping[str, Path]
+    Attributes:
+        memory_fraction: part of the free memory that the matrix takes.
+    """
+
+    memory_fraction: float = MEMORY_FRACTION
+    N: int | None = None
+    NB: int | None = None
+    ranks: int | None = None
+    blas_only: tuple[str, ...] = ()
+    blas_files: Mapping[str, Path] = field(default_factory=dict)
 
 
-def write_dat(request: DatRequest) -> None:
-    """Write the file to its place or to standard output, and say why each value was taken on standard error."""
+@dataclass(frozen=True)
+class DatResult:
+    """A configuration, and sentences why each value was taken and what speaks against it here."""
+
+    params: HplParams
+    reasons: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The file."""
+        return render(HplDat.of(self.params))
+
+    def report(self) -> Report:
+        """The reasons; the facts hold the file, too."""
+        facts = {**self.params.words(), "reasons": list(self.reasons), "HPL.dat": self.text}
+        return Report("HPL.dat", tuple(Sentence(reason, unbroken=True) for reason in self.reasons), facts)
+
+    def write(self, file: Path) -> None:
+        """Write the file.
+
+        Raises:
+            TunerError: it cannot be written.
+        """
+        write_text(file, self.text)
+
+
+def dat(request: DatRequest, user_dirs: UserDirs) -> DatResult:
+    """Find a sensible configuration for this machine without measuring HPL.
+
+    Raises:
+        HplError, TunerError: MPI or a BLAS is missing.
+    """
     options = TuneOptions(blas_only=request.blas_only, blas_files=request.blas_files)
-    site = look_around(options, UserDirs.of_user(), lambda _: None)
-    params, reasons = sensible(request, site)
-    for sentence in (*reasons, *cautions(params), *beyond_here(params, site)):
-        print(sentence, file=sys.stderr)
-    text = render(HplDat.of(params))
-    if request.out is None:
-        print(text, end="")
-        return
-    write_text(request.out, text)
-    print(f"Wrote {request.out}; measure it with: hpltune run {request.out}", file=sys.stderr)
+    inventory = look_around(options, user_dirs, lambda _: None)
+    params, reasons = sensible(request, inventory)
+    return DatResult(params, (*reasons, *cautions(params), *beyond_here(params, inventory)))
 
 
-def beyond_here(params: HplParams, site: Inventory) -> list[str]:
+def beyond_here(params: HplParams, inventory: Inventory) -> list[str]:
     """Why a configuration cannot run on this machine; it is written all the same, since it may be meant for another."""
     found = []
     needed, free, cores = (
         params.ranks * memory_bytes(params),
-        site.host.memory_available_bytes,
-        site.host.physical_cores,
+        inventory.host.memory_available_bytes,
+        inventory.host.physical_cores,
     )
     if needed > free:
         largest = n_that_fits(params, free)
@@ -69,15 +95,15 @@ def beyond_here(params: HplParams, site: Inventory) -> list[str]:
     return found
 
 
-def sensible(request: DatRequest, site: Inventory) -> tuple[HplParams, list[str]]:
+def sensible(request: DatRequest, inventory: Inventory) -> tuple[HplParams, list[str]]:
     """A configuration for this machine without measuring HPL, and a sentence for each choice."""
-    choice = first_choice(site)
+    choice = first_choice(inventory)
     blas, kernel = str(choice["blas"]), str(choice["kernel"])
-    ranks = request.ranks or site.host.physical_cores
+    ranks = request.ranks or inventory.host.physical_cores
     P, Q = process_grids(ranks)[0]
-    NB = request.NB or natural_nb(site, blas)
-    N = request.N or full_memory_n(site, NB=NB, P=P, Q=Q, fraction=request.memory_fraction)
-    free = gibibytes(site.host.memory_available_bytes)
+    NB = request.NB or natural_nb(inventory, blas)
+    N = request.N or full_memory_n(inventory, NB=NB, P=P, Q=Q, fraction=request.memory_fraction)
+    free = gibibytes(inventory.host.memory_available_bytes)
     reasons = [
         f"BLAS {blas}, kernel {kernel}: the fastest dgemm found here.",
         f"{counted(ranks, 'rank')} on a {P}x{Q} grid: the squarest with P <= Q.",

@@ -1,20 +1,18 @@
 """`hpltune spaces`: what there is, how large it is on this machine, and why a point is illegal."""
 
 import difflib
-import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-
-from rich.console import Console
-from rich.table import Table
+from typing import Protocol
 
 from hpl.blas.registry import CATALOGUE
 from hpl.build.toolchain import NAMES as MPI_NAMES
 from hpl.errors import HplError
 from hpl.params import Scalar
+from results.report.model import Column, Report, Sentence, Table
 from runners.virtual.cluster import VirtualCluster
 from runners.virtual.load import load_cluster
-from search_spaces.distinct import distinct
+from search_spaces.distinct import Distinct, distinct
 from search_spaces.errors import SpaceError
 from search_spaces.load import describe, load, made_for, passed_over, shipped
 from search_spaces.machine import BlasFacts, Machine
@@ -30,6 +28,26 @@ from ..words import counted
 
 EXAMPLE_N = 10_000
 """Stands for the N that a budget would choose, where a space leaves it to the budget."""
+
+
+class Surveyed(Protocol):
+    """What was found on a machine, as far as a space is counted with it."""
+
+    @property
+    def probes(self) -> Mapping[str, object]:
+        """The timed kernels by BLAS."""
+
+    def machine(self, *, all_blas: bool, N: int | None, slow_kernels: bool | None = None) -> Machine:
+        """The facts a search space needs."""
+
+
+LookAround = Callable[[UserDirs], Surveyed]
+"""Looks at a machine without timing anything."""
+
+
+def look_quietly(user_dirs: UserDirs) -> Surveyed:
+    """This machine, with the kernels that were timed before."""
+    return look_around(TuneOptions(), user_dirs, lambda _: None, probing=False)
 
 
 @dataclass(frozen=True)
@@ -57,23 +75,122 @@ class Here:
         return f"Counted for the virtual cluster {self.cluster.name}, not for this machine." if self.cluster else ""
 
 
-def this_machine(cores: int | None) -> Here:
-    """The machine with the kernels that were timed before; one that lacks MPI or a BLAS is imagined to have them.
+@dataclass(frozen=True)
+class SpacesRequest:
+    """For which machine spaces are counted.
 
-    Args:
-        cores: imagines another number of them.
+    Attributes:
+        user_dirs: where kept timings are; None for the user's own.
+        cores: imagines another number of them; None for those that are here.
+        overrides: NAME=VALUE[,VALUE] each, in place of a parameter's values.
+        look: looks at the machine.
     """
-    places = UserDirs.of_user()
+
+    user_dirs: UserDirs | None = None
+    cores: int | None = None
+    overrides: Sequence[str] = ()
+    look: LookAround = look_quietly
+
+
+@dataclass(frozen=True)
+class ListedSpace:
+    """A shipped space: its size here, and why it has no point here or None."""
+
+    space: str
+    points: int
+    problem: str | None
+    description: str
+
+
+@dataclass(frozen=True)
+class SpacesResult:
+    """The shipped spaces, counted for a machine."""
+
+    spaces: tuple[ListedSpace, ...]
+    here: Here
+
+    def report(self) -> Report:
+        """A table of them."""
+        cores = counted(self.here.machine.cores, "core")
+        how = f"Counted with {cores}, every BLAS and every kernel found, the slow ones too"
+        columns = (Column("space", words=True), Column("valid combinations"), Column("what it is for", words=True))
+        table = Table("", columns, tuple(map(_row, self.spaces)), caption=f"{how}. {self.here.caution(['kernel'])}")
+        return Report("Search spaces", (table,), [vars(listed) for listed in self.spaces])
+
+
+@dataclass(frozen=True)
+class SpaceResult:
+    """One space on a machine.
+
+    Attributes:
+        told_apart: how many points HPL can tell apart.
+        notices: sentences about values that are in no point, or that `tune` does not know.
+    """
+
+    space: SearchSpace
+    here: Here
+    told_apart: Distinct
+    notices: tuple[str, ...]
+
+    def report(self) -> Report:
+        """Its parameters and their values, its size, and what is odd about it."""
+        values = {name: list(parameter.values) for name, parameter in self.space.parameters.items()}
+        rows = []
+        for name, listed in values.items():
+            by = self.space.parameters[name].by
+            rows.append((name, ", ".join(map(str, listed)) + (f"  (by {by})" if by else "")))
+        columns = (Column("parameter", words=True), Column("values", words=True))
+        size = (
+            f"{len(self.space):,} valid combinations, of which {self.told_apart} really run differently. "
+            f"{self.here.caution(values)}{self.here.counted_for}"
+        )
+        title = f"Space {self.space.name}"
+        parts: tuple[Sentence | Table, ...] = (
+            Table(title, columns, tuple(rows)),
+            Sentence(size.rstrip()),
+            *map(Sentence, self.notices),
+        )
+        facts = {
+            "space": self.space.name,
+            "points": len(self.space),
+            "distinct": self.told_apart.points,
+            "distinct_standard_error": self.told_apart.error,
+            "parameters": values,
+            "untimed": list(self.here.untimed),
+        }
+        return Report(title, parts, facts)
+
+
+@dataclass(frozen=True)
+class PointResult:
+    """Why a point is illegal, or None of a legal one."""
+
+    why_not: str | None
+
+    @property
+    def legal(self) -> bool:
+        """Whether HPL would be run with it."""
+        return self.why_not is None
+
+    def report(self) -> Report:
+        """The verdict."""
+        sentence = "legal" if self.legal else f"illegal: {self.why_not}"
+        return Report("Point", (Sentence(sentence),), {"legal": self.legal, "why": self.why_not})
+
+
+def this_machine(request: SpacesRequest) -> Here:
+    """The machine with the kernels that were timed before; one that lacks MPI or a BLAS is imagined to have them."""
+    user_dirs = request.user_dirs or UserDirs.of_user()
     try:
-        site = look_around(TuneOptions(), places, lambda _: None, probing=False)
-        machine = site.machine(all_blas=True, N=EXAMPLE_N, slow_kernels=False)
-        untimed = [name for name, facts in machine.blas.items() if facts.known_kernels and name not in site.probes]
+        found = request.look(user_dirs)
+        machine = found.machine(all_blas=True, N=EXAMPLE_N, slow_kernels=False)
+        untimed = [name for name, facts in machine.blas.items() if facts.known_kernels and name not in found.probes]
     except (HplError, TunerError):
         machine, untimed = Machine(1, 2**34, {"openblas": BlasFacts()}, EXAMPLE_N), []
-    return Here(replace(machine, cores=cores or machine.cores), tuple(untimed))
+    return Here(replace(machine, cores=request.cores or machine.cores), tuple(untimed))
 
 
-def machine_for(name: str, cores: int | None) -> Here:
+def machine_for(name: str, request: SpacesRequest) -> Here:
     """The virtual cluster that a space is made for, or this machine.
 
     Raises:
@@ -81,8 +198,8 @@ def machine_for(name: str, cores: int | None) -> Here:
     """
     made = made_for(name)
     if made is None:
-        return this_machine(cores)
-    cluster = load_cluster(made)
+        return this_machine(request)
+    cluster, cores = load_cluster(made), request.cores
     if cores not in {None, cluster.cores}:
         raise UsageError(
             f"--cores {cores}: space {name} is counted for {cluster.name}, which has {cluster.cores} cores"
@@ -96,69 +213,34 @@ def _loaded(name: str, here: Here, wished: Mapping[str, Sequence[str]]) -> Searc
     return simulated_space(name, here.cluster, EXAMPLE_N, wished)
 
 
-def list_spaces(console: Console, *, cores: int | None, as_json: bool) -> None:
+def list_spaces(request: SpacesRequest) -> SpacesResult:
     """The shipped spaces with their size on this machine."""
-    here = this_machine(cores)
-    rows = []
+    here = this_machine(request)
+    listed = []
     for name in shipped():
         try:
             size, problem = len(_loaded(name, here, {})), None
         except SpaceError as error:
             size, problem = 0, str(error)
-        rows.append({"space": name, "points": size, "problem": problem, "description": describe(name)})
-    if as_json:
-        print(json.dumps(rows, indent=1))
-        return
-    how = f"Counted with {counted(here.machine.cores, 'core')}, every BLAS and every kernel found, the slow ones too"
-    table = Table(caption=f"{how}. {here.caution(['kernel'])}", caption_justify="left")
-    table.add_column("space")
-    table.add_column("valid combinations", justify="right")
-    table.add_column("what it is for")
-    for row in rows:
-        points = f"{row['points']:,}" if row["points"] else "none"
-        problem = f". Not here: {row['problem']}" if row["problem"] else ""
-        table.add_row(str(row["space"]), points, f"{row['description']}{problem}")
-    console.print(table)
+        listed.append(ListedSpace(name, size, problem, describe(name)))
+    return SpacesResult(tuple(listed), here)
 
 
-def show_space(console: Console, name: str, overrides: Sequence[str], *, cores: int | None, as_json: bool) -> None:
+def _row(listed: ListedSpace) -> tuple[str, ...]:
+    points = f"{listed.points:,}" if listed.points else "none"
+    problem = f". Not here: {listed.problem}" if listed.problem else ""
+    return listed.space, points, f"{listed.description}{problem}"
+
+
+def show_space(name: str, request: SpacesRequest) -> SpaceResult:
     """One space: its parameters and their values, its size, and how many points HPL can tell apart.
 
     Raises:
         SpaceError: the space is not in order; the message names file and key.
     """
-    here, wished = machine_for(name, cores), parse_overrides(overrides)
+    here, wished = machine_for(name, request), parse_overrides(request.overrides)
     space = _loaded(name, here, wished)
-    told_apart = distinct(space)
-    values = {name: list(parameter.values) for name, parameter in space.parameters.items()}
-    if as_json:
-        print(
-            json.dumps(
-                {
-                    "space": space.name,
-                    "points": len(space),
-                    "distinct": told_apart.points,
-                    "distinct_standard_error": told_apart.error,
-                    "parameters": values,
-                    "untimed": here.untimed,
-                },
-                indent=1,
-            )
-        )
-        return
-    table = Table(title=f"Space {space.name}", title_justify="left")
-    for head in ("parameter", "values"):
-        table.add_column(head)
-    for parameter, listed in values.items():
-        by = space.parameters[parameter].by
-        table.add_row(parameter, ", ".join(map(str, listed)) + (f"  (by {by})" if by else ""))
-    console.print(table)
-    console.print(
-        f"{len(space):,} valid combinations, of which {told_apart} really run differently. "
-        f"{here.caution(values)}{here.counted_for}".rstrip()
-    )
-    for sentence in (*passed_over(space, wished), *_unknown_names(space)):
-        console.print(sentence)
+    return SpaceResult(space, here, distinct(space), (*passed_over(space, wished), *_unknown_names(space)))
 
 
 def _unknown_names(space: SearchSpace) -> Iterator[str]:
@@ -174,25 +256,15 @@ def _unknown_names(space: SearchSpace) -> Iterator[str]:
                 yield f"{name} = {value}: `tune` does not know this name{unless.format(value)}: {hint}"
 
 
-def explain_point(
-    console: Console, name: str, text: str, overrides: Sequence[str], *, cores: int | None, as_json: bool
-) -> int:
-    """Say why a point is illegal, or that it is legal.
+def explain_point(name: str, text: str, request: SpacesRequest) -> PointResult:
+    """Say why a point of a space is illegal, or that it is legal.
 
     Args:
         text: NAME=VALUE pairs separated by commas; what is left out takes what makes the point legal, if anything does.
-
-    Returns:
-        0 for a legal point, 1 for an illegal one.
     """
-    space = _loaded(name, machine_for(name, cores), parse_overrides(overrides))
+    space = _loaded(name, machine_for(name, request), parse_overrides(request.overrides))
     given = _point(space, text)
-    sentence = space.why_not({**space.nearest(given), **given})
-    if as_json:
-        print(json.dumps({"legal": sentence is None, "why": sentence}))
-    else:
-        console.print("legal" if sentence is None else f"illegal: {sentence}")
-    return 0 if sentence is None else 1
+    return PointResult(space.why_not({**space.nearest(given), **given}))
 
 
 def _point(space: SearchSpace, text: str) -> dict[str, Scalar]:

@@ -13,17 +13,19 @@ from pathlib import Path
 import pytest
 from as_user import Run
 from record_builders import a_study, begun, finished
-from rich.console import Console
 
 from hpl.errors import HplError
 from results.export.json_lines import from_json_lines
 from results.record import Invalidity, Kind, TrialState
+from results.report.as_json import to_json
+from results.report.markdown import to_markdown
 from results.store.store import Store
 from search_spaces.machine import BlasFacts, Machine
 from tuner.cli import app
 from tuner.cli.net import net
-from tuner.commands.spaces import Here, list_spaces, show_space, this_machine
+from tuner.commands.spaces import Here, SpacesRequest, list_spaces, show_space, this_machine
 from tuner.errors import TunerError
+from tuner.user_dirs import UserDirs
 
 COMMANDS = [
     f"{prefix}{command.callback.__name__}"
@@ -150,10 +152,9 @@ class Found:
 
 
 @pytest.mark.usefixtures("home")
-def test_spaces_count_with_the_mpi_libraries_that_are_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spaces_count_with_the_mpi_libraries_that_are_here() -> None:
     found = Found(Machine(2, 2**34, {"openblas": BlasFacts()}, N=10_000, mpis=("mpich", "openmpi")))
-    monkeypatch.setattr("tuner.commands.spaces.look_around", lambda *_place, **_how: found)
-    assert this_machine(8) == Here(replace(found.facts, cores=8))
+    assert this_machine(SpacesRequest(cores=8, look=lambda _: found)) == Here(replace(found.facts, cores=8))
 
 
 TWO = {"openblas": BlasFacts(("Zen", "Haswell"), known_kernels=("Zen", "Haswell")), "atlas": BlasFacts()}
@@ -161,22 +162,16 @@ TWO = {"openblas": BlasFacts(("Zen", "Haswell"), known_kernels=("Zen", "Haswell"
 
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize(("probes", "untimed"), [({}, ["openblas"]), ({"openblas": ()}, [])])
-def test_spaces_say_whose_kernels_they_cannot_count(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], probes: dict[str, object], untimed: list[str]
-) -> None:
-    found = Found(Machine(2, 2**34, TWO, N=10_000), probes)
-    monkeypatch.setattr("tuner.commands.spaces.look_around", lambda *_place, **_how: found)
+def test_spaces_say_whose_kernels_they_cannot_count(probes: dict[str, object], untimed: list[str]) -> None:
+    request = SpacesRequest(look=lambda _: Found(Machine(2, 2**34, TWO, N=10_000), probes))
     Path("small.toml").write_text("[parameters]\nNB = 64\n")
     sentence = "Kernels of openblas are not counted until `tune` or `doctor` has timed them."
-    console = Console(width=300)
-    list_spaces(console, cores=None, as_json=False)
-    assert (sentence in capsys.readouterr().out) is bool(untimed)
-    show_space(console, "blas", [], cores=None, as_json=False)
-    assert (sentence in capsys.readouterr().out) is bool(untimed)
-    show_space(console, "small.toml", [], cores=None, as_json=False)
-    assert "Kernels" not in capsys.readouterr().out, "that space does not search over kernels"
-    show_space(console, "blas", [], cores=None, as_json=True)
-    assert json.loads(capsys.readouterr().out)["untimed"] == untimed
+    assert (sentence in to_markdown(list_spaces(request).report())) is bool(untimed)
+    blas = show_space("blas", request).report()
+    assert (sentence in to_markdown(blas)) is bool(untimed)
+    small = to_markdown(show_space("small.toml", request).report())
+    assert "Kernels" not in small, "that space does not search over kernels"
+    assert json.loads(to_json(blas))["untimed"] == untimed
 
 
 def test_spaces_names_what_was_set_and_is_in_no_legal_point(hpltune: Run) -> None:
@@ -186,12 +181,11 @@ def test_spaces_names_what_was_set_and_is_in_no_legal_point(hpltune: Run) -> Non
 
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize("error", [TunerError("no BLAS library was found"), HplError("no MPI was found")])
-def test_spaces_can_be_counted_where_hpl_cannot_run_yet(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    def fail(*_place: object, **_how: object) -> None:
+def test_spaces_can_be_counted_where_hpl_cannot_run_yet(error: Exception) -> None:
+    def fail(_user_dirs: UserDirs) -> Found:
         raise error
 
-    monkeypatch.setattr("tuner.commands.spaces.look_around", fail)
-    assert this_machine(8).machine.cores == 8
+    assert this_machine(SpacesRequest(cores=8, look=fail)).machine.cores == 8
 
 
 def test_show_failed_leaves_out_what_runs_and_what_ended_well(hpltune: Run, home: Path) -> None:
