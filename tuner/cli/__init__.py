@@ -21,7 +21,7 @@ from .explain import explain
 from .export import export
 from .net import net
 from .panels import grouped
-from .plain_help import PlainCommand
+from .plain_help import PlainCommand, PlainGroup
 from .predict import predict
 from .reproduce import reproduce
 from .run import run
@@ -33,6 +33,7 @@ from .study import study
 from .tune import tune
 
 app = typer.Typer(
+    cls=PlainGroup,
     name="hpltune",
     no_args_is_help=True,
     rich_markup_mode="rich",

@@ -6,10 +6,11 @@ from typing import Annotated
 import typer
 
 from .common import Db, Json, complete_study, console, open_store
-from .plain_help import PlainCommand
+from .plain_help import PlainCommand, PlainGroup
 from .terminal import show_report
 
 net = typer.Typer(
+    cls=PlainGroup,
     no_args_is_help=True,
     rich_markup_mode="rich",
     help="Show, measure and restore the network between hosts.",

@@ -2,20 +2,37 @@
 
 from typing import Any
 
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 PLAIN: dict[Any, str] = {int: "NUMBER", float: "NUMBER", str: "TEXT"}
 
 
 class PlainCommand(TyperCommand):
-    """A command whose options say NUMBER or TEXT where they name no value of their own, and flags nothing."""
+    """A command whose options say NUMBER or TEXT where they name no value of their own; flags and arguments no type."""
 
     def get_params(self, ctx: Any) -> Any:
         """All parameters, --help among them."""
-        found = super().get_params(ctx)
-        for parameter in found:
-            option: Any = parameter
-            if option.param_type_name == "option" and option.metavar is None:
-                kind = getattr(getattr(option, "type_descriptor", None), "annotation", None)
-                option.metavar = "" if getattr(option, "is_flag", False) else PLAIN.get(kind)
-        return found
+        return _plain(super().get_params(ctx))
+
+
+class PlainGroup(TyperGroup):
+    """Commands with a name in common, whose help is as plain as theirs."""
+
+    def get_params(self, ctx: Any) -> Any:
+        """All parameters, --help among them."""
+        return _plain(super().get_params(ctx))
+
+
+def _plain(parameters: Any) -> Any:
+    for parameter in parameters:
+        shown: Any = parameter
+        if shown.param_type_name == "argument":
+            shown.display_type = _no_type
+        elif shown.metavar is None:
+            kind = getattr(getattr(shown, "type_descriptor", None), "annotation", None)
+            shown.metavar = "" if getattr(shown, "is_flag", False) else PLAIN.get(kind)
+    return parameters
+
+
+def _no_type(_context: Any) -> None:
+    """The type of an argument as help shows it: none, for its name says what it is."""

@@ -5,9 +5,11 @@ from typing import Annotated
 import typer
 
 from .common import Db, complete_study, console, open_store, places
-from .plain_help import PlainCommand
+from .plain_help import PlainCommand, PlainGroup
 
-study = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help="Delete or rename a stored study.")
+study = typer.Typer(
+    cls=PlainGroup, no_args_is_help=True, rich_markup_mode="rich", help="Delete or rename a stored study."
+)
 Named = Annotated[str, typer.Argument(metavar="OLD", autocompletion=complete_study, help="The study.")]
 
 

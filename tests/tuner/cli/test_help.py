@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import typer.main
 from rich.text import Text
+from typer.testing import CliRunner
 
 from tuner.cli import app
 
@@ -38,3 +39,15 @@ def test_options_are_shown_with_words_and_flags_with_none(name: str, command: An
         said = option.display_type_rich(ctx=context)
         assert not said.startswith("<")
         assert said == "" or not option.is_flag
+
+
+@pytest.mark.parametrize(("name", "command"), COMMANDS, ids=[name for name, _ in COMMANDS])
+def test_arguments_are_shown_with_their_names_only(name: str, command: Any) -> None:
+    context = command.context_class(command, info_name=name)
+    for argument in (one for one in command.get_params(context) if one.param_type_name == "argument"):
+        assert argument.get_help_record(context)[0] == argument.metavar
+
+
+@pytest.mark.parametrize("group", [(), ("net",), ("study",)])
+def test_a_group_of_commands_shows_no_type_in_front_of_its_flags(group: tuple[str, ...]) -> None:
+    assert "<" not in CliRunner().invoke(app, [*group, "--help"]).output
