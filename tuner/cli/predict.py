@@ -76,6 +76,8 @@ def predict(
         show_report(console, result.report(), as_json=as_json)
     if drawn:
         console.print(f"Plot: {plot}")
+    if result.failure is not None:
+        raise result.failure
     if result.interrupted:
         raise typer.Exit(INTERRUPTED)
 

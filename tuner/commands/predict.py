@@ -4,8 +4,12 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hpl.errors import HplError
+from results.errors import ResultsError
 from results.report.model import Report
 from results.report.plots import DesignPoint
+from runners.errors import RunnerError
+from search_spaces.errors import SpaceError
 
 from ..budget import Budget
 from ..errors import TunerError
@@ -20,6 +24,9 @@ from ..stopping import StopRequest
 from ..study.names import free_name
 from ..study.session import StudyContext
 from .session import open_session
+
+FAILURES = (TunerError, HplError, ResultsError, RunnerError, SpaceError, OSError)
+"""Errors that say why a design gave no result."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +58,14 @@ class PredictResult:
     """What was found.
 
     Attributes:
-        predictions: one for each design, in the order of the file; fewer where somebody stopped it.
+        predictions: one for each design, in the order of the file; fewer where somebody stopped it or a design failed.
         interrupted: somebody stopped it.
+        failure: why a later design gave no result; those before it are predicted all the same.
     """
 
     predictions: tuple[Prediction, ...]
     interrupted: bool
+    failure: Exception | None = None
 
     def report(self) -> Report:
         """The designs side by side."""
@@ -71,7 +80,7 @@ def predict(request: PredictRequest, listener: Listener, stop: StopRequest) -> P
     """Tune every design in simulation.
 
     Raises:
-        TunerError, runners.toml_file.ClusterFileError: the file is wrong, or a design gave no result.
+        TunerError, runners.toml_file.ClusterFileError: the file is wrong, or the first design gave no result.
         hpl.errors.HplError: SimGrid or HPL's source is missing.
         results.errors.ResultsError: the database cannot be used.
     """
@@ -84,7 +93,12 @@ def predict(request: PredictRequest, listener: Listener, stop: StopRequest) -> P
             if stop.requested:
                 break
             listener(Notice(f"Design {number} of {len(designs)}: {design.name}"))
-            prediction = _tuned(request, design, replace(first, cluster=design.cluster), session.context)
+            try:
+                prediction = _tuned(request, design, replace(first, cluster=design.cluster), session.context)
+            except FAILURES as error:
+                if not predictions:
+                    raise
+                return PredictResult(tuple(predictions), stop.requested, error)
             if prediction is not None:
                 predictions.append(prediction)
     return PredictResult(tuple(predictions), stop.requested)

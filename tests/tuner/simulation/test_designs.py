@@ -5,6 +5,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from as_user import Run
 from rich.console import Console
 
 from results.metrics import merit
@@ -153,6 +154,17 @@ def test_designs_are_tuned_without_a_terminal(home: Path) -> None:
     assert Notice("Design 2 of 2: again") in events
     assert [prediction.study for prediction in result.predictions] == ["predict-as-it-is-1", "predict-again-1"]
     assert len(result.report().facts) == 2
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("simgrid")
+def test_a_design_that_fails_costs_neither_table_nor_picture_of_those_before_it(hpltune: Run, home: Path) -> None:
+    (home / "designs.toml").write_text(f'base = "kronos"\n{AS_IT_IS}[[design]]\nnodes = {{ count = 4 }}\n')
+    done = hpltune("predict", "designs.toml", "--space", "kronos", "--trials", "2", "--plot", "designs.svg")
+    assert done.returncode == 2
+    assert "8x1 needs 8 cores, but there are 4" in done.stderr
+    assert "│ eight of them as they are │" in done.stdout
+    assert "<svg" in (home / "designs.svg").read_text()
 
 
 @pytest.mark.real
