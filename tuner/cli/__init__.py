@@ -129,19 +129,19 @@ def main() -> None:
 
 
 def _noted(sentence: str, error: Exception) -> str:
-    """A sentence with what was noted of its error, such as how to go on."""
+    """A sentence with the notes of its error, such as how to go on."""
     return "; ".join([sentence, *getattr(error, "__notes__", ())])
 
 
 def _refuse_empty(arguments: Sequence[str]) -> None:
-    """End where an argument is empty, as of a shell's variable that is not set: it would be taken for not given."""
+    """Refuse an empty argument, such as an unset shell variable gives: it would count as not given."""
     for before, argument in pairwise(arguments):
         if not argument or re.fullmatch(r"--[\w-]+=", argument):
             _fail(f"{argument or before} is followed by an empty value: give one, or leave it out", WRONG)
 
 
 def _run() -> None:
-    """Run the command, and write what is held back of the standard output while it can be said that this fails."""
+    """Run the command, and flush standard output while a failure can still be reported."""
     try:
         app()
     finally:
@@ -155,7 +155,7 @@ def _run() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Lead standard streams that were closed nowhere, before a database takes their numbers."""
+    """Open standard streams that were closed as /dev/null, before a database takes their numbers."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
@@ -173,9 +173,9 @@ def _forget_inherited_choices() -> None:
 
 
 def _start_no_threads() -> None:
-    """Keep numpy's BLAS, when it is imported, to one thread: what is reckoned here is too small for more.
+    """Let numpy's BLAS use one thread when it is imported: our own arithmetic is too small for more.
 
-    Ranks and probes are told their own number.
+    Ranks and probes get their own number of threads.
     """
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
 

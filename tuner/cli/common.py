@@ -136,7 +136,7 @@ def places() -> "UserDirs":
 
 
 def open_store(db: str | None, *, create: bool) -> "Store":
-    """The store at `db`, or the user's own; where none is created it may be one that can only be read."""
+    """Open the store at `db`, or the user's own; without `create` one that can only be read is enough."""
     from .. import database
     from ..user_dirs import UserDirs
 
@@ -145,7 +145,7 @@ def open_store(db: str | None, *, create: bool) -> "Store":
 
 
 def remark(sentence: str) -> None:
-    """Say something beside the output."""
+    """Say something on standard error."""
     print(f"hpltune: {sentence}", file=sys.stderr)
 
 
@@ -164,7 +164,7 @@ def errors() -> "Console":
 
 
 def given(context: typer.Context, names: AbstractSet[str]) -> list[str]:
-    """Those of some options that the command line has, as it writes them."""
+    """Those of some options that the command line gives, as they are written there."""
     found = []
     for parameter in context.command.params:
         source = context.get_parameter_source(parameter.name or "")

@@ -1,4 +1,4 @@
-"""Groups the options of a command in its help, where it has many: what to search, budget, machine, cluster, output."""
+"""Groups the options of a command that has many in its help: what to search, budget, machine, cluster, output."""
 
 from collections.abc import Callable
 from copy import copy
@@ -26,7 +26,7 @@ PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
 
 
 def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command, with a panel for each of its options where it has many."""
+    """Give each option of a command that has many a panel."""
     hints = get_type_hints(command, include_extras=True)
     options = {name: hint for name, hint in hints.items() if _option(hint)}
     if len(options) >= MANY:
@@ -39,5 +39,5 @@ def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _option(hint: Any) -> OptionInfo | None:
-    """What Typer is told of an option; None of an argument."""
+    """What Typer knows of an option; None for an argument."""
     return next((entry for entry in getattr(hint, "__metadata__", ()) if isinstance(entry, OptionInfo)), None)

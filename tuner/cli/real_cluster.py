@@ -1,4 +1,4 @@
-"""What the command line says of a real cluster."""
+"""Reads the real cluster that the command line names."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from ..words import counted
 
 @dataclass(frozen=True)
 class RealCluster:
-    """A real cluster, and what all its nodes cost and draw together; None where the file does not say."""
+    """A real cluster, and what all its nodes cost and draw together; None if the file does not say."""
 
     cluster: Cluster
 
@@ -33,7 +33,7 @@ class RealCluster:
 
 
 def check_parallel(parallel: int, real: RealCluster | None) -> None:
-    """Make sure that several trials at a time would not share nodes.
+    """Refuse several trials at a time if they would share nodes.
 
     Raises:
         TunerError: they would.
@@ -48,7 +48,7 @@ def check_parallel(parallel: int, real: RealCluster | None) -> None:
 
 
 def read_cluster(name: str | None) -> RealCluster | None:
-    """The real cluster that `--cluster` names; None where it names none, or a virtual one.
+    """The real cluster that `--cluster` names; None if it names none, or a virtual one.
 
     Raises:
         runners.toml_file.ClusterFileError: the file cannot be used.

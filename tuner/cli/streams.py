@@ -1,4 +1,4 @@
-"""What is written to standard output and standard error, whatever they can hold."""
+"""Lets standard output and standard error take any text."""
 
 import codecs
 import io
@@ -24,7 +24,7 @@ SPINNER = range(0x2800, 0x2900)
 
 
 def print_anything() -> None:
-    """Let no report fail because the terminal lacks a character: its nearest is written, or its escape."""
+    """Write the nearest character, or an escape, for one that the terminal lacks, so that no report fails."""
     codecs.register_error("nearest", _nearest)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -44,7 +44,7 @@ def _plain(letter: str) -> str:
 
 
 def tell_warnings() -> None:
-    """Say on standard error what of a database is left out because it is damaged, each row once."""
+    """Say on standard error which rows of a database are left out because they are damaged, each once."""
 
     def show(
         message: Warning | str,

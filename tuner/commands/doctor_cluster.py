@@ -22,7 +22,8 @@ from runners.hosts.node_facts import NodeSays, ask_nodes
 from runners.toml_file import GIB
 
 from ..errors import TunerError
-from ..machine.cluster_nodes import AskNodes, asked, cautions_of, common_blas, faults, foreign_cpu, library_files
+from ..machine.cluster_nodes import AskNodes, asked
+from ..machine.node_checks import cautions_of, common_blas, faults, foreign_cpu, library_files
 from ..machine.slurm_facts import BY_SRUN, SlurmFacts, ask_slurm, slurm_faults
 from ..machine.survey import usable_mpis
 from ..units import duration, gibibytes

@@ -1,1 +1,1 @@
-"""What is here: CPUs, memory, MPI and BLAS of a machine, the nodes of a cluster, and what follows from that."""
+"""Finds out what is here: CPUs, memory, MPI and BLAS of a machine, the nodes of a cluster, and what follows."""

@@ -1,4 +1,4 @@
-"""What the calibrator printed, and the virtual cluster that follows from it."""
+"""Reads what the calibrator printed, and makes a virtual cluster of it."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ NOTICED = 0.1
 class Shape:
     """What was timed: a routine and the sizes of its operands.
 
-    Of a message `m` is its length in bytes, of a message that was probed for the number of questions that found it.
+    For a message, `m` is its length in bytes; for a probed message, the number of questions until it was found.
     """
 
     what: str
@@ -48,7 +48,7 @@ Figures = Mapping[Shape, float]
 
 
 def parse_figures(text: str) -> Figures:
-    """The figures of one run of the calibrator; lines that are none, or damaged, are passed over."""
+    """Read the figures of one run of the calibrator; other lines and damaged ones are passed over."""
     found = {}
     for line in text.splitlines():
         if line.startswith('{"what"'):
@@ -59,7 +59,7 @@ def parse_figures(text: str) -> Figures:
 
 
 def pooled(runs: Sequence[Figures]) -> Figures:
-    """The median of several runs, figure by figure.
+    """Take the median of several runs, figure by figure.
 
     Raises:
         TunerError: no run printed anything.
@@ -81,7 +81,7 @@ def blas_of(figures: Figures) -> VirtualBlas:
 
 
 def core_of(figures: Figures, cache_kib: float) -> Core:
-    """What a core does besides, with all others at work.
+    """What a core does besides dgemm and dtrsm while all others are at work.
 
     Args:
         cache_kib: second-level cache of a core.
@@ -106,10 +106,10 @@ class MessageCosts:
     Attributes:
         latency_us: of the smallest message.
         bytes_s: rate at which the largest messages grow.
-        steps: from so many bytes on, what a message takes besides its bytes at that rate, in microseconds.
-        kept_kib: of a long message, what the kernel takes, so that its sender goes on; 0 where next to nothing.
-        queue_kib: what an answer waits behind where the line is busy.
-        late_probe: a message that has arrived is not found by the first question.
+        steps: pairs of a size in bytes and the microseconds that a message from this size on takes beyond its bytes.
+        kept_kib: part of a long message that the kernel takes, so that its sender goes on; 0 for next to nothing.
+        queue_kib: data that an answer waits behind while the line is busy.
+        late_probe: the first question does not find a message that has arrived.
     """
 
     latency_us: float
@@ -132,7 +132,7 @@ def half_nb_of(figures: Figures) -> float | None:
 
 
 def messages_of(figures: Figures) -> MessageCosts:
-    """Read the ping-pong; the built-in figures of shared memory where a single rank had nobody to talk to."""
+    """Read the ping-pong; a single rank had nobody to talk to, and gets the built-in figures of shared memory."""
     times = message_times(figures)
     if len(times) < LARGEST + 1:
         return MessageCosts(SharedMemory().latency_us, SharedMemory().gb_s * 1e9, ())
@@ -156,14 +156,14 @@ def messages_of(figures: Figures) -> MessageCosts:
 
 
 def _rate(times: Mapping[int, float], size: int, largest: int) -> float:
-    """Bytes a second by which a message grew, where that can be told; otherwise those of the largest one as a whole."""
+    """Bytes per second by which long messages grew; if that is unknown, the rate of the largest message as a whole."""
     whole = largest / times[largest]
     grown_s = times[largest] - times[size]
     return max((largest - size) / grown_s, whole) if largest - size < BELIEVED * whole * grown_s else whole
 
 
 def _kept_bytes(figures: Figures) -> float:
-    """Of a long message, what was not through yet when its sender went on."""
+    """Bytes of a long message that had not arrived yet when its sender went on."""
     by_name = {shape.what: (shape.m, time_s) for shape, time_s in figures.items()}
     if not {"held", "through"} <= by_name.keys():
         return 0.0
@@ -181,10 +181,10 @@ def _queued_s(figures: Figures) -> float:
 def this_machine(
     name: str, nodes: VirtualNodes, cache_kib: float, blas: Mapping[str, Figures], description: str
 ) -> VirtualCluster:
-    """Nodes as a virtual cluster, one of them or such that the messages went from the first to the last.
+    """Make a virtual cluster of one node, or of nodes where the messages went from the first to the last.
 
     Args:
-        blas: pooled figures by BLAS; the first one's also tell the rest.
+        blas: pooled figures by BLAS; those of the first one also describe the core and the messages.
     """
     first = next(iter(blas.values()))
     found = messages_of(first)
@@ -218,7 +218,7 @@ def _triangle(shape: Shape) -> float:
 
 
 def between_nodes(cluster: VirtualCluster, shared: SharedMemory) -> VirtualCluster:
-    """The same nodes where the messages that were measured went from one to another.
+    """The same nodes, if the measured messages went from one node to another.
 
     Args:
         shared: messages between ranks of one node.

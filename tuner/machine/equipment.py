@@ -20,7 +20,7 @@ class NodeKind:
     """Nodes that are alike.
 
     Attributes:
-        rpeak_gflops, price_usd, power_w: of each, with its part of the network; 0 where not known.
+        rpeak_gflops, price_usd, power_w: of each node with its part of the network; 0 if unknown.
     """
 
     count: int
@@ -32,7 +32,7 @@ class NodeKind:
 
 @dataclass(frozen=True)
 class Used:
-    """The nodes that a configuration uses; peak, price and power of all of them together, None where not known."""
+    """The nodes that a configuration uses; peak, price and power of all of them together, None if unknown."""
 
     nodes: int
     rpeak_gflops: float | None
@@ -49,8 +49,8 @@ class Equipment:
     """The machine of a study.
 
     Attributes:
-        kinds: of its nodes with each network, in the order in which ranks fill them; the default network comes first.
-        hosts: of a real cluster when the study began; what is left of them when some are lost counts.
+        kinds: by network, the kinds of nodes in the order in which ranks fill them; the default network comes first.
+        hosts: number of hosts of a real cluster when the study began; a run on fewer of them uses that part.
     """
 
     kinds: Mapping[str, Sequence[NodeKind]]
@@ -60,8 +60,8 @@ class Equipment:
     def of(cls, study: Study) -> "Equipment":
         """What a study says of its machine.
 
-        Ranks are spread over all nodes of a real one, so that it counts as a single node. The nodes of a virtual one
-        are taken to be alike where an older study does not tell them apart.
+        On a real cluster ranks are spread over all nodes, so it counts as a single node. If an older study does not
+        tell the nodes of a virtual cluster apart, they are taken to be alike.
         """
         stored = study.host.get(KINDS)
         if isinstance(stored, Mapping):
@@ -73,16 +73,16 @@ class Equipment:
         return cls({"": (kind,)}, hosts)
 
     def facts(self) -> dict[str, Any]:
-        """What a study keeps of it among the facts of its machine."""
+        """What a study stores of its equipment among the facts of its machine."""
         return {KINDS: {network: [asdict(kind) for kind in kinds] for network, kinds in self.kinds.items()}}
 
     @property
     def whole(self) -> Used:
-        """All of it, with the default network."""
+        """All nodes, with the default network."""
         return self._together([(kind, kind.count) for kind in self._with(None)])
 
     def used_on(self, hosts: int, params: Mapping[str, Scalar]) -> Used:
-        """The part that a run on so many hosts used, 0 where that is not known."""
+        """The part that a run on a number of hosts used; 0 hosts if the number is unknown."""
         used, part = self.used(params), min(1.0, (hosts or self.hosts) / self.hosts)
         peak, price, power = (
             None if fact is None else part * fact for fact in (used.rpeak_gflops, used.price_usd, used.power_w)
@@ -90,7 +90,7 @@ class Equipment:
         return Used(used.nodes, peak, price, power)
 
     def used(self, params: Mapping[str, Scalar]) -> Used:
-        """The part that a configuration uses: the nodes that its ranks fill one after the other, with its network."""
+        """The part that a configuration uses: its network, and the nodes that its ranks fill one after another."""
         if "layout" not in params:
             return self.whole
         ranks, threads = ranks_and_threads(params["layout"])
@@ -112,11 +112,11 @@ class Equipment:
         return Used(nodes, total("rpeak_gflops"), total("price_usd"), total("power_w"))
 
     def _knows(self, name: str) -> bool:
-        """Whether a figure can be told of every configuration: none uses fewer nodes than the first."""
+        """Whether a figure is known for every configuration: each uses at least the first kind of nodes."""
         return all(getattr(kinds[0], name) for kinds in self.kinds.values())
 
 
 def host_count(host: Mapping[str, object], name: str) -> int:
-    """A number that a study keeps of its machine, such as its "nodes"; 1 where it keeps none."""
+    """A number that a study stores of its machine, such as its "nodes"; 1 if it stores none."""
     value = host.get(name)
     return value if isinstance(value, int) and value > 0 else 1

@@ -1,7 +1,7 @@
-"""The machine a study runs on: what was found there, which is all that plans and spaces may know of it."""
+"""What was found on the machine of a study; plans and spaces know nothing else of it."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from runners.hosts.host_facts import HostFacts, memory_available_bytes
 from search_spaces.machine import BlasFacts, Machine
 
 from ..errors import TunerError
-from ..words import counted, listed
 from .peak import CORE_DGEMM, CORE_RPEAK, dgemm_beats_peak, fastest_dgemm_gflops
 
 FOREIGN = "xhpl"
@@ -32,12 +31,12 @@ class Nodes:
     """The nodes of a real cluster.
 
     Attributes:
-        names: in the order ranks fill them; empty where Slurm chooses them.
-        count: of them.
-        longest_s: the most a run may take.
-        cores: used on each.
-        memory_bytes: free on the fullest of them.
-        scarcest: the node whose free memory that is; "" where something else sets it.
+        names: in the order in which ranks fill the nodes; empty if Slurm chooses them.
+        count: number of nodes.
+        cores: used on each node.
+        memory_bytes: free memory of the node that has least.
+        longest_s: the longest time that a run may take.
+        scarcest: the node that has least free memory; "" if something else limits the memory.
     """
 
     names: tuple[str, ...]
@@ -54,10 +53,10 @@ class Inventory:
     """What a study may use.
 
     Attributes:
-        mpis: MPI libraries of which ranks can be started here, the preferred one first; at least one.
-        probes: per BLAS the dgemm rate of each kernel choice, fastest first; without those never timed.
+        mpis: MPI libraries that can start ranks here, the preferred one first; at least one.
+        probes: by BLAS, the dgemm rate of each kernel that was timed, fastest first.
         xhpl: a program the user brought; then no BLAS of the catalogue is used.
-        nodes: where ranks run; None for this machine alone. `host` then speaks of all of them together.
+        nodes: where ranks run, and `host` describes all of them together; None for this machine alone.
     """
 
     host: HostFacts
@@ -79,30 +78,30 @@ class Inventory:
         return self.nodes.count if self.nodes else 1
 
     def share_of(self, whole: float | None) -> float | None:
-        """Its part of a figure of its whole cluster, None where that is not known; behind Slurm it is the whole."""
+        """The part of a figure of the whole cluster that these nodes have; None if the figure is unknown."""
         part = self.node_count / self.nodes.cluster.size if self.nodes else 1.0
         return whole and part * whole
 
     @property
     def longest_s(self) -> float:
-        """The most a run may take."""
+        """The longest time that a run may take."""
         return self.nodes.longest_s if self.nodes else math.inf
 
     def free_bytes(self) -> int:
-        """Memory that a run may take now, on all nodes together."""
+        """Memory that a run may use now, on all nodes together."""
         return self.host.memory_available_bytes if self.nodes else memory_available_bytes()
 
     def facts(self) -> dict[str, object]:
-        """The host as a study keeps it."""
+        """The facts of the host as a study stores them."""
         nodes = {"nodes": self.nodes.count, "node_names": list(self.nodes.names)} if self.nodes else {}
         timed = {CORE_DGEMM: round(self._dgemm_gflops, 2), CORE_RPEAK: round(self.rpeak.core_gflops, 2)}
         return {**self.host.to_dict(), **nodes, **(timed if self._dgemm_gflops else {})}
 
     @property
     def ceiling_gflops(self) -> float:
-        """What no run can exceed: Rpeak, or what dgemm on one core gives on all cores where that is more.
+        """The rate that no run can exceed: Rpeak, or if it is larger the rate of dgemm on one core times all cores.
 
-        The second is left out where the cluster's file says the peak of its nodes: dgemm was timed on this host.
+        If the cluster's file gives the peak of its nodes, only Rpeak counts: dgemm was timed on this host.
         """
         return max(self.rpeak.gflops, self.host.physical_cores * self._dgemm_gflops / self.rpeak.strongest)
 
@@ -113,13 +112,13 @@ class Inventory:
 
     @property
     def _dgemm_gflops(self) -> float:
-        """Of the fastest dgemm on one core, where it says something of the nodes in use; else 0."""
+        """The rate of the fastest dgemm on one core; 0 if it says nothing of the nodes in use."""
         foreign = self.nodes is not None and self.nodes.cluster.node.rpeak_gflops is not None
         return 0.0 if foreign else fastest_dgemm_gflops(self.probes)
 
     @property
     def mpi(self) -> Mpi:
-        """The MPI library of plans that do not name one."""
+        """The MPI library that is used unless a plan names another."""
         return self.mpis[0]
 
     def mpi_named(self, name: str) -> Mpi:
@@ -177,20 +176,6 @@ class Inventory:
         best = max((self._rate(entry.name) for entry in ranked), default=0.0)
         return tuple(entry for entry in ranked if self._rate(entry.name) >= SLOW_BLAS * best)
 
-    def too_slow(self, *, all_blas: bool = False) -> str | None:
-        """The sentence which libraries and kernels a search leaves out unless they are asked for, or None.
-
-        Args:
-            all_blas: it leaves out kernels only.
-        """
-        promising = self.ranked_blas() if all_blas else self.promising()
-        slow = [entry.name for entry in self.ranked_blas() if entry not in promising]
-        kernels = sum(
-            len(self.kernels(entry.name, slow=True)) - len(self.kernels(entry.name, slow=False)) for entry in promising
-        )
-        skipped = [*slow, *([counted(kernels, "kernel")] if kernels else [])]
-        return f"Skipped as too slow: {listed(skipped)}. --blas NAME includes them." if skipped else None
-
     def kernels(self, blas: str, *, slow: bool) -> tuple[str, ...]:
         """Kernel choices of a BLAS, fastest first, each real kernel once and by its name where it has one.
 
@@ -204,12 +189,6 @@ class Inventory:
         least = 0.0 if slow else SLOW_KERNEL * max((probe.gflops for probe in probes), default=0.0)
         ranked = sorted(distinct.values(), key=lambda probe: -probe.gflops)
         return tuple(probe.kernel for probe in ranked if probe.gflops >= least) or ("auto",)
-
-    def _usual_kernel(self, blas: str) -> str:
-        """The library's own choice, or its fastest kernel where that choice is too slow to win (see SLOW_KERNEL)."""
-        best, least = self.best_probe(blas), SLOW_KERNEL * self._rate(blas)
-        slow = any(probe.kernel == "auto" and probe.gflops < least for probe in self.probes.get(blas, ()))
-        return best.kernel if best and slow else "auto"
 
     def machine(self, *, all_blas: bool, N: int | None, slow_kernels: bool | None = None) -> Machine:
         """The facts a search space needs.
@@ -228,7 +207,7 @@ class Inventory:
                     kernels=self.kernels(entry.name, slow=all_blas if slow_kernels is None else slow_kernels),
                     threaded=entry.threaded,
                     known_kernels=tuple(family(entry.family).kernels(cpu_flags(), entry.libraries[0])),
-                    usual_kernel=self._usual_kernel(entry.name),
+                    usual_kernel=_usual_kernel(self.probes.get(entry.name, ())),
                 )
                 for entry in chosen
             }
@@ -244,3 +223,13 @@ class Inventory:
     def _rate(self, blas: str) -> float:
         probe = self.best_probe(blas)
         return probe.gflops if probe else 0.0
+
+
+def _usual_kernel(probes: Sequence[Probe]) -> str:
+    """The library's own choice, or its fastest kernel if that choice is too slow to win (see SLOW_KERNEL).
+
+    Args:
+        probes: of one library, fastest first.
+    """
+    slow = any(probe.kernel == "auto" and probe.gflops < SLOW_KERNEL * probes[0].gflops for probe in probes)
+    return probes[0].kernel if slow else "auto"

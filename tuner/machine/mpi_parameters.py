@@ -43,7 +43,7 @@ def require_mpi_parameters(options: TuneOptions, text: str, user_dirs: UserDirs)
 
 
 def _used(mpis: Sequence[Mpi], entry: Any) -> Sequence[Mpi]:
-    """The libraries that a study runs with; it is told elsewhere that one is not here."""
+    """The libraries that a study runs with; a missing one is reported elsewhere."""
     if entry is None:
         return mpis[:1]
     return (
@@ -52,7 +52,7 @@ def _used(mpis: Sequence[Mpi], entry: Any) -> Sequence[Mpi]:
 
 
 def _given_it(mpis: Iterable[Mpi], entry: Any) -> Iterable[Mpi]:
-    """The libraries that a parameter is given to: those of its cases, where it depends on them."""
+    """The libraries that get a parameter: those of its cases if it depends on the library, else all."""
     cases = entry if isinstance(entry, Mapping) and entry.get("by") == "mpi" else None
     return [mpi for mpi in mpis if cases is None or mpi.name in cases]
 

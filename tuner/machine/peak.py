@@ -13,30 +13,30 @@ _OF_MODEL = "the model of this virtual cluster computes faster than its clock_gh
 
 
 def fastest_dgemm_gflops(probes: Mapping[str, Sequence[Probe]]) -> float:
-    """The fastest dgemm that was timed on one core; 0 where none was."""
+    """The rate of the fastest dgemm that was timed on one core; 0 if none was."""
     return max((probe.gflops for timed in probes.values() for probe in timed), default=0.0)
 
 
 def dgemm_beats_peak(rpeak: Rpeak, dgemm_gflops: float) -> str | None:
-    """The sentence that Rpeak is too low, without a full stop; None where dgemm on one core is below that of a core.
+    """The sentence that Rpeak is too low, without a full stop; None if dgemm on one core stays below it.
 
     Args:
-        dgemm_gflops: of the fastest kernel on one core; 0 where none was timed.
+        dgemm_gflops: rate of the fastest kernel on one core; 0 if none was timed.
     """
     return _too_low(rpeak.core_gflops, dgemm_gflops) if dgemm_gflops > rpeak.core_gflops else None
 
 
 def above_peak(study: Study, percents: Iterable[float | None]) -> str | None:
-    """Why figures of a study are above 100 % of peak, as one sentence; None where none is.
+    """One sentence why figures of a study are above 100 % of peak; None if no figure is.
 
     Args:
-        percents: of Rpeak; None where one is not known.
+        percents: of Rpeak; None for an unknown one.
     """
     return _reason(percents, _why(study))
 
 
 def model_above_peak(percent: float | None) -> str | None:
-    """Why a simulated figure is above 100 % of its cluster's peak, as one sentence; None where it is not."""
+    """One sentence why a simulated figure is above 100 % of its cluster's peak; None if it is not."""
     return _reason([percent], _OF_MODEL)
 
 

@@ -1,4 +1,4 @@
-"""Choosing N so that a study fits its budget."""
+"""Chooses N so that a study fits its budget."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ class Sample:
 
 
 def launch_s(samples: Sequence[Sample], N: int) -> float:
-    """Wall seconds that a launch at N will probably take, rather more than less.
+    """Estimate the wall seconds of a launch at N, rather too high than too low.
 
-    The solve is taken as N^3 work at the rate of the largest sample (a lower bound: the rate grows with N); start,
-    matrix generation and checking are taken to grow as N^2 from the same sample, and not to shrink below it.
+    The solve grows as N^3 at the rate of the largest sample (a lower bound: the rate grows with N). Start, matrix
+    generation and checking grow as N^2 from the same sample, and do not shrink below it.
 
     Args:
         samples: at least one run.
@@ -46,9 +46,9 @@ def _rest_s(samples: Sequence[Sample], N: int) -> float:
 
 
 def affordable_n(samples: Sequence[Sample], cost_s: float, largest_n: int) -> int:
-    """The N whose whole launch takes about `cost_s` seconds by `launch_s`.
+    """Find the N whose whole launch takes about `cost_s` seconds by `launch_s`.
 
-    Where starting alone takes most of that, the solve still gets half: a launch that hardly computes says nothing.
+    The solve gets at least half of that time even if starting takes more: a launch that hardly computes tells little.
 
     Args:
         samples: at least one run.

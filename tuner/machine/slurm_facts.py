@@ -1,4 +1,4 @@
-"""What Slurm says of a cluster file: partition, time limit, nodes, ways to start MPI; and why a study cannot begin."""
+"""Asks Slurm about partition, time limit, nodes and MPI of a cluster file, and says why a study cannot begin."""
 
 import math
 from collections import Counter
@@ -25,9 +25,9 @@ class SlurmFacts:
 
     Attributes:
         known: all partitions.
-        asked: those that the file names, else the default one; empty where there is none of that name.
-        nodes: among which Slurm chooses.
-        mpi_types: what `srun --mpi` takes; empty where srun does not say.
+        asked: partitions that the file names, else the default one; empty if there is none of that name.
+        nodes: those among which Slurm chooses.
+        mpi_types: what `srun --mpi` takes; empty if srun does not say.
     """
 
     known: tuple[Partition, ...]
@@ -37,16 +37,16 @@ class SlurmFacts:
 
     @property
     def max_time_s(self) -> float:
-        """The partition's MaxTime; infinite where it has none. Of several partitions the longest."""
+        """The partition's MaxTime, of several partitions the longest; infinite if there is none."""
         limits = [math.inf if part.limit_s is None else part.limit_s for part in self.asked]
         return max(limits, default=math.inf)
 
     def time_limit_s(self, table: SlurmTable) -> float:
-        """The time limit of an allocation: as the file says, else 4 hours, or MaxTime where that is less."""
+        """The time limit of an allocation: that of the file, else 4 hours, or MaxTime if that is shorter."""
         return table.time_limit_s or min(LONGEST_S, self.max_time_s)
 
     def usable(self, cores: int | None = None) -> list[SlurmNode]:
-        """The nodes that can run jobs and have so many cores."""
+        """The nodes that can run jobs and have at least that many cores."""
         return [node for node in self.nodes if node.usable and node.cores >= (cores or 0)]
 
     def by_state(self) -> Mapping[str, int]:
@@ -73,7 +73,7 @@ def ask_slurm(table: SlurmTable) -> SlurmFacts:
 
 
 def slurm_faults(cluster: Cluster, table: SlurmTable, facts: SlurmFacts, mpi: Mpi | None) -> Iterator[str]:
-    """Why a study cannot begin, a sentence each; `doctor` and `tune` say the same.
+    """Say why a study cannot begin, one sentence for each reason; `doctor` and `tune` say the same.
 
     Args:
         mpi: the library that a study uses; None where this host has none.

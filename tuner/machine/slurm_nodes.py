@@ -1,4 +1,4 @@
-"""A cluster behind Slurm: what it says of its nodes, and the runner that gets some of them."""
+"""Makes the inventory of a cluster behind Slurm, and the runner that gets nodes from it."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,18 +16,18 @@ from .inventory import Inventory, Nodes
 from .slurm_facts import BY_SRUN, ask_slurm, slurm_faults
 
 
-def survey_slurm(cluster: Cluster, table: SlurmTable, site: Inventory) -> tuple[Inventory, list[str]]:
-    """The site of an allocation: this machine's libraries, cores and memory as Slurm knows them.
+def survey_slurm(cluster: Cluster, table: SlurmTable, inventory: Inventory) -> tuple[Inventory, list[str]]:
+    """Make the inventory of an allocation: libraries of this machine, cores and memory as Slurm knows them.
 
     Returns:
-        The site, and sentences about what the user should know.
+        The inventory, and sentences about what the user should know.
 
     Raises:
         TunerError: Slurm does not give what is asked; the sentence says what.
         runners.errors.RunnerError: Slurm is not there.
     """
     facts = ask_slurm(table)
-    for sentence in slurm_faults(cluster, table, facts, site.mpi):
+    for sentence in slurm_faults(cluster, table, facts, inventory.mpi):
         raise TunerError(f"Slurm: {sentence}")
     where = f"partition {table.partition}" if table.partition else "Slurm"
     usable = facts.usable(cluster.node.cores)
@@ -37,27 +37,27 @@ def survey_slurm(cluster: Cluster, table: SlurmTable, site: Inventory) -> tuple[
     cluster = cluster.model_copy(update={"slurm": table})
     longest_s = max(1.0, facts.time_limit_s(table) - SPARE_S)
     nodes = Nodes((), table.nodes, cores, memory_bytes, cluster, longest_s)
-    gflops = cluster.node.rpeak_gflops or site.rpeak.gflops / site.rpeak.cores * cores
+    gflops = cluster.node.rpeak_gflops or inventory.rpeak.gflops / inventory.rpeak.cores * cores
     origin = "from the cluster file" if cluster.node.rpeak_gflops else "taken to be like this host's: see [node]"
     sentence = f"Rpeak = {counted(table.nodes, 'node')} x {gflops:.4g} = {table.nodes * gflops:.4g} GFLOPS, {origin}."
-    rpeak = replace(site.rpeak, gflops=table.nodes * gflops, cores=table.nodes * cores, reasoning=(sentence,))
+    rpeak = replace(inventory.rpeak, gflops=table.nodes * gflops, cores=table.nodes * cores, reasoning=(sentence,))
     notice = f"Nodes from {where}: {table.nodes} with {counted(cores, 'core')} and {gibibytes(memory_bytes)} each."
-    return on_nodes(site, nodes, rpeak), [notice]
+    return on_nodes(inventory, nodes, rpeak), [notice]
 
 
-def slurm_runner(site: Inventory, mpiruns: ByMpi, queue_limit_s: float, folder: Path) -> SlurmRunner:
-    """The runner that asks Slurm for the nodes of a site.
+def slurm_runner(inventory: Inventory, mpiruns: ByMpi, queue_limit_s: float, folder: Path) -> SlurmRunner:
+    """Make the runner that asks Slurm for the nodes of an inventory.
 
     Args:
         mpiruns: the launchers of the MPI libraries themselves.
         queue_limit_s: how long a study may wait for its nodes.
         folder: on the file system that all nodes share.
     """
-    if site.nodes is None or site.nodes.cluster.slurm is None:
+    if inventory.nodes is None or inventory.nodes.cluster.slurm is None:
         raise TunerError("this machine is no cluster behind Slurm")
-    table = site.nodes.cluster.slurm
+    table = inventory.nodes.cluster.slurm
     launchers: dict[str, Launcher] = {}
     for mpi, own in mpiruns.launchers.items():
         pmi, prefix = BY_SRUN[mpi]
         launchers[mpi] = Srun(table.nodes, pmi, prefix) if table.launcher == "srun" else own
-    return SlurmRunner(table.options(site.nodes.cores, queue_limit_s), ByMpi(launchers), folder)
+    return SlurmRunner(table.options(inventory.nodes.cores, queue_limit_s), ByMpi(launchers), folder)

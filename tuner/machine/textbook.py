@@ -1,4 +1,4 @@
-"""The configuration a careful person would write down without measuring: for pilot runs and `hpltune dat`."""
+"""The configuration that HPL's documentation advises without any measurement: for pilot runs and `hpltune dat`."""
 
 from collections.abc import Mapping
 
@@ -19,12 +19,12 @@ MEMORY_FRACTION = 0.8
 """Part of the free memory HPL's FAQ advises for the matrix."""
 
 
-def natural_nb(site: Inventory, blas: str) -> int:
+def natural_nb(inventory: Inventory, blas: str) -> int:
     """The NB that fits the BLAS' own blocking (192 where that is not known)."""
     if blas == FOREIGN:
         return NB_UNKNOWN
-    entry = site.named(blas)
-    probe = site.best_probe(blas)
+    entry = inventory.named(blas)
+    probe = inventory.best_probe(blas)
     if entry.family == "openblas" and probe is not None:
         return NB_BY_KERNEL.get(probe.kernel_used.lower(), NB_UNKNOWN)
     return NB_BY_FAMILY.get(entry.family, NB_UNKNOWN)
@@ -37,16 +37,16 @@ def textbook(*, N: int, NB: int, blas: str, kernel: str, ranks: int, threads: in
     return {**words, "blas": blas, "kernel": kernel, "layout": f"{ranks}x{threads}", "binding": "core"}
 
 
-def first_choice(site: Inventory) -> Mapping[str, Scalar]:
+def first_choice(inventory: Inventory) -> Mapping[str, Scalar]:
     """BLAS and kernel with the fastest dgemm here."""
-    if site.xhpl is not None:
+    if inventory.xhpl is not None:
         return {"blas": FOREIGN, "kernel": "auto"}
-    best = site.ranked_blas()[0]
-    probe = site.best_probe(best.name)
+    best = inventory.ranked_blas()[0]
+    probe = inventory.best_probe(best.name)
     return {"blas": best.name, "kernel": probe.kernel if probe else "auto"}
 
 
-def full_memory_n(site: Inventory, NB: int, P: int, Q: int, fraction: float = MEMORY_FRACTION) -> int:
+def full_memory_n(inventory: Inventory, NB: int, P: int, Q: int, fraction: float = MEMORY_FRACTION) -> int:
     """The largest N whose matrix takes `fraction` of the memory that is free now."""
-    node = NodeShare(memory_bytes=site.host.memory_available_bytes, ranks=P * Q)
+    node = NodeShare(memory_bytes=inventory.host.memory_available_bytes, ranks=P * Q)
     return n_for_memory([node], fraction=fraction, NB=NB, P=P, Q=Q)

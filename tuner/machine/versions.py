@@ -10,20 +10,20 @@ from hpl.errors import HplError
 from .inventory import Inventory
 
 
-def versions(site: Inventory, source: HplSource | None) -> dict[str, str]:
+def versions(inventory: Inventory, source: HplSource | None) -> dict[str, str]:
     """What ran: hpltune, HPL's source, MPI, the compiler, Python, Optuna and each BLAS."""
     try:
-        compiler = compiler_version(site.mpi)
+        compiler = compiler_version(inventory.mpi)
     except HplError:
         compiler = "none"
     found = {
         "hpltune": version("hpltune"),
-        "hpl": f"{source.version} ({source.origin})" if source else f"the user's {site.xhpl}",
-        "mpi": f"{site.mpi.name} {site.mpi.version} ({site.mpi.origin})",
+        "hpl": f"{source.version} ({source.origin})" if source else f"the user's {inventory.xhpl}",
+        "mpi": f"{inventory.mpi.name} {inventory.mpi.version} ({inventory.mpi.origin})",
         "compiler": compiler,
         "python": platform.python_version(),
         "optuna": version("optuna"),
     }
-    for entry in site.blas:
+    for entry in inventory.blas:
         found[f"blas {entry.name}"] = f"{entry.family} {entry.libraries[0].version}"
     return found

@@ -1,1 +1,1 @@
-"""The settings of hosts around a study: shown, probed, changed and restored."""
+"""Reads, changes and restores the network settings of hosts around a study."""

@@ -1,4 +1,4 @@
-"""The network of a study: originals in its store, and hosts that a killed hpltune left changed."""
+"""Sets the network around a study, and puts back hosts that a killed hpltune left changed."""
 
 import platform
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,10 +30,10 @@ AGAIN = "`hpltune net restore` tries again"
 
 @dataclass(frozen=True)
 class StoreJournal:
-    """Keeps originals in a store.
+    """Keeps the original values of network settings in a store.
 
     Attributes:
-        study: the study they are changed for, or None.
+        study: the study for which the network is changed, or None.
     """
 
     store: Store
@@ -41,11 +41,11 @@ class StoreJournal:
 
     @property
     def holder(self) -> Holder:
-        """This process."""
+        """The process that changes the network: this one."""
         return Holder(str(Lease.mine()), self.study or "", lives)
 
     def remember(self, originals: Sequence[Original]) -> Sequence[Original]:
-        """Commit originals, or find older ones."""
+        """Store originals; one that is stored already stays."""
         mine, now = str(Lease.mine()), datetime.now(UTC)
         rows = [
             NetworkOriginal(each.host, each.interface, each.setting, each.value, each.ssh, self.study, mine, now)
@@ -57,40 +57,40 @@ class StoreJournal:
             raise HeldError(str(error)) from error
 
     def forget(self, originals: Sequence[Original]) -> None:
-        """Drop originals."""
+        """Remove originals from the store."""
         self.store.network.forget([each.key for each in originals])
 
 
 def original_of(row: NetworkOriginal) -> Original:
-    """A stored original as runners know it."""
+    """Make the original that runners know of a stored one."""
     return Original(row.host, row.interface, row.setting, row.value, row.ssh)
 
 
 @contextmanager
-def networked(workshop: Workbench, store: Store, study: str, listener: Listener) -> Iterator[Workbench]:
-    """The workshop with its evaluators in charge of the nodes' network; everything is put back at the end."""
-    nodes = (workshop.whole or workshop.site).nodes
+def networked(workbench: Workbench, store: Store, study: str, listener: Listener) -> Iterator[Workbench]:
+    """Let the evaluators of a workbench set the network of its nodes; everything is put back at the end."""
+    nodes = (workbench.whole or workbench.site).nodes
     if nodes is None or not nodes.names:
-        yield workshop
+        yield workbench
         return
     cluster = nodes.cluster
     journal = StoreJournal(store, study)
     control = NetworkControl(
         cluster.reach, nodes.names, cluster.interfaces, journal, say=lambda sentence: listener(Notice(sentence))
     )
-    first, *others = (replace(each, network=control) for each in (workshop.evaluator, *workshop.others))
+    first, *others = (replace(each, network=control) for each in (workbench.evaluator, *workbench.others))
     try:
-        yield replace(workshop, evaluator=first, others=tuple(others))
+        yield replace(workbench, evaluator=first, others=tuple(others))
     finally:
         for why in control.restore().values():
             listener(Notice(f"Caution: a network setting is not put back: {why}; {AGAIN}."))
 
 
 def prepare(evaluator: Evaluator, wanted: Mapping[str, Sequence[Scalar]]) -> None:
-    """See before any work that all nodes have the interfaces that are named, and take their network for the study.
+    """Check before any work that all nodes have the named interfaces, and take their network for the study.
 
     Args:
-        wanted: all values of parameters that will be asked for; only those of the network matter.
+        wanted: all values that trials will ask for, by parameter; only those of the network matter.
 
     Raises:
         TunerError: a node lacks an interface, somebody else changes its network, or it does not answer.
@@ -107,13 +107,13 @@ def prepare(evaluator: Evaluator, wanted: Mapping[str, Sequence[Scalar]]) -> Non
 def recover(
     store: Store, *, force: bool = False, hosts: Sequence[str] = (), ssh: tuple[str, ...] = ()
 ) -> tuple[list[str], list[str]]:
-    """Put back the hosts that a killed hpltune left changed, those that answer.
+    """Put back the hosts that a killed hpltune left changed, as far as they answer.
 
-    What the notes on the hosts themselves tell is put back too.
+    The store tells what was changed, and so do notes on the hosts.
 
     Args:
-        force: also what a process changed that may still be living.
-        hosts: look at these as well, whichever database and user they were changed with; `ssh` reaches them.
+        force: also put back what a process changed that may still run.
+        hosts: also look for notes on these, whichever database and user they were changed with; `ssh` reaches them.
 
     Returns:
         Sentences about what was put back, and about what is still changed.
@@ -141,7 +141,7 @@ def recover(
 
 
 def _settled(way: tuple[str, ...], named: Sequence[str], host: str, *, force: bool) -> Sequence[Original]:
-    """What a host's notes told and is put back."""
+    """Put back what the notes of a host tell."""
     holder = Holder(str(Lease.mine()), "", lambda owner: lives(owner, force=force))
     return settle(reach_of(way), host, holder, of_all_users=host in named)
 
@@ -150,7 +150,7 @@ def lives(owner: str, *, force: bool = False) -> bool:
     """Whether another process that changed a network may still run.
 
     Args:
-        force: one on another machine is taken to have ended.
+        force: a process on another machine counts as ended.
     """
     lease = Lease.parse(owner)
     if lease is None:
@@ -159,7 +159,7 @@ def lives(owner: str, *, force: bool = False) -> bool:
 
 
 def forget_host(store: Store, host: str) -> str:
-    """Drop what is recorded of a host, and say what that was.
+    """Remove what is recorded of a host, and say what that was.
 
     Raises:
         TunerError: nothing is recorded of it.
@@ -172,14 +172,14 @@ def forget_host(store: Store, host: str) -> str:
 
 
 def recover_at_start(store: Store, listener: Listener) -> None:
-    """Put back what can be put back, and say so."""
+    """Put back what can be put back before a command begins, and tell the listener."""
     done, left = recover(store)
     for sentence in (*done, *left):
         listener(Notice(sentence))
 
 
 def _not_ours(row: NetworkOriginal) -> bool:
-    """It is in use, or can only be reached from another machine."""
+    """Whether a setting is in use, or its host can only be reached from another machine."""
     lease = Lease.parse(row.owner)
     return row.busy is not None or (not row.ssh and lease is not None and lease.host != platform.node())
 

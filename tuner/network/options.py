@@ -1,4 +1,4 @@
-"""What the commands of `hpltune net` are told: hosts, the way to them, interfaces and settings."""
+"""Reads the options of `hpltune net`: hosts, the way to them, interfaces and settings."""
 
 import platform
 import shlex
@@ -17,7 +17,7 @@ from ..errors import UsageError
 
 
 def way(hosts: str | None, ssh: str | None) -> tuple[Transport, tuple[str, ...]]:
-    """The hosts of `--hosts`, and how they are reached; without it this machine.
+    """The way to the hosts of `--hosts`, and their names; without `--hosts` this machine.
 
     Raises:
         TunerError: a name is no host's, or `--ssh` cannot be split into words.
@@ -40,7 +40,7 @@ def way(hosts: str | None, ssh: str | None) -> tuple[Transport, tuple[str, ...]]
 
 
 def chosen_interfaces(interface: str | None, node: Node) -> tuple[str, ...]:
-    """The interfaces of `--interface`, or those of a node that are up and lead out of it.
+    """The interfaces of `--interface`; without it those of a node that are up and lead out of it.
 
     Raises:
         TunerError: a name is no interface's.
@@ -54,7 +54,7 @@ def chosen_interfaces(interface: str | None, node: Node) -> tuple[str, ...]:
 
 
 def combinations(with_: Sequence[str]) -> list[Mapping[str, Scalar]]:
-    """All combinations of the values of `--with NAME=V[,V]`; one that changes nothing where there is none.
+    """All combinations of the values of `--with NAME=V[,V]`; without it one that changes nothing.
 
     Raises:
         TunerError: there is no such setting, or a value is not legal.

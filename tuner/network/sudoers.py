@@ -1,4 +1,4 @@
-"""`hpltune net sudoers`: the rules a user needs who is not root."""
+"""Writes the sudo rules that a user needs who is not root."""
 
 import re
 import shutil
@@ -22,7 +22,7 @@ _SPECIAL = re.compile(r"([,:=\\])")
 
 
 def rules(user: str, interface: str | None) -> str:
-    """A file for /etc/sudoers.d: exactly the commands that `hpltune` runs as root, with any legal value.
+    """Write a file for /etc/sudoers.d: it allows exactly the commands that `hpltune` runs as root.
 
     Args:
         user: a name, or "%" and the name of a group.

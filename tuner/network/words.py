@@ -1,4 +1,4 @@
-"""What was set and measured of a network, in words."""
+"""Puts settings and measurements of a network into words."""
 
 from collections.abc import Mapping
 

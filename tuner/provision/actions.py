@@ -1,4 +1,4 @@
-"""The single steps of setting up: each runs one program, keeps its log, and fails with one sentence."""
+"""The single steps of a setup: each runs one program, keeps its log, and fails with one sentence."""
 
 import os
 import shlex
@@ -37,11 +37,11 @@ SAYINGS = (
 
 
 class SetupError(TunerError):
-    """A step of the setup failed; others may do instead."""
+    """A step of the setup failed; another step may replace it."""
 
 
 class BusyError(SetupError):
-    """A step failed for now: the same will work once the user has done what the sentence says."""
+    """A step failed for now: it will work once the user has done what the sentence says."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Steps:
         self.run(["apt-get", "update", "-q"], APT_ENVIRONMENT, "apt-get update")
 
     def wheel(self, name: str, prefix: Path) -> None:
-        """Install one wheel into a prefix of its own, whole or not at all; only MKL's also brings what it depends on.
+        """Install one wheel into a prefix of its own, whole or not at all; MKL's brings its dependencies, too.
 
         `--prefix`, because pip's `--target` leaves out what a wheel puts beside Python's own folders.
         """
@@ -103,7 +103,7 @@ class Steps:
         write_text(script, text, executable=True)
 
     def run(self, argv: Sequence[str], environment: Mapping[str, str], what: str) -> None:
-        """Run a program. After a Ctrl-C, which it gets too, it is waited for: a package manager must not be cut short.
+        """Run a program. Ctrl-C reaches it, too, and it is waited for: a package manager must not be cut short.
 
         Raises:
             SetupError: it is missing or failed; the sentence says why and where the log is.
@@ -149,7 +149,7 @@ def _telling_line(text: str) -> str:
 
 
 def _fresh(folder: Path) -> Path:
-    """An empty folder beside the one it will become."""
+    """Make an empty folder beside the one that it will replace."""
     draft = folder.with_name(f".new-{folder.name}")
     try:
         if draft.exists():

@@ -1,4 +1,4 @@
-"""Carries a plan out and says what it does; what cannot be had is said and passed over, for others may do."""
+"""Carries out a plan and says what it does; what cannot be installed is said and passed over."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from .system import LISTS, candidates, lists_are_old
 
 @dataclass(frozen=True)
 class Installers:
-    """What packages are installed with on this machine.
+    """The programs that install packages on this machine.
 
     Attributes:
         python: the interpreter whose pip installs wheels.
@@ -43,7 +43,7 @@ class Installers:
 
 @dataclass
 class Installation:
-    """A plan being carried out.
+    """Carries out plans, and remembers what came of it.
 
     Attributes:
         done: names of what was installed.
@@ -90,7 +90,7 @@ class Installation:
             self._installed(_names(found.wanted), "system-wide")
 
     def _apt_install(self, names: Sequence[str]) -> None:
-        """Install; where that fails the lists may be older than the servers, so once more with new ones."""
+        """Install; if that fails, try once more with new lists: those here may be older than the servers'."""
         try:
             self.steps.apt_install(names)
         except BusyError:

@@ -1,4 +1,4 @@
-"""What `tune` needs and this machine lacks."""
+"""Finds out what `tune` needs and this machine lacks."""
 
 import shutil
 import subprocess
@@ -63,7 +63,7 @@ def needs(user_dirs: UserDirs, blas_files: Mapping[str, Path] | None = None, *, 
 
 
 def _compiler(mpi: Mpi | None, user_dirs: UserDirs) -> bool:
-    """Whether C can be compiled: what mpicc calls counts, for a site's compiler need not be called cc."""
+    """Whether C can be compiled: what mpicc calls counts, because a cluster's own compiler need not be called cc."""
     if mpi is not None:
         try:
             compiler_version(mpi)

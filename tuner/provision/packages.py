@@ -1,4 +1,4 @@
-"""Every package that `hpltune setup` may install, and why. The README's list is made of this one."""
+"""Lists every package that `hpltune setup` may install, and why. The README repeats this list."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ class Package:
         source: "apt" for Debian and Ubuntu, "PyPI" for wheels.
         part: "compiler", "mpi", "blas" or "simulator".
         why: a phrase.
-        size_mb: about how much disk it takes with what it draws in (Debian 12, x86-64; MB = 10^6 bytes).
+        size_mb: about how much disk it takes with its dependencies (Debian 12, x86-64; MB = 10^6 bytes).
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What will be installed, decided before anything is."""
+"""Decides what will be installed, before anything is."""
 
 import shutil
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ class SetupPlan:
         return (*self.system, *self.wheels, *self.unpacked)
 
     def lines(self, user_dirs: UserDirs) -> list[str]:
-        """What will be done, for the user: a line for each way with its packages below."""
+        """Say what will be done: a line for each way, and its packages below."""
         ways = (
             ("With apt-get, system-wide", self.system),
             (f"From PyPI, into {user_dirs.private_prefix}", self.wheels),
@@ -50,8 +50,8 @@ class SetupPlan:
 def plan(missing: Needs, extras: Sequence[str] = (), *, as_root: bool) -> SetupPlan:
     """Choose packages.
 
-    As root on Debian or Ubuntu everything comes through apt-get; otherwise wheels, and where apt can at least
-    download, Debian's BLAS libraries beside them.
+    As root on Debian or Ubuntu everything comes through apt-get. Otherwise wheels are installed, and Debian's BLAS
+    libraries if there is an apt to download them.
 
     Args:
         extras: keys of EXTRAS.

@@ -1,4 +1,4 @@
-"""The system's own package manager, used as root."""
+"""Asks the system's own package manager what it knows and has."""
 
 import os
 import re
@@ -16,7 +16,7 @@ OLD_S = 24 * 3600.0
 
 @dataclass(frozen=True)
 class Candidates:
-    """Packages that this system lacks: those to be installed, and those unknown to its release."""
+    """Packages that this system lacks: those that can be installed, and those unknown to its release."""
 
     wanted: tuple[Package, ...]
     unknown: tuple[Package, ...]

@@ -21,6 +21,7 @@ from ..errors import TunerError
 from ..events import Notice, PhaseStarted
 from ..machine.cluster_nodes import NodesLostError
 from ..machine.inventory import Inventory
+from ..machine.left_out import too_slow
 from ..machine.problem_size import MOST_IN_BUDGET, RUNS_IN_BUDGET, SMALLEST_N, STEP, Sample, affordable_n, launch_s
 from ..machine.textbook import full_memory_n
 from ..machine.versions import versions
@@ -110,9 +111,9 @@ def tune(
     require_network(space.parameters, workshop.site)
     prepare(workshop.evaluator, {name: parameter.values for name, parameter in space.parameters.items()})
     each_blas = wants_all_blas(options.space, text)
-    too_slow = None if options.blas_only else workshop.site.too_slow(all_blas=each_blas)
-    if too_slow and "blas" in space.parameters and "blas" not in (options.overrides or {}):
-        bench.listener(Notice(too_slow))
+    left_out = None if options.blas_only else too_slow(workshop.site, all_blas=each_blas)
+    if left_out and "blas" in space.parameters and "blas" not in (options.overrides or {}):
+        bench.listener(Notice(left_out))
     with bench.stop.preparing():
         workshop.build(names, threads, bench.listener, mpis)
     loop = Scheduler(

@@ -18,8 +18,9 @@ from runners.toml_file import GIB
 from tuner.cli.real_cluster import RealCluster, check_parallel
 from tuner.commands.doctor_cluster import ClusterDoctorResult, HostLibraries, doctor_cluster
 from tuner.errors import TunerError
-from tuner.machine.cluster_nodes import SEEN, AskNodes, faults, on_nodes, part, survey_nodes, without
+from tuner.machine.cluster_nodes import AskNodes, on_nodes, part, survey_nodes, without
 from tuner.machine.inventory import Inventory, Nodes
+from tuner.machine.node_checks import SEEN, faults
 from tuner.machine.survey import Instruments, Wanted, survey
 from tuner.trial.plan import require_network
 from tuner.user_dirs import UserDirs

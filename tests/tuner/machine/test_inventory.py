@@ -15,6 +15,7 @@ from search_spaces.parameter import Parameter
 from search_spaces.restriction import ALWAYS
 from search_spaces.space import SearchSpace
 from tuner.machine.inventory import Inventory
+from tuner.machine.left_out import too_slow
 from tuner.machine.survey import Instruments, Wanted, survey
 
 MPI = Mpi("openmpi", "4.1.4", Path("/usr/bin/mpicc"), Path("/usr/bin/mpirun"), (), "PATH")
@@ -28,7 +29,7 @@ def blas(name: str) -> Blas:
     return Blas(name, "openblas", (library(name),))
 
 
-def site(rates: Mapping[str, Mapping[str, float]]) -> Inventory:
+def inventory(rates: Mapping[str, Mapping[str, float]]) -> Inventory:
     probes = {
         name: tuple(Probe(library(name), kernel, kernel, rate) for kernel, rate in kernels.items())
         for name, kernels in rates.items()
@@ -38,20 +39,22 @@ def site(rates: Mapping[str, Mapping[str, float]]) -> Inventory:
 
 def test_what_is_too_slow_to_win_is_named() -> None:
     kernels = {"Zen": 50.0, "Haswell": 36.0, "Prescott": 12.0}
-    assert site({"openblas": kernels, "atlas": {"auto": 13.4}, "blis": {"skx": 26.0}}).too_slow() == (
+    assert too_slow(inventory({"openblas": kernels, "atlas": {"auto": 13.4}, "blis": {"skx": 26.0}})) == (
         "Skipped as too slow: atlas and 1 kernel. --blas NAME includes them."
     )
 
 
 def test_nothing_is_said_where_nothing_is_left_out() -> None:
-    assert site({"openblas": {"Zen": 50.0, "Haswell": 36.0}, "blis": {"skx": 26.0}}).too_slow() is None
+    assert too_slow(inventory({"openblas": {"Zen": 50.0, "Haswell": 36.0}, "blis": {"skx": 26.0}})) is None
 
 
 @pytest.mark.parametrize(("own_choice", "kernel"), [(18.0, "skx"), (50.0, "auto")])
 def test_a_space_that_names_no_kernel_runs_the_fastest_where_the_librarys_own_choice_is_much_slower(
     own_choice: float, kernel: str
 ) -> None:
-    here = site({"blis": {"skx": 54.0, "auto": own_choice}, "openblas": {"auto": 49.0}}).machine(all_blas=False, N=4000)
+    here = inventory({"blis": {"skx": 54.0, "auto": own_choice}, "openblas": {"auto": 49.0}}).machine(
+        all_blas=False, N=4000
+    )
     space = SearchSpace("test", here, [Parameter("NB", (128,))], ALWAYS)
     assert (space.first["blas"], space.first["kernel"]) == ("blis", kernel)
 

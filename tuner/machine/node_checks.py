@@ -1,0 +1,141 @@
+"""Says why nodes of a cluster cannot run together, and how they differ."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hpl.blas.catalogue import Blas
+from hpl.build.toolchain import Mpi
+from runners.errors import InvalidJobError
+from runners.forwarded import require_plain
+from runners.hosts.cluster import Cluster
+from runners.hosts.node_facts import NodeSays
+
+from ..units import gibibytes
+from ..words import counted
+
+SEEN = ".seen-by-all-nodes"
+"""How the names of files begin that are put into shared folders, for all nodes to see."""
+
+
+def faults(cluster: Cluster, says: Sequence[NodeSays], mpi: Mpi | None, shared: Sequence[Path]) -> Iterator[str]:
+    """Why nodes cannot run together, a sentence each.
+
+    Args:
+        mpi: the library that starts ranks; None where this host has none.
+        shared: folders that all nodes must see.
+    """
+    for node in says:
+        twins = [other.node for other in says if other.hostname == node.hostname]
+        if len(twins) > 1 and twins[0] == node.node:
+            yield f"nodes {' and '.join(twins)} are the same machine ({node.hostname}): name it once in hosts"
+        where = f"node {node.node}"
+        if node.architecture != says[0].architecture:
+            other = f"{says[0].node} is {says[0].architecture}"
+            yield f"{where} is {node.architecture}, but {other}: no xhpl runs on both"
+        for folder in shared:
+            if not any(file.startswith(str(folder / SEEN)) for file in node.files):
+                yield (
+                    f"{where} does not see {folder}: put it on a file system that all nodes share (HPLTUNE_DATA, and "
+                    "HPLTUNE_CACHE for the builds)"
+                )
+        if mpi is not None:
+            yield from _mpi_faults(where, node, mpi)
+        yield from _less_than_the_file_says(where, node, cluster)
+    yield from _launcher_faults(mpi)
+
+
+def _launcher_faults(mpi: Mpi | None) -> Iterator[str]:
+    if mpi is None:
+        yield "no MPI was found on this host: `hpltune setup` installs it"
+        return
+    try:
+        require_plain(mpi.mpirun)
+    except InvalidJobError as error:
+        yield str(error)
+
+
+def _less_than_the_file_says(where: str, node: NodeSays, cluster: Cluster) -> Iterator[str]:
+    if cluster.node.cores and 0 < node.cores < cluster.node.cores:
+        has = counted(node.cores, "core")
+        yield f"{where} has {has}, but [node] of the cluster file says cores = {cluster.node.cores}: lower cores"
+    for interface in cluster.interfaces:
+        if interface not in node.interfaces:
+            yield (
+                f"{where} has no interface {interface} (there: {', '.join(node.interfaces) or 'none'}), which "
+                "use_interfaces, or interfaces above [node], of the cluster file names"
+            )
+
+
+def _mpi_faults(where: str, node: NodeSays, mpi: Mpi) -> Iterator[str]:
+    if not node.mpi:
+        yield f"{where} has no {mpi.mpirun}: install the same MPI on all nodes, at the same path"
+    elif mpi.version not in node.mpi:
+        yield f"{where} has another MPI ({node.mpi}) than this host ({mpi.name} {mpi.version})"
+
+
+def library_files(blas: Sequence[Blas]) -> list[Path]:
+    """The files of BLAS libraries."""
+    return [library.path for entry in blas for library in entry.libraries]
+
+
+def common_blas(blas: Sequence[Blas], says: Sequence[NodeSays]) -> tuple[tuple[Blas, ...], list[str]]:
+    """The BLAS libraries that all nodes have, and a sentence about each file that some lack."""
+    everywhere = {path for path in library_files(blas) if all(str(path) in node.files for node in says)}
+    kept = [
+        replace(entry, libraries=tuple(library for library in entry.libraries if library.path in everywhere))
+        for entry in blas
+    ]
+    return tuple(entry for entry in kept if entry.libraries), list(lacking_files(says, library_files(blas)))
+
+
+def lacking_files(says: Sequence[NodeSays], files: Sequence[Path]) -> Iterator[str]:
+    """Say which nodes lack a file, one sentence for each file."""
+    for file in files:
+        without_it = [node.node for node in says if str(file) not in node.files]
+        if without_it:
+            yield f"node {', '.join(without_it)} has no {file}: install it there, at the same path"
+
+
+def cautions_of(cluster: Cluster, says: Sequence[NodeSays]) -> Iterator[str]:
+    """How nodes differ that can run together, a sentence each."""
+    first, cores = says[0], cluster.node.cores or min(node.cores for node in says)
+    for node in says:
+        if node.model != first.model:
+            yield (
+                f"node {node.node} has another CPU ({node.model}) than {first.node} ({first.model}): the slower one "
+                "decides the speed, and some kernels may not run on both"
+            )
+        for file, checksum in node.files.items():
+            if first.files.get(file, checksum) != checksum:
+                yield f"node {node.node} has another {file} than {first.node}: install the same version on all nodes"
+    uneven = [node.node for node in says if node.cores != cores]
+    if uneven:
+        yield f"{', '.join(uneven)} have different numbers of cores: {cores} a node are used"
+    free_bytes, scarcest = memory_of(cluster, says)
+    if scarcest and cluster.node.memory_gib:
+        yield (
+            f"node {scarcest} has only {gibibytes(free_bytes)} free, less than memory_gib = "
+            f"{cluster.node.memory_gib:g} of the cluster file: N is chosen for what is free"
+        )
+
+
+def memory_of(cluster: Cluster, says: Sequence[NodeSays]) -> tuple[int, str]:
+    """Bytes that a run may take of each node, and the node that sets them; "" where the cluster's file does."""
+    scarcest = min(says, key=lambda node: node.memory_bytes or math.inf)
+    allowed = cluster.node.memory_bytes([scarcest.memory_bytes])
+    if not 0 < scarcest.memory_bytes <= allowed:
+        return allowed, ""
+    return scarcest.memory_bytes, scarcest.node
+
+
+def foreign_cpu(cluster: Cluster, says: Sequence[NodeSays], cpu_model: str) -> str | None:
+    """The sentence why the peak of the nodes cannot be told from this host's CPU, or None."""
+    others = [node for node in says if node.model != cpu_model]
+    if not others or cluster.node.rpeak_gflops:
+        return None
+    return (
+        f"node {others[0].node} has another CPU ({others[0].model or 'unknown'}) than this host ({cpu_model}): "
+        "say what a node can do with rpeak_gflops under [node] in the cluster file"
+    )
