@@ -1,0 +1,89 @@
+"""Clusters that may be built, as `predict` reports them."""
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from results.metrics import merit
+from results.report.model import Figure, Report
+from results.report.terminal import print_report
+from results.stats.ranking import Ranked
+from tuner.commands.predict import PredictResult
+from tuner.simulation.design.designs import Design, read_designs
+from tuner.simulation.design.prediction import Prediction
+
+
+def designs(folder: Path, text: str) -> tuple[Design, ...]:
+    file = folder / "designs.toml"
+    file.write_text(f'base = "kronos"\n{text}')
+    return read_designs(file)
+
+
+def design(folder: Path, text: str) -> Design:
+    return designs(folder, f"[[design]]\n{text}")[0]
+
+
+def price_and_power(found: Design) -> tuple[float | None, float | None]:
+    return found.cluster.price_with("gige"), found.cluster.power_with("gige")
+
+
+def report(found: tuple[Design, ...], gflops: float = 14.19) -> Report:
+    best = Ranked("key", {"N": 12416, "NB": 128, "grid": "2x4", "blas": "atlas"}, (gflops,), 1)
+    entries = []
+    for one in found:
+        price_usd, power_w = price_and_power(one)
+        entries.append(
+            Prediction(one, "study", best, merit(gflops, rpeak_gflops=28.1, price_usd=price_usd, power_w=power_w))
+        )
+    return PredictResult(tuple(entries), interrupted=False).report()
+
+
+def shown(found: tuple[Design, ...], width: int) -> str:
+    text = StringIO()
+    print_report(Console(file=text, width=width), report(found))
+    return text.getvalue()
+
+
+AS_IT_IS = """
+[[design]]
+name = "eight of them as they are"
+"""
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_nothing_of_the_designs_is_cut_off(tmp_path: Path, width: int) -> None:
+    text = shown(designs(tmp_path, f"{AS_IT_IS}[[design]]\nnodes = {{ count = 16 }}"), width)
+    assert "…" not in text
+    for figure in ("eight", "design 2", "14.19", "50.5", "175.5", "15.77", "2490", "12416", "128", "2x4", "atlas"):
+        assert figure in text, text
+
+
+def test_figures_that_a_design_has_lost_are_told(tmp_path: Path) -> None:
+    bare = 'name = "sixteen"\nnodes = { count = 16 }'
+    lost = "the base states it for other nodes"
+    said = shown(designs(tmp_path, f"{AS_IT_IS}[[design]]\n{bare}"), 200)
+    assert f"sixteen has no price_usd and no power_w: {lost}" in said
+    assert said.count(lost) == 1
+    assert f"sixteen has no power_w: {lost}" in shown((design(tmp_path, f"price_usd = 4600\n{bare}"),), 200)
+    priced = design(tmp_path, "nodes = { count = 16, price_usd = 300, power_w = 110 }")
+    assert lost not in shown((priced,), 200)
+
+
+def test_figures_show_the_rates_within_peak_and_against_the_price_of_those_that_have_one(tmp_path: Path) -> None:
+    parts = report(designs(tmp_path, f'{AS_IT_IS}[[design]]\nname = "sixteen"\nnodes = {{ count = 16 }}')).parts
+    peak, price = (part for part in parts if isinstance(part, Figure))
+    assert [series.name for series in peak.series] == ["Rpeak", "Rmax, tuned"]
+    assert peak.series[1].x == ("eight of them as they are", "sixteen")
+    assert (price.series[0].labels, price.series[0].x) == (("eight of them as they are",), (2490.0,))
+
+
+def test_designs_without_a_price_have_no_figure_of_prices(tmp_path: Path) -> None:
+    parts = report((design(tmp_path, "nodes = { count = 16 }"),)).parts
+    assert [part.title for part in parts if isinstance(part, Figure)] == ["Rmax within Rpeak"]
+
+
+def test_a_search_that_was_stopped_before_its_first_result_has_an_empty_report() -> None:
+    stopped = PredictResult((), interrupted=True).report()
+    assert (stopped.parts, stopped.facts) == ((), [])

@@ -1,0 +1,110 @@
+"""A published tuning as `reproduce` reports it."""
+
+import re
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from results.report.model import Figure
+from results.report.terminal import print_report
+from results.stats.ranking import Ranked
+from runners.virtual.load import load_cluster
+from tuner.commands.reproduce import ReproduceResult
+from tuner.reports.reproduction import sentences
+from tuner.simulation.batch import Simulated
+from tuner.simulation.reproduction.best_found import BestFound, SettingLoss
+from tuner.simulation.reproduction.comparison import ComparedTest
+from tuner.simulation.reproduction.published import published
+
+KRONOS = published("kronos")
+
+FAILED = Simulated(None, None, "the simulation was stopped at its time limit of 1 s")
+
+
+def rows(*failed: int) -> list[ComparedTest]:
+    """All tests as published, but for those that failed."""
+    return [
+        ComparedTest(test, FAILED if test.number in failed else Simulated(test.gflops, 1.0)) for test in KRONOS.tests
+    ]
+
+
+def reproduced(*failed: int, found: BestFound | None = None) -> ReproduceResult:
+    return ReproduceResult(load_cluster("kronos"), KRONOS, tuple(rows(*failed)), found, "study")
+
+
+def shown(result: ReproduceResult, width: int = 160) -> str:
+    text = StringIO()
+    print_report(Console(file=text, width=width), result.report())
+    return text.getvalue()
+
+
+@pytest.mark.parametrize("width", [45, 80, 100, 200])
+def test_nothing_of_the_published_tests_is_cut_off(width: int) -> None:
+    said = " ".join(shown(reproduced(4), width).split())
+    assert "…" not in said
+    for figure in (
+        "MTU 6000, N and NB adjusted",
+        "12300",
+        "180",
+        "2x4",
+        "14.53",
+        "0.0084",
+        "+0.0%",
+        "failed",
+        "fitted",
+    ):
+        assert figure in said, said
+
+
+def test_every_figure_of_the_articles_tests_is_shown_beside_the_simulated_ones() -> None:
+    said = shown(reproduced())
+    lines = {int(line.split("│")[1]): line for line in said.splitlines() if re.match(r"│ +\d", line)}
+    percent = {1: 0, 2: 38, 3: 41, 4: 45, 5: 47, 6: 41, 7: 52, 8: 27}
+    assert all(f"│ {percent[number]:9d} │" in line for number, line in lines.items()), said
+    assert "│      171 │" in lines[7]
+    assert "│      235 │" in lines[2]
+
+
+def test_what_the_article_says_of_prices_and_of_the_network_is_shown() -> None:
+    said = shown(reproduced())
+    for figure in ("2,490", "171", "2,063", "142", "1,961", "135", "$211", "117 to 29 us", "three more nodes"):
+        assert figure in said, figure
+
+
+def test_an_assumed_setting_is_never_shown_as_published() -> None:
+    assumed = SettingLoss("DEPTH", 1, None, 0, 0.072, 0, 0.072)
+    stated = SettingLoss("net.mtu", 9000, 6000, None, 0.009, 1500, 0.038)
+    said = shown(reproduced(found=BestFound(Ranked("best", {}, (15.32,), 1), (assumed, stated), None)))
+    assert re.search(r"┃ setting +┃ best +┃ published ┃ assumed ┃", said)
+    assert re.search(r"│ DEPTH +│ 1 +│ +│ 0 +│", said)
+    assert "The article does not state DEPTH." in said
+    assert "net.mtu was best at 6000 in the article and at 9000 here. In the model each packet costs" in said
+
+
+def test_only_tests_with_a_result_are_counted_among_the_predicted() -> None:
+    said = sentences(KRONOS, rows(4, 7))
+    assert any("predicted tests 2, 8 is 0.0 % (median)" in sentence for sentence in said)
+    assert "Test 7 failed: the simulation was stopped at its time limit of 1 s." in said
+    assert not any("Its error on the predicted tests" in sentence for sentence in sentences(KRONOS, rows(2, 4, 7, 8)))
+
+
+def test_a_rate_above_peak_is_shown_with_its_reason() -> None:
+    fast = tuple(ComparedTest(test, Simulated(3 * test.gflops, 1.0)) for test in KRONOS.tests)
+    result = ReproduceResult(load_cluster("kronos"), KRONOS, fast)
+    said = shown(result, 200)
+    assert re.search(r"│ % of peak +│ +52 │ +155", said)
+    assert said.count("More than 100 % of peak: the model of this virtual cluster computes faster") == 1
+    facts = result.report().facts
+    assert isinstance(facts, dict)
+    assert "More than 100 % of peak" in facts["above_peak"]
+    usual = reproduced()
+    assert "More than 100 %" not in shown(usual)
+    assert "above_peak" not in usual.report().facts
+
+
+def test_the_figure_has_every_published_test_and_each_simulation_that_gave_a_result() -> None:
+    [figure] = [part for part in reproduced(4).report().parts if isinstance(part, Figure)]
+    published, simulated = figure.series
+    assert len(published.x) == len(KRONOS.tests)
+    assert simulated.x == tuple(test for test in published.x if test != "test 4")
