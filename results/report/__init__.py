@@ -1,1 +1,1 @@
-"""Figures of results."""
+"""Reports as data, and what shows them: terminal, Markdown, JSON, pictures."""

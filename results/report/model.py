@@ -1,6 +1,6 @@
 """What a command found, as data that any renderer can show: a title, sentences, tables and figures."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -125,6 +125,17 @@ Part = Sentence | Table | Figure
 
 
 @dataclass(frozen=True)
+class Rows:
+    """A long list of facts, which is read row by row so that it is never in memory as a whole.
+
+    Attributes:
+        read: begins to read the rows; what they are read from must still be open.
+    """
+
+    read: Callable[[], Iterator[Mapping[str, object]]]
+
+
+@dataclass(frozen=True)
 class Report:
     """What a command found.
 
@@ -136,4 +147,4 @@ class Report:
 
     title: str
     parts: tuple[Part, ...] = ()
-    facts: Mapping[str, object] | list[object] = field(default_factory=dict)
+    facts: Mapping[str, object] | list[object] | Rows = field(default_factory=dict)

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from hpl.params import Scalar
-
 from ..stats.ranking import Ranked, varying
 from .model import Column, Table, Wrap
 
@@ -52,6 +50,6 @@ def measured_columns(ranking: Sequence[Ranked]) -> dict[str, list[str]]:
     return columns
 
 
-def named_values(params: Mapping[str, Scalar], names: Sequence[str]) -> str:
+def named_values(params: Mapping[str, object], names: Sequence[str], separator: str = "  ") -> str:
     """Some parameters of a configuration on one line, as "NB=192  grid=2x4"."""
-    return "  ".join(f"{name}={params[name]}" for name in names if name in params)
+    return separator.join(f"{name}={params[name]}" for name in names if name in params)

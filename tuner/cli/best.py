@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from .common import Db, Json, Newest, StudyName, console, open_store
+from .terminal import show_report
 
 
 def best(
@@ -32,7 +33,8 @@ def best(
 
         hpltune best predicted --pareto usd-per-gflops
     """
-    from ..commands.best import show_best
+    from ..commands.best import BestRequest, best_of_study
 
     with open_store(db, create=False) as store:
-        show_best(console(), store, study or named, count, front=pareto, as_json=as_json)
+        found = best_of_study(store, BestRequest(study or named, count, pareto))
+    show_report(console(), found.report(), as_json=as_json)

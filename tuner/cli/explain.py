@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from .common import Db, Json, Newest, console, open_store
+from .terminal import show_report
 
 
 def complete_pair(context: typer.Context, incomplete: str) -> list[str]:
@@ -43,7 +44,8 @@ def explain(
 
         hpltune explain default-1 --json
     """
-    from ..commands.explain import run_explain
+    from ..commands.explain import ExplainRequest, explain_study
 
     with open_store(db, create=False) as store:
-        run_explain(console(), store, study, pair=pair, as_json=as_json)
+        found = explain_study(store, ExplainRequest(study, pair))
+    show_report(console(), found.report(), as_json=as_json)

@@ -41,13 +41,13 @@ def export(
 
         hpltune export md default-1
     """
-    from ..commands.export import export_parts
+    from ..commands.export import ExportRequest, export_study
     from ..errors import UsageError
 
     if trial is not None and format_ is not Format.DAT:
         raise UsageError(f"--trial {trial} is for `export dat`: {format_} has all trials of a study")
     with open_store(db, create=False) as store:
-        parts = export_parts(store, study or named, str(format_), trial)
+        parts = export_study(store, ExportRequest(str(format_), study or named, trial)).parts
         if out is None:
             for part in parts:
                 typer.echo(part, nl=False)

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from .common import LARGEST_INT, Db, Json, complete_study, console, open_store
+from .terminal import show_report
 
 
 def show(
@@ -45,8 +46,16 @@ def show(
 
         hpltune show default-1 12 --output
     """
-    from ..commands.show import Page, show_studies, show_trial, show_trials
+    from ..commands.show import (
+        StudiesRequest,
+        TrialRequest,
+        TrialsRequest,
+        show_studies,
+        show_trial,
+        show_trials,
+    )
     from ..errors import UsageError
+    from ..reports.page import Page
 
     if output and trial is None:
         raise UsageError("--output is for one trial: name it, for example hpltune show default-1 12 --output")
@@ -54,8 +63,14 @@ def show(
         raise UsageError("--failed is for the trials of a study: name it alone, for example hpltune show default-1")
     with open_store(db, create=False) as store:
         if study is None:
-            show_studies(console(), store, as_json=as_json, page=Page(page, count), everything=everything)
+            asked = StudiesRequest(None, everything=True) if as_json else StudiesRequest(Page(page, count), everything)
+            report = show_studies(store, asked).report()
         elif trial is None:
-            show_trials(console(), store, study, failed=failed, as_json=as_json, page=Page(page, count))
+            report = show_trials(store, TrialsRequest(study, failed, Page(page, count))).report()
         else:
-            show_trial(console(), store, study, trial, output=output, as_json=as_json)
+            found = show_trial(store, TrialRequest(study, trial, output))
+            if output and not as_json:
+                print(found.output, end="")
+                return
+            report = found.report()
+        show_report(console(), report, as_json=as_json)

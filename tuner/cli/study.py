@@ -6,6 +6,7 @@ import typer
 
 from .common import Db, complete_study, console, open_store, places
 from .plain_help import PlainCommand, PlainGroup
+from .terminal import show_report
 
 study = typer.Typer(
     cls=PlainGroup, no_args_is_help=True, rich_markup_mode="rich", help="Delete or rename a stored study."
@@ -31,10 +32,17 @@ def delete(
 
         hpltune study delete default-1 default-2 --yes
     """
-    from ..commands.study import delete_studies
+    from ..commands.study import DeleteRequest, delete_studies, plan_deletion
+    from .consent import agreed
 
+    out = console()
     with open_store(db, create=False) as store:
-        raise typer.Exit(delete_studies(console(), store, places(), names, assume_yes=yes))
+        planned = plan_deletion(store, DeleteRequest(places(), names))
+        show_report(out, planned.report(), as_json=False)
+        if not (yes or agreed("Delete this for good?")):
+            out.print("Nothing was deleted.")
+            raise typer.Exit(1)
+        show_report(out, delete_studies(store, planned).report(), as_json=False)
 
 
 @study.command(cls=PlainCommand)
@@ -45,7 +53,7 @@ def rename(old: Named, new: Annotated[str, typer.Argument(metavar="NEW", help="I
 
         hpltune study rename default-1 before-the-upgrade
     """
-    from ..commands.study import rename_study
+    from ..commands.study import RenameRequest, rename_study
 
     with open_store(db, create=False) as store:
-        rename_study(console(), store, places(), old, new)
+        show_report(console(), rename_study(store, RenameRequest(places(), old, new)).report(), as_json=False)

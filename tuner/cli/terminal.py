@@ -60,10 +60,12 @@ def show_report(console: "Console", report: "Report", *, as_json: bool) -> None:
     Args:
         console: where people read.
     """
-    from results.report.as_json import to_json
+    from results.report.as_json import json_parts
     from results.report.terminal import print_report
 
     if as_json:
-        print(to_json(report))
+        for part in json_parts(report):
+            print(part, end="")
+        print()
     else:
         print_report(console, report)

@@ -1,37 +1,60 @@
-"""`hpltune best`."""
+"""`hpltune best`: the best configurations of a study."""
 
-import json
-
-from rich.console import Console
+from dataclasses import dataclass
 
 from results.errors import ResultsError
+from results.report.model import Report, Sentence
 from results.store.store import Store
 
 from ..reports.summary import StudySummary
 from ..study.objective import rank_stored
 
 
-def show_best(
-    console: Console, store: Store, name: str | None, count: int, *, front: str | None, as_json: bool
-) -> None:
+@dataclass(frozen=True)
+class BestRequest:
+    """Which configurations to show.
+
+    Attributes:
+        study: None for the newest.
+        count: how many, unless a front is shown.
+        front: an objective; those that none beats both in GFLOPS and by it, as of a study that searched for these.
+    """
+
+    study: str | None = None
+    count: int = 5
+    front: str | None = None
+
+
+@dataclass(frozen=True)
+class BestResult:
     """The best configurations of a study.
 
-    Args:
-        front: an objective; those that none beats both in GFLOPS and by it, as of a study that searched for these.
+    Attributes:
+        count: how many of them are shown.
+        left_out: the sentence that not all are ranked, or None.
+    """
+
+    summary: StudySummary
+    count: int
+    left_out: str | None = None
+
+    def report(self) -> Report:
+        """Report the ranking or the front, and how sure it is."""
+        below = [Sentence(self.left_out)] if self.left_out else []
+        parts = (*self.summary.parts(self.count), *below)
+        return Report(f"Study {self.summary.study.name}", parts, self.summary.to_json(self.count))
+
+
+def best_of_study(store: Store, request: BestRequest) -> BestResult:
+    """Rank the configurations of a study.
 
     Raises:
         ResultsError: there is no such study, or none of its runs was valid.
         TunerError: the other objective needs a fact of the machine that the study does not know.
     """
-    study = store.study(name) if name else store.newest()
-    stored = rank_stored(store, study, front=front is not None)
-    ranking = stored.ranking
-    if not ranking:
+    study = store.study(request.study) if request.study else store.newest()
+    stored = rank_stored(store, study, front=request.front is not None)
+    if not stored.ranking:
         raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
-    found = StudySummary.of(study, ranking, front, stored.configurations)
-    if as_json:
-        print(json.dumps(found.to_json(count), indent=1))
-        return
-    found.show(console, count)
-    if stored.left_out:
-        console.print(stored.left_out)
+    summary = StudySummary.of(study, stored.ranking, request.front, stored.configurations)
+    return BestResult(summary, request.count, stored.left_out)

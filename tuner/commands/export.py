@@ -1,6 +1,7 @@
-"""`hpltune export`."""
+"""`hpltune export`: a study as text for other programs."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from results.errors import ResultsError
 from results.export.csv_lines import csv_parts
@@ -22,41 +23,65 @@ from ..units import gibibytes
 from ..words import counted
 
 
-def export_parts(store: Store, name: str | None, kind: str, trial: int | None) -> Iterator[str]:
-    """A study as text, in parts, so that a large one never is in memory as a whole.
+@dataclass(frozen=True)
+class ExportRequest:
+    """What to export.
 
-    Args:
+    Attributes:
         kind: "csv", "jsonl", "md" or "dat".
+        study: None for the newest.
         trial: with "dat", which; None takes the best.
+    """
+
+    kind: str
+    study: str | None = None
+    trial: int | None = None
+
+
+@dataclass(frozen=True)
+class ExportResult:
+    """A study as text.
+
+    Attributes:
+        parts: of the text, read one after the other while the store is open: a large study is never in memory as a
+            whole. They can be read once.
+    """
+
+    parts: Iterator[str]
+
+    def text(self) -> str:
+        """The text in one piece."""
+        return "".join(self.parts)
+
+
+def export_study(store: Store, request: ExportRequest) -> ExportResult:
+    """Write a study as text.
 
     Raises:
         ResultsError: there is no such study or trial, or no valid run to choose the best from.
     """
-    study = store.study(name) if name else store.newest()
-    if kind == "dat" and trial is not None:
-        yield to_hpl_dat(store.get(study.name, trial))
-        return
+    study = store.study(request.study) if request.study else store.newest()
+    if request.kind == "dat" and request.trial is not None:
+        return ExportResult(iter([to_hpl_dat(store.get(study.name, request.trial))]))
     stored = rank_stored(store, study)
-    if kind == "csv":
+    if request.kind == "csv":
         more, rows = store.each_flat(study.name)
-        yield from csv_parts(more, rows, _placed(study, stored))
-    elif kind == "jsonl":
+        return ExportResult(csv_parts(more, rows, _placed(study, stored)))
+    if request.kind == "jsonl":
         placed = _placed(study, stored)
-        yield from (json_line(record, placed.get(record.number)) for record in store.each(study.name))
-    elif not stored.ranking:
+        return ExportResult(json_line(record, placed.get(record.number)) for record in store.each(study.name))
+    if not stored.ranking:
         raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
-    elif kind == "md":
-        said = (stored.left_out, above_peak_of(study, stored.ranking))
-        below = [*filter(None, said), *_below(study, stored.ranking)]
-        table = exported_table(study, stored.ranking)
-        yield to_markdown(Report("", (table, *map(Sentence, below))))
-    else:
-        yield to_hpl_dat(store.get(study.name, stored.ranking[0].best_record_number))
+    if request.kind == "md":
+        return ExportResult(iter([to_markdown(_report(study, stored))]))
+    return ExportResult(iter([to_hpl_dat(store.get(study.name, stored.ranking[0].best_record_number))]))
 
 
-def export_text(store: Store, name: str | None, kind: str, trial: int | None) -> str:
-    """The same in one piece."""
-    return "".join(export_parts(store, name, kind, trial))
+def _report(study: Study, stored: StudyRanking) -> Report:
+    """The whole ranking, and what a reader must know of it."""
+    said = filter(None, (stored.left_out, above_peak_of(study, stored.ranking)))
+    below = map(Sentence, (*said, *_below(study, stored.ranking)))
+    return Report("", (exported_table(study, stored.ranking), *below))
 
 
 def _placed(study: Study, stored: StudyRanking) -> Mapping[int, Placed]:

@@ -1,11 +1,9 @@
 """The way of one-at-a-time tuning, and what it would have missed, for people."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from rich.console import Console
-
-from results.report.model import Column, Part, Report, Sentence, Table
-from results.report.terminal import print_report
+from results.report.model import Column, Part, Sentence, Table
+from results.report.ranking_table import named_values
 
 from ..explain.explanation import Explanation
 from ..explain.one_at_a_time import WORTH_A_WORD, Missed, OneByOne
@@ -13,11 +11,6 @@ from ..units import duration
 
 ALL = 0.9
 """Part of what is missing from which on two parameters together are said to bring all of it."""
-
-
-def print_one_by_one(console: Console, found: Explanation) -> None:
-    """Print the parts of `one_by_one_parts`."""
-    print_report(console, Report("", tuple(one_by_one_parts(found))))
 
 
 def one_by_one_parts(found: Explanation) -> list[Part]:
@@ -31,11 +24,6 @@ def one_by_one_parts(found: Explanation) -> list[Part]:
     return parts
 
 
-def shown(point: Mapping[str, object], names: Sequence[str]) -> str:
-    """Some of a configuration's parameters, as "NB=192 grid=2x4"."""
-    return " ".join(f"{name}={point[name]}" for name in names if name in point)
-
-
 def _sweeps(way: OneByOne) -> Table:
     """A line for each sweep that changed something."""
     gflops, runs = way.start_gflops, 1
@@ -43,7 +31,7 @@ def _sweeps(way: OneByOne) -> Table:
     for sweep in way.sweeps:
         runs += sweep.runs
         if sweep.gflops > gflops:
-            to = " ".join([f"{sweep.after}", shown(sweep.followed, list(sweep.followed))]).rstrip()
+            to = " ".join([f"{sweep.after}", named_values(sweep.followed, list(sweep.followed), " ")]).rstrip()
             gain = f"{100 * (sweep.gflops / gflops - 1):+.1f} %"
             rows.append((sweep.name, f"{sweep.before}", to, f"{sweep.gflops:.4g}", gain, f"{runs}"))
             gflops = sweep.gflops
@@ -56,7 +44,7 @@ def cost(found: Explanation) -> str:
     """From where it goes how, and what that would have cost, beside what was spent."""
     way = found.one_at_a_time
     order = list(dict.fromkeys(sweep.name for sweep in way.sweeps))
-    start = shown(way.start, [effect.name for effect in found.effects])
+    start = named_values(way.start, [effect.name for effect in found.effects], " ")
     turns = f"{', '.join(order)} in turn, {len(way.sweeps) // len(order)} times"
     told = (
         f"Starting from the textbook's {start} it would have varied {turns}: {way.runs} full runs, about "

@@ -2,18 +2,10 @@
 
 from dataclasses import replace
 
-from rich.console import Console
-
 from results.record import Study
-from results.report.model import Column, Figure, Part, Report, Sentence, Series, Table, Wrap
-from results.report.terminal import print_report
+from results.report.model import Column, Figure, Part, Sentence, Series, Table, Wrap
 
 from ..explain.pairs import Choice, Crossing
-
-
-def print_crossing(console: Console, study: Study, crossing: Crossing) -> None:
-    """Print the parts of `crossing_parts`."""
-    print_report(console, Report("", tuple(crossing_parts(study, crossing))))
 
 
 def crossing_parts(study: Study, crossing: Crossing) -> list[Part]:

@@ -3,11 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.console import Console
-
 from results.record import Study
-from results.report.model import Part, Report, Sentence
-from results.report.terminal import print_report
+from results.report.model import Part, Sentence
 from results.stats.confidence import Standing
 from results.stats.ranking import Ranked
 
@@ -56,10 +53,6 @@ class StudySummary:
     def libraries(self) -> Sequence[LibraryBest]:
         """The best of each BLAS, where there are several; none of a front."""
         return [] if self.front else best_of_each(self.objective, self.ranking, self.sure)
-
-    def show(self, console: Console, count: int) -> None:
-        """Print the parts of a report on it."""
-        print_report(console, Report("", tuple(self.parts(count))))
 
     def parts(self, count: int) -> list[Part]:
         """Report the front, or so many of the ranking, and how sure the first is the best."""

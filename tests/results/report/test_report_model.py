@@ -2,13 +2,14 @@
 
 import io
 import json
+from collections.abc import Iterator
 
 import pytest
 from rich.console import Console
 
-from results.report.as_json import to_json
+from results.report.as_json import json_parts, to_json
 from results.report.markdown import to_markdown
-from results.report.model import Column, Figure, Report, Sentence, Series, Table, Tone
+from results.report.model import Column, Figure, Report, Rows, Sentence, Series, Table, Tone
 from results.report.terminal import print_report
 
 TABLE = Table(
@@ -87,6 +88,26 @@ def test_bad_news_is_coloured_where_a_terminal_has_colours() -> None:
 
 def test_json_holds_the_facts() -> None:
     assert json.loads(to_json(REPORT)) == REPORT.facts
+
+
+def test_a_long_list_of_facts_is_read_row_by_row_and_has_one_a_line() -> None:
+    read = []
+
+    def rows() -> Iterator[dict[str, object]]:
+        for number in range(3):
+            read.append(number)
+            yield {"trial": number, "params": {"NB": 64}}
+
+    report = Report("", facts=Rows(rows))
+    parts = json_parts(report)
+    assert next(parts) == '[\n{"trial": 0, "params": {"NB": 64}}'
+    assert read == [0]
+    assert to_json(report).count("\n") == 4
+    assert json.loads(to_json(report)) == list(rows())
+
+
+def test_a_long_list_without_a_row_is_an_empty_list() -> None:
+    assert to_json(Report("", facts=Rows(lambda: iter(())))) == "[]"
 
 
 def test_a_row_with_too_few_cells_is_refused_where_it_is_made() -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from as_user import Run
+from report_reading import as_json
 
 from tuner.commands.predict import PredictRequest, predict
 from tuner.events import Event, Notice
@@ -27,7 +28,7 @@ def test_designs_are_tuned_without_a_terminal(home: Path) -> None:
     assert not result.interrupted
     assert Notice("Design 2 of 2: again") in events
     assert [prediction.study for prediction in result.predictions] == ["predict-as-it-is-1", "predict-again-1"]
-    assert len(result.report().facts) == 2
+    assert len(as_json(result.report())) == 2
 
 
 @pytest.mark.real

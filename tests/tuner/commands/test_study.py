@@ -183,3 +183,11 @@ def test_folders_that_are_made_for_a_database_or_an_export_are_told(hpltune: Run
     assert hpltune("export", "csv", "-o", "there/one.csv").stdout == "wrote there/one.csv\n"
     done = hpltune("tune", "--db", "new/own.db", "--set", "nb=3")
     assert done.stderr.startswith("hpltune: new was not there; it is made for the database\n")
+
+
+def test_an_export_of_no_study_leaves_nothing_behind(hpltune: Run, home: Path, stored: Callable[..., Path]) -> None:
+    stored("one")
+    done = hpltune("export", "csv", "two", "-o", "there/two.csv")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "there is no study two" in done.stderr
+    assert not (home / "there").exists()

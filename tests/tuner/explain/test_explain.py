@@ -1,6 +1,5 @@
 """What a study learnt."""
 
-import json
 import math
 import random
 from collections.abc import Callable, Mapping
@@ -14,7 +13,7 @@ from engine_contract import CONDITIONAL, SMALL, space_of
 from explain_builders import SWAPPING, keep, records, searched
 from landscape import Landscape
 from record_builders import START, finished
-from rich.console import Console
+from report_reading import as_json
 
 from hpl.params import HplParams
 from results.record import Kind, TrialRecord, TrialState
@@ -23,18 +22,19 @@ from results.store.store import Store
 from runners.virtual.load import load_cluster
 from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
-from tuner.commands.explain import depends, glossary, known_before, run_explain, untested
+from tuner.commands.explain import ExplainRequest, explain_study, known_before
 from tuner.engines.context import EngineContext
 from tuner.engines.hpl.engine import HplEngine
-from tuner.engines.model import process as process_module
 from tuner.engines.model.pool import Pool
+from tuner.engines.model.process import FitError
 from tuner.engines.perf.probes import Probes
 from tuner.errors import TunerError
-from tuner.explain.explanation import explain, looked_at
+from tuner.explain.explanation import described, explain, looked_at
 from tuner.explain.stored_space import stored_space
 from tuner.explain.variance import Landscape as Variances
 from tuner.explain.variance import Pair, effects, pairs
 from tuner.options import TuneOptions
+from tuner.reports.explanation import depends, glossary, untested
 from tuner.simulation.cluster import cluster_dict
 from tuner.simulation.known import machine_of, probes_of
 from tuner.trial.ladder import outcome_of
@@ -254,14 +254,10 @@ def test_trials_that_do_not_fit_the_space_are_not_counted() -> None:
         explain(space, [*foreign, *records(space, planted, 3)])
 
 
-def test_rates_that_no_model_describes_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(_covariance: object) -> object:
-        raise process_module.FitError("not positive")
-
-    space = space_of(SWAPPING)
-    monkeypatch.setattr(process_module, "_root", broken)
-    with pytest.raises(TunerError, match=r"no model describes the rates of these trials \(not positive\)"):
-        explain(space, records(space, planted, 20))
+def test_rates_that_no_model_describes_are_one_sentence() -> None:
+    said = pytest.raises(TunerError, match=r"no model describes the rates of these trials \(not positive\)")
+    with said, described():
+        raise FitError("not positive")
 
 
 def of_layouts(*layouts: str, **changes: Any) -> list[TrialRecord]:
@@ -296,19 +292,17 @@ def test_a_library_without_threads_is_not_given_any() -> None:
     assert {point["layout"] for point in found if point["blas"] == "openblas"} == {"8x1", "4x2", "2x4", "1x8"}
 
 
-def test_the_runs_that_confirmed_the_finalists_are_explained_too(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_runs_that_confirmed_the_finalists_are_explained_too(tmp_path: Path) -> None:
     space = space_of(SWAPPING)
     found = records(space, planted, 12)
     again = [replace(record, kind=Kind.CONFIRMATION) for record in found[:3]]
     with Store.open(tmp_path / "hpltune.db") as store:
         keep(store, replace(searched("default"), space_text=SWAPPING), [*found, *again])
-        run_explain(Console(), store, "study", as_json=True)
-    assert json.loads(capsys.readouterr().out)["runs"] == 15
+        explained = explain_study(store, ExplainRequest("study"))
+    assert as_json(explained.report())["runs"] == 15
 
 
-def test_what_was_timed_when_a_study_began_is_reckoned_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_timed_when_a_study_began_is_reckoned_with(tmp_path: Path) -> None:
     found = records(space_of(SWAPPING), planted, 8)
 
     def told(*probes: NetworkProbe) -> dict[str, Any]:
@@ -319,12 +313,11 @@ def test_what_was_timed_when_a_study_began_is_reckoned_with(tmp_path: Path, caps
             for probe in probes:
                 store.network.add_probe(probe)
                 store.note_host("study", {HALF_NB: 30.0})
-            run_explain(Console(), store, "study", as_json=True)
+            explained: dict[str, Any] = as_json(explain_study(store, ExplainRequest("study")).report())
             space = stored_space(study, found)
             known = known_before(store, study, space)
             assert (known == Probes(nodes=4)) == (not probes)
             expected = explain(space, found, known)
-        explained: dict[str, Any] = json.loads(capsys.readouterr().out)
         assert explained["best_gflops"] == pytest.approx(expected.best_gflops)
         return explained
 

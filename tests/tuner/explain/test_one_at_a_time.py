@@ -6,11 +6,10 @@ from dataclasses import replace
 import pytest
 from engine_contract import MANY_VALUES, SMALL, space_of
 from explain_builders import SWAPPING, records, trap
-from rich.console import Console
+from report_reading import printed
 
 from hpl.flops import flop_count
 from results.report.model import Report
-from results.report.terminal import print_report
 from search_spaces.dimension import Point
 from tuner.explain.explanation import Explanation, explain
 from tuner.explain.one_at_a_time import STEPS
@@ -107,10 +106,7 @@ def test_the_cost_is_that_of_full_runs_and_their_launches() -> None:
 
 def test_a_line_is_printed_for_each_sweep_that_changed_something() -> None:
     found = trapped()
-    console = Console(width=160, highlight=False)
-    with console.capture() as captured:
-        print_report(console, Report("", tuple(one_by_one_parts(found))))
-    told = captured.get()
+    told = printed(Report("", tuple(one_by_one_parts(found))), 160)
     rows = [line for line in told.splitlines() if line.startswith("│")]
     changed = [sweep for sweep in found.one_at_a_time.sweeps if sweep.before != sweep.after]
     assert len(rows) == 1 + len(changed) + len(found.one_at_a_time.missed)

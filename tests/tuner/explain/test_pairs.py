@@ -1,6 +1,5 @@
 """Two parameters of a study against each other."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,16 +9,15 @@ import pytest
 import typer
 from engine_contract import CONDITIONAL, LARGE, space_of
 from explain_builders import SWAPPING, keep, records, searched, trap
-from rich.console import Console
+from report_reading import as_json, printed
 
 from results.record import Study
 from results.report.model import Report
-from results.report.terminal import print_report
 from results.store.store import Store
 from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 from tuner.cli.explain import complete_pair
-from tuner.commands.explain import run_explain
+from tuner.commands.explain import ExplainRequest, explain_study
 from tuner.engines.perf.probes import Probes
 from tuner.errors import TunerError
 from tuner.explain.pairs import Crossing, explain_pair, parse_pair
@@ -120,17 +118,14 @@ def test_a_pair_may_have_spaces_around_its_comma() -> None:
     assert parse_pair("SWAP, NB", space_of(SWAPPING)) == ("SWAP", "NB")
 
 
-def printed(crossing: Crossing, width: int) -> str:
-    console = Console(width=width, highlight=False)
-    with console.capture() as captured:
-        print_report(console, Report("", tuple(crossing_parts(searched("default"), crossing))))
-    return captured.get()
+def matrix(crossing: Crossing, width: int) -> str:
+    return printed(Report("", tuple(crossing_parts(searched("default"), crossing))), width)
 
 
 def test_the_matrix_is_whole_in_a_narrow_terminal() -> None:
     space = space_of(LARGE)
     found = crossed(space, lambda point: 100 + float(point["NB"]) / 10, "BCAST", "NB", 60)
-    narrow = printed(found, 60)
+    narrow = matrix(found, 60)
     assert max(map(len, narrow.splitlines())) <= 60
     assert "…" not in narrow
     for word in ("NB \\ BCAST", "best NB", "best BCAST", "240 (", "1rg", "LnM"):
@@ -142,17 +137,18 @@ def test_what_no_run_had_stands_in_brackets() -> None:
     some = [
         record for record in records(space, trap, 80) if (record.params["NB"], record.params["SWAP"]) != (128, "bin")
     ]
-    told = printed(explain_pair(space, some, ("NB", "SWAP"), Probes()), 160)
+    told = matrix(explain_pair(space, some, ("NB", "SWAP"), Probes()), 160)
     [row] = [line for line in told.splitlines() if line.startswith("│ 128 ")]
     assert row.count("(") == 2
     assert "Values in brackets are estimates; those combinations were not run." in told
 
 
-def test_a_pair_as_json_is_the_matrix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pair_as_json_is_the_matrix(tmp_path: Path) -> None:
     with Store.open(tmp_path / "hpltune.db") as store:
         searched_libraries(store)
-        run_explain(Console(), store, "study", pair="NB,blas", as_json=True)
-    found = json.loads(capsys.readouterr().out)
+        explained = explain_study(store, ExplainRequest("study", "NB,blas"))
+    assert isinstance(explained.found, Crossing)
+    found = as_json(explained.report())
     assert (found["study"], found["one"], found["other"]) == ("study", "NB", "blas")
     assert [len(row) for row in found["percent"]] == [len(found["others"])] * len(found["ones"])
     assert 0 <= found["together"]["h_sd"] < 1

@@ -1,6 +1,5 @@
 """More than 100 % of peak is never shown without a reason."""
 
-import io
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 from as_user import Run
 from record_builders import a_study, begun, finished
-from rich.console import Console
+from report_reading import as_json, printed
 
 from hpl.blas.catalogue import BlasLibrary, Threading
 from hpl.blas.probe import Probe
@@ -19,10 +18,9 @@ from hpl.peak.rpeak import Rpeak
 from results.store.store import Store
 from runners.hosts.cluster import Cluster, NodeFacts
 from runners.hosts.host_facts import host_facts
-from tuner.commands.best import show_best
-from tuner.commands.export import export_text
-from tuner.commands.show import show_trial
-from tuner.console.progress import Terminal
+from tuner.commands.best import BestRequest, best_of_study
+from tuner.commands.export import ExportRequest, export_study
+from tuner.commands.show import TrialRequest, show_trial
 from tuner.machine.cluster_nodes import on_nodes
 from tuner.machine.inventory import Inventory, Nodes
 from tuner.machine.peak import above_peak, model_above_peak
@@ -105,31 +103,26 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def test_the_ranking_says_why_it_is_above_the_peak_to_people_and_to_scripts(
-    store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
-    show_best(Terminal(file=(text := io.StringIO()), width=200), store, None, 5, front=None, as_json=False)
-    assert "192.7" in text.getvalue()
-    assert "More than 100 % of peak: " in text.getvalue()
-    show_best(Console(), store, None, 5, front=None, as_json=True)
-    assert json.loads(capsys.readouterr().out)["above_peak"].startswith("More than 100 % of peak: ")
+def test_the_ranking_says_why_it_is_above_the_peak_to_people_and_to_scripts(store: Store) -> None:
+    report = best_of_study(store, BestRequest()).report()
+    assert "192.7" in printed(report)
+    assert "More than 100 % of peak: " in printed(report)
+    assert as_json(report)["above_peak"].startswith("More than 100 % of peak: ")
 
 
 def test_one_trial_and_the_markdown_table_say_why_they_are_above_the_peak(store: Store) -> None:
-    show_trial(Terminal(file=(text := io.StringIO()), width=200), store, "study", 1, output=False, as_json=False)
-    assert "More than 100 % of peak: " in text.getvalue()
-    table, _, below = export_text(store, None, "md", None).partition("\n\n")
+    assert "More than 100 % of peak: " in printed(show_trial(store, TrialRequest("study", 1)).report())
+    table, _, below = export_study(store, ExportRequest("md")).text().partition("\n\n")
     assert "192.71" in table
     assert below.startswith("More than 100 % of peak: ")
 
 
-def test_nothing_is_said_of_a_study_below_the_peak(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_said_of_a_study_below_the_peak(tmp_path: Path) -> None:
     with Store.open(tmp_path / "below.db") as store:
         store.create_study(a_study())
         store.finish(finished(store.begin(begun()), 100.0))
-        show_best(Console(), store, None, 5, front=None, as_json=True)
-        assert json.loads(capsys.readouterr().out)["above_peak"] is None
-        assert "More than" not in export_text(store, None, "md", None)
+        assert as_json(best_of_study(store, BestRequest()).report())["above_peak"] is None
+        assert "More than" not in export_study(store, ExportRequest("md")).text()
 
 
 @pytest.mark.real

@@ -6,23 +6,32 @@ import json
 import re
 import sqlite3
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from as_user import HPLTUNE, Run
 from record_builders import START, a_study, begun, finished
-from rich.console import Console
+from report_reading import as_json, printed
 
 from hpl.params import HplParams
 from results.record import Kind, TrialState
+from results.report.model import Rows
 from results.store.store import Store
-from tuner.commands.best import show_best
-from tuner.commands.export import export_text
-from tuner.commands.show import Page, show_studies, show_trial, show_trials
-from tuner.console.progress import Terminal
+from tuner.commands.best import BestRequest, best_of_study
+from tuner.commands.export import ExportRequest, export_study
+from tuner.commands.show import (
+    StudiesRequest,
+    TrialRequest,
+    TrialsRequest,
+    show_studies,
+    show_trial,
+    show_trials,
+)
+from tuner.reports.page import Page
 
 WORDS = {"blas": "openblas", "kernel": "Cooperlake", "layout": "2x1", "RFACT": "crout", "BCAST": "2rM", "NBMIN": 16}
 
@@ -40,30 +49,30 @@ def add(store: Store, gflops: float | None = 95.29, **changes: object) -> None:
     store.finish(finished(number, gflops, study, params=params, **changes))
 
 
-def printed(width: int, show: Callable[[Console], None]) -> str:
-    text = io.StringIO()
-    show(Terminal(file=text, width=width))
-    return text.getvalue()
-
-
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_the_best_are_shown_whole_at_any_width(store: Store, width: int) -> None:
     for NB in (96, 128):
         params = {**WORDS, "NB": NB, "kernel": f"Cooperlake{NB}", "grid": f"1x{NB}", "SWAP": f"mix{NB}", "DEPTH": NB}
         add(store, 95.29 + NB, key=str(NB), params=params)
-    shown = printed(width, lambda console: show_best(console, store, None, 5, front=None, as_json=False))
+    shown = printed(best_of_study(store, BestRequest()).report(), width)
     assert "…" not in shown
     for word in ("191.29", "223.29", "Cooperlake96", "1x128", "mix96", "% of peak"):
         assert word in shown
 
 
 def best(store: Store) -> str:
-    return printed(200, lambda console: show_best(console, store, None, 5, front=None, as_json=False))
+    return printed(best_of_study(store, BestRequest()).report())
 
 
-def test_how_often_configurations_failed_is_shown_where_any_did(
-    store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def facts_of_best(store: Store, count: int) -> Any:
+    return as_json(best_of_study(store, BestRequest(count=count)).report())
+
+
+def exported(store: Store, kind: str) -> str:
+    return export_study(store, ExportRequest(kind)).text()
+
+
+def test_how_often_configurations_failed_is_shown_where_any_did(store: Store) -> None:
     add(store, 90.0, key="steady", params={"NB": 128})
     add(store, key="shaky", params={"NB": 192})
     assert "failed" not in best(store)
@@ -73,9 +82,8 @@ def test_how_often_configurations_failed_is_shown_where_any_did(
     assert re.search(r"runs +. failed", shown)
     assert re.search(r"1 . +95\.29 .+ 1 . +2 .+ 192", shown)
     assert "No. 1 failed in 2 of its 3 runs.\n" in shown
-    assert "| runs | failed |" in export_text(store, None, "md", None)
-    show_best(Console(), store, None, 5, front=None, as_json=True)
-    assert [entry["failed_runs"] for entry in json.loads(capsys.readouterr().out)["ranking"]] == [2, 0]
+    assert "| runs | failed |" in exported(store, "md")
+    assert [entry["failed_runs"] for entry in facts_of_best(store, 5)["ranking"]] == [2, 0]
 
 
 def test_the_best_are_shown_with_how_sure_the_first_is(store: Store) -> None:
@@ -88,12 +96,9 @@ def test_the_best_are_shown_with_how_sure_the_first_is(store: Store) -> None:
     assert "No. 1 is the fastest with 100 % confidence.\n" in best(store)
 
 
-def test_a_machine_that_changed_before_the_best_were_confirmed_is_told_to_people_and_to_scripts(
-    store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_machine_that_changed_before_the_best_were_confirmed_is_told_to_people_and_to_scripts(store: Store) -> None:
     def told() -> float:
-        show_best(Console(), store, None, 1, front=None, as_json=True)
-        return float(json.loads(capsys.readouterr().out)["machine_changed_percent"])
+        return float(facts_of_best(store, 1)["machine_changed_percent"])
 
     for NB, gflops in ((64, 33.72), (96, 32.91), (128, 31.04)):
         add(store, gflops, key=str(NB), params={"NB": NB})
@@ -105,9 +110,7 @@ def test_a_machine_that_changed_before_the_best_were_confirmed_is_told_to_people
     )
 
 
-def test_the_best_of_each_blas_is_told_with_how_sure_the_difference_is(
-    store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_best_of_each_blas_is_told_with_how_sure_the_difference_is(store: Store) -> None:
     for key, rates in {"openblas": (95.2, 95.3, 95.1), "mkl": (95.0, 95.4, 95.1), "blis": (90.0, 90.1)}.items():
         assert key != "mkl" or "The best with" not in best(store)
         for rate in rates:
@@ -115,15 +118,14 @@ def test_the_best_of_each_blas_is_told_with_how_sure_the_difference_is(
     shown = best(store)
     assert re.search(r"The best with blis is in place 3 with 90\.\d+ GFLOPS, 5\.\d % behind \(100% sure\)\.\n", shown)
     assert "Each of the 3 configurations was run more than once.\n" in shown
-    show_best(Console(), store, None, 1, front=None, as_json=True)
-    lines = json.loads(capsys.readouterr().out)["by_blas"]
+    lines = facts_of_best(store, 1)["by_blas"]
     assert [line["place"] for line in lines] == [1, 2, 3]
     assert lines[1]["first_is_faster"] < 0.9 < lines[2]["first_is_faster"]
 
 
 def test_nothing_is_said_of_how_sure_the_first_of_simulations_or_of_a_front_is(store: Store, tmp_path: Path) -> None:
     add(store)
-    front = printed(200, lambda console: show_best(console, store, None, 5, front="percent-of-peak", as_json=False))
+    front = printed(best_of_study(store, BestRequest(front="percent-of-peak")).report())
     assert "none to compare" not in front
     assert "none is both faster and nearer to its peak than this one." in front
     with Store.open(tmp_path / "simulated.db") as simulated:
@@ -134,7 +136,7 @@ def test_nothing_is_said_of_how_sure_the_first_of_simulations_or_of_a_front_is(s
 
 def test_the_studies_are_shown_whole_at_80_characters(store: Store) -> None:
     add(store)
-    shown = printed(80, lambda console: show_studies(console, store, as_json=False))
+    shown = printed(show_studies(store, StudiesRequest()).report(), 80)
     assert "…" not in shown
     assert "95.29" in shown
     assert "killed" in shown, "nobody but this process works on it"
@@ -142,7 +144,7 @@ def test_the_studies_are_shown_whole_at_80_characters(store: Store) -> None:
 
 def test_a_study_without_failures_says_so_instead_of_an_empty_table(store: Store) -> None:
     store.create_study(a_study())
-    shown = printed(80, lambda console: show_trials(console, store, "study", failed=True, as_json=False))
+    shown = printed(show_trials(store, TrialsRequest("study", failed=True)).report(), 80)
     assert shown == "No trial of study study failed or was cancelled.\n"
 
 
@@ -150,8 +152,8 @@ def of_a_trial(store: Store, width: int, *, failed: bool) -> list[str]:
     """The first trial of the study as `show` has it among the others, and by itself."""
     study = "default-of-the-cluster-1"
     return [
-        printed(width, lambda console: show_trials(console, store, study, failed=failed, as_json=False)),
-        printed(width, lambda console: show_trial(console, store, study, 1, output=False, as_json=False)),
+        printed(show_trials(store, TrialsRequest(study, failed=failed)).report(), width),
+        printed(show_trial(store, TrialRequest(study, 1)).report(), width),
     ]
 
 
@@ -167,7 +169,7 @@ def test_a_run_that_was_given_up_is_shown_with_the_reason_and_a_prefix_with_its_
     add(store, None, kind=Kind.GIVEN_UP, reason="given up after 30% of its columns", **less)
     add(store, None, kind=Kind.PREFIX, **less)
     study = "default-of-the-cluster-1"
-    shown = printed(200, lambda console: show_trials(console, store, study, failed=False, as_json=False))
+    shown = printed(show_trials(store, TrialsRequest(study)).report())
     given_up, prefix = (next(line for line in shown.splitlines() if kind in line) for kind in ("given-up", "prefix"))
     assert "given up after 30% of its columns" in given_up
     assert "GFLOPS in its first 30%" in prefix
@@ -188,10 +190,10 @@ def test_output_that_nobody_reads_is_no_error_of_ours(
         assert process.wait() == 141
 
 
-def test_output_of_a_trial_may_be_asked_for_as_json(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_of_a_trial_may_be_asked_for_as_json(store: Store) -> None:
     add(store, output="WR01C2R4\n")
-    show_trial(Console(), store, "default-of-the-cluster-1", 1, output=True, as_json=True)
-    assert json.loads(capsys.readouterr().out)["output"] == "WR01C2R4\n"
+    found = show_trial(store, TrialRequest("default-of-the-cluster-1", 1, output=True))
+    assert as_json(found.report())["output"] == "WR01C2R4\n"
 
 
 def test_what_a_launcher_says_in_brackets_is_shown_as_it_is(store: Store) -> None:
@@ -224,7 +226,7 @@ def test_many_trials_and_studies_are_shown_in_pages_that_say_what_more_there_is(
     name = "default-of-the-cluster-1"
 
     def trials(page: Page) -> str:
-        return printed(160, lambda console: show_trials(console, store, name, failed=False, as_json=False, page=page))
+        return printed(show_trials(store, TrialsRequest(name, page=page)).report(), 160)
 
     assert re.findall(r"^│ (\d)", trials(Page(1, 3)), re.MULTILINE) == ["5", "6", "7"]
     assert "Trials 5 to 7 of 7; --page 2 has those before, --count 7 has all." in trials(Page(1, 3))
@@ -232,7 +234,7 @@ def test_many_trials_and_studies_are_shown_in_pages_that_say_what_more_there_is(
     assert "--page" not in trials(Page())
     for number in range(3):
         store.create_study(a_study(f"more-{number}", created_at=START + timedelta(days=1 + number)))
-    shown = printed(160, lambda console: show_studies(console, store, as_json=False, page=Page(2, 2)))
+    shown = printed(show_studies(store, StudiesRequest(Page(2, 2))).report(), 160)
     assert "Studies 1 to 2 of 4; --count 4 has all." in shown
     assert "more-0" in shown
     assert "more-1" not in shown
@@ -241,25 +243,53 @@ def test_many_trials_and_studies_are_shown_in_pages_that_say_what_more_there_is(
 def test_studies_of_run_and_predict_are_told_in_a_line_unless_all_are_wanted(store: Store) -> None:
     store.create_study(a_study("run-1", space_text=""))
     store.create_study(a_study("predict-b", versions={"simulator": "SimGrid 3.32"}))
-    shown = printed(160, lambda console: show_studies(console, store, as_json=False))
+    shown = printed(show_studies(store, StudiesRequest()).report(), 160)
     assert "run-1" not in shown
     assert "Also 1 of `hpltune predict` and 1 of `hpltune run`: --all lists them too." in shown
-    everything = printed(160, lambda console: show_studies(console, store, as_json=False, everything=True))
+    everything = printed(show_studies(store, StudiesRequest(everything=True)).report(), 160)
     assert "run-1" in everything
     assert "predict-b" in everything
 
 
-def test_an_export_has_the_place_that_best_shows(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_export_has_the_place_that_best_shows(store: Store) -> None:
     for key, rates in {"a": (95.2, 95.3), "b": (90.0, 90.1), "c": (99.0,)}.items():
         for rate in rates:
             add(store, rate, key=key, params={"NB": ord(key)})
     add(store, None, key="c", params={"NB": ord("c")}, state=TrialState.FAILED, passed=None)
-    show_best(Console(), store, None, 9, front=None, as_json=True)
-    ranking = json.loads(capsys.readouterr().out)["ranking"]
+    ranking = facts_of_best(store, 9)["ranking"]
     shown = {(place, one["expected_gflops"], one["percent_of_peak"]) for place, one in enumerate(ranking, start=1)}
-    rows = list(csv.DictReader(io.StringIO(export_text(store, None, "csv", None))))
+    rows = list(csv.DictReader(io.StringIO(exported(store, "csv"))))
     told = {(int(row["rank"]), float(row["expected_gflops"]), float(row["percent_of_peak"])) for row in rows[:5]}
     assert told == shown
     assert (rows[5]["rank"], rows[5]["expected_gflops"]) == ("", "")
-    lines = [json.loads(line) for line in export_text(store, None, "jsonl", None).splitlines()]
+    lines = [json.loads(line) for line in exported(store, "jsonl").splitlines()]
     assert {(one["rank"], one["expected_gflops"], one["percent_of_peak"]) for one in lines[:5]} == shown
+
+
+def test_the_facts_of_many_trials_are_read_one_after_the_other(store: Store) -> None:
+    for rate in (70.0, 75.0, 80.0):
+        add(store, rate, key=str(rate))
+    add(store, None, state=TrialState.FAILED, reason="it crashed", passed=None)
+    name = "default-of-the-cluster-1"
+    found = show_trials(store, TrialsRequest(name, page=Page(1, 1)))
+    assert [record.number for record in found.records] == [4]
+    assert isinstance(found.report().facts, Rows)
+    assert [row["gflops"] for row in found.rows.read()] == [70.0, 75.0, 80.0, None]
+    assert as_json(show_trials(store, TrialsRequest(name, failed=True)).report())[0]["reason"] == "it crashed"
+
+
+def test_all_studies_can_be_asked_for_at_once(store: Store) -> None:
+    for number in range(25):
+        store.create_study(a_study(f"more-{number}", space_text="" if number % 2 else "[parameters]"))
+    found = show_studies(store, StudiesRequest(page=None, everything=True))
+    assert len(found.lines) == found.known == len(as_json(found.report())) == 26
+    assert (found.more, found.left_out) == (None, {})
+
+
+def test_an_export_is_read_in_parts(store: Store) -> None:
+    for rate in (70.0, 75.0):
+        add(store, rate, key=str(rate))
+    parts = export_study(store, ExportRequest("jsonl")).parts
+    assert json.loads(next(parts))["gflops"] == 70.0
+    assert json.loads(next(parts))["gflops"] == 75.0
+    assert next(parts, None) is None

@@ -1,19 +1,18 @@
 """What a study is to find the best of."""
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from record_builders import a_study, begun, finished
-from rich.console import Console
+from report_reading import as_json
 
 from results.stats.confidence import sentence
 from results.stats.ranking import Ranked
 from results.store.store import Store
-from tuner.commands.best import show_best
-from tuner.commands.export import export_text
+from tuner.commands.best import BestRequest, best_of_study
+from tuner.commands.export import ExportRequest, export_study
 from tuner.engines.base import Outcome
 from tuner.errors import TunerError
 from tuner.study.objective import NEEDS, Objective, check_objective, of_study, pareto, ranking_of
@@ -92,14 +91,11 @@ def test_a_name_that_is_no_objective_is_refused() -> None:
         check_objective("speed")
 
 
-def test_how_sure_the_best_is_does_not_depend_on_how_many_are_shown(
-    store: Store, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_how_sure_the_best_is_does_not_depend_on_how_many_are_shown(store: Store) -> None:
     stored(store, "gflops", {"32x1": (200.0, 204.0), "8x1": (199.0, 203.0), "4x1": (60.0, 60.5)})
 
     def told(count: int, *, front: str | None = None) -> Any:
-        show_best(Console(), store, "study", count, front=front, as_json=True)
-        return json.loads(capsys.readouterr().out)
+        return as_json(best_of_study(store, BestRequest("study", count, front)).report())
 
     assert [len(told(count)["ranking"]) for count in (1, 5)] == [1, 3]
     assert told(1)["confidence"] == told(5)["confidence"] < 0.9
@@ -119,8 +115,8 @@ def test_how_sure_the_best_is_is_told_in_the_terms_of_the_objective() -> None:
 
 def test_what_is_exported_is_the_best_by_the_objective_with_the_figures_of_the_nodes_in_use(store: Store) -> None:
     stored(store, "usd-per-gflops", {"32x1": (200.0, 201.0), "8x1": (80.0, 80.5)})
-    assert export_text(store, "study", "dat", None) == "that of 8x1\n"
-    head, _, first, second, *_ = export_text(store, "study", "md", None).splitlines()
+    assert export_study(store, ExportRequest("dat", "study")).text() == "that of 8x1\n"
+    head, _, first, second, *_ = export_study(store, ExportRequest("md", "study")).text().splitlines()
     assert head == "| rank | GFLOPS | spread % | runs | % of peak | USD/GFLOPS | MFLOPS/W | layout |"
     expected = ranking_of(store, store.study("study"))[0].expected_gflops
     assert expected == pytest.approx(80.25, rel=1e-4)

@@ -1,20 +1,18 @@
 """A comparison of BLAS libraries: what it searches, confirms and tells."""
 
-import io
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from record_builders import a_study, begun, finished
-from rich.console import Console
+from report_reading import printed
 
 from results.report.model import Report
-from results.report.terminal import print_report
 from results.stats.ranking import Ranked
 from results.store.store import Store
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
-from tuner.commands.export import export_text
+from tuner.commands.export import ExportRequest, export_study
 from tuner.reports.summary import StudySummary
 from tuner.study.objective import Objective, ranking_of
 from tuner.study.shootout import small_n, with_rivals
@@ -102,7 +100,7 @@ TOLD = (
 def test_best_and_tune_say_where_each_library_stands_what_was_repeated_and_whether_n_is_small(store: Store) -> None:
     study = store.study("study")
     found = StudySummary.of(study, ranking_of(store, study))
-    told = printed(found)
+    told = printed(Report("", tuple(found.parts(5))), 300)
     assert "The best with blis is in place 2 with 90" in told
     assert [words for words in TOLD if words not in told] == []
     lines = found.to_json()["by_blas"]
@@ -114,7 +112,7 @@ def test_best_and_tune_say_where_each_library_stands_what_was_repeated_and_wheth
 
 
 def test_the_exported_table_has_what_its_reader_must_know(store: Store) -> None:
-    table, *below = export_text(store, None, "md", None).split("\n\n")
+    table, *below = export_study(store, ExportRequest("md")).text().split("\n\n")
     assert table.startswith("| rank |")
     text = "\n".join(below)
     assert "No. 1 is the fastest with" in text
@@ -123,8 +121,3 @@ def test_the_exported_table_has_what_its_reader_must_know(store: Store) -> None:
     assert "N = 6,000, engine" in text
     assert "Machine: Intel Xeon, 8 cores, 64.0 GiB, Rpeak 134.4 GFLOPS." in text
     assert "Versions: hpl 2.3, blas openblas openblas 0.3.21." in text
-
-
-def printed(found: StudySummary) -> str:
-    print_report(Console(file=(text := io.StringIO()), width=300), Report("", tuple(found.parts(5))))
-    return text.getvalue()

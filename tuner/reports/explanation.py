@@ -1,0 +1,110 @@
+"""What a study learnt of its parameters: tables and sentences for people."""
+
+from collections.abc import Sequence
+
+from results.record import Study
+from results.report.model import Column, Figure, Part, Sentence, Series, Table
+from results.report.ranking_table import named_values
+from search_spaces.glossary import meaning
+
+from ..explain.explanation import Explanation
+from ..explain.variance import Effect, Pair
+from ..words import counted
+from .one_at_a_time import one_by_one_parts
+
+SHOWN_PAIRS = 6
+MATTERS = 0.01
+"""A parameter with at least this share of the differences, with others, has its meaning told."""
+LEAST_SHARE = 0.002
+"""Pairs below this share of the variance, or below its own uncertainty, are not worth a line."""
+
+
+def explanation_parts(study: Study, found: Explanation) -> list[Part]:
+    """Report what matters, what depends on what, the best by the model, and what one-at-a-time tuning would miss."""
+    effects = _effects(study, found)
+    explains = "Share of the speed differences that each setting explains. "
+    parts: list[Part] = [
+        effects,
+        _figure(effects.title, found.effects),
+        Sentence(f"{explains}The model is off by about {found.noise_percent:.1f} %."),
+    ]
+    pairs = [pair for pair in found.pairs if pair.share >= max(LEAST_SHARE, pair.sd)][:SHOWN_PAIRS]
+    none = Sentence("These runs show no two parameters that depend on each other.")
+    parts.append(_pairs(pairs) if pairs else none)
+    best = named_values(found.best, [effect.name for effect in found.effects], " ")
+    model = f"Best by the model: {best}, {found.best_gflops:.4g} GFLOPS ± {found.best_sd_percent:.1f} %."
+    parts += [Sentence(model), *one_by_one_parts(found)]
+    if found.untested:
+        parts.append(Sentence(untested(found)))
+    return [*parts, *(Sentence(f"{name}: {text}", unbroken=True) for name, text in glossary(found).items())]
+
+
+def glossary(found: Explanation) -> dict[str, str]:
+    """What the parameters that matter do, most first."""
+    names = [effect.name for effect in found.effects if effect.total >= MATTERS]
+    return {name: text for name in names if (text := meaning(name)) is not None}
+
+
+def _effects(study: Study, found: Explanation) -> Table:
+    rows = (
+        (
+            effect.name,
+            f"{100 * effect.share:.0f} ± {100 * effect.sd:.0f} %",
+            f"{100 * effect.total:.0f} %",
+            *(_value(effect, place) for place in (0, -1)),
+        )
+        for effect in found.effects
+    )
+    heads = ("parameter", "alone", "with others", "best value", "worst value")
+    columns = tuple(Column(head, words=head not in {"alone", "with others"}) for head in heads)
+    return Table(f"Study {study.name}: what matters, from {counted(found.runs, 'run')}", columns, tuple(rows))
+
+
+def _figure(title: str, effects: Sequence[Effect]) -> Figure:
+    """Bars of what each parameter explains alone and with others."""
+    names = tuple(effect.name for effect in effects)
+    alone = Series("alone", names, tuple(100 * effect.share for effect in effects))
+    return Figure(
+        title,
+        "parameter",
+        "% of the speed differences",
+        (alone, Series("with others", names, tuple(100 * effect.total for effect in effects))),
+    )
+
+
+def _value(effect: Effect, place: int) -> str:
+    if not effect.values:
+        return ""
+    value = effect.values[place]
+    return f"{value.value} ({value.percent:+.1f} ± {value.sd:.1f} %)"
+
+
+def _pairs(pairs: Sequence[Pair]) -> Table:
+    rows = (
+        (
+            f"{pair.one} x {pair.other}",
+            f"{100 * pair.share:.1f} ± {100 * pair.sd:.1f} %",
+            f"{pair.h:.2f} ± {pair.h_sd:.2f}",
+            depends(pair),
+        )
+        for pair in pairs
+    )
+    heads = ("pair", "only together", "H", "best value by the other's")
+    columns = tuple(Column(head, words=head not in {"only together", "H"}) for head in heads)
+    return Table("What goes together", columns, tuple(rows))
+
+
+def depends(pair: Pair) -> str:
+    """The best values, as "NB 232 with blis, 192 with openblas", or that it is the same for all."""
+    chosen: dict[str, list[str]] = {}
+    for other, one in pair.best.items():
+        chosen.setdefault(str(one), []).append(str(other))
+    if len(chosen) == 1:
+        return f"{pair.one} {next(iter(chosen))} for every {pair.other}"
+    return f"{pair.one} " + ", ".join(f"{one} with {'/'.join(others)}" for one, others in chosen.items())
+
+
+def untested(found: Explanation) -> str:
+    """The sentence that names the values that no run had."""
+    parts = [f"{name} {', '.join(map(str, values))}" for name, values in found.untested.items()]
+    return f"Not run: {'; '.join(parts)}. What is said of these values is an estimate."

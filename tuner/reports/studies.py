@@ -1,0 +1,56 @@
+"""A list of studies: its table for people and its facts for scripts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from results.record import Study
+from results.report.model import Column, Table, Wrap
+from results.store.reading import Tally
+
+FIGURES = frozenset({"trials", "failed", "best GFLOPS"})
+UNBROKEN = frozenset({"state", "engine", "trials"})
+
+
+@dataclass(frozen=True)
+class StudyLine:
+    """One study of a list.
+
+    Attributes:
+        state: how it stands.
+        best_gflops: what one more run of its best configuration should give; None where no run counts.
+    """
+
+    study: Study
+    state: str
+    tally: Tally
+    best_gflops: float | None
+
+    def to_json(self) -> dict[str, object]:
+        """All that scripts are told of it."""
+        return {
+            "study": self.study.name,
+            "created_at": self.study.created_at.isoformat(),
+            "state": self.state,
+            "space": self.study.space_name,
+            "engine": self.study.engine,
+            "trials": self.tally.trials,
+            "failed": self.tally.failed,
+            "best_gflops": self.best_gflops,
+        }
+
+
+def studies_table(lines: Sequence[StudyLine]) -> Table:
+    """Build a table with a row for each study."""
+    heads = ("study", "when", "state", "engine", "trials", "failed", "best GFLOPS")
+    columns = tuple(
+        Column(head, words=head not in FIGURES, wrap=Wrap.NEVER if head in UNBROKEN else Wrap.ANYWHERE)
+        for head in heads
+    )
+    return Table("", columns, tuple(map(_row, lines)))
+
+
+def _row(line: StudyLine) -> tuple[str, ...]:
+    when = line.study.created_at.astimezone().strftime("%Y-%m-%d %H:%M")
+    best = "" if line.best_gflops is None else f"{line.best_gflops:.2f}"
+    tally = line.tally
+    return line.study.name, when, line.state, line.study.engine, str(tally.trials), str(tally.failed), best

@@ -1,0 +1,139 @@
+"""The trials of a study, and one trial in full: tables for people and facts for scripts."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import fields
+
+from hpl.params import Scalar
+from results.flat import COLUMNS, Placed, flat
+from results.record import Study, TrialRecord, TrialState
+from results.report.model import Column, Table, Wrap
+from results.report.outcome import outcome
+from results.stats.ranking import hosts_of
+from results.store.rows import Row
+
+from ..machine.equipment import Equipment
+from ..machine.peak import above_peak
+from ..units import duration
+from .ranking import figures
+
+KILLED = "killed"
+"""How a study or a trial stands that still says it runs, though nobody works on it."""
+PLACED = frozenset(field.name for field in fields(Placed))
+"""Columns that only exports fill."""
+FIGURES = frozenset({"#", "time"})
+FIRST = ("blas", "kernel", "layout", "grid", "N", "NB", "BCAST", "DEPTH", "SWAP", "RFACT", "NBMIN")
+"""Parameters that a list of trials has, what matters most first."""
+
+
+def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[int]) -> Table:
+    """Build a table with a row for each trial.
+
+    Args:
+        killed: numbers of the trials that nobody works on any more.
+    """
+    columns = tuple(
+        Column(head, words=head not in FIGURES, wrap=Wrap.NEVER if head in FIGURES else Wrap.ANYWHERE)
+        for head in ("#", "kind", "result", "time", "configuration")
+    )
+    return Table(title, columns, tuple(_row(record, killed) for record in records))
+
+
+def _row(record: TrialRecord, killed: Collection[int]) -> tuple[str, ...]:
+    time = "" if record.time_s is None else duration(record.time_s)
+    return str(record.number), str(record.kind), trial_result(record, killed), time, configuration(record)
+
+
+def trial_rows(
+    rows: Iterator[Row], killed: Collection[int], states: Collection[TrialState] | None
+) -> Iterator[dict[str, object]]:
+    """Read the facts of one trial after the other.
+
+    Args:
+        rows: of the store.
+        states: only trials in these; None for all.
+    """
+    for cells, params in rows:
+        facts = {name: cell for name, cell in zip(COLUMNS, cells, strict=True) if name not in PLACED}
+        if states is None or facts["state"] in states:
+            yield {**facts, "state": KILLED if facts["number"] in killed else facts["state"], "params": params}
+
+
+def trial_json(record: TrialRecord, killed: Collection[int]) -> dict[str, object]:
+    """The facts of one trial."""
+    facts = {name: cell for name, cell in flat(record).items() if name not in PLACED}
+    return {**facts, "state": _state(record, killed), "params": dict(record.params)}
+
+
+def trial_result(record: TrialRecord, killed: Collection[int]) -> str:
+    """What came of a trial, in a few words."""
+    return KILLED if record.number in killed else outcome(record).strip()
+
+
+def _state(record: TrialRecord, killed: Collection[int]) -> str:
+    return KILLED if record.number in killed else str(record.state)
+
+
+def configuration(record: TrialRecord) -> str:
+    """The parameters of a trial on one line, what matters most first."""
+    words = _ran(record)
+    return " ".join(f"{name}={words[name]}" for name in FIRST if name in words)
+
+
+def _ran(record: TrialRecord) -> Mapping[str, Scalar]:
+    """The parameters of a trial, with the N that it really had: that of a small run is not its configuration's."""
+    return dict(record.params) if record.hpl is None else {**record.params, "N": record.hpl.N}
+
+
+def trial_table(study: Study, record: TrialRecord, killed: Collection[int], others: Sequence[int]) -> Table:
+    """Build the table of one trial: its configuration, its figures, what really ran, and where its files are.
+
+    Args:
+        others: trials of the same launch.
+    """
+    facts = {"kind": str(record.kind), "state": _state(record, killed)}
+    facts |= {"reason": record.reason} if record.reason else {}
+    facts |= {**_figures(study, record), **_launch(record, others)}
+    facts["configuration"] = " ".join(f"{name}={value}" for name, value in _ran(record).items())
+    facts |= _origin(record)
+    title = f"Study {study.name}, trial {record.number}: {trial_result(record, killed)}"
+    columns = (Column("", words=True), Column("", words=True, wrap=Wrap.ANYWHERE))
+    return Table(title, columns, tuple(facts.items()), headless=True)
+
+
+def _figures(study: Study, record: TrialRecord) -> dict[str, str]:
+    """The rate with the figures of merit, and the residual."""
+    if record.gflops is None:
+        return {}
+    machine = Equipment.of(study)
+    merits = figures(machine, record.gflops, record.params, hosts_of(record)) if record.ranked else {}
+    rate = " ".join([f"{record.gflops:.2f}", *(f"{name}={value:.2f}" for name, value in merits.items())])
+    doubt = above_peak(study, [merits.get("percent_of_peak")])
+    checked = f"{record.residual} ({'PASSED' if record.passed else 'not passed'})"
+    residual = "none, because nothing was computed: simulated" if record.simulated else checked
+    return {"GFLOPS": rate, **({"peak": doubt} if doubt else {}), "residual": residual}
+
+
+def _launch(record: TrialRecord, others: Sequence[int]) -> dict[str, str]:
+    """How long the trial took, and which trials shared its launch."""
+    facts = {}
+    if record.time_s is not None:
+        launch = "with its part of the launch" if others else "whole launch"
+        facts["time"] = f"{duration(record.time_s)} ({launch} {duration(record.cost_s or 0.0)})"
+    if others:
+        facts["same launch"] = f"trials {', '.join(map(str, others))}"
+    return facts
+
+
+def _origin(record: TrialRecord) -> dict[str, str]:
+    """Which library really ran, when, with which command and in which folder."""
+    facts = {}
+    if record.observed:
+        seen = record.observed
+        threads = "?" if seen.threads is None else str(seen.threads)
+        facts["really ran"] = (
+            f"{seen.library} ({seen.version}), kernel {seen.kernel or 'unknown'}, {threads} threads a rank"
+        )
+    facts["started"] = record.started_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    if record.command:
+        facts |= {"command": record.command, "folder": record.directory}
+    return facts
