@@ -41,9 +41,9 @@ from tuner.explain.stored_space import searched, stored_space
 from tuner.options import TuneOptions
 from tuner.signals import stop_on_signals
 from tuner.stopping import Interrupted, StopRequest
+from tuner.study.kinds import SEARCHED
 from tuner.study.objective import of_study
 from tuner.study.replay import replay_records
-from tuner.study.session import SEARCHED
 from tuner.trial.ladder import PREFIX_PARTS, SMALL_PART, ladder
 
 N = 20_000

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE, Run
-from made_loop import MakeLoop, loops
+from made_study import MakeStudy, studies
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def real_hpl() -> None:
 
 
 @pytest.fixture
-def make_loop(home: Path) -> Iterator[MakeLoop]:
+def make_study(home: Path) -> Iterator[MakeStudy]:
     """Makes studies whose trials a test makes one by one."""
-    with loops(home) as make:
+    with studies(home) as make:
         yield make

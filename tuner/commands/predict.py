@@ -19,7 +19,7 @@ from ..reports.designs import design_facts, design_parts, design_points
 from ..simulation.cluster import SimulatedCluster, cluster_dict, equipment_of
 from ..simulation.design.designs import Design, read_designs
 from ..simulation.design.prediction import Prediction
-from ..simulation.session import say_n, sitting, why_nothing
+from ..simulation.session import say_n, virtual_session, why_nothing
 from ..stopping import StopRequest
 from ..study.names import free_name
 from ..study.session import StudyContext
@@ -108,7 +108,7 @@ def _tuned(request: PredictRequest, design: Design, site: SimulatedCluster, cont
     """Tune one design; None where somebody stopped it before there was a result."""
     options = _options(request, design)
     slug = re.sub(r"[^A-Za-z0-9]+", "-", design.name).strip("-").lower() or "design"
-    with sitting(free_name(context.store, f"predict-{slug}"), options, site, context) as study:
+    with virtual_session(free_name(context.store, f"predict-{slug}"), options, site, context) as study:
         say_n(study, options)
         study.search(study.engine(request.engine, request.seed), 1)
     ranking = study.ranking()

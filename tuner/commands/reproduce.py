@@ -21,7 +21,7 @@ from ..simulation.cluster import SimulatedCluster, cluster_dict
 from ..simulation.reproduction.best_found import BestFound, search, setting_losses
 from ..simulation.reproduction.comparison import ComparedTest, simulate_tests
 from ..simulation.reproduction.published import Published, published
-from ..simulation.session import cores_here, sitting, why_nothing
+from ..simulation.session import cores_here, virtual_session, why_nothing
 from ..stopping import StopRequest
 from ..study.names import free_name
 from ..study.objective import ranking_of
@@ -170,7 +170,7 @@ def _search(
         limit_s=request.limit_s,
         cluster=cluster_dict(site.cluster),
     )
-    with sitting(name, options, site, context) as study:
+    with virtual_session(name, options, site, context) as study:
         winner = search(study, request.engine, request.seed)
         settings = () if winner is None else setting_losses(study, winner, figures)
     if winner is None and not context.stop.requested:
@@ -178,6 +178,6 @@ def _search(
     if winner is None:
         return None, name
     held = {setting: [str(value) for value in values] for setting, values in figures.advice.values.items()}
-    with sitting(f"{name}-advised", replace(options, overrides=held), site, context) as study:
+    with virtual_session(f"{name}-advised", replace(options, overrides=held), site, context) as study:
         advised = search(study, request.engine, request.seed)
     return BestFound(winner, settings, advised), study.study

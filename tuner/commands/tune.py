@@ -33,9 +33,11 @@ from ..study.objective import check_inputs, ranking_of
 from ..study.run_folders import study_folder
 from ..trial.workbench import Workbench
 from ..tuning import campaign
-from ..tuning.campaign import TuneOutcome, enter, load_space
+from ..tuning.campaign import TuneOutcome
+from ..tuning.enter import enter
 from ..tuning.extrapolation import Extrapolation
 from ..tuning.simulated_starts import simulated_ranking
+from ..tuning.space import load_space
 from ..tuning.warm_start import read_source
 from ..tuning.winner import Written, write_winner
 from ..user_files import require_writable

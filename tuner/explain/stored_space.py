@@ -16,8 +16,8 @@ from ..machine.equipment import host_count
 from ..options import TuneOptions
 from ..simulation.cluster import cluster_from
 from ..simulation.known import simulated_space
+from ..study.kinds import SEARCHED
 from ..study.names import newest_search
-from ..study.session import SEARCHED
 
 EXPLAINED = SEARCHED | {Kind.CONFIRMATION}
 """Kinds of trials that tell something: the repeats of the finalists are what tells the noise."""

@@ -2,25 +2,32 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
+from results.record import TrialRecord
 from results.store.store import Store
 from search_spaces.load import passed_over
 
 from ..budget import Meter
 from ..clock import ToldClock
 from ..engines.fidelity import FULL, Ladder
-from ..events import Notice
 from ..machine.problem_size import STEP
 from ..options import TuneOptions
+from ..study.budget_rule import FailuresInARow
+from ..study.incumbent import Incumbent
+from ..study.kinds import SEARCHED
+from ..study.ledger import LearningBook, Ledger
 from ..study.lifecycle import Begun, MachineFacts, begin, closing_study, go_on
 from ..study.objective import Objective
-from ..study.session import SEARCHED, StudyContext
+from ..study.session import StudyContext, StudySession
 from ..trial.ladder import ladder
+from ..trial.plan import TrialPlan, label
+from ..trial.varying_label import varying_label
 from .cluster import SimulatedCluster, equipment_of
 from .known import refuse_impossible, simulated_space
 from .simulator import Simulator
-from .study import VirtualStudy
+from .study import VirtualRunTime, VirtualStudy
+from .trials import SimulatedTrials
 
 AFFORDABLE_S = 30.0
 """A simulation of a search should not take longer than this on one core, unless the user asks for the whole memory."""
@@ -30,8 +37,8 @@ USUAL_NB = 192
 
 
 @contextmanager
-def sitting(
-    name: str | None, options: TuneOptions, site: SimulatedCluster, bench: StudyContext, *, resume: bool = False
+def virtual_session(
+    name: str | None, options: TuneOptions, site: SimulatedCluster, context: StudyContext, *, resume: bool = False
 ) -> Iterator[VirtualStudy]:
     """A new study of that name, None for a free one, or with `resume` the stored one with all it has learnt.
 
@@ -41,39 +48,55 @@ def sitting(
         SpaceError, ResultsError: a sentence says what prevents the study.
     """
     if resume and name is not None:
-        begun = go_on(bench.store, name, options, run="simulation")
+        begun = go_on(context.store, name, options, run="simulation")
     else:
         refuse_impossible(simulated_space(options.space, site.cluster, study_n(site, options), options.overrides or {}))
-        begun = begin(bench.store, name, options, facts_of(options, site))
-    with closing_study(begun.name, bench.store):
-        study = _opened(begun, options, site, bench)
-        try:
+        begun = begin(context.store, name, options, facts_of(options, site))
+    with closing_study(begun.name, context.store):
+        with closing(Simulator(site, options.jobs or cores_here(), options.limit_s)) as simulator:
+            study = _opened(begun, options, simulator, context)
             yield study
-        finally:
-            study.simulator.close()
-        study.end()
+        study.session.end()
 
 
-def _opened(begun: Begun, options: TuneOptions, site: SimulatedCluster, bench: StudyContext) -> VirtualStudy:
-    stored, earlier = bench.store.study(begun.name), begun.earlier
+def _opened(begun: Begun, options: TuneOptions, simulator: Simulator, context: StudyContext) -> VirtualStudy:
+    """The study with all that its earlier trials told."""
+    stored, site = context.store.study(begun.name), simulator.site
     N = study_n(site, options)
     space = simulated_space(options.space, site.cluster, N, options.overrides or {}, stored.space_text)
     for sentence in passed_over(space, options.overrides or {}):
-        bench.listener(Notice(sentence))
-    study = VirtualStudy(
-        bench=bench,
+        context.say(sentence)
+    meter = Meter(options.budget, ToldClock(), spent_wall_s=sum(record.cost_s or 0.0 for record in begun.earlier))
+    objective = Objective.of(options.objective, stored, options.pareto)
+    session = StudySession(context=context, study=begun.name, space=space, objective=objective, meter=meter)
+    ledger = Ledger(
+        context=context,
         study=begun.name,
-        space=space,
-        site=site,
-        simulator=Simulator(site, options.jobs or cores_here(), options.limit_s),
-        meter=Meter(options.budget, ToldClock(), spent_wall_s=sum(record.cost_s or 0.0 for record in earlier)),
-        objective=Objective.of(options.objective, stored, options.pareto),
-        ladder=_ladder(options, N),
+        meter=meter,
+        incumbent=Incumbent(objective),
+        joinable=False,
+        told_clock=True,
     )
+    run_time, failures = VirtualRunTime(), FailuresInARow()
+    book = LearningBook(ledger, (run_time.learn, failures.learn))
+    earlier = [record for record in begun.earlier if record.kind in SEARCHED]
+    ledger.count(earlier)
     for record in earlier:
-        if record.kind in SEARCHED:
-            study.learn(record)
-    return study
+        book.remember(record)
+
+    def named(plan: TrialPlan, record: TrialRecord) -> str:
+        return label(plan, varying_label(record.params, space.varying))
+
+    return VirtualStudy(
+        session=session,
+        site=site,
+        ledger=ledger,
+        trials=SimulatedTrials(simulator, book, context.listener, context.stop, named),
+        run_time=run_time,
+        failures=failures,
+        ladder=_ladder(options, N),
+        earlier=earlier,
+    )
 
 
 def _ladder(options: TuneOptions, N: int) -> Ladder:
@@ -86,7 +109,7 @@ def say_n(study: VirtualStudy, options: TuneOptions) -> None:
     chosen_n, whole_n = study.space.largest_n, study.site.largest_n(options.memory_fraction)
     if study.space.asked_n is None and chosen_n < whole_n:
         sentence = f"N={chosen_n}, so that a simulation takes about half a minute."
-        study.say(f"{sentence} The whole memory would hold N={whole_n}: `--full` simulates there.")
+        study.session.say(f"{sentence} The whole memory would hold N={whole_n}: `--full` simulates there.")
 
 
 def why_nothing(store: Store, name: str) -> str:

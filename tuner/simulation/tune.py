@@ -7,7 +7,7 @@ from ..units import dollars, duration
 from ..words import counted
 from .cluster import SimulatedCluster
 from .costs import usd_per_hour
-from .session import say_n, sitting
+from .session import say_n, virtual_session
 from .study import VirtualStudy
 
 
@@ -19,7 +19,7 @@ def spent(site: SimulatedCluster, run_s: float) -> str:
 
 
 def tune_virtual(
-    options: TuneOptions, name: str | None, site: SimulatedCluster, bench: StudyContext, *, resume: bool
+    options: TuneOptions, name: str | None, site: SimulatedCluster, context: StudyContext, *, resume: bool
 ) -> TuneOutcome:
     """Run a study on a virtual cluster.
 
@@ -30,22 +30,22 @@ def tune_virtual(
     Raises:
         TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
     """
-    with sitting(name, options, site, bench, resume=resume) as study:
+    with virtual_session(name, options, site, context, resume=resume) as study:
         _introduce(study, options)
         say_n(study, options)
         engine = study.engine(options.engine, options.seed, options.points)
         ended = study.search(engine, options.repeats, to_confirm=options.confirm)
-        study.say(f"Search stopped: {ended}.")
-        study.say(spent(site, study.meter.run_s))
+        study.session.say(f"Search stopped: {ended}.")
+        study.session.say(spent(site, study.session.meter.run_s))
         ranking = study.confirm(options.confirm)
     return TuneOutcome(study=study.study, ranking=ranking, ended=ended, interrupted=study.stopped)
 
 
 def _introduce(study: VirtualStudy, options: TuneOptions) -> None:
     cluster = study.site.cluster
-    study.say(f"Study {study.study}: {options}")
+    study.session.say(f"Study {study.study}: {options}")
     nodes = counted(len(cluster.node_list), "node")
-    study.say(
+    study.session.say(
         f"Simulated: {cluster.name}, {nodes} with {counted(cluster.cores, 'core')} in all, Rpeak "
         f"{cluster.rpeak_gflops:.4g} GFLOPS; budget and times are the virtual cluster's."
     )

@@ -9,9 +9,9 @@ from ..budget import Meter
 from ..clock import ToldClock
 from ..options import TuneOptions
 from ..words import counted
+from .kinds import counts
 from .lifecycle import elapsed_s
 from .objective import ranking_of
-from .session import counts
 
 INTERRUPTED = "interrupted"
 

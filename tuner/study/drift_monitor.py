@@ -1,4 +1,4 @@
-"""One cheap run of the same configuration every so often: whether the machine is still the one it was."""
+"""One cheap run of the same configuration every so often, the anchor, tells whether the machine has changed."""
 
 import math
 from dataclasses import dataclass, field
@@ -9,21 +9,21 @@ from results.stats.prediction_margin import prediction_margin
 from ..engines.fidelity import FULL, Question
 
 EVERY = 10
-"""Search trials from one anchor to the next."""
+"""Search trials between two anchor runs."""
 DRIFT = 0.05
-"""Part by which a machine must have changed to be worth a sentence; more where its anchors differ by themselves."""
+"""Part by which a machine must have changed to be worth a sentence; more where its anchor runs differ by themselves."""
 CERTAINTY = 0.995
-"""Probability with which an anchor of an unchanged machine is not below, and with which it is not above, all that."""
+"""One-sided confidence of the test: an unchanged machine crosses each bound in 0.5 % of its anchor runs."""
 USUAL_SD = 0.03
-"""By how much the anchors of an unchanged machine differ, as a relative standard deviation, before it is seen."""
+"""Relative standard deviation of the anchor runs of an unchanged machine, as long as few of them were seen."""
 FEWEST = 2
 BASE = 4
-"""Anchors that later ones are held against: the first, so that a steady decline is not taken for noise."""
+"""Anchor runs with which later ones are compared: the first, so that a steady decline is not taken for noise."""
 
 
 @dataclass
 class DriftMonitor:
-    """The first cheap question of a study, asked again; a study whose engine knows only full runs has none.
+    """Asks the first cheap question of a study again; a study whose engine knows only full runs has none.
 
     Attributes:
         soon: ask it before anything else, as at the beginning of a later session.
@@ -37,8 +37,12 @@ class DriftMonitor:
     _since: int = 0
     _told: float = 0.0
 
+    def ask_soon(self) -> None:
+        """Ask it before anything else, as at the beginning of a later session."""
+        self.soon = True
+
     def due(self) -> Question | None:
-        """The anchor, when it is time for it again; it is taken to be asked then."""
+        """The question of the anchor, when it is time to run it again; None else."""
         if self._question is None or not (self.soon or self._since >= EVERY):
             return None
         self._since, self.soon = 0, False
@@ -59,7 +63,7 @@ class DriftMonitor:
         return None if gflops is None else self._changed(gflops)
 
     def _changed(self, gflops: float) -> str | None:
-        """The sentence to tell where one more anchor shows that the machine has changed."""
+        """The sentence to tell where one more anchor run shows that the machine has changed."""
         base = [math.log(rate) for rate in self._rates[:BASE]]
         self._rates.append(gflops)
         usual_sd = max(USUAL_SD, self.noise_at_first)

@@ -1,11 +1,8 @@
 """One launch at a time: from points to the records of what came of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord, TrialState
@@ -16,17 +13,18 @@ from ..trial.evaluate import Evaluator
 from ..trial.judge import Failure
 from ..trial.ladder import at_rung, part_at
 from ..trial.launch import LaunchMonitor, hpl_order, merge_plans, reached
-from ..trial.pipeline import Planned, begin, launched, planned, records_of, set_aside
+from ..trial.pipeline import Planned, TrialBook, begin, launched, planned, records_of, set_aside
 from ..trial.plan import TrialPlan, label, plan
 from ..trial.records import given_up, not_reached, rejected, started
 from ..trial.repeat import Launched, Repeater
 from ..trial.varying_label import varying_label
-
-if TYPE_CHECKING:
-    from .scheduler import Scheduler
+from .kinds import KINDS
+from .launch_limits import LaunchLimits
+from .run_time import RunTimeEstimate
+from .session import StudySession
+from .unavailable import UnavailableParts
 
 Trial = Planned[TrialPlan]
-KINDS = {Fidelity.SMALL: Kind.SMALL, Fidelity.PREFIX: Kind.PREFIX, Fidelity.FULL: Kind.SEARCH}
 
 
 @dataclass(frozen=True)
@@ -34,12 +32,20 @@ class LaunchWorker:
     """A place where a study runs one launch after another: this machine, or some nodes of a cluster.
 
     Attributes:
-        loop: the study.
+        book: where its trials are recorded.
+        limits: what its launches may take, and must reach.
         evaluator: what runs plans here.
     """
 
-    loop: Scheduler
+    session: StudySession
+    book: TrialBook
+    limits: LaunchLimits
+    unavailable: UnavailableParts
     evaluator: Evaluator
+
+    def expecting(self, expected_s: float | None) -> "LaunchWorker":
+        """The same worker before the search, when a run should take so long; None where that is not known."""
+        return replace(self, limits=replace(self.limits, run_time=RunTimeEstimate(expected_s)))
 
     def measure(self, batch: Sequence[Question], repeats: int) -> list[list[TrialRecord]]:
         """Run what an engine asks, full runs several times; what fails or is given up is not repeated.
@@ -49,14 +55,25 @@ class LaunchWorker:
         """
         rung = batch[0].rung
         kind = KINDS[rung.fidelity]
-        points = [self.loop.space.complete(question.params) for question in batch]
+        points = [self.session.space.complete(question.params) for question in batch]
         rounds: list[list[TrialRecord]] = []
         for _ in range(repeats if rung == FULL else 1):
             rounds.append(self.launch(points, kind, rung))
             done = all(record.state is TrialState.COMPLETE and record.kind is kind for record in rounds[-1])
-            if self.loop.stopped or not done:
+            if self.session.stopped or not done:
                 break
         return rounds
+
+    def trial(self, params: Mapping[str, Scalar], kind: Kind, rung: Rung = FULL) -> TrialRecord:
+        """Run one complete point and commit its record, whatever happens to it.
+
+        Args:
+            rung: how much of it to run.
+
+        Raises:
+            NodesLostError, TunerError, results.errors.ResultsError: as `launch`.
+        """
+        return self.launch([params], kind, rung)[0]
 
     def launch(self, points: Sequence[Mapping[str, Scalar]], kind: Kind, rung: Rung) -> list[TrialRecord]:
         """Run complete points, in one launch if one HPL.dat holds them, and commit a record of each in their order.
@@ -72,7 +89,7 @@ class LaunchWorker:
             TunerError: no run can be started here; the trials stay RUNNING.
             results.errors.ResultsError: the store cannot be written; then the run's directory still tells the result.
         """
-        repeater = Repeater(self.evaluator.site, self.loop.say, self.loop.bench.stop, self.loop.meter.clock)
+        repeater = Repeater(self.evaluator.site, self.session.say, self.session.context.stop, self.session.meter.clock)
         done = repeater.launch(lambda last: self._launch(points, kind, rung, last=last))
         if done.lost_nodes:
             raise NodesLostError(done.lost_nodes)
@@ -84,23 +101,23 @@ class LaunchWorker:
         trials: dict[int, Trial] = {}
         for number in hpl_order(plans):
             params = points[number]
-            new = started(self.loop.study, params, kind, self.loop.space.key(params), self.loop.session)
-            begun = begin(self.loop, replace(new, part=part_at(params, rung)), plans[number])
+            new = started(self.session.study, params, kind, self.session.space.key(params), self.session.number)
+            begun = begin(self.book, replace(new, part=part_at(params, rung)), plans[number])
             if isinstance(begun, Planned):
                 trials[number] = begun
             else:
                 records[number] = begun
-        done = self._run(list(trials.values()), self.loop.should_take_s(rung), last=last) if trials else Launched([])
+        done = self._run(list(trials.values()), self.limits.should_take_s(rung), last=last) if trials else Launched([])
         records |= zip(trials, done.records, strict=True)
         return replace(done, records=[records[number] for number in range(len(points))])
 
     def _run(self, trials: Sequence[Trial], expected_s: float | None, *, last: bool) -> Launched:
         """Run what shares a launch, in HPL's order, and commit the records; what HPL did not come to again alone."""
         done = self._measured(trials, expected_s, last=last)
-        records = [self.loop.commit(record) for record in done.records]
+        records = [self.book.commit(record) for record in done.records]
         for one in trials[len(records) :]:
-            if self.loop.stopped or done.lost_nodes or done.disturbed or self.loop.meter.out_of_time(0.0):
-                records.append(self.loop.commit(not_reached(one.begun)))
+            if self.session.stopped or done.lost_nodes or done.disturbed or self.session.meter.out_of_time(0.0):
+                records.append(self.book.commit(not_reached(one.begun)))
             else:
                 done = self._run([one], expected_s, last=last)
                 records += done.records
@@ -108,7 +125,7 @@ class LaunchWorker:
 
     def _labels(self, trials: Sequence[Trial]) -> list[str]:
         """Each configuration of a launch in one line."""
-        found = [label(one.plan, varying_label(one.begun.params, self.loop.space.varying)) for one in trials]
+        found = [label(one.plan, varying_label(one.begun.params, self.session.space.varying)) for one in trials]
         if len(found) == 1:
             return found
         return [f"{one} ({turn} of {len(found)} in one launch)" for turn, one in enumerate(found, start=1)]
@@ -132,19 +149,19 @@ class LaunchWorker:
             kind=first.kind,
             numbers=[one.begun.number for one in trials],
             labels=self._labels(trials),
-            listener=self.loop.bench.listener,
-            stop=self.loop.bench.stop,
-            clock=self.loop.meter.clock,
-            prospects=self.loop.prospects,
+            listener=self.session.context.listener,
+            stop=self.session.context.stop,
+            clock=self.session.meter.clock,
+            early_stopping=self.limits.early_stopping,
             expected_s=expected_s,
-            best_gflops=self.loop.incumbent_lower_bound(first.key) if may_end else None,
+            best_gflops=self.limits.lower_bound(first.key) if may_end else None,
         )
-        directory = self.loop.folder(first.number)
-        limit_s = self.loop.limit_s(None if expected_s is None else expected_s * len(trials))
+        directory = self.book.folder(first.number)
+        limit_s = self.limits.limit_s(None if expected_s is None else expected_s * len(trials))
         result = launched(lambda: self.evaluator.evaluate(shared, directory, limit_s, monitor.on_panel, monitor))
         if isinstance(result, Failure):
             return Launched([rejected(first, result)])
-        self.loop.rule_out(result.unavailable)
+        self.unavailable.rule_out(result.unavailable)
         came_to = trials[: None if result.verdict.cancelled else reached(result)]
         records = records_of(came_to, shared, result, directory)
         monitor.come_to(len(records) - 1)

@@ -171,7 +171,7 @@ class Objective:
         return "the fastest" if self.name == "gflops" else f"the best by {self.name}"
 
     def finalists(self, ranking: Sequence[Ranked], count: int) -> Sequence[Ranked]:
-        """The best by their medians, however often they ran: what a later sitting found has to be confirmed too.
+        """The best by their medians, however often they ran: what a later session found has to be confirmed too.
 
         Where a front is searched all of it comes first.
         """

@@ -6,8 +6,8 @@ from results.record import TrialRecord
 
 from ..engines.base import Engine
 from ..trial.ladder import outcomes_of
+from .kinds import is_conclusive
 from .objective import Objective
-from .session import is_conclusive
 
 
 def replay_records(engine: Engine, records: Sequence[TrialRecord], objective: Objective) -> None:

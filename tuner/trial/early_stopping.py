@@ -77,7 +77,7 @@ class EarlyStopping:
         stop = max((stop for stop in STOPS if before < stop * panel.N <= panel.column), default=None)
         if stop is None or panel.time_s <= 0:
             return None
-        ratios = self._ratios[stop]
+        ratios = tuple(self._ratios.get(stop, ()))
         if len(ratios) < FEWEST:
             return None
         mean = fmean(ratios)

@@ -75,7 +75,7 @@ class LaunchMonitor:
     listener: Listener
     stop: StopRequest
     clock: Clock
-    prospects: EarlyStopping
+    early_stopping: EarlyStopping
     expected_s: float | None = None
     best_gflops: float | None = None
     hopeless: StopDecision | None = None
@@ -115,5 +115,5 @@ class LaunchMonitor:
         elapsed_s = self.clock.now_s() - self._started_s
         self.listener(TrialProgress(self.numbers[self._running], panel.fraction, elapsed_s))
         if self.best_gflops is not None and self.hopeless is None:
-            self.hopeless = self.prospects.hopeless(panel, self._column, self.best_gflops)
+            self.hopeless = self.early_stopping.hopeless(panel, self._column, self.best_gflops)
         self._column = panel.column

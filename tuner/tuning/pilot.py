@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from hpl.flops import seconds
 from hpl.params import Scalar
 from results.record import Invalidity, Kind, TrialRecord, TrialState
+from search_spaces.space import SearchSpace
 
 from ..budget import Budget
 from ..engines.starts import starts
@@ -14,7 +15,7 @@ from ..machine.inventory import Inventory
 from ..machine.problem_size import RUNS_IN_BUDGET, SMALLEST_N, STEP, Sample, affordable_n, launch_s
 from ..machine.textbook import first_choice, full_memory_n, natural_nb, textbook
 from ..options import DEFAULT_WALL_S
-from ..study.scheduler import Scheduler
+from ..study.launch_worker import LaunchWorker
 
 FIRST_RUN_S = 1.0
 """What the first pilot run should take at most; HPL reaches about half of dgemm's rate at such a size."""
@@ -30,7 +31,7 @@ def target_s(budget: Budget, runs: int = RUNS_IN_BUDGET, longest_s: float = math
 
 
 def pilot(
-    loop: Scheduler, site: Inventory, target_s: float, earlier: Sequence[TrialRecord], largest_asked: int | None
+    worker: LaunchWorker, target_s: float, earlier: Sequence[TrialRecord], largest_asked: int | None
 ) -> list[Sample]:
     """Run the textbook configuration twice, small and a little larger, unless an earlier session did.
 
@@ -49,16 +50,16 @@ def pilot(
     Raises:
         TunerError: neither runs at all, with the reason of the last failure.
     """
+    session, site = worker.session, worker.evaluator.site
     samples = samples_of(earlier)
     largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores)
     largest_n = min(largest_n, largest_asked or largest_n)
-    while len(samples) < 2 and not loop.stopped:
+    while len(samples) < 2 and not session.stopped:
         N = affordable_n(samples, target_s / 2, largest_n) if samples else _first_n(site, target_s, largest_n)
         if samples and N <= samples[-1].N:
             break
-        loop.expected_s = launch_s(samples, N) if samples else None
-        record = _tried(loop, site, N)
-        if loop.stopped and not record.ranked:
+        record = _tried(worker.expecting(launch_s(samples, N) if samples else None), N)
+        if session.stopped and not record.ranked:
             break
         if not record.ranked:
             raise TunerError(f"the first run of HPL failed, so nothing can be tuned: {record.reason}")
@@ -66,25 +67,26 @@ def pilot(
     return samples
 
 
-def _tried(loop: Scheduler, site: Inventory, N: int) -> TrialRecord:
+def _tried(worker: LaunchWorker, N: int) -> TrialRecord:
     """The textbook's run; where it failed in a way that may pass the same once more, and then another configuration.
 
     A run that hung is not waited for once more.
     """
-    textbook_point = {**pilot_point(site, N), **settled(loop)}
-    *_, other = starts(loop.space)
+    session = worker.session
+    textbook_point = {**pilot_point(worker.evaluator.site, N), **launch_settings(session.space)}
+    *_, other = starts(session.space)
     again: list[tuple[str, Mapping[str, Scalar]]] = [
         ("once more", textbook_point),
-        ("with another configuration", {**loop.space.complete(other), "N": N}),
+        ("with another configuration", {**session.space.complete(other), "N": N}),
     ]
-    record = loop.trial(textbook_point, Kind.PILOT)
+    record = worker.trial(textbook_point, Kind.PILOT)
     for how, point in again:
-        over = loop.stopped or loop.meter.out_of_time(0.0)
+        over = session.stopped or session.meter.out_of_time(0.0)
         if record.ranked or over or not _may_pass(record):
             break
         if point is not textbook_point or record.invalidity is not Invalidity.TIMEOUT:
-            loop.say(f"The run failed ({record.reason}) and is tried {how}.")
-            record = loop.trial(point, Kind.PILOT)
+            session.say(f"The run failed ({record.reason}) and is tried {how}.")
+            record = worker.trial(point, Kind.PILOT)
     return record
 
 
@@ -111,11 +113,11 @@ def pilot_point(site: Inventory, N: int) -> dict[str, str | int | float | bool]:
     return textbook(N=N, NB=NB, blas=blas, kernel=kernel, ranks=site.host.physical_cores, threads=1)
 
 
-def settled(loop: Scheduler) -> dict[str, Scalar]:
+def launch_settings(space: SearchSpace) -> dict[str, Scalar]:
     """How the search will start its ranks whatever else it tries: a first run without it may not even start."""
-    point = loop.space.first
+    point = space.first
     launch = [name for name in point if name in {"binding", "mpi"} or name.startswith("mpi.")]
-    return {name: point[name] for name in launch if name not in loop.space.varying}
+    return {name: point[name] for name in launch if name not in space.varying}
 
 
 def _first_n(site: Inventory, target_s: float, largest_n: int) -> int:

@@ -25,11 +25,10 @@ from ..machine.calibrator import LARGEST, Figures, half_nb_of, message_times, me
 from ..machine.inventory import Inventory
 from ..machine.problem_size import SMALLEST_N
 from ..stopping import Stopping
-from ..study.run_folders import study_folder
-from ..study.scheduler import Scheduler
+from ..study.session import StudySession
 from ..trial.evaluate import Evaluator
 from ..trial.plan import TrialPlan, plan
-from .pilot import pilot_point, settled
+from .pilot import launch_settings, pilot_point
 
 FOLDER = "ping-pong"
 PROGRAM = "hpltune's ping-pong"
@@ -45,35 +44,35 @@ LEAST_BYTES = 32 * 2**10
 """Messages up to this size must have been timed where it is ended by its limit: shorter ones do not tell the rate."""
 
 
-def timed_at_first(loop: Scheduler, site: Inventory, known: Probes) -> Probes:
+def timed_at_first(session: StudySession, evaluator: Evaluator, known: Probes) -> Probes:
     """What is known, with what this launch tells, as it was found when the study began, or now.
 
     It is measured where there are two ranks and there is time for it, and told. What goes wrong is told as well, and
     ends nothing.
     """
-    store = loop.bench.store
-    before = stored(store, loop.study, known)
+    store, site = session.context.store, evaluator.site
+    before = stored(store, session.study, known)
     if before.messages is not None:
         return before
-    remaining_s = loop.meter.remaining_s()
+    remaining_s = session.meter.remaining_s()
     limit_s = LIMIT_S if remaining_s is None else min(LIMIT_S, SHARE * remaining_s)
-    if limit_s < LEAST_S or loop.stopped:
+    if limit_s < LEAST_S or session.stopped:
         return known
     try:
-        asked = plan({**pilot_point(site, SMALLEST_N), **settled(loop), **_network(loop.space)}, site)
-        directory = loop.bench.runs / study_folder(loop.study) / FOLDER
-        found = timed(loop.evaluator, asked, directory, limit_s, loop.bench.stop)
+        point = {**pilot_point(site, SMALLEST_N), **launch_settings(session.space), **_network(session.space)}
+        asked = plan(point, site)
+        found = timed(evaluator, asked, session.folder / FOLDER, limit_s, session.context.stop)
     except (TunerError, HplError, RunnerError, OSError) as error:
-        loop.say(f"The ping-pong between two ranks failed, so the message times are unknown: {error}.")
+        session.say(f"The ping-pong between two ranks failed, so the message times are unknown: {error}.")
         return known
     if found is None:
         return known
-    probe, half_nb = _probe(found, loop.study, site, asked), half_nb_of(found)
-    store.note_host(loop.study, {HALF_NB: half_nb})
+    probe, half_nb = _probe(found, session.study, site, asked), half_nb_of(found)
+    store.note_host(session.study, {HALF_NB: half_nb})
     store.network.add_probe(probe)
     figures = (probe.latency_us, probe.bandwidth_mbit_s / 8e3)
     latency, rate = (f"{one:.0f}" if one >= 10 else f"{one:.2g}" for one in figures)
-    loop.say(f"Ping-pong between two ranks: {latency} us, {rate} GB/s.")
+    session.say(f"Ping-pong between two ranks: {latency} us, {rate} GB/s.")
     return replace(known, messages=_messages(probe), half_nb=half_nb)
 
 

@@ -1,4 +1,4 @@
-"""An engine is taught what is known: by probes, from elsewhere, and from earlier sittings of its study."""
+"""Tells an engine what is known at its start: from probes, from elsewhere, and from earlier sessions of its study."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,9 +12,12 @@ from ..engines.fidelity import FULL, Question
 from ..engines.perf.probes import Probes
 from ..machine.inventory import Inventory
 from ..options import TuneOptions
+from ..study.drift_monitor import DriftMonitor
+from ..study.incumbent import Incumbent
+from ..study.kinds import SEARCHED
 from ..study.replay import replay_records
-from ..study.scheduler import Scheduler
-from ..study.session import SEARCHED
+from ..study.session import StudySession
+from ..trial.early_stopping import EarlyStopping
 from ..trial.ladder import outcome_of, rung_of
 from .simulated_starts import simulated_best, simulated_ranking, simulated_source
 from .warm_start import advice, advise, contradictions, read_source
@@ -26,7 +29,7 @@ def probes(site: Inventory) -> Probes:
     return Probes(dgemm, site.node_count)
 
 
-def seed_engine(options: TuneOptions, loop: Scheduler, engine: Engine) -> Sequence[Point]:
+def seed_engine(options: TuneOptions, session: StudySession, engine: Engine) -> Sequence[Point]:
     """Tell an engine what is known from elsewhere.
 
     Returns:
@@ -35,17 +38,18 @@ def seed_engine(options: TuneOptions, loop: Scheduler, engine: Engine) -> Sequen
     Raises:
         TunerError: a source is none any more.
     """
-    found = [advice(read_source(loop.bench.store, name), loop.space) for name in options.warm_start]
+    store = session.context.store
+    found = [advice(read_source(store, name), session.space) for name in options.warm_start]
     first: Sequence[Point] = []
     if options.from_simulation:
-        ranking = simulated_ranking(loop.bench.store, options.from_simulation)
-        first = simulated_best(ranking, loop.space)
-        taught = advice(simulated_source(ranking, options.from_simulation, loop.space), loop.space)
+        ranking = simulated_ranking(store, options.from_simulation)
+        first = simulated_best(ranking, session.space)
+        taught = advice(simulated_source(ranking, options.from_simulation, session.space), session.space)
         if ranking and not taught.points:
-            taught = replace(taught, sentence=_only_tried(options.from_simulation, loop.space.name))
+            taught = replace(taught, sentence=_only_tried(options.from_simulation, session.space.name))
         found.append(taught)
-    for sentence in (*(one.sentence for one in found), *contradictions(found, loop.space)):
-        loop.say(sentence)
+    for sentence in (*(one.sentence for one in found), *contradictions(found, session.space)):
+        session.say(sentence)
     return [*first, *advise(engine, found)]
 
 
@@ -56,22 +60,34 @@ def _only_tried(simulation: str, space: str) -> str:
     )
 
 
-def tell_earlier(loop: Scheduler, engine: Engine, earlier: Sequence[TrialRecord]) -> None:
-    """Bring engine, anchors and prospects to where the last sitting of the study left them."""
+def tell_earlier(
+    session: StudySession,
+    engine: Engine,
+    earlier: Sequence[TrialRecord],
+    *,
+    drift: DriftMonitor,
+    early_stopping: EarlyStopping,
+    incumbent: Incumbent,
+) -> None:
+    """Tell an engine, and what else learns from trials, all that the study has found so far.
+
+    Args:
+        earlier: its trials that have ended.
+    """
     searched = [record for record in earlier if record.kind in SEARCHED]
     if not searched:
         return
     confirmed = [record for record in earlier if record.kind is Kind.CONFIRMATION]
-    replay_records(engine, [*searched, *confirmed], loop.objective)
+    replay_records(engine, [*searched, *confirmed], session.objective)
     for record in searched:
         asked = FULL if record.kind is Kind.GIVEN_UP else rung_of(record)
-        loop.anchors.note(Question(dict(record.params), asked), outcome_of(record).gflops)
-    loop.anchors.soon = True
+        drift.note(Question(dict(record.params), asked), outcome_of(record).gflops)
+    drift.ask_soon()
     full = [
         record
-        for record in loop.bench.store.records(loop.study, kinds=(Kind.SEARCH,), outputs=True)
-        if record.ranked and record.gflops and loop.space.why_not(record.params) is None
+        for record in session.context.store.records(session.study, kinds=(Kind.SEARCH,), outputs=True)
+        if record.ranked and record.gflops and session.space.why_not(record.params) is None
     ]
     for record in full:
-        loop.prospects.learn(parse_panels(record.errors_text), record.gflops or 0.0)
-    loop.take_for_best(full)
+        early_stopping.learn(parse_panels(record.errors_text), record.gflops or 0.0)
+    incumbent.replace_by(full)

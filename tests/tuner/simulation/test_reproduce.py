@@ -12,7 +12,7 @@ from tuner.options import TuneOptions
 from tuner.simulation.cluster import SimulatedCluster, cluster_dict
 from tuner.simulation.reproduction.best_found import neighbours, search, setting_losses
 from tuner.simulation.reproduction.published import published
-from tuner.simulation.session import sitting
+from tuner.simulation.session import virtual_session
 from tuner.simulation.study import VirtualStudy
 from tuner.stopping import StopRequest
 from tuner.study.session import StudyContext
@@ -37,7 +37,7 @@ def study(home: Path, simgrid: object) -> Iterator[VirtualStudy]:
     )
     with Store.open(home / "own.db") as store:
         bench = StudyContext(store, lambda _: None, StopRequest(), home / "runs")
-        with sitting("small", options, site, bench) as study:
+        with virtual_session("small", options, site, bench) as study:
             yield study
 
 

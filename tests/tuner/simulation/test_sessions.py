@@ -1,7 +1,6 @@
 """What the user of a virtual cluster is told of a study's N."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from tuner.budget import Budget
 from tuner.events import Event, Notice
 from tuner.options import TuneOptions
 from tuner.simulation.cluster import SimulatedCluster, cluster_dict
-from tuner.simulation.session import say_n, sitting
+from tuner.simulation.session import say_n, virtual_session
 from tuner.stopping import StopRequest
 from tuner.study.session import StudyContext
 from tuner.user_dirs import UserDirs
@@ -37,9 +36,9 @@ def said(
         space=space, engine="random", budget=Budget(trials=1), overrides=overrides, cluster=cluster_dict(site.cluster)
     )
     with Store.open(home / "own.db") as store:
-        bench = StudyContext(store, lambda _: None, StopRequest(), home / "runs")
-        with sitting("small", options, site, bench) as study:
-            study.bench = replace(bench, listener=events.append)
+        context = StudyContext(store, events.append, StopRequest(), home / "runs")
+        with virtual_session("small", options, site, context) as study:
+            events.clear()
             say_n(study, options)
     return [event.text if isinstance(event, Notice) else "" for event in events]
 
@@ -67,11 +66,11 @@ def test_an_n_that_the_space_asks_for_has_no_reason_of_ours(large: SimulatedClus
 def test_a_simulation_that_was_killed_with_hpltune_uses_up_no_trial(large: SimulatedCluster, home: Path) -> None:
     options = TuneOptions(space="quick", engine="random", budget=Budget(trials=3), cluster=cluster_dict(large.cluster))
     with Store.open(home / "own.db") as store:
-        bench = StudyContext(store, lambda _: None, StopRequest(), home / "runs")
-        with sitting("lost", options, large, bench):
+        context = StudyContext(store, lambda _: None, StopRequest(), home / "runs")
+        with virtual_session("lost", options, large, context):
             pass
         store.begin(begun("lost"))
-        with sitting("lost", options, large, bench, resume=True) as study:
-            assert study.meter.trials == 0
+        with virtual_session("lost", options, large, context, resume=True) as study:
+            assert study.session.meter.trials == 0
         [lost] = store.records("lost")
         assert lost.reason == "hpltune was killed while this simulation ran"

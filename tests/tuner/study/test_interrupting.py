@@ -3,17 +3,16 @@
 import os
 import signal
 import time
-from dataclasses import replace
 from threading import Thread
 
 import pytest
-from made_loop import MakeLoop
+from made_study import MakeStudy
 
 from hpl.params import Scalar
 from tuner.engines.base import Engine
 from tuner.signals import Stopped, stop_on_signals
 from tuner.stopping import Interrupted, StopRequest
-from tuner.study.session import STOPPED
+from tuner.study.scheduler import STOPPED
 
 GIVE_UP_S = 60
 
@@ -74,12 +73,11 @@ def test_a_request_from_another_thread_ends_what_thinks_at_its_end_and_lets_prep
 @pytest.mark.usefixtures("real_hpl")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_search_ends_without_a_trial_where_the_signal_comes_while_the_engine_thinks(
-    make_loop: MakeLoop, number: signal.Signals
+    make_study: MakeStudy, number: signal.Signals
 ) -> None:
-    loop = make_loop()
-    engine = Endless(loop.space, 0)
-    engine.number = number
     with stop_on_signals(told) as stop:
-        loop.bench = replace(loop.bench, stop=stop)
-        assert loop.search(engine, repeats=1, reserved_runs=0) == STOPPED
-    assert loop.records() == []
+        study = make_study(stop=stop)
+        engine = Endless(study.space, 0)
+        engine.number = number
+        assert study.search(engine) == STOPPED
+    assert study.records() == []

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from as_user import program
+from made_study import MadeStudy
 
 from results.record import Kind
 from results.store.store import Store
@@ -23,11 +24,9 @@ from tuner.machine.inventory import Nodes
 from tuner.machine.textbook import textbook
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
-from tuner.study.launch_worker import LaunchWorker
 from tuner.study.lifecycle import MachineFacts, begin
 from tuner.study.objective import of_study
-from tuner.study.scheduler import Scheduler
-from tuner.study.session import StudyContext
+from tuner.study.session import StudyContext, StudySession
 from tuner.trial.workbench import Workbench
 from tuner.user_dirs import UserDirs
 
@@ -50,22 +49,21 @@ class LosesANode(LocalRunner):
 
 def test_nobody_waits_for_a_node_that_slurm_replaces_but_the_run_is_repeated(home: Path) -> None:
     options = TuneOptions(xhpl=program(home / "xhpl", "#!/bin/sh\nexit 3\n"))
-    workshop = Workbench.open(options, UserDirs.of_user(), lambda _: None, probing=False)
-    site = replace(workshop.site, nodes=Nodes((), 2, 1, 2**30, CLUSTER))
+    workbench = Workbench.open(options, UserDirs.of_user(), lambda _: None, probing=False)
+    site = replace(workbench.site, nodes=Nodes((), 2, 1, 2**30, CLUSTER))
     events = list[Event]()
     with Store.open(home / "study.db") as store, LosesANode() as runner:
         begin(store, "study", options, MachineFacts(host={}, versions={}))
-        loop = Scheduler(
-            bench=StudyContext(store, events.append, StopRequest(), home / "runs"),
+        session = StudySession(
+            context=StudyContext(store, events.append, StopRequest(), home / "runs"),
             study="study",
             space=load("quick", site.machine(all_blas=True, N=1000)),
-            evaluator=replace(workshop.evaluator, site=site, runner=runner),
-            meter=Meter(Budget(), RealClock()),
-            walltime_s=60.0,
             objective=of_study(store.study("study")),
+            meter=Meter(Budget(), RealClock()),
         )
+        study = MadeStudy.of(session, (replace(workbench.evaluator, site=site, runner=runner),))
         point = textbook(N=1000, NB=32, blas="xhpl", kernel="auto", ranks=2, threads=1)
-        (record,) = LaunchWorker(loop, loop.evaluator).launch([point], Kind.SEARCH, FULL)
+        (record,) = study.launch([point], Kind.SEARCH, FULL)
     said = [event.text for event in events if isinstance(event, Notice)]
     assert said == ["Node n2 failed: the run is repeated on what Slurm gives."]
     assert record.number == 2

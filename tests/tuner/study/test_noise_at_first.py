@@ -89,13 +89,13 @@ def test_the_best_is_less_sure_where_a_busy_machine_had_few_repeats(store: Store
 
 
 def test_a_run_is_stopped_later_or_not_at_all_where_what_is_left_of_it_may_differ_more() -> None:
-    def stopped_at(prospects: EarlyStopping) -> float:
+    def stopped_at(early_stopping: EarlyStopping) -> float:
         N, gflops = 10_000, 60.0
         whole_s = flop_count(N) / gflops / 1e9
         run = [Panel(N, column, fraction_done(N, column) * whole_s) for column in range(0, N, 100)]
         for _ in range(FEWEST):
-            prospects.learn(run, gflops)
-        found = (prospects.hopeless(panel, before.column, 75.0) for before, panel in pairwise(run))
+            early_stopping.learn(run, gflops)
+        found = (early_stopping.hopeless(panel, before.column, 75.0) for before, panel in pairwise(run))
         return next((one.part for one in found if one is not None), 1.0)
 
     assert stopped_at(EarlyStopping(noise_at_first=BUSY_NOISE)) > stopped_at(EarlyStopping())
@@ -104,8 +104,8 @@ def test_a_run_is_stopped_later_or_not_at_all_where_what_is_left_of_it_may_diffe
 def test_a_busy_machine_is_not_said_to_have_changed_for_what_its_noise_explains() -> None:
     question = Question({"NB": 64}, Rung(Fidelity.SMALL, 0.35))
 
-    def told(anchors: DriftMonitor) -> str | None:
-        return [anchors.note(question, gflops) for gflops in (50.0, 50.4, 40.0)][-1]
+    def told(drift: DriftMonitor) -> str | None:
+        return [drift.note(question, gflops) for gflops in (50.0, 50.4, 40.0)][-1]
 
     assert told(DriftMonitor()) is not None
     assert told(DriftMonitor(noise_at_first=BUSY_NOISE)) is None

@@ -60,7 +60,7 @@ def test_fewer_nodes_may_be_worth_more_for_each() -> None:
     assert [one.key for one in pareto(price, ranking)] == ["32x1", "8x1"]
 
 
-def test_what_a_later_sitting_found_is_a_finalist_though_it_ran_once() -> None:
+def test_what_a_later_session_found_is_a_finalist_though_it_ran_once() -> None:
     objective = Objective.of("gflops", a_study(host={"physical_cores": 2}))
     old, new = [entry("2x1", 90.0, 91.0), entry("1x2", 89.0, 90.0)], entry("1x1", 90.6)
     assert objective.ranked([*old, new])[0] == old[0]

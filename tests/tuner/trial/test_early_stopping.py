@@ -21,15 +21,15 @@ def panels(gflops: float, bias: float = 1.0, N: int = N) -> list[Panel]:
 
 def taught(bias: float, spread: float, count: int, seed: int = 0) -> EarlyStopping:
     chance = random.Random(seed)  # noqa: S311 - not for secrets
-    prospects = EarlyStopping()
+    early_stopping = EarlyStopping()
     for _ in range(count):
-        prospects.learn(panels(80.0, bias * (1 + chance.gauss(0, spread))), 80.0)
-    return prospects
+        early_stopping.learn(panels(80.0, bias * (1 + chance.gauss(0, spread))), 80.0)
+    return early_stopping
 
 
-def first_stop(prospects: EarlyStopping, run: list[Panel], best: float) -> float | None:
+def first_stop(early_stopping: EarlyStopping, run: list[Panel], best: float) -> float | None:
     for before, panel in pairwise(run):
-        found = prospects.hopeless(panel, before.column, best)
+        found = early_stopping.hopeless(panel, before.column, best)
         if found is not None:
             return found.part
     return None
@@ -46,9 +46,9 @@ def slowing(gflops: float, slower: float) -> list[Panel]:
 
 
 def test_a_slow_run_is_ended_early_and_a_fast_one_never() -> None:
-    prospects = taught(bias=1.03, spread=0.003, count=8)
-    assert first_stop(prospects, panels(70.0, 1.03), best=100.0) == 0.05
-    assert first_stop(prospects, panels(100.5, 1.03), best=100.0) is None
+    early_stopping = taught(bias=1.03, spread=0.003, count=8)
+    assert first_stop(early_stopping, panels(70.0, 1.03), best=100.0) == 0.05
+    assert first_stop(early_stopping, panels(100.5, 1.03), best=100.0) is None
 
 
 def test_nothing_is_ended_before_enough_runs_went_to_their_end() -> None:
@@ -67,36 +67,36 @@ def test_a_run_that_would_win_is_ended_in_at_most_one_of_a_hundred() -> None:
     chance = random.Random(1)  # noqa: S311 - not for secrets
     ended = 0
     for seed in range(400):
-        prospects = taught(1.03, 0.02, 10, seed)
-        ended += first_stop(prospects, panels(100.0, 1.03 * (1 + chance.gauss(0, 0.02))), best=99.99) is not None
+        early_stopping = taught(1.03, 0.02, 10, seed)
+        ended += first_stop(early_stopping, panels(100.0, 1.03 * (1 + chance.gauss(0, 0.02))), best=99.99) is not None
     assert ended <= 4
 
 
 def test_a_run_is_looked_at_where_those_before_it_were() -> None:
-    prospects = EarlyStopping()
+    early_stopping = EarlyStopping()
     for _ in range(20):
-        prospects.learn(slowing(80.0, 0.5), 80.0)
-    assert first_stop(prospects, slowing(100.0, 0.5), best=99.9) is None
-    assert first_stop(prospects, slowing(80.0, 0.5), best=99.9) is not None
+        early_stopping.learn(slowing(80.0, 0.5), 80.0)
+    assert first_stop(early_stopping, slowing(100.0, 0.5), best=99.9) is None
+    assert first_stop(early_stopping, slowing(80.0, 0.5), best=99.9) is not None
 
 
 def test_that_holds_where_runs_of_different_kinds_slow_down_differently() -> None:
     chance = random.Random(2)  # noqa: S311 - not for secrets
     ended = 0
     for _ in range(1000):
-        prospects = EarlyStopping()
+        early_stopping = EarlyStopping()
         for _ in range(FEWEST):
-            prospects.learn(slowing(80.0, chance.gauss(0.25, 0.05)), 80.0)
-        ended += first_stop(prospects, slowing(100.0, chance.gauss(0.25, 0.05)), best=99.99) is not None
+            early_stopping.learn(slowing(80.0, chance.gauss(0.25, 0.05)), 80.0)
+        ended += first_stop(early_stopping, slowing(100.0, chance.gauss(0.25, 0.05)), best=99.99) is not None
     assert ended <= 10
 
 
 def test_a_run_is_not_ended_where_that_takes_longer_than_the_run() -> None:
-    prospects = taught(bias=1.03, spread=0.003, count=8)
+    early_stopping = taught(bias=1.03, spread=0.003, count=8)
     short, long = panels(30.0, 1.03, N=2_000), panels(30.0, 1.03, N=5_000)
-    assert first_stop(prospects, short, best=100.0) is None
-    assert first_stop(prospects, long, best=100.0) is not None
-    assert prospects.hopeless(long[-10], before=0, best_gflops=100.0) is None
+    assert first_stop(early_stopping, short, best=100.0) is None
+    assert first_stop(early_stopping, long, best=100.0) is not None
+    assert early_stopping.hopeless(long[-10], before=0, best_gflops=100.0) is None
 
 
 @pytest.mark.parametrize("panel", [Panel(N, 0, 0.0), Panel(N, 5000, 0.0)])

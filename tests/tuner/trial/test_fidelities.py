@@ -22,24 +22,24 @@ pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 
 
 @pytest.fixture
-def workshop(home: Path) -> Workbench:
+def workbench(home: Path) -> Workbench:
     """On the data folder of this test's user."""
     assert home.is_dir()
     return Workbench.open(TuneOptions(blas_only=("openblas",)), UserDirs.of_user(), lambda _: None, probing=False)
 
 
-def run_prefix(workshop: Workbench, folder: Path, part: float, **changes: Scalar) -> LaunchResult:
+def run_prefix(workbench: Workbench, folder: Path, part: float, **changes: Scalar) -> LaunchResult:
     point = {**textbook(N=1000, NB=32, blas="openblas", kernel="auto", ranks=2, threads=1), **changes}
-    asked = replace(plan(point, workshop.site), stop_at=part)
-    return workshop.evaluator.evaluate(asked, folder, 60.0, lambda _: None, StopRequest())
+    asked = replace(plan(point, workbench.site), stop_at=part)
+    return workbench.evaluator.evaluate(asked, folder, 60.0, lambda _: None, StopRequest())
 
 
 @pytest.mark.parametrize("part", [0.1, 0.5])
 @pytest.mark.parametrize("changes", [{"grid": "1x2", "DEPTH": 1}, {"grid": "1x2", "BCAST": "LnM"}, {"grid": "2x1"}])
 def test_all_ranks_leave_together_at_the_column(
-    workshop: Workbench, tmp_path: Path, part: float, changes: dict[str, Scalar]
+    workbench: Workbench, tmp_path: Path, part: float, changes: dict[str, Scalar]
 ) -> None:
-    measured = run_prefix(workshop, tmp_path / "run", part, **changes)
+    measured = run_prefix(workbench, tmp_path / "run", part, **changes)
     assert measured.verdict.faults == (None,)
     assert measured.verdict.results == ()
     last = parse_panels(measured.errors_text)[-1]
@@ -49,8 +49,8 @@ def test_all_ranks_leave_together_at_the_column(
     assert "PASSED" not in measured.output
 
 
-def test_a_prefix_that_does_not_stop_where_it_should_is_a_failure(workshop: Workbench, tmp_path: Path) -> None:
-    measured = run_prefix(workshop, tmp_path / "run", 0.1, N=16, NB=32)
+def test_a_prefix_that_does_not_stop_where_it_should_is_a_failure(workbench: Workbench, tmp_path: Path) -> None:
+    measured = run_prefix(workbench, tmp_path / "run", 0.1, N=16, NB=32)
     (fault,) = measured.verdict.faults
     assert fault is not None
     assert fault.reason == "the run did not stop where it was asked to"
@@ -78,23 +78,23 @@ def test_a_study_stores_small_runs_beside_full_ones_and_ranks_only_full_ones(hpl
     assert "Warm start from study rungs: all configurations are in this space." in again.stdout
 
 
-def test_a_run_that_cannot_win_is_ended_and_its_beginning_kept(workshop: Workbench, tmp_path: Path) -> None:
-    prospects = EarlyStopping()
+def test_a_run_that_cannot_win_is_ended_and_its_beginning_kept(workbench: Workbench, tmp_path: Path) -> None:
+    early_stopping = EarlyStopping()
     for _ in range(FEWEST):
-        prospects.learn([Panel(1000, column, 1e-4 + column / 1e3) for column in range(0, 1000, 32)], 0.4)
+        early_stopping.learn([Panel(1000, column, 1e-4 + column / 1e3) for column in range(0, 1000, 32)], 0.4)
     stop = StopRequest()
     ended: list[StopDecision] = []
     seen = [0]
 
     def on_panel(panel: Panel) -> None:
-        found = prospects.hopeless(panel, seen[-1], best_gflops=1e6)
+        found = early_stopping.hopeless(panel, seen[-1], best_gflops=1e6)
         seen.append(panel.column)
         if found is not None and not ended:
             ended.append(found)
             stop.ask(at_once=True)
 
     point = textbook(N=9000, NB=64, blas="openblas", kernel="auto", ranks=2, threads=1)
-    measured = workshop.evaluator.evaluate(plan(point, workshop.site), tmp_path / "run", 120.0, on_panel, stop)
+    measured = workbench.evaluator.evaluate(plan(point, workbench.site), tmp_path / "run", 120.0, on_panel, stop)
     assert measured.verdict.cancelled
     assert ended[0].part < 0.7
     assert ended[0].most_gflops < 1e6

@@ -70,39 +70,39 @@ def test_a_small_run_whose_residual_failed_tells_nothing() -> None:
 
 
 def test_the_first_cheap_question_comes_again_every_so_often() -> None:
-    anchors = DriftMonitor()
+    drift = DriftMonitor()
     first, other = Question({"NB": 64}, SMALL), Question({"NB": 128}, SMALL)
-    assert anchors.due() is None
-    anchors.note(first, 50.0)
+    assert drift.due() is None
+    drift.note(first, 50.0)
     for _ in range(EVERY - 1):
-        anchors.note(other, 60.0)
-        assert anchors.due() is None
-    anchors.note(Question({"NB": 32}), 70.0)
-    assert anchors.due() == first
-    assert anchors.note(first, 50.5) is None
-    assert anchors.due() is None
+        drift.note(other, 60.0)
+        assert drift.due() is None
+    drift.note(Question({"NB": 32}), 70.0)
+    assert drift.due() == first
+    assert drift.note(first, 50.5) is None
+    assert drift.due() is None
 
 
 def test_a_machine_that_became_slower_is_noticed_once() -> None:
-    anchors = DriftMonitor()
+    drift = DriftMonitor()
     question = Question({"NB": 64}, SMALL)
-    anchors.note(question, 50.0)
-    assert anchors.note(question, 50.4) is None
-    sentence = anchors.note(question, 40.0)
+    drift.note(question, 50.0)
+    assert drift.note(question, 50.4) is None
+    sentence = drift.note(question, 40.0)
     assert sentence is not None
     assert sentence.startswith("The machine is 20% slower than before: the same small run gave 40 GFLOPS.")
-    assert anchors.note(question, 40.5) is None
+    assert drift.note(question, 40.5) is None
 
 
 def test_a_machine_that_recovered_is_said_to_be_as_fast_as_at_first() -> None:
-    anchors, question = DriftMonitor(), Question({"NB": 64}, SMALL)
-    told = [anchors.note(question, rate) for rate in (50.0, 50.5, 49.8, 50.0, 40.0, 50.1)]
+    drift, question = DriftMonitor(), Question({"NB": 64}, SMALL)
+    told = [drift.note(question, rate) for rate in (50.0, 50.5, 49.8, 50.0, 40.0, 50.1)]
     assert told[-1] == "The machine is back at its first speed: the same small run gave 50.1 GFLOPS."
 
 
 def test_a_steady_decline_is_told() -> None:
-    anchors, question = DriftMonitor(), Question({"NB": 64}, SMALL)
-    told = [anchors.note(question, 50.0 * 0.96**step) for step in range(10)]
+    drift, question = DriftMonitor(), Question({"NB": 64}, SMALL)
+    told = [drift.note(question, 50.0 * 0.96**step) for step in range(10)]
     assert any(told)
 
 
@@ -111,32 +111,32 @@ def test_noise_is_seldom_taken_for_a_change(noise: float, most: int) -> None:
     chance = random.Random(0)  # noqa: S311 - not for secrets
     alarms = 0
     for _ in range(200):
-        anchors, question = DriftMonitor(), Question({"NB": 64}, SMALL)
-        alarms += any(anchors.note(question, 50.0 * math.exp(chance.gauss(0, noise))) for _ in range(6))
+        drift, question = DriftMonitor(), Question({"NB": 64}, SMALL)
+        alarms += any(drift.note(question, 50.0 * math.exp(chance.gauss(0, noise))) for _ in range(6))
     assert alarms <= most
 
 
 def test_an_anchor_under_way_is_not_asked_again() -> None:
-    anchors, question = DriftMonitor(soon=True), Question({"NB": 64}, SMALL)
-    anchors.note(question, 50.0)
-    assert anchors.due() == question
-    assert anchors.due() is None
+    drift, question = DriftMonitor(soon=True), Question({"NB": 64}, SMALL)
+    drift.note(question, 50.0)
+    assert drift.due() == question
+    assert drift.due() is None
 
 
 def test_an_anchor_that_fails_is_not_asked_again_at_once() -> None:
-    anchors = DriftMonitor(soon=True)
+    drift = DriftMonitor(soon=True)
     question = Question({"NB": 64}, SMALL)
-    anchors.note(question, 50.0)
-    assert anchors.due() == question
-    assert anchors.note(question, None) is None
-    assert anchors.due() is None
+    drift.note(question, 50.0)
+    assert drift.due() == question
+    assert drift.note(question, None) is None
+    assert drift.due() is None
 
 
 def test_a_later_session_begins_with_the_anchor() -> None:
-    anchors = DriftMonitor(soon=True)
+    drift = DriftMonitor(soon=True)
     question = Question({"NB": 64}, SMALL)
-    assert anchors.due() is None
-    anchors.note(question, 50.0)
-    assert anchors.due() == question
-    anchors.note(question, 50.0)
-    assert anchors.due() is None
+    assert drift.due() is None
+    drift.note(question, 50.0)
+    assert drift.due() == question
+    drift.note(question, 50.0)
+    assert drift.due() is None

@@ -3,13 +3,13 @@
 import json
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 import pytest
 from as_user import Run, program
+from made_study import MadeStudy
 from record_builders import begun, finished
 
 from results.record import Invalidity, TrialState
@@ -19,14 +19,12 @@ from search_spaces.machine import BlasFacts, Machine
 from tuner.budget import Budget, Meter
 from tuner.clock import RealClock
 from tuner.engines.fidelity import FULL
-from tuner.events import Event, Notice
+from tuner.events import Event, Listener, Notice
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
 from tuner.study.lifecycle import MachineFacts, begin
 from tuner.study.objective import of_study
-from tuner.study.scheduler import Scheduler
-from tuner.study.session import StudyContext
-from tuner.trial.evaluate import Evaluator
+from tuner.study.session import StudyContext, StudySession
 from tuner.trial.time_limit import SPARE_S, limit_s, outlasted_sentence, unknown_limit_s
 
 FAKE = """#!{python}
@@ -86,89 +84,101 @@ def test_no_limit_is_below_some_seconds() -> None:
             assert limit_s(expected_s, left_s, 60.0) >= SPARE_S
 
 
+Make = Callable[..., MadeStudy]
+
+
 @pytest.fixture
-def loop(tmp_path: Path) -> Iterator[Scheduler]:
-    """A study whose runs should take 10 s by what small ones told."""
+def make(tmp_path: Path) -> Iterator[Make]:
+    """Makes a study whose runs should take 10 s by what small ones told."""
     space = 'parameters = { NB = [32, 64], grid = ["1x2", "2x1"], layout = "2x1" }'
     machine = Machine(cores=2, memory_bytes=2**34, blas={"blis": BlasFacts(("auto",), threaded=False)}, N=12_000)
     with Store.open(tmp_path / "study.db") as store:
         begin(store, "study", TuneOptions(), MachineFacts(host={}, versions={}))
-        yield Scheduler(
-            bench=StudyContext(store, lambda _: None, StopRequest(), tmp_path),
-            study="study",
-            space=load("made for a test", machine, text=space),
-            evaluator=cast("Evaluator", None),
-            meter=Meter(Budget(), RealClock()),
-            walltime_s=60.0,
-            objective=of_study(store.study("study")),
-            expected_s=10.0,
-        )
+
+        def made(budget: Budget | None = None, listener: Listener = lambda _: None) -> MadeStudy:
+            session = StudySession(
+                context=StudyContext(store, listener, StopRequest(), tmp_path),
+                study="study",
+                space=load("made for a test", machine, text=space),
+                objective=of_study(store.study("study")),
+                meter=Meter(budget or Budget(), RealClock()),
+            )
+            return MadeStudy.of(session, (), expected_s=10.0)
+
+        yield made
 
 
-def given_s(loop: Scheduler) -> float:
+def given_s(study: MadeStudy) -> float:
     """What the next run in full is given."""
-    return loop.limit_s(loop.should_take_s(FULL))
+    return study.limits.limit_s(study.limits.should_take_s(FULL))
 
 
-def ran(loop: Scheduler, cost_s: float, gflops: float | None = None) -> None:
+def expected_s(study: MadeStudy) -> float | None:
+    return study.limits.run_time.expected_s
+
+
+def ran(study: MadeStudy, cost_s: float, gflops: float | None = None) -> None:
     """A run in full came to its end, or was ended where it has no rate."""
-    number = loop.begin(begun(key=f"run {len(loop.records())}")) or 0
+    number = study.book.begin(begun(key=f"run {len(study.records())}")) or 0
     record = finished(number, gflops, cost_s=cost_s)
     failed = replace(record, state=TrialState.FAILED, invalidity=Invalidity.TIMEOUT, passed=None)
-    loop.commit(record if gflops else failed)
+    study.book.commit(record if gflops else failed)
 
 
 def test_after_a_run_that_was_ended_before_any_came_to_its_end_the_next_has_more_than_twice_as_long(
-    loop: Scheduler,
+    make: Make,
 ) -> None:
     said = list[Event]()
-    loop.bench = replace(loop.bench, listener=said.append)
-    first_s = given_s(loop)
-    ran(loop, first_s)
-    assert given_s(loop) > 2 * first_s
+    study = make(listener=said.append)
+    first_s = given_s(study)
+    ran(study, first_s)
+    assert given_s(study) > 2 * first_s
     told = [event.text for event in said if isinstance(event, Notice)]
-    assert told == [outlasted_sentence(12_000, given_s(loop), raised=True)]
+    assert told == [outlasted_sentence(12_000, given_s(study), raised=True)]
 
 
-def test_that_stays_within_the_budget(loop: Scheduler) -> None:
-    loop.meter = Meter(Budget(wall_s=300.0), RealClock())
-    ran(loop, given_s(loop))
-    loop.meter.spent_wall_s = 220.0
-    assert 80.0 < given_s(loop) <= 80.0 + 55.0
-    assert loop.meter.out_of_time(loop.expected_s or 0.0) is None
-    loop.meter.spent_wall_s = 250.0
-    assert loop.meter.out_of_time(loop.expected_s or 0.0) is not None
+def test_that_stays_within_the_budget(make: Make) -> None:
+    study = make(Budget(wall_s=300.0))
+    ran(study, given_s(study))
+    study.meter.spent_wall_s = 220.0
+    assert 80.0 < given_s(study) <= 80.0 + 55.0
+    assert study.meter.out_of_time(expected_s(study) or 0.0) is None
+    study.meter.spent_wall_s = 250.0
+    assert study.meter.out_of_time(expected_s(study) or 0.0) is not None
 
 
-def test_where_the_budget_has_no_room_for_longer_runs_others_still_have_the_first_limit(loop: Scheduler) -> None:
-    loop.meter = Meter(Budget(wall_s=300.0), RealClock())
-    ran(loop, given_s(loop))
-    loop.meter.spent_wall_s = 220.0
-    ran(loop, 165.0)
-    assert loop.expected_s == 10.0
-    assert loop.meter.out_of_time(10.0) is None
+def test_where_the_budget_has_no_room_for_longer_runs_others_still_have_the_first_limit(make: Make) -> None:
+    study = make(Budget(wall_s=300.0))
+    ran(study, given_s(study))
+    study.meter.spent_wall_s = 220.0
+    ran(study, 165.0)
+    assert expected_s(study) == 10.0
+    assert study.meter.out_of_time(10.0) is None
 
 
-def test_what_ran_at_the_same_time_counts_once(loop: Scheduler) -> None:
+def test_what_ran_at_the_same_time_counts_once(make: Make) -> None:
+    study = make()
     for _ in range(4):
-        ran(loop, 55.0)
-    assert loop.expected_s == 55.0
+        ran(study, 55.0)
+    assert expected_s(study) == 55.0
 
 
-def test_a_run_that_comes_to_its_end_is_believed_at_once(loop: Scheduler) -> None:
-    ran(loop, 55.0)
-    ran(loop, 120.0, gflops=3.0)
-    assert loop.expected_s == 120.0
-    ran(loop, 120.0, gflops=3.0)
-    ran(loop, given_s(loop))
-    assert loop.expected_s == 120.0
+def test_a_run_that_comes_to_its_end_is_believed_at_once(make: Make) -> None:
+    study = make()
+    ran(study, 55.0)
+    ran(study, 120.0, gflops=3.0)
+    assert expected_s(study) == 120.0
+    ran(study, 120.0, gflops=3.0)
+    ran(study, given_s(study))
+    assert expected_s(study) == 120.0
 
 
-def test_runs_that_hang_however_long_they_are_given_have_the_first_limit_again(loop: Scheduler) -> None:
-    first_s, limits_s = given_s(loop), list[float]()
+def test_runs_that_hang_however_long_they_are_given_have_the_first_limit_again(make: Make) -> None:
+    study = make()
+    first_s, limits_s = given_s(study), list[float]()
     for _ in range(5):
-        limits_s.append(given_s(loop))
-        ran(loop, limits_s[-1])
+        limits_s.append(given_s(study))
+        ran(study, limits_s[-1])
     assert limits_s[1] > 2 * first_s
     assert limits_s[2] > 2 * limits_s[1]
     assert limits_s[3:] == [first_s, first_s]

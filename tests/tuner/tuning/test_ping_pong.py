@@ -24,8 +24,7 @@ from tuner.machine.calibrator import Shape, messages_of
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
 from tuner.study.objective import of_study
-from tuner.study.scheduler import Scheduler
-from tuner.study.session import StudyContext
+from tuner.study.session import StudyContext, StudySession
 from tuner.trial.workbench import Workbench
 from tuner.tuning.ping_pong import timed_at_first
 from tuner.user_dirs import UserDirs
@@ -42,24 +41,22 @@ def told(home: Path) -> Iterator[Told]:
     store = Store.open(home / "study.db")
     store.create_study(a_study())
     options = TuneOptions(blas_only=("openblas",))
-    workshop = Workbench.open(options, UserDirs.of_user(), lambda _: None, probing=False)
+    workbench = Workbench.open(options, UserDirs.of_user(), lambda _: None, probing=False)
 
     def tell(*, cores: int = 2, wall_s: float | None = None, mpirun: Path | None = None) -> tuple[list[str], Probes]:
-        site = replace(workshop.site, host=replace(workshop.site.host, physical_cores=cores))
-        evaluator = replace(workshop.evaluator, site=site)
+        site = replace(workbench.site, host=replace(workbench.site.host, physical_cores=cores))
+        evaluator = replace(workbench.evaluator, site=site)
         if mpirun is not None:
             evaluator = replace(evaluator, runner=LocalRunner(OpenMpi.installed(mpirun, "4.1.4")))
         events: list[Event] = []
-        loop = Scheduler(
-            bench=StudyContext(store, events.append, StopRequest(), home / "runs"),
+        session = StudySession(
+            context=StudyContext(store, events.append, StopRequest(), home / "runs"),
             study=a_study().name,
             space=load("quick", site.machine(all_blas=True, N=1000)),
-            evaluator=evaluator,
-            meter=Meter(Budget(wall_s=wall_s), RealClock()),
-            walltime_s=60.0,
             objective=of_study(a_study()),
+            meter=Meter(Budget(wall_s=wall_s), RealClock()),
         )
-        known = timed_at_first(loop, site, NOTHING)
+        known = timed_at_first(session, evaluator, NOTHING)
         return [event.text for event in events if isinstance(event, Notice)], known
 
     yield tell

@@ -183,9 +183,9 @@ def test_a_study_without_a_valid_run_is_told_and_the_study_goes_on(store: Store,
     store.create_study(a_study("empty", versions={"simulator": "SimGrid 3.32"}))
     store.finish(finished(store.begin(begun("empty")), None, "empty", state=TrialState.FAILED, passed=None))
     said: list[str] = []
-    loop: Any = SimpleNamespace(bench=SimpleNamespace(store=store), space=space_of(SMALL), say=said.append)
-    engine = make_engine("hpl", loop.space, 0)
-    assert list(seed_engine(TuneOptions(**source), loop, engine)) == []
+    session: Any = SimpleNamespace(context=SimpleNamespace(store=store), space=space_of(SMALL), say=said.append)
+    engine = make_engine("hpl", session.space, 0)
+    assert list(seed_engine(TuneOptions(**source), session, engine)) == []
     (sentence,) = said
     assert sentence.startswith("Nothing of ")
     assert sentence.endswith(" empty is used: none of its runs was valid.")

@@ -1,0 +1,177 @@
+"""Studies whose trials a test makes one by one, with real HPL."""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hpl.params import Scalar
+from results.record import Kind, TrialRecord
+from results.store.store import Store
+from search_spaces.dimension import Point
+from search_spaces.load import load
+from search_spaces.machine import Machine
+from search_spaces.space import SearchSpace
+from tuner.budget import Budget, Meter
+from tuner.clock import RealClock
+from tuner.engines.base import Engine
+from tuner.engines.fidelity import FULL, Fidelity, Ladder, Rung
+from tuner.events import Listener
+from tuner.machine.textbook import textbook
+from tuner.options import TuneOptions
+from tuner.stopping import StopRequest
+from tuner.study.budget_rule import BudgetRule
+from tuner.study.drift_monitor import DriftMonitor
+from tuner.study.incumbent import Incumbent
+from tuner.study.launch_limits import LaunchLimits
+from tuner.study.launch_worker import LaunchWorker
+from tuner.study.ledger import LearningBook, Ledger
+from tuner.study.lifecycle import MachineFacts, begin
+from tuner.study.objective import of_study
+from tuner.study.others import OtherProcesses
+from tuner.study.run_time import RunTimeEstimate
+from tuner.study.scheduler import Scheduler
+from tuner.study.session import StudyContext, StudySession
+from tuner.study.unavailable import UnavailableParts
+from tuner.study.workers import LaunchWorkers
+from tuner.trial.early_stopping import EarlyStopping
+from tuner.trial.evaluate import Evaluator
+from tuner.trial.workbench import Workbench
+from tuner.user_dirs import UserDirs
+
+SMALL = Rung(Fidelity.SMALL, 0.35)
+SPACE = 'parameters = { NB = [32, 64], grid = ["1x2", "2x1"], layout = "2x1" }'
+
+
+def point(**changes: Scalar) -> dict[str, Scalar]:
+    return {**textbook(N=1000, NB=32, blas="openblas", kernel="auto", ranks=2, threads=1), "grid": "1x2", **changes}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MadeStudy:
+    """The parts of a study on real machines, as `tune` puts them together."""
+
+    session: StudySession
+    ledger: Ledger
+    limits: LaunchLimits
+    evaluators: tuple[Evaluator, ...]
+
+    @classmethod
+    def of(
+        cls,
+        session: StudySession,
+        evaluators: tuple[Evaluator, ...],
+        *,
+        unknown_s: float = 60.0,
+        expected_s: float | None = None,
+    ) -> "MadeStudy":
+        incumbent = Incumbent(session.objective)
+        ledger = Ledger(context=session.context, study=session.study, meter=session.meter, incumbent=incumbent)
+        limits = LaunchLimits(
+            session=session,
+            incumbent=incumbent,
+            run_time=RunTimeEstimate(expected_s),
+            early_stopping=EarlyStopping(),
+            unknown_s=unknown_s,
+        )
+        return cls(session=session, ledger=ledger, limits=limits, evaluators=evaluators)
+
+    @property
+    def store(self) -> Store:
+        return self.session.context.store
+
+    @property
+    def space(self) -> SearchSpace:
+        return self.session.space
+
+    @property
+    def meter(self) -> Meter:
+        return self.session.meter
+
+    @property
+    def book(self) -> LearningBook:
+        return LearningBook(self.ledger, (self.limits.learn,))
+
+    @property
+    def workers(self) -> list[LaunchWorker]:
+        unavailable = UnavailableParts(self.session.context, self.session.study)
+        return [LaunchWorker(self.session, self.book, self.limits, unavailable, each) for each in self.evaluators]
+
+    def later(self, listener: Listener) -> "MadeStudy":
+        """The same study in another session, which has not read what is stored."""
+        session = replace(self.session, context=replace(self.session.context, listener=listener))
+        return MadeStudy.of(session, self.evaluators)
+
+    def on(self, space: SearchSpace) -> "MadeStudy":
+        """The same study in another space."""
+        session = replace(self.session, space=space)
+        return replace(self, session=session, limits=replace(self.limits, session=session))
+
+    def stopping_early(self, early_stopping: EarlyStopping) -> "MadeStudy":
+        return replace(self, limits=replace(self.limits, early_stopping=early_stopping))
+
+    def records(self, kinds: tuple[Kind, ...] | None = None) -> Sequence[TrialRecord]:
+        return self.session.records(kinds)
+
+    def launch(self, points: Sequence[dict[str, Scalar]], kind: Kind, rung: Rung) -> list[TrialRecord]:
+        return self.workers[0].launch(points, kind, rung)
+
+    def trial(self, params: dict[str, Scalar], kind: Kind) -> TrialRecord:
+        return self.workers[0].trial(params, kind)
+
+    def search(
+        self, engine: Engine, *, reserved_runs: float = 0, first: Sequence[Point] = (), ladder: Ladder = (FULL,)
+    ) -> str:
+        made = replace(self, limits=replace(self.limits, every_rate=engine.wants_every_rate))
+        return Scheduler(
+            session=self.session,
+            ledger=self.ledger,
+            workers=LaunchWorkers(deque(made.workers)),
+            rule=BudgetRule(meter=self.meter, reserved_runs=reserved_runs),
+            run_time=self.limits.run_time,
+            ladder=ladder,
+            first=first,
+            drift=DriftMonitor(),
+            others=OtherProcesses(self.session, self.ledger),
+            unavailable=UnavailableParts(self.session.context, self.session.study),
+        ).search(engine)
+
+
+MakeStudy = Callable[..., MadeStudy]
+
+
+@contextmanager
+def studies(home: Path) -> Iterator[MakeStudy]:
+    """Makes studies of their own, whose stores are closed at the end."""
+    stores = []
+
+    def make(
+        xhpl: Path | None = None,
+        *,
+        walltime_s: float = 60.0,
+        listener: Listener = lambda _: None,
+        stop: StopRequest | None = None,
+        budget: Budget | None = None,
+        parts: int = 1,
+        expected_s: float | None = None,
+    ) -> MadeStudy:
+        options = TuneOptions(blas_only=() if xhpl else ("openblas",), xhpl=xhpl)
+        workbench = Workbench.open(options, UserDirs.of_user(), lambda _: None, probing=False)
+        store = Store.open(home / "batches.db")
+        stores.append(store)
+        begin(store, "study", options, MachineFacts(host={}, versions={}))
+        machine = Machine(cores=2, memory_bytes=2**34, blas=workbench.site.machine(all_blas=True, N=1000).blas, N=1000)
+        session = StudySession(
+            context=StudyContext(store, listener, stop or StopRequest(), home / "runs"),
+            study="study",
+            space=load("made for a test", machine, text=SPACE),
+            objective=of_study(store.study("study")),
+            meter=Meter(budget or Budget(), RealClock()),
+        )
+        evaluators = (workbench.evaluator,) * parts
+        return MadeStudy.of(session, evaluators, unknown_s=walltime_s, expected_s=expected_s)
+
+    yield make
+    for store in stores:
+        store.close()

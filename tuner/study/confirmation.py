@@ -1,0 +1,56 @@
+"""The best of a study are run again before one of them is called the winner."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from results.stats.ranking import Ranked
+from search_spaces.dimension import Point
+
+from ..events import PhaseStarted
+from .run_time import RunTime
+from .session import StudySession
+from .shootout import libraries_of, with_rivals
+
+FINALISTS = 3
+"""Configurations that are measured again before one is called the winner."""
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """Repeats the finalists of a study as far as its budget allows.
+
+    Attributes:
+        each_blas: libraries are compared, so that the best of each is confirmed.
+    """
+
+    session: StudySession
+    run_time: RunTime
+    each_blas: bool = False
+
+    @property
+    def most_finalists(self) -> int:
+        """Configurations that it may have to run."""
+        return FINALISTS + (len(libraries_of(self.session.space)) - 1 if self.each_blas else 0)
+
+    def run(self, repeats: int, trial: Callable[[Point, int], object]) -> Sequence[Ranked]:
+        """Run each of the best so often again, interleaved so that drift hits all alike, and rank anew.
+
+        Args:
+            trial: runs a complete point that ran so often before.
+        """
+        session = self.session
+        ranking = session.ranking()
+        finalists = session.objective.finalists(ranking, FINALISTS)
+        if self.each_blas:
+            finalists = with_rivals(session.objective, finalists, ranking)
+        if finalists and repeats and not self._out_of_time():
+            session.context.listener(PhaseStarted("confirmation", len(finalists) * repeats))
+        for turn, finalist in product(range(repeats), finalists):
+            if session.stopped or self._out_of_time():
+                break
+            trial(finalist.params, finalist.runs + turn)
+        return session.ranking()
+
+    def _out_of_time(self) -> bool:
+        return self.session.meter.out_of_time(self.run_time.full_s) is not None

@@ -1,0 +1,68 @@
+"""Becomes the process that works on a study, or one of several."""
+
+from collections.abc import Sequence
+
+from results.record import TrialRecord
+from results.store.store import Store
+from runners.hosts.host_facts import busy_sentence
+
+from ..errors import TunerError
+from ..machine.inventory import Inventory
+from ..machine.versions import versions
+from ..options import TuneOptions
+from ..study.lifecycle import Begun, MachineFacts, begin, go_on
+from ..study.noise_at_first import BUSY_NOISE, note_noise
+from ..trial.workbench import Workbench
+
+
+def enter(
+    name: str | None, options: TuneOptions, store: Store, workbench: Workbench, *, resume: bool, join: bool
+) -> Begun:
+    """Create a study, go on with one that is stored, or become one of those that work on it.
+
+    Args:
+        name: of the study; a new one may be None, which takes a free one.
+
+    Raises:
+        TunerError, ResultsError: a new one's name is taken, or the stored one cannot be gone on with or helped here.
+    """
+    if name is None or not (resume or join):
+        begun = begin(store, name, options, _facts(options, workbench))
+    elif join:
+        begun = Begun(name, _joined(store, name, workbench.site))
+    else:
+        begun = go_on(store, name, options, run="trial")
+    if options.real_cluster is None and busy_sentence(workbench.site.host.physical_cores):
+        note_noise(store, begun.name, BUSY_NOISE)
+    return begun
+
+
+def _joined(store: Store, name: str, site: Inventory) -> Sequence[TrialRecord]:
+    """Become one of those that work on a study.
+
+    Raises:
+        TunerError: this machine is not like the one it was begun on.
+        results.errors.ResultsError: nobody works on it.
+    """
+    host = store.study(name).host
+    mine = site.facts()
+    for fact in ("nodes", "physical_cores", "cpu_model"):
+        if host.get(fact) != mine.get(fact):
+            raise TunerError(
+                f"study {name} was begun with {fact.replace('_', ' ')} {host.get(fact, 1)}, here it is "
+                f"{mine.get(fact, 1)}: only nodes that are alike can work on one study"
+            )
+    store.join(name)
+    return store.records(name)
+
+
+def _facts(options: TuneOptions, workbench: Workbench) -> MachineFacts:
+    """What the study keeps of its machine; where several trials run at a time, of the nodes that one of them has."""
+    site = workbench.site
+    return MachineFacts(
+        host=site.facts(),
+        rpeak_gflops=site.rpeak.gflops,
+        price_usd=site.share_of(options.price_usd),
+        power_w=site.share_of(options.power_w),
+        versions=versions(site, workbench.evaluator.source),
+    )

@@ -1,0 +1,134 @@
+"""The pilots of a study tell its N, what a run will take, and how much of one is worth a cheap hint."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from results.record import Kind
+from search_spaces.load import passed_over
+from search_spaces.space import SearchSpace
+
+from ..engines.fidelity import FULL, Ladder
+from ..errors import TunerError
+from ..events import PhaseStarted
+from ..machine.inventory import Inventory
+from ..machine.problem_size import MOST_IN_BUDGET, RUNS_IN_BUDGET, STEP, Sample, affordable_n, launch_s
+from ..machine.textbook import full_memory_n
+from ..options import TuneOptions
+from ..study.confirmation import FINALISTS
+from ..study.launch_worker import LaunchWorker
+from ..study.lifecycle import withdraw
+from ..study.noise_at_first import noise_of_pilots, note_noise
+from ..study.run_time import RunTimeEstimate
+from ..study.session import StudySession
+from ..study.shootout import libraries_of, small_n
+from ..trial.ladder import ladder
+from ..units import duration
+from .full_memory import SMALLER_RUNS
+from .pilot import pilot, target_s
+from .space import load_space, searched_n
+
+
+@dataclass(frozen=True)
+class Sized:
+    """What the pilots told.
+
+    Attributes:
+        session: with the space at the study's N, and the noise that was seen.
+        run_time: what a run at that N should take.
+        ladder: the rungs worth having.
+    """
+
+    session: StudySession
+    run_time: RunTimeEstimate
+    ladder: Ladder = (FULL,)
+
+
+def size(worker: LaunchWorker, options: TuneOptions, text: str) -> Sized:
+    """Run the pilots that the study still needs, choose N and say why.
+
+    Args:
+        worker: runs the pilots.
+        text: the space's TOML.
+
+    Raises:
+        TunerError: no pilot runs, or the budget or an allocation is smaller than one run.
+    """
+    session, site = worker.session, worker.evaluator.site
+    wanted_s = target_s(options.budget, _runs_wanted(options, session.space), site.longest_s)
+    session.context.listener(PhaseStarted("pilot", None))
+    earlier = session.records()
+    asked_n = session.space.asked_n
+    samples = pilot(worker, wanted_s, [record for record in earlier if record.kind is Kind.PILOT], asked_n)
+    noise = note_noise(session.context.store, session.study, noise_of_pilots(session.records((Kind.PILOT,))))
+    session = replace(session, objective=replace(session.objective, noise_at_first=noise))
+    if not samples:
+        return Sized(session, RunTimeEstimate())
+    largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores, fraction=options.memory_fraction)
+    known_n = searched_n(earlier)
+    N = known_n or (largest_n if options.full else affordable_n(samples, wanted_s, largest_n))
+    if session.shrunk or site.facts().get("nodes") != session.context.store.study(session.study).host.get("nodes"):
+        N = min(N, largest_n)
+    if site.nodes and site.nodes.scarcest and asked_n is None and largest_n <= N:
+        session.say(f"Node {site.nodes.scarcest} has the least free memory: it allows no larger N.")
+    session = replace(session, space=load_space(options, site, N, text))
+    for sentence in passed_over(session.space, options.overrides or {}):
+        session.say(sentence)
+    largest_asked = session.space.largest_n
+    run_s = launch_s(samples, largest_asked)
+    if known_n is None:
+        _check_budget(session, run_s, options, asked_n)
+    small = small_n(largest_asked, largest_n) if len(libraries_of(session.space)) > 1 else None
+    if small and known_n is None:
+        session.say(f"Caution: {small}")
+    if asked_n is None and known_n is None and not options.full:
+        session.say(_why_n(N, largest_n, run_s, options.budget.wall_s))
+    else:
+        session.say(f"N={largest_asked}: a run should take about {duration(run_s)}.")
+        if run_s > site.longest_s and known_n is None:
+            raise TunerError(
+                f"a run of N={largest_asked} takes about {duration(run_s)}, an allocation gives "
+                f"{duration(site.longest_s)}: raise time_limit_s or choose a smaller N with --set N=…"
+            )
+    return _sized(session, samples, run_s, site)
+
+
+def _sized(session: StudySession, samples: Sequence[Sample], run_s: float, site: Inventory) -> Sized:
+    """With the rungs worth having; a program the user brought cannot be stopped at a column."""
+    starting_s = min(sample.cost_s - sample.time_s for sample in samples)
+    rungs = ladder(session.space.largest_n, run_s - starting_s, starting_s, prefixes=site.xhpl is None)
+    return Sized(session, RunTimeEstimate(run_s, starting_s), rungs)
+
+
+def _runs_wanted(options: TuneOptions, space: SearchSpace) -> int:
+    """Full runs that the budget should have room for: all of a small grid, with what repeats and confirms them."""
+    if options.engine != "grid":
+        return RUNS_IN_BUDGET
+    points = min(len(space), options.points or len(space))
+    return max(RUNS_IN_BUDGET, min(MOST_IN_BUDGET, points * options.repeats + FINALISTS * options.confirm))
+
+
+def _check_budget(session: StudySession, run_s: float, options: TuneOptions, asked_n: int | None) -> None:
+    """Refuse a budget that is smaller than one run of `run_s` seconds; say where the first runs took so much of it.
+
+    Raises:
+        TunerError: it is; then nothing is left of a new study.
+    """
+    too_small = options.budget.too_small(run_s, FINALISTS * (1 + options.confirm) + SMALLER_RUNS)
+    if too_small:
+        store = session.context.store
+        if session.number == 0 and not store.others(session.study):
+            withdraw(store, session.study, session.folder)
+        smaller = ", or a smaller N with --set N=…" if asked_n else ", or a smaller N without --full"
+        raise TunerError(too_small + (smaller if asked_n or options.full else ""))
+    if session.meter.out_of_time(run_s):
+        session.say("The first runs used most of the budget: only one full run follows.")
+
+
+def _why_n(N: int, largest_n: int, expected_s: float, wall_s: float | None) -> str:
+    if largest_n <= N:
+        return f"N={N}: the whole memory fits into the budget, about {duration(expected_s)} a run."
+    budget = "" if wall_s is None else f" of {duration(wall_s)}"
+    return (
+        f"N={N} was chosen from the budget{budget}: a run takes about {duration(expected_s)}. "
+        f"The whole memory would hold N={largest_n}: `--full` measures there."
+    )
