@@ -68,28 +68,49 @@ def size(worker: LaunchWorker, options: TuneOptions, text: str) -> Sized:
     N = known_n or (largest_n if options.full else affordable_n(samples, wanted_s, largest_n))
     if session.shrunk or site.facts().get("nodes") != session.context.store.study(session.study).host.get("nodes"):
         N = min(N, largest_n)
-    if site.nodes and site.nodes.scarcest and asked_n is None and largest_n <= N:
+    session = _in_space(session, options, site, N, largest_n=largest_n, text=text)
+    run_s = launch_s(samples, session.space.largest_n)
+    if known_n is None:
+        _check_budget(session, run_s, options, asked_n)
+        _caution(session, largest_n)
+    chosen = asked_n is None and known_n is None and not options.full
+    usual = f"N={session.space.largest_n}: a run should take about {duration(run_s)}."
+    session.say(_why_n(N, largest_n, run_s, options.budget.wall_s) if chosen else usual)
+    if known_n is None and not chosen:
+        _check_allocation(session, run_s, site)
+    return _sized(session, samples, run_s, site)
+
+
+def _in_space(
+    session: StudySession, options: TuneOptions, site: Inventory, N: int, *, largest_n: int, text: str
+) -> StudySession:
+    """The session in the space at a study's N; says which node allows no larger one, and what the space passes over."""
+    if site.nodes and site.nodes.scarcest and session.space.asked_n is None and largest_n <= N:
         session.say(f"Node {site.nodes.scarcest} has the least free memory: it allows no larger N.")
     session = replace(session, space=load_space(options, site, N, text))
     for sentence in passed_over(session.space, options.overrides or {}):
         session.say(sentence)
-    largest_asked = session.space.largest_n
-    run_s = launch_s(samples, largest_asked)
-    if known_n is None:
-        _check_budget(session, run_s, options, asked_n)
-    small = small_n(largest_asked, largest_n) if len(libraries_of(session.space)) > 1 else None
-    if small and known_n is None:
+    return session
+
+
+def _caution(session: StudySession, largest_n: int) -> None:
+    """Say where libraries are compared at an N at which another one may win than at the whole memory."""
+    small = small_n(session.space.largest_n, largest_n) if len(libraries_of(session.space)) > 1 else None
+    if small:
         session.say(f"Caution: {small}")
-    if asked_n is None and known_n is None and not options.full:
-        session.say(_why_n(N, largest_n, run_s, options.budget.wall_s))
-    else:
-        session.say(f"N={largest_asked}: a run should take about {duration(run_s)}.")
-        if run_s > site.longest_s and known_n is None:
-            raise TunerError(
-                f"a run of N={largest_asked} takes about {duration(run_s)}, an allocation gives "
-                f"{duration(site.longest_s)}: raise time_limit_s or choose a smaller N with --set N=…"
-            )
-    return _sized(session, samples, run_s, site)
+
+
+def _check_allocation(session: StudySession, run_s: float, site: Inventory) -> None:
+    """Refuse runs that take longer than an allocation.
+
+    Raises:
+        TunerError: they do.
+    """
+    if run_s > site.longest_s:
+        raise TunerError(
+            f"a run of N={session.space.largest_n} takes about {duration(run_s)}, an allocation gives "
+            f"{duration(site.longest_s)}: raise time_limit_s or choose a smaller N with --set N=…"
+        )
 
 
 def _sized(session: StudySession, samples: Sequence[Sample], run_s: float, site: Inventory) -> Sized:
