@@ -1,4 +1,4 @@
-"""What the user of a virtual cluster is told of a study's N."""
+"""What the user of a virtual cluster is told: of a study's N, and what the engine has to say."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 from record_builders import begun
 
+from hpl.params import Scalar
 from results.store.store import Store
 from runners.virtual.load import load_cluster
 from tuner.budget import Budget
+from tuner.engines.baselines.random_search import RandomSearch
 from tuner.events import Event, Notice
 from tuner.options import TuneOptions
 from tuner.simulation.cluster import SimulatedCluster, cluster_dict
@@ -74,3 +76,26 @@ def test_a_simulation_that_was_killed_with_hpltune_uses_up_no_trial(large: Simul
             assert study.session.meter.trials == 0
         [lost] = store.records("lost")
         assert lost.reason == "hpltune was killed while this simulation ran"
+
+
+class Talkative(RandomSearch):
+    """An engine that has something to say of each point that it chooses."""
+
+    def ask(self) -> dict[str, Scalar] | None:
+        """Say something, and choose."""
+        self._remarks.append("this one by chance")
+        return super().ask()
+
+
+def test_a_user_hears_what_the_engine_has_to_say_of_a_simulated_search(home: Path) -> None:
+    events: list[Event] = []
+    site = SimulatedCluster.open(load_cluster("kronos"), UserDirs.of_user(), None, None)
+    few = {"N": ["600"], "NB": ["64", "128"]}
+    options = TuneOptions(
+        space="kronos", engine="random", budget=Budget(trials=2), overrides=few, cluster=cluster_dict(site.cluster)
+    )
+    with Store.open(home / "own.db") as store:
+        context = StudyContext(store, events.append, StopRequest(), home / "runs")
+        with virtual_session("talked", options, site, context) as study:
+            study.search(Talkative(study.space, 0), 1)
+    assert events.count(Notice("this one by chance")) == 2
