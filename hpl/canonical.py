@@ -1,6 +1,6 @@
-"""Which configurations HPL cannot tell apart: each maps to one representative, so that none is measured twice.
+"""Maps configurations that make HPL run the same instructions to one representative, so that none is measured twice.
 
-Read off HPL 2.0's source; the function that decides is named at each rule.
+The rules follow HPL 2.0's source code; each rule names the function that decides.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,11 +14,11 @@ _RINGS = (Bcast.ONE_RING, Bcast.ONE_RING_M, Bcast.TWO_RING, Bcast.TWO_RING_M)
 
 @dataclass(frozen=True)
 class Rule:
-    """Parameters that HPL does not look at in some configurations.
+    """Parameters that HPL ignores in some configurations.
 
     Attributes:
-        holds: whether it is so in a configuration.
-        unseen: the parameters, with the values that represent all others.
+        holds: whether HPL ignores them in a configuration.
+        unseen: each ignored parameter, with the value that represents all its values.
     """
 
     holds: Callable[[HplParams], bool]
@@ -34,25 +34,25 @@ RULES = (
     Rule(lambda run: 1 in {run.P, run.Q}, {"PMAP": Pmap.ROW}),
     # The recursion is never entered (`HPL_pdrpan*.c`).
     Rule(lambda run: run.NBMIN >= run.NB, {"RFACT": Fact.CROUT}),
-    # Two sub-panels are all there can be (`HPL_pdrpan*.c`: jb).
+    # There are at most two sub-panels (`HPL_pdrpan*.c`: jb).
     Rule(lambda run: 2 * run.NBMIN >= run.NB, {"NDIV": 2}),
-    # Only mix looks at the threshold, and binary exchange does not look at EQUIL (`HPL_pdupdate*.c`).
+    # Only mix reads the threshold, and binary exchange does not read EQUIL (`HPL_pdupdate*.c`).
     Rule(lambda run: run.SWAP is not Swap.MIX, {"swap_threshold": 0}),
     Rule(lambda run: run.SWAP is Swap.BINARY_EXCHANGE, {"EQUIL": True}),
 )
 
 MERGED = frozenset({"BCAST", "NDIV", "NBMIN", "SWAP"}.union(*(rule.unseen for rule in RULES)))
-"""Parameters of which HPL cannot tell some values apart in some configurations; all others stay as they are."""
+"""Parameters that `canonical` may change; all others stay as they are."""
 
 
 def canonical(params: HplParams) -> HplParams:
-    """The representative of all configurations that run the same instructions. N, NB, P and Q stay as they are."""
+    """Return the representative of all configurations that run the same instructions; N, NB, P and Q never change."""
     params = _threshold_of_zero(_whole_panel(_divisions(_short_ring(params))))
     return replace(params, **{name: value for rule in _held(params) for name, value in rule.unseen.items()})
 
 
 def inert(params: HplParams) -> frozenset[str]:
-    """The parameters HPL does not look at in this configuration: no value of theirs makes another representative."""
+    """Return the parameters that HPL ignores in this configuration: their values do not change the representative."""
     return frozenset(name for rule in _held(params) for name in rule.unseen)
 
 
@@ -61,21 +61,21 @@ def _held(params: HplParams) -> list[Rule]:
 
 
 def _short_ring(params: HplParams) -> HplParams:
-    """Q = 2: the four rings send root to next; Q = 3 and 4: all but 1rg send root to the next two (`HPL_*rin*.c`)."""
+    """Merge equal rings: all four for Q = 2 (root sends to next), all but 1rg for Q = 3 and 4 (`HPL_*rin*.c`)."""
     same = _RINGS if params.Q == 2 else _RINGS[1:] if params.Q in {3, 4} else ()
     return replace(params, BCAST=Bcast.ONE_RING_M) if params.BCAST in same else params
 
 
 def _divisions(params: HplParams) -> HplParams:
-    """From NDIV = ceil(NB / NBMIN) on every sub-panel has NBMIN columns (`HPL_pdrpan*.c`: jb)."""
+    """Limit NDIV to ceil(NB / NBMIN), where every sub-panel has NBMIN columns (`HPL_pdrpan*.c`: jb)."""
     return replace(params, NDIV=min(params.NDIV, max(2, -(-params.NB // params.NBMIN))))
 
 
 def _whole_panel(params: HplParams) -> HplParams:
-    """From NBMIN = NB on the recursion is never entered (`HPL_pdrpan*.c`)."""
+    """Limit NBMIN to NB, where the recursion is never entered (`HPL_pdrpan*.c`)."""
     return replace(params, NBMIN=min(params.NBMIN, params.NB))
 
 
 def _threshold_of_zero(params: HplParams) -> HplParams:
-    """With threshold 0 mix is the long swap (`HPL_pdupdate*.c`)."""
+    """Replace the swap "mix" with threshold 0 by "long", which is the same (`HPL_pdupdate*.c`)."""
     return replace(params, SWAP=Swap.LONG) if params.SWAP is Swap.MIX and params.swap_threshold == 0 else params

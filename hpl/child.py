@@ -1,4 +1,4 @@
-"""Programs that are waited for: Ctrl-C in a terminal is hpltune's alone, and none of them outlives the waiting."""
+"""Runs a program and waits for it: Ctrl-C reaches only hpltune, and the program never outlives the wait."""
 
 import os
 import signal
@@ -7,20 +7,20 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 GRACE_S = 2.0
-"""What a compiler gets after TERM to remove its temporary files."""
+"""Time that a compiler has after TERM to remove its temporary files."""
 
 
 def run_child(
     argv: Sequence[str], environment: Mapping[str, str], *, given: str = "", timeout_s: float | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program and keep what it says.
+    """Run a program and return its output.
 
     Args:
-        given: its standard input.
+        given: the text for its standard input.
 
     Raises:
-        OSError: it cannot be started.
-        subprocess.TimeoutExpired: it took longer, and was ended.
+        OSError: the program cannot be started.
+        subprocess.TimeoutExpired: the program took longer and was ended.
     """
     with subprocess.Popen(
         argv,
@@ -33,15 +33,15 @@ def run_child(
         start_new_session=True,
     ) as child:
         try:
-            said, complaints = child.communicate(given, timeout_s)
+            stdout, stderr = child.communicate(given, timeout_s)
         except BaseException:
             _end(child)
             raise
-    return subprocess.CompletedProcess(child.args, child.returncode, said, complaints)
+    return subprocess.CompletedProcess(child.args, child.returncode, stdout, stderr)
 
 
 def _end(child: subprocess.Popen[str]) -> None:
-    """End a program and all that it started, which hold its output open."""
+    """End a program and all its children, which hold its output open."""
     with suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGTERM)
         try:

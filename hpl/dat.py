@@ -1,4 +1,4 @@
-"""HPL.dat as a value: what one file asks of HPL, and its text."""
+"""The content of an HPL.dat file as a frozen value, and its text."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from math import prod
 from .params import Bcast, Fact, Form, HplParams, Pmap, Swap
 
 MAX_VALUES = 20
-"""HPL_MAX_PARAM: values a line may hold."""
+"""HPL_MAX_PARAM: the most values that a line may hold."""
 MAX_LINE = 250
-"""HPL reads at most 253 characters of a line; what follows would spill into the next one."""
+"""HPL reads at most 253 characters of a line; it would read the rest as the next line."""
 DEVICE_STDOUT = 6
 
 
 @dataclass(frozen=True)
 class HplDat:
-    """A whole HPL.dat: the product of its lists is what HPL runs.
+    """A whole HPL.dat: HPL runs every combination of the values in its lists.
 
     Attributes:
         Ns, NBs, grids, PFACTs, NBMINs, NDIVs, RFACTs, BCASTs, DEPTHs: 1 to 20 values each.
         title: the two comment lines at the top.
         output_file, device: where HPL prints; device 6 is standard output, 7 standard error, others the file.
-        cautions: what HPL would silently read otherwise than it was meant; only set by parsing.
+        cautions: sentences about values that HPL would silently misread; only parsing sets them.
     """
 
     Ns: tuple[int, ...]
@@ -51,7 +51,7 @@ class HplDat:
 
     @classmethod
     def of(cls, params: HplParams) -> HplDat:
-        """The file that runs just this one configuration."""
+        """Make the file that runs exactly one configuration."""
         return cls(
             Ns=(params.N,),
             NBs=(params.NB,),
@@ -74,12 +74,13 @@ class HplDat:
 
     @classmethod
     def together(cls, runs: Sequence[HplParams]) -> HplDat | None:
-        """The file that runs exactly these configurations, each once; None where no file does.
+        """Make the file that runs exactly these configurations, each once, or None where no file can.
 
-        HPL runs the product of a file's lists, so they must be such a product, and alike in what has no list.
+        HPL runs the product of a file's lists. So the configurations must form such a product, and parameters without a
+        list must be equal in all of them.
 
         Args:
-            runs: at least one, in any order; `runs()` of the file tells HPL's.
+            runs: at least one configuration, in any order; the file's `runs()` gives HPL's order.
         """
         dat = replace(
             cls.of(runs[0]),
@@ -101,18 +102,18 @@ class HplDat:
 
     @property
     def lists(self) -> tuple[Sequence[object], ...]:
-        """The lists whose product is run, in the order of HPL's loops, outermost first."""
+        """The lists whose product HPL runs, in the order of its loops, outermost first."""
         return (
             self.grids, self.Ns, self.NBs, self.DEPTHs, self.BCASTs, self.RFACTs, self.PFACTs, self.NBMINs, self.NDIVs
         )  # fmt: skip
 
     @property
     def ranks(self) -> int:
-        """Ranks that the largest grid of the file needs."""
+        """The number of ranks that the largest grid of the file needs."""
         return max(P * Q for P, Q in self.grids)
 
     def runs(self) -> Iterator[HplParams]:
-        """The configurations in the order HPL runs them (the loops of `HPL_pddriver.c`, grids outermost)."""
+        """Yield the configurations in the order HPL runs them (the loops of `HPL_pddriver.c`, grids outermost)."""
         for (P, Q), N, NB, DEPTH, BCAST, RFACT, PFACT, NBMIN, NDIV in product(
             self.grids, self.Ns, self.NBs, self.DEPTHs, self.BCASTs, self.RFACTs, self.PFACTs, self.NBMINs, self.NDIVs
         ):
@@ -139,7 +140,7 @@ class HplDat:
 
 
 def render(dat: HplDat) -> str:
-    """The text of a file: 31 lines, values separated by exactly one blank, because HPL misreads anything else."""
+    """Write the text of a file: 31 lines, values separated by exactly one blank, because HPL misreads anything else."""
     lines = [
         dat.title[0][:MAX_LINE],
         dat.title[1][:MAX_LINE],
@@ -169,7 +170,7 @@ def render(dat: HplDat) -> str:
 
 
 def _line(value: object, comment: str) -> str:
-    """A line as long as HPL reads; the comment gives way to the values."""
+    """Format one line; the comment is left out where values and comment are longer than HPL reads."""
     text = str(value)
     return f"{text:<12} {comment}" if len(text) + len(comment) < MAX_LINE else text
 

@@ -1,4 +1,4 @@
-"""Reads HPL.dat: what a person meant by it, every mistake with its line, and where HPL would read something else."""
+"""Reads HPL.dat as a person means it; names every mistake with its line, and warns where HPL reads something else."""
 
 import math
 import re
@@ -14,16 +14,16 @@ T = TypeVar("T")
 W = TypeVar("W", bound=Word)
 LINES = 31
 LONGEST_WORD = 40
-"""Characters of a number; longer words are shown by their beginning."""
+"""Most characters of a number; messages show only the beginning of longer words."""
 WORD = re.compile(r"[^ \t\n\v\f\r]+")
-"""What sscanf's %s reads."""
+"""A word as sscanf's %s reads it."""
 
 
 class HplDatError(HplError):
     """An HPL.dat that HPL would reject or misread.
 
     Attributes:
-        problems: line numbers, counted from 1, each with its sentence.
+        problems: pairs of a line number, counted from 1, and a sentence.
     """
 
     def __init__(self, name: str, problems: list[tuple[int, str]]) -> None:
@@ -33,7 +33,7 @@ class HplDatError(HplError):
 
 @dataclass
 class _Reader:
-    """Takes one line after the other and collects every problem instead of stopping at the first."""
+    """Reads line after line and collects every problem instead of stopping at the first."""
 
     lines: list[str]
     at: int = 0
@@ -41,7 +41,7 @@ class _Reader:
     cautions: list[str] = field(default_factory=list)
 
     def text(self) -> str:
-        """The next line, or an empty one behind the end."""
+        """Return the next line, or an empty text after the end."""
         self.at += 1
         if self.at > len(self.lines):
             return ""
@@ -51,30 +51,30 @@ class _Reader:
         return line
 
     def problem(self, sentence: str) -> None:
-        """Note what is wrong with the line read last."""
+        """Note a problem of the line read last."""
         self.problems.append((self.at, sentence))
 
     def values(self, count: int, name: str, convert: Callable[[str], T]) -> list[T]:
-        """The first `count` values of the next line."""
+        """Return the first `count` values of the next line."""
         line = self.text()
         words = WORD.findall(line)
-        found: list[T] = []
+        values: list[T] = []
         for word in words[:count]:
-            if found and not re.match(r"[-+.\d]", word):
+            if values and not re.match(r"[-+.\d]", word):
                 break
             try:
-                found.append(convert(word))
+                values.append(convert(word))
             except ValueError as error:
                 self.problem(f"{name}: {error}")
-                return found
-        if len(found) < count:
-            self.problem(f"{name}: {count} values are announced, but only {len(found)} are there")
+                return values
+        if len(values) < count:
+            self.problem(f"{name}: {count} values are announced, but only {len(values)} are there")
         elif count > 1:
             self._compare(line, words[:count])
-        return found
+        return values
 
     def _compare(self, line: str, words: list[str]) -> None:
-        """Note where HPL reads other whole numbers than those a person means."""
+        """Add a caution if HPL reads other whole numbers than a person does."""
         meant = [int(word) for word in words]
         read = [int(word) for word in _read_by_hpl(line, len(words))]
         if read != meant:
@@ -84,20 +84,21 @@ class _Reader:
             )
 
     def one(self, name: str, convert: Callable[[str], T], fallback: T) -> T:
-        """The single value of the next line."""
-        found = self.values(1, name, convert)
-        return found[0] if found else fallback
+        """Return the single value of the next line."""
+        values = self.values(1, name, convert)
+        return values[0] if values else fallback
 
     def listed(self, name: str, convert: Callable[[str], T]) -> tuple[T, ...]:
-        """A line with a count and a line with that many values."""
+        """Read a line with a count and a line with that many values."""
         count = self.one(f"number of {name}", whole(1, MAX_VALUES), 1)
         return tuple(self.values(count, name, convert))
 
 
 def _read_by_hpl(line: str, count: int) -> list[str]:
-    """The words that HPL's loop takes from a line: after each it goes on one character behind the length of the word.
+    """Return the words that HPL's own loop reads from a line.
 
-    `HPL_pdinfo.c` counts no blanks before a word, so it falls behind, and reads the end of a word or a word twice.
+    After each word `HPL_pdinfo.c` goes on by the word's length and one blank. It does not count further blanks, so it
+    falls behind and reads a word, or the end of a word, twice.
     """
     read: list[str] = []
     at = 0
@@ -110,12 +111,12 @@ def _read_by_hpl(line: str, count: int) -> list[str]:
 
 
 def _shown(word: str) -> str:
-    """A word as messages show it: the beginning of a long one."""
+    """Shorten a long word for a message."""
     return word if len(word) <= LONGEST_WORD else f"{word[:LONGEST_WORD]}..."
 
 
 def whole(least: int, most: int = LARGEST_INT) -> Callable[[str], int]:
-    """A converter to whole numbers of a range; its ValueError is the sentence."""
+    """Make a converter to whole numbers in a range; it raises a ValueError with the sentence for the user."""
 
     def convert(word: str) -> int:
         expected = f"at least {least}" if most == LARGEST_INT else f"between {least} and {most}"
@@ -129,7 +130,7 @@ def whole(least: int, most: int = LARGEST_INT) -> Callable[[str], int]:
 
 
 def digit(kind: type[W], refused: str = "") -> Callable[[str], W]:
-    """A converter to one of HPL's enumerations."""
+    """Make a converter to one of HPL's enumerations; it raises a ValueError with the sentence for the user."""
 
     def convert(word: str) -> W:
         legal = {str(int(member)): member for member in kind}
@@ -155,14 +156,14 @@ VENDOR_BCAST = "; Intel's 6 and 7 are not in netlib's HPL"
 
 
 def parse(text: str, name: str = "HPL.dat") -> HplDat:
-    """Read the text of a file, with LF or CRLF ends; what later versions and forks append is ignored.
+    """Read the text of a file with LF or CRLF line ends; lines that later versions and forks append are ignored.
 
     Args:
         text: the whole file.
-        name: how the file is called in messages.
+        name: the file's name in messages.
 
     Raises:
-        HplDatError: HPL would reject it or silently run something else; every problem is named with its line.
+        HplDatError: HPL would reject the file or silently run something else; every problem is named with its line.
     """
     reader = _Reader(text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n").split("\n"))
     if len(reader.lines) < LINES:

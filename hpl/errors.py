@@ -2,4 +2,4 @@
 
 
 class HplError(Exception):
-    """Something about HPL, its input or its libraries is wrong; the message is the sentence for the user."""
+    """An error in HPL, its input or its libraries; the message is the sentence for the user."""

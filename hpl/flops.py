@@ -1,13 +1,13 @@
-"""Operations and rates as HPL counts them."""
+"""Counts of operations, and rates, as HPL computes them."""
 
 
 def flop_count(N: int) -> float:
-    """Floating-point operations of a solve of order N: 2/3 N^3 + 3/2 N^2, as `HPL_pdtest.c` counts them."""
+    """Return the floating-point operations of a solve of order N: 2/3 N^3 + 3/2 N^2, as in `HPL_pdtest.c`."""
     return (2.0 / 3.0) * N**3 + 1.5 * N**2
 
 
 def gflops(N: int, time_s: float) -> float:
-    """Rate in GFLOPS of a solve that took `time_s` seconds.
+    """Return the rate in GFLOPS of a solve that took `time_s` seconds.
 
     Raises:
         ValueError: the time is not above zero.
@@ -18,12 +18,12 @@ def gflops(N: int, time_s: float) -> float:
 
 
 def seconds(N: int, gflops: float) -> float:
-    """Time that a solve takes at a rate above zero."""
+    """Return the time in seconds that a solve takes at a rate above zero."""
     return flop_count(N) / gflops / 1e9
 
 
 def fraction_done(N: int, column: int) -> float:
-    """Part of the operations done when the panel at `column` begins: 1 - (1 - column/N)^3, between 0 and 1."""
+    """Return the part of the operations done when the panel at `column` begins: 1 - (1 - column/N)^3, from 0 to 1."""
     if N <= 0:
         return 1.0
     return 1.0 - (1.0 - min(max(column / N, 0.0), 1.0)) ** 3

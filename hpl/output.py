@@ -1,8 +1,8 @@
-"""Reads what HPL prints: results, residual checks, errors and whether it came to its end.
+"""Reads the output of HPL: results, residual checks, errors, and whether it ran to its end.
 
-Written for netlib's 1.0 to 2.3 and for forks. A result line is found by its T/V code and read word by word, so that
-the time grows with the length of the text and nothing else. Nothing here raises: a text that was cut off gives what it
-holds.
+It reads netlib's HPL 1.0 to 2.3 and forks. It recognises a result line by its T/V code and reads it word by word, so
+the time it takes grows only with the length of the text. Nothing here raises: from an incomplete text it reads as much
+as there is.
 """
 
 import math
@@ -20,7 +20,7 @@ LONGEST_LINE = 1000
 LARGEST_INT = 2**31 - 1
 """HPL counts in C's int."""
 MORE_COLUMNS = 2
-"""Columns of whole numbers that a fork may have before N: AMD's has one, SWP."""
+"""Columns of whole numbers that a fork may print before N: AMD's prints one, SWP."""
 TIME_RESOLUTION_S = 0.005
 """HPL rounds the time to two decimals."""
 RATE_TOLERANCE = 0.01
@@ -34,9 +34,9 @@ class HplResult:
     Attributes:
         code: T/V code.
         time_s: seconds of the solve, to 0.01 s.
-        gflops: the rate; infinite or not a number where HPL printed that.
-        residual: scaled residual, or None where HPL printed none.
-        passed: None where the residual was not checked or the output ends before it.
+        gflops: the rate; infinite or NaN where HPL printed that.
+        residual: the scaled residual, or None where HPL printed none.
+        passed: whether the residual passed; None where it was not checked, or where the output ends before it.
     """
 
     code: str
@@ -51,7 +51,7 @@ class HplResult:
 
     @property
     def consistent(self) -> bool:
-        """Whether the rate fits the flop count and the printed time, within what both are rounded to."""
+        """Whether the rate fits the flop count and the printed time, within the rounding of both."""
         if not math.isfinite(self.gflops) or self.gflops <= 0:
             return False
         time_s = seconds(self.N, self.gflops)
@@ -60,11 +60,11 @@ class HplResult:
 
 @dataclass(frozen=True)
 class HplOutput:
-    """What one standard output of HPL holds.
+    """The content of one standard output of HPL.
 
     Attributes:
         errors: HPL's own error messages, one sentence each.
-        finished: the closing line "End of Tests." was printed.
+        finished: whether HPL printed its closing line "End of Tests.".
     """
 
     results: tuple[HplResult, ...]
@@ -73,10 +73,10 @@ class HplOutput:
 
 
 def parse(text: str) -> HplOutput:
-    """Read a standard output, complete or not.
+    """Read the standard output of HPL, complete or not.
 
     Args:
-        text: everything HPL printed, several launches after one another included.
+        text: everything HPL printed, in one launch or in several.
 
     Returns:
         The results in the order HPL printed them.
@@ -84,12 +84,12 @@ def parse(text: str) -> HplOutput:
     results: list[HplResult] = []
     errors: dict[str, None] = {}
     heads: list[str] = []
-    said_by, finished, checkable = "", False, False
+    error_function, finished, checkable = "", False, False
     for line in _lines(text):
-        if said_by:
-            errors[f"{line.removeprefix('>>>').partition('<<<')[0].strip() or 'no message'} ({said_by})"] = None
+        if error_function:
+            errors[f"{line.removeprefix('>>>').partition('<<<')[0].strip() or 'no message'} ({error_function})"] = None
         error = _ERROR.match(line)
-        said_by = error[1] if error else ""
+        error_function = error[1] if error else ""
         finished |= line == "End of Tests."
         words = line.split()
         if words[:1] == ["T/V"] and "N" in words:
@@ -99,13 +99,13 @@ def parse(text: str) -> HplOutput:
             checkable = True
         elif checkable and (check := _check(line)) is not None:
             results[-1] = _checked(results[-1], *check)
-    if said_by:
-        errors[f"no message ({said_by})"] = None
+    if error_function:
+        errors[f"no message ({error_function})"] = None
     return HplOutput(results=tuple(results), errors=tuple(errors), finished=finished)
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Lines without colours and outer white space, one after the other; those too long to be HPL's are empty."""
+    """Yield the lines without colours and outer white space; a line too long for HPL is yielded empty."""
     begin = 0
     while begin < len(text):
         end = text.find("\n", begin) + 1 or len(text)
@@ -115,24 +115,24 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _result(words: Sequence[str], heads: Sequence[str]) -> HplResult | None:
-    """The result of a line: code, N, NB, P, Q, time and rate, with other columns between and behind them.
+    """Read the result in a line: code, N, NB, P, Q, time and rate, with other columns between and after them.
 
     Args:
-        heads: the words of the table's head; none where it was not printed.
+        heads: the words of the table's head; empty where it was not printed.
     """
     if not words or not is_code(words[0]):
         return None
-    told = heads.index("N") if heads else 1
-    columns = dict.fromkeys((told, *range(1, 2 + MORE_COLUMNS)))
-    found = [result for at in columns if (result := _from_column(words, at, heads)) is not None]
-    return next((result for result in found if result.consistent), found[0] if found else None)
+    column_in_head = heads.index("N") if heads else 1
+    columns = dict.fromkeys((column_in_head, *range(1, 2 + MORE_COLUMNS)))
+    results = [result for at in columns if (result := _from_column(words, at, heads)) is not None]
+    return next((result for result in results if result.consistent), results[0] if results else None)
 
 
 def _from_column(words: Sequence[str], at: int, heads: Sequence[str]) -> HplResult | None:
-    """The result of a line whose N is the word at this index.
+    """Read the result in a line whose word at index `at` is N.
 
-    The rate is in its column of the head; else, or where that does not fit the time, in the last column that does.
-    HPL-MxP prints another number behind the rate and HPL-GPU the CPU's time before it.
+    The rate is in the column that the head names. Without a head, or where that rate does not fit the time, it is in
+    the last column that fits. HPL-MxP prints another number after the rate, and HPL-GPU the CPU's time before it.
     """
     whole = [_whole(word) for word in words[1 : at + 4]]
     if len(whole) < at + 3 or None in whole:
@@ -144,8 +144,8 @@ def _from_column(words: Sequence[str], at: int, heads: Sequence[str]) -> HplResu
         if number is None:
             break
         numbers.append(number)
-    behind = words[at + 4 + len(numbers) : at + 5 + len(numbers)]
-    if len(numbers) < 2 or (behind and not behind[0].startswith("(")):
+    next_word = words[at + 4 + len(numbers) : at + 5 + len(numbers)]
+    if len(numbers) < 2 or (next_word and not next_word[0].startswith("(")):
         return None
     read = [HplResult(words[0], N, NB, P, Q, numbers[0], rate) for rate in numbers[1:]]
     headed = heads.index("Gflops") - at - 5 if "Gflops" in heads else -1
@@ -158,7 +158,7 @@ def _whole(word: str) -> int | None:
 
 
 def _number(word: str) -> float | None:
-    """What C prints of a double, `nan` and `inf` included; None where it is none."""
+    """Read a double as C prints it, `nan` and `inf` included; None where the word is no number."""
     if "_" in word or not word.isascii():
         return None
     try:
@@ -168,7 +168,7 @@ def _number(word: str) -> float | None:
 
 
 def _check(line: str) -> tuple[float, bool] | None:
-    """The residual and whether it passed: `…*N)=   0.0045 ...... PASSED`, as in all versions; a fork adds words."""
+    """Read the residual and whether it passed: `…*N)=   0.0045 ...... PASSED`; forks may add words."""
     words = re.sub(r"\.\.+", " ", line.rpartition("=")[2]).split() if "=" in line else []
     if len(words) < 2 or words[1].upper() not in {"PASSED", "FAILED"}:
         return None
@@ -177,7 +177,7 @@ def _check(line: str) -> tuple[float, bool] | None:
 
 
 def _checked(result: HplResult, residual: float, passed: bool) -> HplResult:  # noqa: FBT001 - read off one line
-    """Add a check; versions before 2.0 print three, and a run has passed only when all of them did."""
+    """Add a residual check; versions before 2.0 print three, and a run passes only if all three pass."""
     if result.passed is None:
         return replace(result, residual=residual, passed=passed)
     worst = max((result.residual or 0.0, residual), key=lambda value: math.inf if math.isnan(value) else value)

@@ -1,7 +1,7 @@
 """The parameters of one HPL run, with HPL's own names, digits and legal ranges.
 
-Ranges are those of `HPL_pdinfo.c`; where HPL silently replaces a value out of range (enumerations, EQUIL, alignment),
-hpltune refuses it instead.
+The ranges are those of `HPL_pdinfo.c`. HPL silently replaces some values out of range (enumerations, EQUIL, alignment);
+hpltune refuses them.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ LARGEST_INT = 2**31 - 1
 
 
 class HplParamsError(HplError):
-    """A value HPL would reject, or worse, silently replace.
+    """A value that HPL would reject or silently replace.
 
     Attributes:
-        name: the parameter.
+        name: the parameter's name.
     """
 
     def __init__(self, name: str, value: object, expected: str) -> None:
@@ -45,10 +45,10 @@ class Word(IntEnum):
 
     @classmethod
     def from_digit(cls, digit: int) -> Self:
-        """The member HPL.dat writes as that digit.
+        """Return the member that HPL.dat writes as this digit.
 
         Raises:
-            HplParamsError: there is none.
+            HplParamsError: no member has this digit.
         """
         for member in cls:
             if int(member) == digit:
@@ -57,10 +57,10 @@ class Word(IntEnum):
 
     @classmethod
     def from_word(cls, word: str) -> Self:
-        """The member of that word.
+        """Return the member with this word.
 
         Raises:
-            HplParamsError: no member has it.
+            HplParamsError: no member has this word.
         """
         for member in cls:
             if member.word == word:
@@ -118,13 +118,13 @@ _LEAST = {"N": 0, "NB": 1, "P": 1, "Q": 1, "NBMIN": 1, "NDIV": 2, "DEPTH": 0, "s
 
 @dataclass(frozen=True)
 class HplParams:
-    """One run of HPL: all 17 kinds of parameters of HPL.dat, P and Q counted as one.
+    """The parameters of one run of HPL: all 17 kinds in HPL.dat, where P and Q count as one kind.
 
     Attributes:
         N: order of the matrix, 0 or more.
         NB: columns of a panel, at least 1.
         P, Q: rows and columns of the process grid, at least 1.
-        threshold: the residual must stay below it; 0 or less means that HPL does not check.
+        threshold: the largest residual that passes; with 0 or less HPL does not check.
         NBMIN: columns at which the recursion of the panel factorisation stops, at least 1.
         NDIV: panels in the recursion, at least 2.
         DEPTH: look-ahead, at least 0.
@@ -133,7 +133,7 @@ class HplParams:
         alignment: memory alignment in doubles, at least 1.
 
     Raises:
-        HplParamsError: a value out of range.
+        HplParamsError: a value is out of range.
     """
 
     N: int
@@ -170,11 +170,11 @@ class HplParams:
 
     @property
     def ranks(self) -> int:
-        """Ranks of the process grid."""
+        """The number of ranks in the process grid."""
         return self.P * self.Q
 
     def words(self) -> dict[str, Scalar]:
-        """The run in the words of spaces and records: `grid` for P and Q, words for enumerations, yes/no for EQUIL."""
+        """Return the values as spaces name them: `grid` for P and Q, words for enumerations, yes/no for EQUIL."""
         named: dict[str, Scalar] = {"N": self.N, "NB": self.NB, "grid": f"{self.P}x{self.Q}"}
         for field in fields(self)[4:]:
             value = getattr(self, field.name)
@@ -183,7 +183,7 @@ class HplParams:
 
     @classmethod
     def from_words(cls, words: Mapping[str, Scalar]) -> HplParams:
-        """The run that `words` describes; what is not named takes the default, other names are ignored.
+        """Read the parameters from `words`; missing names take their default, and unknown names are ignored.
 
         Raises:
             HplParamsError: N, NB or grid is missing, or a value is not legal.
@@ -200,10 +200,10 @@ class HplParams:
 
 
 def parse_grid(grid: str) -> tuple[int, int]:
-    """P and Q of "PxQ".
+    """Read P and Q from "PxQ".
 
     Raises:
-        HplParamsError: it is not of that form.
+        HplParamsError: the text has another form.
     """
     rows, cross, columns = grid.partition("x")
     if not cross or not rows.isdecimal() or not columns.isdecimal():

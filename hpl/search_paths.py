@@ -1,4 +1,4 @@
-"""Where hpltune looks for what it did not find on the system, and where it keeps what it made."""
+"""The folders in which hpltune searches besides the system's, and in which it keeps its builds."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,12 +6,12 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class SearchPaths:
-    """The two folders of hpltune's own, beside the system's.
+    """The two folders of hpltune's own, besides the system's.
 
     Attributes:
-        prefix: private prefix made by `hpltune setup`, or None where it was never needed. Debian packages are
-            unpacked under `prefix/debs` like a root file system, wheels under `prefix/wheels/<distribution>`.
-        cache: root of what can be made again: builds, downloaded sources, probe results.
+        prefix: the private prefix that `hpltune setup` made, or None without one. `prefix/debs` holds unpacked Debian
+            packages, like a root file system, and `prefix/wheels/<distribution>` holds wheels.
+        cache: the folder of files that can be made again: builds, downloaded sources, probe results.
     """
 
     prefix: Path | None
@@ -23,5 +23,5 @@ class SearchPaths:
         return None if self.prefix is None else self.prefix / "debs"
 
     def wheel(self, distribution: str) -> Path | None:
-        """Return the folder of one PyPI distribution in the private prefix, or None without a prefix."""
+        """Return the folder of a PyPI distribution in the private prefix, or None without a prefix."""
         return None if self.prefix is None else self.prefix / "wheels" / distribution

@@ -1,4 +1,4 @@
-"""How large N may be, what a run takes in memory, and which process grids a number of ranks has."""
+"""Sizes of a run: the largest N, the memory it takes, and the process grids for a number of ranks."""
 
 import math
 from collections.abc import Sequence
@@ -9,25 +9,25 @@ from .params import HplParams
 
 DOUBLE = 8
 SINGULAR_ABOVE = 2**15
-"""Before 2.0 HPL's 32-bit generator repeated itself for N = 2^k above this: a singular matrix (HPL's HISTORY)."""
+"""HPL before 2.0 makes a singular matrix for N = 2^k above this: its 32-bit generator repeats (HPL's HISTORY)."""
 ACCEPTED_LOSS = 0.01
-"""Rounding N to whole rows of blocks may cost this part of N, not more."""
+"""The largest part of N that rounding to whole rows of blocks may cost."""
 
 
 class SizingError(HplError):
-    """No N fits what was asked."""
+    """No N fits the memory."""
 
 
 @dataclass(frozen=True)
 class NodeShare:
-    """One node's share of a run: bytes of memory it can give, and how many of the ranks run there."""
+    """A node's share of a run: the memory that it can give, and how many of the ranks it runs."""
 
     memory_bytes: int
     ranks: int
 
 
 def numroc(n: int, nb: int, coordinate: int, count: int) -> int:
-    """Rows or columns of a block-cyclic distribution that one grid coordinate holds (ScaLAPACK's NUMROC from 0)."""
+    """Count the rows or columns of a block-cyclic distribution at one grid coordinate (ScaLAPACK's NUMROC, from 0)."""
     blocks, rest = divmod(n, nb)
     mine = (blocks // count) * nb
     extra = blocks % count
@@ -37,10 +37,10 @@ def numroc(n: int, nb: int, coordinate: int, count: int) -> int:
 
 
 def memory_bytes(params: HplParams) -> int:
-    """Bytes HPL allocates on its fullest rank: the matrix and the panels of the look-ahead.
+    """Return the bytes that HPL allocates on its fullest rank: the matrix and the panels of the look-ahead.
 
-    `HPL_pdtest.c`: lda (nq + 1) doubles; `HPL_pdpanel_init.c`: per panel NB ml2 doubles where Q > 1, NB^2 + NB + 1, and
-    NB nq where P > 1; DEPTH + 1 panels.
+    `HPL_pdtest.c` allocates lda (nq + 1) doubles. `HPL_pdpanel_init.c` allocates for each of DEPTH + 1 panels
+    NB^2 + NB + 1 doubles, NB ml2 more where Q > 1, and NB nq more where P > 1.
     """
     N, NB = params.N, params.NB
     mp, nq = numroc(N, NB, 0, params.P), numroc(N + 1, NB, 0, params.Q)
@@ -50,13 +50,13 @@ def memory_bytes(params: HplParams) -> int:
 
 
 def n_for_memory(nodes: Sequence[NodeShare], *, fraction: float, NB: int, P: int = 1, Q: int = 1) -> int:
-    """The largest N whose matrix takes at most `fraction` of each node's memory.
+    """Return the largest N whose matrix takes at most `fraction` of each node's memory.
 
     HPL spreads the matrix evenly over ranks, so a node holds 8 N^2 ranks_here / ranks_all bytes, and the node with the
-    least memory for each of its ranks decides. N is a multiple of NB, and of NB lcm(P, Q) where that costs at most 1 %.
+    least memory per rank decides. N is a multiple of NB, and of NB lcm(P, Q) where that costs at most 1 % of N.
 
     Args:
-        nodes: at least one with ranks.
+        nodes: the nodes of the run; at least one has ranks.
         fraction: above 0, at most 1; HPL's FAQ advises 0.8.
 
     Raises:
@@ -77,7 +77,7 @@ def n_for_memory(nodes: Sequence[NodeShare], *, fraction: float, NB: int, P: int
 
 
 def n_that_fits(params: HplParams, memory_bytes_: int) -> int:
-    """The largest N, at most that of the parameters, whose run takes no more memory on all ranks; 0 where none does."""
+    """Return the largest N, up to that of the parameters, whose run fits this memory over all ranks; 0 if none fits."""
     low, high = 0, params.N + 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -87,10 +87,10 @@ def n_that_fits(params: HplParams, memory_bytes_: int) -> int:
 
 
 def process_grids(ranks: int) -> tuple[tuple[int, int], ...]:
-    """All P x Q of a number of ranks: first those with P <= Q, squarest first, then the others.
+    """List all grids P x Q of a number of ranks: first those with P <= Q, squarest first, then the others.
 
     Raises:
-        ValueError: fewer than one rank.
+        ValueError: there are no ranks.
     """
     if ranks < 1:
         raise ValueError(f"{ranks} ranks: expected at least 1")
@@ -99,17 +99,19 @@ def process_grids(ranks: int) -> tuple[tuple[int, int], ...]:
 
 
 def cautions(params: HplParams) -> tuple[str, ...]:
-    """Sentences about a legal configuration that is probably not what one wants."""
-    found = []
+    """Return warnings about a legal configuration that is probably a mistake."""
+    warnings = []
     N = params.N
     if N > SINGULAR_ABOVE and N & (N - 1) == 0:
-        found.append(
+        warnings.append(
             f"N={N} is a power of two above 2^15: HPL before 2.0 makes a singular matrix of it; take N={N - 1}"
         )
     if params.threshold <= 0:
-        found.append(f"threshold {params.threshold:g}: HPL will not check the result, so it will not count")
+        warnings.append(f"threshold {params.threshold:g}: HPL will not check the result, so it will not count")
     if params.P > params.Q:
-        found.append(f"grid {params.P}x{params.Q} has more rows than columns; {params.Q}x{params.P} is usually faster")
+        warnings.append(
+            f"grid {params.P}x{params.Q} has more rows than columns; {params.Q}x{params.P} is usually faster"
+        )
     if params.NB > N > 0:
-        found.append(f"NB={params.NB} is larger than N={N}: only one rank works")
-    return tuple(found)
+        warnings.append(f"NB={params.NB} is larger than N={N}: only one rank works")
+    return tuple(warnings)

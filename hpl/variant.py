@@ -1,7 +1,7 @@
-"""The T/V code of a result line: the letters and digits in which HPL prints a configuration.
+"""The T/V code of a result line: letters and digits that stand for a configuration.
 
-`W` PMAP (R or C), DEPTH, BCAST digit, RFACT letter, NDIV, PFACT letter, NBMIN, as `HPL_pdtest.c` prints them; SWAP, its
-threshold, L1, U, EQUIL and the alignment are not in it.
+`HPL_pdtest.c` prints `W`, PMAP (R or C), DEPTH, BCAST's digit, RFACT's letter, NDIV, PFACT's letter and NBMIN. The code
+does not contain SWAP, its threshold, L1, U, EQUIL and the alignment.
 """
 
 import re
@@ -12,18 +12,18 @@ from .params import Bcast, Fact, HplParams, Pmap
 
 CODE = re.compile(r"W([RC])(\d+)(\d)([LCR])(\d+)([LCR])(\d+)")
 _FORK = re.compile(r"W[RC][A-Za-z0-9]{0,30}")
-"""What forks print: NVIDIA's a short code, AMD's `WRC07R8C48c` or `WR0XR8C48`, with letters of its own."""
+"""Codes of forks: NVIDIA prints a short one, AMD `WRC07R8C48c` or `WR0XR8C48`, with letters of its own."""
 _LETTERS = {"L": Fact.LEFT, "C": Fact.CROUT, "R": Fact.RIGHT}
 _MAPS = {"R": Pmap.ROW, "C": Pmap.COLUMN}
 
 
 class VariantError(HplError):
-    """A text that is no T/V code of netlib's HPL."""
+    """The text is no T/V code of netlib's HPL."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """What a T/V code says; ranges as in HplParams."""
+    """The parameters in a T/V code; their ranges are as in HplParams."""
 
     PMAP: Pmap
     DEPTH: int
@@ -43,25 +43,25 @@ class Variant:
 
 
 def encode(params: HplParams) -> str:
-    """The T/V code HPL prints for a run, e.g. "WR11C2R4"."""
+    """Return the T/V code that HPL prints for a run, for example "WR11C2R4"."""
     return Variant(params.PMAP, params.DEPTH, params.BCAST, params.RFACT, params.NDIV, params.PFACT, params.NBMIN).code
 
 
 def is_code(word: str) -> bool:
-    """Whether a word can be the T/V code of a result line, of netlib's HPL or of a fork: it has a digit."""
+    """Return whether a word, of netlib's HPL or of a fork, looks like a T/V code with a digit."""
     return _FORK.fullmatch(word) is not None and any(letter.isdigit() for letter in word)
 
 
 def contradicts(code: str, params: HplParams) -> bool:
-    """Whether a result line's code tells another variant than that of a run; one of a fork's own form tells none."""
+    """Return whether a code names another variant than that of a run; a fork's own code contradicts nothing."""
     return CODE.fullmatch(code) is not None and code != encode(params)
 
 
 def decode(code: str) -> Variant:
-    """What a T/V code says.
+    """Read a T/V code.
 
     Raises:
-        VariantError: it is not of the form, or names a broadcast only vendors' versions have.
+        VariantError: the text has another form, or names a broadcast that only vendors' versions have.
     """
     match = CODE.fullmatch(code)
     if match is None:

@@ -1,4 +1,4 @@
-"""Reads what `native/witness.c` and `native/progress.c` print on standard error."""
+"""Reads the lines that `native/witness.c` and `native/progress.c` print on standard error."""
 
 import json
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ PANEL = "hpltune-panel "
 
 @dataclass(frozen=True)
 class RankReport:
-    """What one rank says of itself.
+    """A rank's report of its BLAS, kernel and threads.
 
     Attributes:
-        library: the BLAS file mapped; None where no shared BLAS was found.
-        kernel: "" where the library does not tell.
-        threads: None where the library does not tell.
+        library: the BLAS file that is mapped; None where no shared BLAS was found.
+        kernel: the kernel that the library chose; "" where it does not tell.
+        threads: threads of a BLAS call; None where the library does not tell.
     """
 
     rank: int
@@ -32,10 +32,10 @@ class RankReport:
 
 @dataclass(frozen=True)
 class Panel:
-    """Rank 0 begins the panel at `column` of a matrix of order N, `time_s` seconds after the first one.
+    """A progress line: rank 0 begins the panel at `column` of a matrix of order N, `time_s` after the first panel.
 
     Attributes:
-        stopped: the run was asked to end there, and all ranks have reached it.
+        stopped: the run was to end at this panel, and all ranks have reached it.
     """
 
     N: int
@@ -45,39 +45,41 @@ class Panel:
 
     @property
     def fraction(self) -> float:
-        """Part of the operations that are done, 0 to 1."""
+        """The part of the operations that are done, from 0 to 1."""
         return fraction_done(self.N, self.column)
 
 
 def parse_reports(stderr: str) -> tuple[RankReport, ...]:
-    """The reports of all ranks, in the order of ranks; damaged lines are passed over."""
+    """Read the reports of all ranks, in the order of ranks; damaged lines are skipped."""
     reports = [
         RankReport(
-            rank=int(said["rank"]),
-            host=str(said["host"]),
-            library=Path(said["library"]) if said["library"] else None,
-            version=str(said["version"]),
-            kernel=str(said["kernel"]),
-            threads=int(said["threads"]) if said["threads"] > 0 else None,
+            rank=int(report["rank"]),
+            host=str(report["host"]),
+            library=Path(report["library"]) if report["library"] else None,
+            version=str(report["version"]),
+            kernel=str(report["kernel"]),
+            threads=int(report["threads"]) if report["threads"] > 0 else None,
         )
-        for said in _objects(stderr, RANK, ("rank", "host", "library", "version", "kernel", "threads"))
+        for report in _objects(stderr, RANK, ("rank", "host", "library", "version", "kernel", "threads"))
     ]
     return tuple(sorted(reports, key=lambda report: report.rank))
 
 
 def parse_panels(stderr: str) -> tuple[Panel, ...]:
-    """The progress lines in the order they were printed; damaged ones are passed over."""
+    """Read the progress lines in the order they were printed; damaged lines are skipped."""
     return tuple(
-        Panel(int(said["N"]), int(said["column"]), float(said["time_s"]), stopped=bool(said.get("stopped", False)))
-        for said in _objects(stderr, PANEL, ("N", "column", "time_s"))
+        Panel(
+            int(report["N"]), int(report["column"]), float(report["time_s"]), stopped=bool(report.get("stopped", False))
+        )
+        for report in _objects(stderr, PANEL, ("N", "column", "time_s"))
     )
 
 
 def of_run(stderr: str, index: int) -> str:
-    """What a launch of several runs said of one of them: all but the progress lines of the others.
+    """Return the standard error of one run in a launch of several: all lines but the other runs' progress.
 
     Args:
-        index: of the run, from 0; each begins with its panel at column 0.
+        index: number of the run in the launch, from 0; each run begins with its panel at column 0.
     """
     run, kept = -1, []
     for line in stderr.splitlines(keepends=True):
@@ -90,12 +92,12 @@ def of_run(stderr: str, index: int) -> str:
 
 def _objects(text: str, head: str, names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     for line in text.splitlines():
-        _, found, rest = line.partition(head)
-        if not found:
+        _, marker, rest = line.partition(head)
+        if not marker:
             continue
         try:
-            said = json.loads(rest)
+            report = json.loads(rest)
         except ValueError:
             continue
-        if isinstance(said, dict) and all(name in said for name in names):
-            yield said
+        if isinstance(report, dict) and all(name in report for name in names):
+            yield report

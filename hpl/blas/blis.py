@@ -39,32 +39,32 @@ NEEDS = {
     "power9": {"altivec supported"},
     "generic": set[str](),
 }
-"""Sub-configurations of BLIS and the instruction sets each needs (config_registry), the widest first."""
+"""Sub-configurations of BLIS and the instruction sets that each needs (config_registry), the widest first."""
 
 
 class Blis:
-    """BLIS chooses its kernels by BLIS_ARCH_TYPE, whose numbers differ between versions and are asked of the library.
+    """BLIS: the number in BLIS_ARCH_TYPE chooses its kernels; the library tells its numbers, as they differ by version.
 
-    Names are not safe: BLIS 0.9.0 reads any word as the number 0, which is skx.
+    Names are not safe: BLIS 0.9.0 reads every word as the number 0, which is skx.
     """
 
     name = "blis"
 
     def candidates(self, search: SearchPaths) -> Sequence[LibraryFile]:
-        """Debian's serial, OpenMP and pthread builds, and the plain names of others."""
+        """Look for Debian's serial, OpenMP and pthread builds, and for plain file names."""
         roots = ("BLIS_ROOT", "BLIS_HOME", "BLIS_DIR", "AOCL_ROOT", "EBROOTBLIS")
         return look(search, "blis", FILES, roots=roots, module="blis")
 
     def kernels(self, flags: frozenset[str], library: BlasLibrary) -> Sequence[str]:
-        """Sub-configurations the library knows; those it was built without abort, and probing leaves them out."""
+        """List sub-configurations that the library knows; probing drops those that were not built, which abort."""
         known = dict(library.kernel_ids)
         return [kernel for kernel, needs in NEEDS.items() if kernel in known and needs <= flags]
 
     def environment(self, kernel: str, threads: int, library: BlasLibrary | None) -> dict[str, str]:
-        """Threads, and the kernel's number unless it is left to BLIS."""
+        """Set the threads, and the kernel's number unless BLIS chooses."""
         ids = dict(library.kernel_ids) if library else {}
         return thread_variables(threads) | ({"BLIS_ARCH_TYPE": str(ids[kernel])} if kernel in ids else {})
 
     def asked_matches(self, kernel: str, reported: str) -> bool:
-        """The name of the sub-configuration."""
+        """Compare the names of the sub-configurations."""
         return kernel in {"auto", reported}

@@ -1,4 +1,4 @@
-"""What is known of a BLAS library: frozen values that the registry finds and the build links."""
+"""BLAS libraries as frozen values: the registry finds them and the build links them."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,17 +12,17 @@ INSTALL = "install its threaded build with `hpltune setup`"
 
 
 class BlasError(HplError):
-    """A BLAS library is missing, does not load or cannot be used; the message says which and what to do."""
+    """A BLAS library is missing, does not load or cannot be used; the message names it and says what to do."""
 
 
 class Threading(StrEnum):
-    """How a library runs one call on several cores."""
+    """The way in which a library runs one call on several cores."""
 
     SERIAL = "serial"
     PTHREADS = "pthreads"
     OPENMP = "openmp"
     AT_RUN_TIME = "at run time"
-    """The library decides by a variable when it starts (MKL's single dynamic library)."""
+    """A variable decides when the library starts (MKL's single dynamic library)."""
 
     @property
     def threaded(self) -> bool:
@@ -35,14 +35,14 @@ class BlasLibrary:
     """One shared library that exports `dgemm_`, possibly behind a prefix.
 
     Attributes:
-        blas: catalogue name it belongs to ("openblas", or the user's own).
-        family: who made it: "openblas", "blis", "atlas", "reference", "mkl" or "other".
-        version: as the library, its package or its file name says, or "" where nothing does.
-        path: the real file, every link followed.
+        blas: its name in the catalogue ("openblas", or the user's own name).
+        family: its maker: "openblas", "blis", "atlas", "reference", "mkl" or "other".
+        version: as the library, its package or its file name says; "" where it is not known.
+        path: the real file, with every link followed.
         threading: how it uses several cores.
-        symbol_prefix: what stands before every Fortran symbol ("scipy_" or "").
-        origin: one phrase saying where it was found ("/usr/lib/x86_64-linux-gnu", "private prefix", "--blas").
-        kernel_ids: numbers by which the library wants its kernels named, where it has such (BLIS).
+        symbol_prefix: the prefix of every Fortran symbol ("scipy_" or "").
+        origin: a phrase that says where it was found ("/usr/lib/x86_64-linux-gnu", "private prefix", "--blas").
+        kernel_ids: the library's numbers of its kernels, where it uses numbers (BLIS).
     """
 
     blas: str
@@ -57,7 +57,7 @@ class BlasLibrary:
 
 @dataclass(frozen=True)
 class Blas:
-    """One BLAS as a user chooses it: a name and the builds of it that are there (serial, threaded)."""
+    """A BLAS as a user chooses it: a name and its builds on this machine (serial, threaded)."""
 
     name: str
     family: str
@@ -71,8 +71,8 @@ class Blas:
     def library(self, threads: int) -> BlasLibrary:
         """Choose the build for a number of threads per rank.
 
-        One thread takes the serial build where there is one, because a threaded build told to use one thread
-        still pays for its locks; more threads take a threaded build.
+        One thread takes the serial build where there is one, because a threaded build pays for its locks even with one
+        thread. More threads take a threaded build.
 
         Args:
             threads: threads per rank, at least 1.
@@ -84,11 +84,11 @@ class Blas:
         threaded = [library for library in self.libraries if library.threading.threaded]
         fitting = serial + threaded if threads == 1 else threaded
         if not fitting:
-            found = ", ".join(str(library.path) for library in self.libraries) or "nothing"
+            paths = ", ".join(str(library.path) for library in self.libraries) or "nothing"
             named = any(library.origin == NAMED for library in self.libraries)
             advice = f"name its threaded build with --blas {self.name}=FILE" if named else INSTALL
             message = (
-                f"BLAS {self.name} has no build for {threads} threads per rank (found: {found}): "
+                f"BLAS {self.name} has no build for {threads} threads per rank (found: {paths}): "
                 f"{advice}, or use a layout with 1 thread per rank."
             )
             raise BlasError(message)

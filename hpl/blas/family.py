@@ -1,4 +1,4 @@
-"""What hpltune must know of a maker of BLAS libraries: where they lie, their kernels, their variables."""
+"""The interface of a maker of BLAS libraries: their files, kernels and variables."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -11,7 +11,7 @@ PREFIXES = ("OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "OMP_", "GOMP_", "KMP_", "HPL
 
 
 class BlasFamily(Protocol):
-    """One maker. Adding one is one file with such an object, and one line in the registry."""
+    """A maker of BLAS libraries. A new maker is one file with such an object, and one line in the registry."""
 
     @property
     def name(self) -> str:
@@ -19,27 +19,27 @@ class BlasFamily(Protocol):
         ...
 
     def candidates(self, search: SearchPaths) -> Sequence[LibraryFile]:
-        """Files that may be its libraries, those the user set up himself first."""
+        """List files that may be its libraries, those that the user set up first."""
         ...
 
     def kernels(self, flags: frozenset[str], library: BlasLibrary) -> Sequence[str]:
-        """Names of kernels that a CPU with these instruction sets may be able to run."""
+        """List the kernels that a CPU with these instruction sets can probably run."""
         ...
 
     def environment(self, kernel: str, threads: int, library: BlasLibrary | None) -> dict[str, str]:
-        """Variables that make the library take that kernel and that many threads."""
+        """Return the variables that make the library use this kernel and this number of threads."""
         ...
 
     def asked_matches(self, kernel: str, reported: str) -> bool:
-        """Whether what a library reports is what was asked of it."""
+        """Return whether a library reports the kernel that was asked for."""
         ...
 
 
 def thread_variables(threads: int) -> dict[str, str]:
-    """The variables by which any BLAS can be told its threads.
+    """Return the variables that set the number of threads of any BLAS.
 
-    All are set, because a library one did not expect may be behind the name. OMP_PROC_BIND stays unset: TRUE makes an
-    OpenMP build of OpenBLAS count one CPU (OpenBLAS #2238). MKL's single dynamic library also takes its threading layer
+    All are set, because the name may stand for an unexpected library. OMP_PROC_BIND stays unset: with TRUE an OpenMP
+    build of OpenBLAS counts only one CPU (OpenBLAS #2238). MKL's single dynamic library also reads its threading layer
     and the size of its integers from variables.
     """
     names = (
@@ -60,9 +60,9 @@ def thread_variables(threads: int) -> dict[str, str]:
 
 
 def inherited_choices(environment: Mapping[str, str]) -> dict[str, str]:
-    """Variables of an environment that choose kernel, blocking, threads, binding or a run's end behind hpltune's back.
+    """Return inherited variables that would change kernel, blocking, threads, binding or the end of a run.
 
-    With OPENBLAS_CORETYPE=Haswell left over in a shell, the kernel "auto" is Haswell and not OpenBLAS' own choice.
+    For example, if a shell sets OPENBLAS_CORETYPE=Haswell, the kernel "auto" is Haswell, not OpenBLAS' own choice.
     """
     return {
         name: value

@@ -1,25 +1,25 @@
-"""How much slower dgemm is with narrow blocks: what NB costs before anything else of HPL is known."""
+"""The slowdown of dgemm with narrow blocks, which is the least that a small NB costs."""
 
 import math
 from collections.abc import Mapping
 from statistics import linear_regression
 
 NARROWEST = 1.0
-"""Half rates at narrower blocks than this cannot be told from none."""
+"""A half-rate width below this cannot be distinguished from no slowdown at all."""
 
 
 def half_rate_block(rates: Mapping[int, float]) -> float | None:
-    """Width of the blocks at which dgemm has half of the rate that it has with very wide ones.
+    """Estimate the block width at which dgemm reaches half of the rate of very wide blocks.
 
-    The time of an operation is taken as a + b / width: every element of the result is fetched and stored once, however
-    many operations are done with it (R. Hockney and C. Jesshope, "Parallel Computers", 1981, call b / a the
-    half-performance length).
+    The model of an operation's time is a + b / width, because every element of the result is loaded and stored once,
+    however many operations use it. R. Hockney and C. Jesshope ("Parallel Computers", 1981) call b / a the
+    half-performance length.
 
     Args:
-        rates: in GFLOPS by the width of the block, all above zero.
+        rates: GFLOPS for each block width, all above zero.
 
     Returns:
-        Columns, from NARROWEST to the widest that was timed; None where there are no two widths to compare.
+        The width in columns, from NARROWEST to the widest timed block; None with fewer than two widths.
     """
     if len(rates) < 2:
         return None

@@ -1,4 +1,4 @@
-"""OpenBLAS: from the system, from environment modules, and PyPI's scipy-openblas32."""
+"""OpenBLAS, from the system, from environment modules or from PyPI's wheel scipy-openblas32."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ FILES = (
     "libopenblasp.so.0",
     "libopenblaso.so.0",
 )
-"""Debian's three builds in folders of their own; Fedora's as libopenblas, libopenblasp and libopenblaso."""
+"""Debian has its three builds in separate folders; Fedora calls them libopenblas, libopenblasp and libopenblaso."""
 AVX512 = {"avx512f", "avx512dq", "avx512bw", "avx512vl"}
 KERNELS = (
     ("SapphireRapids", AVX512 | {"avx512_bf16", "avx512_fp16"}),
@@ -44,33 +44,33 @@ KERNELS = (
     ("POWER9", {"altivec supported"}),
     ("POWER8", {"altivec supported"}),
 )
-"""Names of OPENBLAS_CORETYPE (driver/others/dynamic*.c) and the instruction sets each needs."""
+"""Values of OPENBLAS_CORETYPE (driver/others/dynamic*.c) and the instruction sets that each needs."""
 
 PYPI = "openblas-pypi"
-"""Catalogue name of PyPI's build, which is more recent than those of distributions."""
+"""Catalogue name of PyPI's build, which is newer than those of distributions."""
 
 
 class OpenBlas:
-    """OpenBLAS chooses its kernel by OPENBLAS_CORETYPE and reports it by openblas_get_corename()."""
+    """OpenBLAS: OPENBLAS_CORETYPE chooses its kernel, and openblas_get_corename() reports it."""
 
     name = "openblas"
 
     def candidates(self, search: SearchPaths) -> Sequence[LibraryFile]:
-        """Debian's serial, pthread and OpenMP builds, others' plain names, PyPI's wheel."""
+        """Look for Debian's serial, pthread and OpenMP builds, plain file names, and PyPI's wheel."""
         roots = ("OPENBLAS_ROOT", "OPENBLAS_HOME", "OPENBLAS_DIR", "EBROOTOPENBLAS")
-        found = look(search, "openblas", FILES, roots=roots, module="openblas")
+        candidates = look(search, "openblas", FILES, roots=roots, module="openblas")
         wheel = search.wheel("scipy-openblas32")
         files = sorted(wheel.rglob("libscipy_openblas.so")) if wheel else []
-        return [*found, *(LibraryFile(PYPI, file.resolve(), "PyPI wheel scipy-openblas32") for file in files)]
+        return [*candidates, *(LibraryFile(PYPI, file.resolve(), "PyPI wheel scipy-openblas32") for file in files)]
 
     def kernels(self, flags: frozenset[str], library: BlasLibrary) -> Sequence[str]:  # noqa: ARG002 - all builds alike
-        """Kernels of builds with DYNAMIC_ARCH; a name a build does not know is replaced, and probing leaves it out."""
+        """List kernels of builds with DYNAMIC_ARCH; probing drops names that a build does not know and replaces."""
         return [kernel for kernel, needs in KERNELS if needs <= flags]
 
     def environment(self, kernel: str, threads: int, library: BlasLibrary | None) -> dict[str, str]:  # noqa: ARG002
-        """Threads, and the kernel unless it is left to OpenBLAS."""
+        """Set the threads, and the kernel unless OpenBLAS chooses."""
         return thread_variables(threads) | ({} if kernel == "auto" else {"OPENBLAS_CORETYPE": kernel})
 
     def asked_matches(self, kernel: str, reported: str) -> bool:
-        """An unknown name makes OpenBLAS choose by itself, so the names must be the same."""
+        """Compare the names, because OpenBLAS chooses by itself when it does not know a name."""
         return kernel == "auto" or kernel.lower() == reported.lower()

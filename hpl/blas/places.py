@@ -1,4 +1,4 @@
-"""Folders in which libraries lie."""
+"""Finds library files in the system's folders, the user's and the private prefix."""
 
 import os
 import shutil
@@ -13,12 +13,12 @@ from ..search_paths import SearchPaths
 TRIPLET = sysconfig.get_config_var("MULTIARCH") or f"{os.uname().machine}-linux-gnu"
 SYSTEM = ("usr/local/lib", "usr/local/lib64", f"usr/lib/{TRIPLET}", "usr/lib64", "usr/lib")
 BELOW_ROOT = ("lib", "lib64", "lib/intel64", "lib_LP64")
-"""Where libraries lie below a folder that a module names; the last is AOCL's."""
+"""Folders of libraries below a folder that a module names; the last is AOCL's."""
 
 
 @dataclass(frozen=True)
 class LibraryFile:
-    """A file that may be a BLAS: the catalogue name it would have, its real path, and where it was found."""
+    """A file that may be a BLAS: its catalogue name, its real path, and where it was found."""
 
     blas: str
     path: Path
@@ -28,13 +28,13 @@ class LibraryFile:
 def look(
     search: SearchPaths, blas: str, names: Sequence[str], *, roots: Sequence[str] = (), module: str = ""
 ) -> list[LibraryFile]:
-    """The files of these names that exist, with every link followed; each real file once.
+    """Find the files of these names, with every link followed; each real file once.
 
-    What the user set up himself comes first: variables of environment modules, the library path, pkg-config.
+    The user's own setup comes first: variables of environment modules, the library path, pkg-config.
 
     Args:
         names: file names, or paths below a folder of libraries.
-        roots: variables by which modules name the folder the library is installed in.
+        roots: variables in which modules name the library's installation folder.
         module: the library's name for pkg-config.
     """
     found: dict[Path, LibraryFile] = {}
@@ -46,7 +46,7 @@ def look(
 
 
 def library_folders(search: SearchPaths) -> tuple[Path, ...]:
-    """Folders of the private prefix in which libraries of unpacked packages find each other."""
+    """List the private prefix's folders in which libraries of unpacked packages find each other."""
     if search.debs is None:
         return ()
     return tuple(folder for folder in (search.debs / name for name in SYSTEM) if folder.is_dir())
@@ -74,7 +74,7 @@ def _system(search: SearchPaths) -> Iterator[tuple[Path, str]]:
 
 
 def _pkg_config(module: str) -> str:
-    """Folder of a module's libraries; "" without pkg-config, or where it does not know the module."""
+    """Ask pkg-config for the folder of a module's libraries; "" without pkg-config or for an unknown module."""
     tool = shutil.which("pkg-config")
     if tool is None:
         return ""

@@ -1,4 +1,4 @@
-"""Libraries without a choice of kernels: ATLAS, the reference BLAS, and whatever else the user names."""
+"""Libraries without a choice of kernels: ATLAS, the reference BLAS, and others that the user names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,25 +11,25 @@ from .places import LibraryFile, look
 
 @dataclass(frozen=True)
 class Plain:
-    """A maker whose libraries decide everything when they are built; `files` are where they usually lie."""
+    """A maker whose libraries have one kernel, fixed when they are built; `files` are their usual paths."""
 
     name: str
     files: tuple[str, ...]
 
     def candidates(self, search: SearchPaths) -> Sequence[LibraryFile]:
-        """The usual files."""
+        """Look for the usual files."""
         return look(search, self.name, self.files)
 
     def kernels(self, flags: frozenset[str], library: BlasLibrary) -> Sequence[str]:  # noqa: ARG002
-        """None to choose from."""
+        """Return no kernels: there is nothing to choose."""
         return ()
 
     def environment(self, kernel: str, threads: int, library: BlasLibrary | None) -> dict[str, str]:  # noqa: ARG002
-        """Threads only."""
+        """Set the threads only."""
         return thread_variables(threads)
 
     def asked_matches(self, kernel: str, reported: str) -> bool:  # noqa: ARG002
-        """Only "auto" can be asked."""
+        """Accept "auto" only."""
         return kernel == "auto"
 
 

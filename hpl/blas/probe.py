@@ -1,4 +1,4 @@
-"""Asks a BLAS library, in a child process, what it is and how fast its dgemm is with each kernel."""
+"""Loads a BLAS library in a child process to learn its facts and the speed of its dgemm with each kernel."""
 
 import hashlib
 import json
@@ -22,13 +22,13 @@ from .places import library_folders
 CHILD = Path(__file__).with_name("probe_child.py")
 TIMEOUT_S = 60.0
 TIMING_S = 0.25
-"""Time for repeating one product of about 10 ms: enough for the clock to rise and for a best that repeats."""
+"""Time to repeat one product of about 10 ms: long enough for the clock to rise and for a stable best."""
 FORMAT = 4
-"""Changed when cached answers of earlier versions cannot be used."""
+"""Version of the cached answers; it changes when earlier ones cannot be used."""
 
 
 class Timing(Enum):
-    """Which kept timings count: other programs share caches and clock, so what was timed beside them is passing."""
+    """Which cached timings count; those of a busy machine are provisional: other programs shared caches and clock."""
 
     QUIET = "those of a quiet machine, as it is now; the others are timed anew"
     BUSY = "all; a new one is kept until the machine is quiet"
@@ -36,7 +36,7 @@ class Timing(Enum):
 
 
 class NotTimedError(BlasError):
-    """Nothing is kept of a kernel, and nothing was to be timed."""
+    """A kernel has no cached timing, and none may be made now."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Probe:
     """One kernel choice of one library, timed on one core.
 
     Attributes:
-        kernel: what was asked, "auto" for the library's own choice.
-        kernel_used: what the library says it runs; "" where it does not tell.
-        gflops: dgemm at HPL's shape, best of about 0.25 s.
+        kernel: the kernel that was asked for; "auto" for the library's own choice.
+        kernel_used: the kernel that the library says it runs; "" where it does not tell.
+        gflops: the best rate of dgemm at HPL's shape within about 0.25 s.
     """
 
     library: BlasLibrary
@@ -58,12 +58,12 @@ class Probe:
 def ask(
     path: Path, environment: Mapping[str, str], search: SearchPaths, seconds: float, timing: Timing = Timing.QUIET
 ) -> dict[str, Any]:
-    """The child's answer; kept in the cache as long as library, CPU and environment are the same.
+    """Return the child's answer; it is cached as long as library, CPU and environment are the same.
 
-    Failures are not kept: what a library was missing may be installed the next minute.
+    Failures are not cached: something that a library misses may be installed the next minute.
 
     Raises:
-        NotTimedError: it is not kept, and nothing shall be timed.
+        NotTimedError: the answer is not cached, and `timing` is NEVER.
         BlasError: the library does not load, crashes, hangs, or is no BLAS HPL can use.
     """
     variables = {**environment, **_library_path(path, search)}
@@ -86,7 +86,7 @@ def probe(
     """Time a kernel choice of a library.
 
     Args:
-        environment: what makes the library take that kernel and one thread.
+        environment: the variables that make the library use this kernel and one thread.
 
     Raises:
         NotTimedError, BlasError: as in `ask`.
@@ -110,17 +110,17 @@ def _run_child(path: Path, variables: Mapping[str, str], seconds: float) -> dict
 
 
 def _end(returncode: int, stderr: str) -> str:
-    """How a child ended: the signal, or its last words."""
+    """Say how a child ended: its signal, or the last line of its standard error."""
     if -returncode == signal.SIGILL:
         return "SIGILL: an instruction this CPU does not have"
     if returncode < 0:
-        said = [line for line in stderr.splitlines() if line.strip()]
-        return ": ".join([signal.Signals(-returncode).name, *said[-2:-1], *said[-1:]])
+        lines = [line for line in stderr.splitlines() if line.strip()]
+        return ": ".join([signal.Signals(-returncode).name, *lines[-2:-1], *lines[-1:]])
     return stderr.strip().splitlines()[-1] if stderr.strip() else f"exit code {returncode}"
 
 
 def _library_path(path: Path, search: SearchPaths) -> dict[str, str]:
-    """Unpacked packages find each other's libraries only when they are told where."""
+    """Return LD_LIBRARY_PATH for a library of an unpacked package, which does not find the other packages itself."""
     if search.debs is None or not path.is_relative_to(search.debs.resolve()):
         return {}
     folders = [str(folder) for folder in library_folders(search)]
@@ -154,7 +154,7 @@ def _kept(cached: Path) -> dict[str, Any]:
 
 
 def _keep(cached: Path, answer: Mapping[str, Any]) -> None:
-    """Write the answer beside the cache and move it there; a cache that cannot be written only costs time."""
+    """Write the answer into the cache in one step; a cache that cannot be written only costs time."""
     try:
         cached.parent.mkdir(parents=True, exist_ok=True)
         draft = cached.with_suffix(f".{os.getpid()}-{threading.get_ident()}")

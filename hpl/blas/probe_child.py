@@ -1,7 +1,7 @@
-"""Runs alone in a child process: loads one BLAS, says what it is and how fast its dgemm is, as JSON on stdout.
+"""A program for a child process: loads one BLAS and prints its facts and the speed of its dgemm as JSON.
 
-A library may crash, hang or abort the process, so nothing else lives in it. It gets a JSON object as its only argument:
-`path`, and `seconds` for timing (0 for none). Errors are {"error": sentence}.
+A library may crash, hang or abort the process, so the process does nothing else. Its only argument is a JSON object
+with `path` and `seconds` for timing (0 for none). It prints an error as {"error": sentence}.
 """
 
 import array
@@ -17,11 +17,11 @@ from pathlib import Path
 ROWS, BLOCK = 1280, 192
 """HPL's update C (rows x rows) -= A (rows x block) B (block x rows)."""
 A, B = 0.5, 0.25
-"""Every element of A and of B, so that every element of A B is block x A x B without rounding."""
+"""The values of all elements of A and of B: every element of A B is then block x A x B, without rounding."""
 PREFIXES = ("", "scipy_")
 WIDE = "uses 64-bit integers (ILP64); HPL needs a BLAS with 32-bit ones (LP64)"
 
-Said = dict[str, object]
+Facts = dict[str, object]
 
 
 def _string(library: ctypes.CDLL, name: str) -> str:
@@ -41,15 +41,15 @@ def _number(library: ctypes.CDLL, name: str) -> int | None:
         return None
 
 
-def _integer(value: int, behind: int = 0x7FFF0000) -> ctypes.Array[ctypes.c_int]:
-    """A 32-bit integer with something behind it, which a library that reads 64 bits takes for one huge number."""
-    return (ctypes.c_int * 2)(value, behind)
+def _integer(value: int, next_word: int = 0x7FFF0000) -> ctypes.Array[ctypes.c_int]:
+    """Make a 32-bit integer and four bytes after it; a library that reads 64 bits sees one huge number."""
+    return (ctypes.c_int * 2)(value, next_word)
 
 
 def _dgemm_gflops(library: ctypes.CDLL, prefix: str, seconds: float) -> float:
-    """The best of as many products as fit the time; one tiny product where the time is 0.
+    """Time as many products as fit into `seconds` and return the best rate; with 0 s compute one tiny product.
 
-    It is the CPU's time that counts: on a busy machine a core is shared, and a product lasts several times as long.
+    CPU time counts, because on a busy machine processes share a core and the wall time is several times as long.
     """
     rows, block = (ROWS, BLOCK) if seconds else (8, 8)
     a, b, c = (
@@ -58,7 +58,7 @@ def _dgemm_gflops(library: ctypes.CDLL, prefix: str, seconds: float) -> float:
     )
     minus, one = ctypes.byref(ctypes.c_double(-1.0)), ctypes.byref(ctypes.c_double(1.0))
     m, k = _integer(rows), _integer(block)
-    lda, ldb = _integer(rows, behind=0), _integer(block, behind=0)  # so that huge sizes are an error to every BLAS
+    lda, ldb = _integer(rows, next_word=0), _integer(block, next_word=0)  # then huge sizes are errors to every BLAS
     dgemm = getattr(library, f"{prefix}dgemm_")
     best, began, calls = float("inf"), time.perf_counter(), 0
     while not calls or time.perf_counter() - began < seconds:
@@ -72,7 +72,7 @@ def _dgemm_gflops(library: ctypes.CDLL, prefix: str, seconds: float) -> float:
     return 2.0 * rows * rows * block / best / 1e9
 
 
-def _openblas(library: ctypes.CDLL, prefix: str) -> Said | None:
+def _openblas(library: ctypes.CDLL, prefix: str) -> Facts | None:
     config = _string(library, f"{prefix}openblas_get_config")
     if not config:
         return None
@@ -87,7 +87,7 @@ def _openblas(library: ctypes.CDLL, prefix: str) -> Said | None:
     }
 
 
-def _blis(library: ctypes.CDLL, prefix: str) -> Said | None:  # noqa: ARG001 - all makers are asked alike
+def _blis(library: ctypes.CDLL, prefix: str) -> Facts | None:  # noqa: ARG001 - all makers are asked alike
     version = _string(library, "bli_info_get_version_str")
     if not version:
         return None
@@ -120,12 +120,12 @@ def _blis_names(library: ctypes.CDLL) -> dict[str, int]:
     return ids
 
 
-def _mkl(library: ctypes.CDLL, prefix: str) -> Said | None:  # noqa: ARG001
+def _mkl(library: ctypes.CDLL, prefix: str) -> Facts | None:  # noqa: ARG001
     if not hasattr(library, "MKL_Get_Version_String"):
         return None
-    said = ctypes.create_string_buffer(256)
-    library.MKL_Get_Version_String(said, 256)
-    version = re.search(r"Version (\d[\d.]*)", said.value.decode(errors="replace"))
+    version_text = ctypes.create_string_buffer(256)
+    library.MKL_Get_Version_String(version_text, 256)
+    version = re.search(r"Version (\d[\d.]*)", version_text.value.decode(errors="replace"))
     loaded = re.search(r"/libmkl_(def|mc\d?|avx\w*)\.so", Path("/proc/self/maps").read_text(encoding="utf-8"))
     return {
         "family": "mkl",
@@ -136,22 +136,22 @@ def _mkl(library: ctypes.CDLL, prefix: str) -> Said | None:  # noqa: ARG001
     }
 
 
-def _atlas(library: ctypes.CDLL, prefix: str) -> Said | None:  # noqa: ARG001
+def _atlas(library: ctypes.CDLL, prefix: str) -> Facts | None:  # noqa: ARG001
     if not hasattr(library, "ATL_buildinfo") and not hasattr(library, "ATL_dgemm"):
         return None
     threaded = any(hasattr(library, name) for name in ("ATL_thread_start", "ATL_tdgemm", "ATL_ptgemm"))
     return {"family": "atlas", "threading": "pthreads" if threaded else "serial"}
 
 
-def _unknown(library: ctypes.CDLL, prefix: str) -> Said:  # noqa: ARG001
+def _unknown(library: ctypes.CDLL, prefix: str) -> Facts:  # noqa: ARG001
     return {"family": "other"}
 
 
-MAKERS: tuple[Callable[[ctypes.CDLL, str], Said | None], ...] = (_openblas, _blis, _mkl, _atlas, _unknown)
+MAKERS: tuple[Callable[[ctypes.CDLL, str], Facts | None], ...] = (_openblas, _blis, _mkl, _atlas, _unknown)
 
 
-def examine(path: str, seconds: float) -> Said:
-    """What the library at `path` is; some choose or load their kernel only at the first product."""
+def examine(path: str, seconds: float) -> Facts:
+    """Load the library at `path` and return its facts; some libraries choose their kernel only at the first product."""
     try:
         library = ctypes.CDLL(path)
     except OSError as error:
@@ -160,23 +160,23 @@ def examine(path: str, seconds: float) -> Said:
     if prefix is None:
         wide = any(hasattr(library, f"{prefix}dgemm_64_") for prefix in PREFIXES)
         return {"error": WIDE if wide else "has no dgemm_: it is not a BLAS with Fortran names"}
-    if _asked(library, prefix).get("wide"):
+    if _facts(library, prefix).get("wide"):
         return {"error": WIDE}
     gflops = _dgemm_gflops(library, prefix, seconds)
-    blank: Said = {"version": "", "threading": "serial", "kernel": "", "threads": None, "symbol_prefix": prefix}
-    return {**blank, **_asked(library, prefix), "gflops": gflops if seconds else None}
+    blank: Facts = {"version": "", "threading": "serial", "kernel": "", "threads": None, "symbol_prefix": prefix}
+    return {**blank, **_facts(library, prefix), "gflops": gflops if seconds else None}
 
 
-def _asked(library: ctypes.CDLL, prefix: str) -> Said:
-    return next(said for maker in MAKERS if (said := maker(library, prefix)) is not None)
+def _facts(library: ctypes.CDLL, prefix: str) -> Facts:
+    return next(facts for maker in MAKERS if (facts := maker(library, prefix)) is not None)
 
 
 def _main(argument: str) -> None:
-    asked = json.loads(argument)
+    request = json.loads(argument)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        answer = examine(asked["path"], float(asked["seconds"]))
-    except Exception as error:  # noqa: BLE001 - the parent turns whatever it was into a sentence
+        answer = examine(request["path"], float(request["seconds"]))
+    except Exception as error:  # noqa: BLE001 - the parent turns any error into a sentence
         answer = {"error": str(error)}
     print(json.dumps(answer), flush=True)
 

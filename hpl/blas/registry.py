@@ -1,4 +1,4 @@
-"""The BLAS libraries of this machine. A new maker is one file and one line here."""
+"""Finds the BLAS libraries of this machine. A new maker is one file and one line here."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -23,14 +23,14 @@ FAMILIES: dict[str, BlasFamily] = {
 }
 
 CATALOGUE = (*(name for name in FAMILIES if name != OTHER.name), PYPI)
-"""Names under which libraries may be found on some machine."""
+"""Names of libraries that some machine may have."""
 
 
 def family(name: str) -> BlasFamily:
-    """The maker of that name.
+    """Return the maker of this name.
 
     Raises:
-        KeyError: there is none.
+        KeyError: there is no such maker.
     """
     return FAMILIES[name]
 
@@ -38,11 +38,11 @@ def family(name: str) -> BlasFamily:
 def discover(search: SearchPaths, extra: Mapping[str, Path]) -> tuple[Blas, ...]:
     """Find the BLAS libraries of this machine.
 
-    Found libraries that do not load are passed over; one the user named must load. A name of the user's means his file
-    alone: beside it, a build that was found under the same name could run in its place.
+    Libraries that do not load are skipped, but a library that the user named must load. A user's name means only his
+    file; otherwise a build that was found under the same name could run in its place.
 
     Args:
-        extra: libraries the user named, by the name he gave.
+        extra: files of the user, by the names he gave them.
 
     Raises:
         BlasError: a named library is missing, does not load, or is no BLAS that HPL can use.
@@ -64,19 +64,19 @@ def discover(search: SearchPaths, extra: Mapping[str, Path]) -> tuple[Blas, ...]
 
 
 def describe(found: LibraryFile, search: SearchPaths, maker: str | None) -> BlasLibrary:
-    """Ask a file what it is.
+    """Load a library file and describe it.
 
     Args:
-        maker: whose it is by the place where it was found; None takes what its symbols tell.
+        maker: its maker if the folder tells it; None takes the maker that its symbols show.
 
     Raises:
-        BlasError: it does not load or is no BLAS that HPL can use.
+        BlasError: the file does not load or is no BLAS that HPL can use.
     """
     answer = ask(found.path, thread_variables(1), search, seconds=0.0)
-    told = str(answer["family"])
+    shown = str(answer["family"])
     return BlasLibrary(
         blas=found.blas,
-        family=told if maker is None or told != "other" else maker,
+        family=shown if maker is None or shown != "other" else maker,
         version=str(answer["version"]) or _version_in_name(found.path),
         path=found.path,
         threading=Threading(answer["threading"]),
@@ -87,7 +87,7 @@ def describe(found: LibraryFile, search: SearchPaths, maker: str | None) -> Blas
 
 
 def grouped(libraries: Iterable[BlasLibrary]) -> tuple[Blas, ...]:
-    """Builds of one name and version as one BLAS; of several versions of a name the one found first."""
+    """Group builds of one name and version as one BLAS; of several versions the first one counts."""
     groups: dict[str, list[BlasLibrary]] = {}
     for library in libraries:
         group = groups.setdefault(library.blas, [])
@@ -97,6 +97,6 @@ def grouped(libraries: Iterable[BlasLibrary]) -> tuple[Blas, ...]:
 
 
 def _version_in_name(path: Path) -> str:
-    """As "3.10.3" of libblas.so.3.10.3; "" where the name has no more than a major version."""
+    """Read the version from a file name ("3.10.3" from libblas.so.3.10.3); "" where it has only a major version."""
     version = path.name.partition(".so.")[2]
     return version if version.count(".") >= 1 else ""

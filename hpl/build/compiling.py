@@ -1,4 +1,4 @@
-"""Running a compiler: what it says is kept, and the first thing it complains about is told."""
+"""Runs a compiler, keeps its output in a log, and reports its first error."""
 
 import hashlib
 import os
@@ -11,19 +11,19 @@ from ..child import run_child
 from ..errors import HplError
 
 OnStep = Callable[[str, int, int], None]
-"""Told what is being done, and how many of how many steps are."""
+"""A callback with a phrase for the step, its number, and the number of steps."""
 Job = TypeVar("Job")
 
 
 class BuildError(HplError):
-    """The compiler or the linker failed; the message is its first, with the place of the whole log."""
+    """The compiler or the linker failed; the message is its first error, with the path of the whole log."""
 
 
 def run_compiler(argv: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
-    """Run a compiler and keep what it says.
+    """Run a compiler and append its output to a log.
 
     Raises:
-        BuildError: it failed, or is not there.
+        BuildError: the compiler failed or is missing.
     """
     try:
         done = run_child(argv, environment)
@@ -32,32 +32,32 @@ def run_compiler(argv: Sequence[str], environment: Mapping[str, str], log: Path)
     with log.open("a", encoding="utf-8") as file:
         file.write(f"$ {' '.join(argv)}\n{done.stdout}{done.stderr}")
     if done.returncode != 0:
-        raise BuildError(f"building xhpl failed: {_first_error(done.stderr)} (log: {_kept(log)})")
+        raise BuildError(f"building xhpl failed: {_first_error(done.stderr)} (log: {_final_path(log)})")
 
 
 def in_parallel(work: Callable[[Job], None], jobs: Sequence[Job], name: Callable[[Job], str], step: OnStep) -> None:
-    """Do jobs on all cores, telling `step` as they end."""
+    """Do jobs on all cores, and call `step` after each."""
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
         for done, (job, _) in enumerate(zip(jobs, pool.map(work, jobs), strict=True), start=1):
             step(name(job), done, len(jobs))
 
 
 def digest(parts: Iterable[str]) -> str:
-    """A short identity of texts."""
-    found = hashlib.sha256()
+    """Hash texts to a short key."""
+    sha256 = hashlib.sha256()
     for part in parts:
-        found.update(part.encode() + b"\0")
-    return found.hexdigest()[:16]
+        sha256.update(part.encode() + b"\0")
+    return sha256.hexdigest()[:16]
 
 
-def _kept(log: Path) -> Path:
-    """Where a log will be found afterwards; that of a failed link is copied out of its draft folder."""
+def _final_path(log: Path) -> Path:
+    """Return the path of a log after the build; the log of a failed link is copied out of its draft folder."""
     return log.parent.parent / "link.log" if log.parent.name.startswith(".linking-") else log
 
 
 def _first_error(stderr: str) -> str:
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    telling = [
+    errors = [
         line for line in lines if "error" in line.lower() or "undefined reference" in line or "cannot find" in line
     ]
-    return (telling or lines or ["the compiler said nothing"])[0]
+    return (errors or lines or ["the compiler said nothing"])[0]

@@ -1,7 +1,7 @@
 """Links a program so that exactly one BLAS file is mapped at run time.
 
-Debian's libopenblas.so.0 and libblas.so.3 go through update-alternatives, and modules set LD_LIBRARY_PATH: a program
-that only names a library may get any. DT_RPATH comes before both.
+A program that only names a library may get another file: Debian's libopenblas.so.0 and libblas.so.3 are links of
+update-alternatives, and modules set LD_LIBRARY_PATH. DT_RPATH has priority over both.
 """
 
 from collections.abc import Sequence
@@ -20,16 +20,16 @@ LIBRARIES = "lib"
 
 
 def link_arguments(library: BlasLibrary, search: SearchPaths, folder: Path, final: Path) -> list[str]:
-    """Arguments that bind the program to this file.
+    """Return linker arguments that bind the program to this library file.
 
-    A link of the library's own name (SONAME) to the file is made in `folder`/lib, where the program will look first.
-    Where a link of that name already lies beside the file it is used instead, because libraries that find their
-    companions through $ORIGIN must be opened where they lie. A library of the private prefix also gets the
-    prefix's other folders, because its own companions (libgfortran, libatlas) lie there.
+    The program first looks in `folder`/lib, so a link there, named by the library's SONAME, points to the file. If the
+    library's folder already has such a link, that one is used instead, because libraries that find their companions
+    through $ORIGIN must be opened in their own folder. For a library of the private prefix the prefix's other folders
+    are added, because they hold its companions (libgfortran, libatlas).
 
     Args:
-        folder: where the program is being linked, which belongs to this library alone; `final` is where it will be
-            moved to.
+        folder: the folder in which the program is linked; it is used for this library only.
+        final: the folder to which it will be moved.
     """
     name = soname(library.path) or library.path.name
     beside = library.path.parent / name
@@ -49,29 +49,29 @@ def link_arguments(library: BlasLibrary, search: SearchPaths, folder: Path, fina
 
 
 def _companions(path: Path, folders: Sequence[Path]) -> list[Path]:
-    """What a library needs, directly or not, and lies in these folders.
+    """List the libraries in these folders that a library needs, directly or not.
 
-    The program names them itself, because some linkers (LLVM's, in PyPI's ziglang) write a DT_RUNPATH, which the loader
-    does not look into for what a library needs.
+    The program itself must name them, because some linkers (LLVM's in PyPI's ziglang) write a DT_RUNPATH, which the
+    loader ignores for the needs of libraries.
     """
-    found: list[Path] = []
+    companions: list[Path] = []
     waiting = [path]
     while waiting:
         for name in _dynamic(waiting.pop(), "DT_NEEDED", "needed"):
             companion = next((folder / name for folder in folders if (folder / name).exists()), None)
-            if companion is not None and companion not in found:
-                found.append(companion)
+            if companion is not None and companion not in companions:
+                companions.append(companion)
                 waiting.append(companion)
-    return found
+    return companions
 
 
 def soname(path: Path) -> str | None:
-    """The name a library wants to be asked for; None where it has none or is no ELF file."""
+    """Read the SONAME of a library; None where it has none or is no ELF file."""
     return next(iter(_dynamic(path, "DT_SONAME", "soname")), None)
 
 
 def _dynamic(path: Path, tag: str, attribute: str) -> list[str]:
-    """The values of one kind of tag in a library's dynamic section; none for what is no ELF file."""
+    """Read the values of one tag in a library's dynamic section; a file that is not ELF has none."""
     try:
         with path.open("rb") as file:
             dynamic = ELFFile(file).get_section_by_name(".dynamic")

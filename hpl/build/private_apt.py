@@ -1,4 +1,4 @@
-"""apt with lists, cache and sources of our own: it needs no root, and nothing of the system changes."""
+"""Runs apt with its own lists, cache and sources: it needs no root and changes nothing of the system."""
 
 import os
 import re
@@ -17,20 +17,20 @@ TIMEOUT_S = 600.0
 
 
 class AptError(HplError):
-    """apt is missing, or said no."""
+    """apt is missing or failed."""
 
 
 @dataclass(frozen=True)
 class PrivateApt:
-    """An apt that lives in a scratch folder; its lists are up to date."""
+    """An apt in a scratch folder; its lists are up to date."""
 
     root: Path
 
     def source(self, package: str) -> Path:
-        """Download the upstream archive of a source package; the file lies in the scratch folder.
+        """Download the upstream archive of a source package into the scratch folder.
 
         Raises:
-            AptError: apt failed or brought none.
+            AptError: apt failed or brought no archive.
         """
         folder = self.root / "download"
         self._run(["source", "--tar-only", package], folder)
@@ -40,17 +40,17 @@ class PrivateApt:
         return archives[0]
 
     def download(self, packages: Sequence[str]) -> list[Path]:
-        """Download binary packages; the files lie in the scratch folder.
+        """Download binary packages into the scratch folder.
 
         Raises:
-            AptError: apt failed, for example because it knows one of them not.
+            AptError: apt failed, for example because it does not know a package.
         """
         folder = self.root / "download"
         self._run(["download", *packages], folder)
         return sorted(folder.glob("*.deb"))
 
     def knows(self, package: str) -> bool:
-        """Whether a binary package can be installed from the configured sources."""
+        """Return whether the configured sources have a binary package."""
         done = _call(["apt-cache", *self._options(), "policy", package], self.root)
         candidate = re.search(r"Candidate: (\S+)", done.stdout)
         return candidate is not None and candidate[1] != "(none)"
@@ -59,7 +59,7 @@ class PrivateApt:
         """Fetch the lists of packages.
 
         Raises:
-            AptError: no source can be reached; apt-get itself calls that a success.
+            AptError: no source can be reached; apt-get itself reports success then.
         """
         self._run(["update"], self.root)
         if not any((self.root / "lists").glob("*_Packages*")):
@@ -68,8 +68,8 @@ class PrivateApt:
     def _run(self, arguments: Sequence[str], folder: Path) -> None:
         done = _call(["apt-get", "-q", *self._options(), *arguments], folder)
         if done.returncode != 0:
-            said = [line for line in done.stderr.splitlines() if line.startswith("E:")]
-            raise AptError(said[0].removeprefix("E: ") if said else f"apt-get ended with {done.returncode}")
+            errors = [line for line in done.stderr.splitlines() if line.startswith("E:")]
+            raise AptError(errors[0].removeprefix("E: ") if errors else f"apt-get ended with {done.returncode}")
 
     def _options(self) -> list[str]:
         settings = {
@@ -85,7 +85,7 @@ class PrivateApt:
 
 @contextmanager
 def private_apt() -> Iterator[PrivateApt]:
-    """A private apt for the time of the block.
+    """Make a private apt that exists for the duration of the block.
 
     Raises:
         AptError: this is no Debian or Ubuntu, no package source is configured, or none can be reached.
@@ -107,7 +107,7 @@ def private_apt() -> Iterator[PrivateApt]:
 
 
 def source_lines(etc_apt: Path) -> Iterator[str]:
-    """The system's package sources, one-line and deb822 files, as deb-src lines."""
+    """Read the system's package sources, one-line and deb822 files, as deb-src lines."""
     for file in [etc_apt / "sources.list", *sorted((etc_apt / "sources.list.d").glob("*.list"))]:
         for line in _text(file).splitlines():
             match = re.match(r"\s*deb\s+(.*)", line)

@@ -1,4 +1,4 @@
-"""Builds xhpl: HPL's objects once for each source, MPI and compiler, one program for each BLAS."""
+"""Builds xhpl: compiles HPL once for each source, MPI and compiler, and links one program for each BLAS."""
 
 import json
 import os
@@ -23,17 +23,17 @@ __all__ = ["BuildError", "Recipe", "Xhpl", "build", "build_calibrator", "witness
 
 NATIVE = Path(__file__).parents[1] / "native"
 FLAGS: tuple[str, ...] = ("-O3", "-w", "-DAdd_", "-DF77_INTEGER=int", "-DStringSunStyle")
-"""Fortran names with one underscore, int integers, string lengths at the end: what gfortran-compatible BLAS want."""
+"""The conventions of a gfortran-compatible BLAS: one underscore, int integers, string lengths as last arguments."""
 MAINS = ("hpcc_main", "HPL_pddriver", "HPL_pdinfo")
-"""What belongs to a program that reads HPL.dat."""
+"""Files for a main program that reads HPL.dat; the calibrator has its own."""
 OWN_FLAGS = ("-O2", "-Wall", "-Wextra")
 ROUTINES = ("dgemm", "dtrsm", "dgemv", "dger", "dtrsv", "daxpy", "dcopy", "dscal", "dswap", "idamax")
-"""The BLAS routines HPL calls; only the files of src/blas do."""
+"""The BLAS routines that HPL calls, only in the files of src/blas."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything a program depends on."""
+    """The source, MPI and BLAS from which a program is built."""
 
     source: HplSource
     mpi: Mpi
@@ -42,7 +42,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Xhpl:
-    """A built program; `key` is the identity of all it was made of, `log` what the compiler said."""
+    """A built program; `key` identifies everything it was built from, and `log` is the compiler's output."""
 
     path: Path
     key: str
@@ -50,10 +50,10 @@ class Xhpl:
 
 
 def build(recipe: Recipe, search: SearchPaths, on_step: OnStep | None = None) -> Xhpl:
-    """The program of a recipe, from the cache where it was built before. Safe with several builders at a time.
+    """Build the program of a recipe, or take it from the cache; several processes may build at the same time.
 
     Args:
-        on_step: told what is being done, and how many of how many steps are.
+        on_step: called with a phrase for the step, its number, and the number of steps.
 
     Raises:
         BuildError: compiling or linking failed, or the cache cannot be written.
@@ -77,7 +77,7 @@ def build(recipe: Recipe, search: SearchPaths, on_step: OnStep | None = None) ->
 
 
 def build_calibrator(recipe: Recipe, search: SearchPaths, on_step: OnStep | None = None) -> Xhpl:
-    """The program that times HPL's routines with this BLAS (native/calibrate.c), from the cache if it was built before.
+    """Build the program that times HPL's routines with this BLAS (native/calibrate.c), or take it from the cache.
 
     Raises:
         BuildError: compiling or linking failed.
@@ -109,7 +109,7 @@ def _building(folder: Path) -> Iterator[None]:
 
 
 def witness_library(mpi: Mpi, search: SearchPaths) -> Path | None:
-    """The witness as a library to be preloaded into a program we did not build; None where it cannot be compiled."""
+    """Build the witness as a library to preload into a user's program; None where it cannot be compiled."""
     source = NATIVE / "witness.c"
     try:
         key = digest([source.read_text(encoding="utf-8"), compiler_version(mpi)])
@@ -127,13 +127,13 @@ def witness_library(mpi: Mpi, search: SearchPaths) -> Path | None:
 
 
 def header_flags(source: HplSource) -> list[str]:
-    """Where a compiler finds the headers of a source, and ours that hide MPI-1."""
+    """Return the flags for a source's headers, and for ours that replaces functions of MPI-1."""
     folders = [source.root / "include", *([source.include] if source.include is not None else [])]
     return [*(f"-I{folder}" for folder in folders), "-include", str(NATIVE / "mpi1_compat.h")]
 
 
 def _objects(recipe: Recipe, folder: Path, step: OnStep) -> list[Path]:
-    """HPL's objects, compiled at most once into `folder`; those of src/blas once for each prefix of BLAS symbols."""
+    """Compile HPL's missing objects into `folder`; those of src/blas once for each prefix of BLAS symbols."""
     prefix = recipe.library.symbol_prefix
     renames = [f"-D{name}_={prefix}{name}_" for name in ROUTINES] if prefix else []
     root = recipe.source.root
@@ -161,7 +161,7 @@ def _objects(recipe: Recipe, folder: Path, step: OnStep) -> list[Path]:
 
 
 def _link(recipe: Recipe, search: SearchPaths, objects: Iterable[Path], folder: Path) -> None:
-    """Link into a draft folder and move it into place: a folder that exists holds a whole program."""
+    """Link in a draft folder and move it into place, so that an existing folder always holds a complete program."""
     wraps = ["-Wl,--wrap=HPL_binit"] + (["-Wl,--wrap=fopen"] if recipe.source.kind == "hpcc" else [])
     draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".linking-"))
     try:
@@ -187,10 +187,10 @@ def _link(recipe: Recipe, search: SearchPaths, objects: Iterable[Path], folder: 
 
 
 def _compile(mpi: Mpi, arguments: Sequence[str], log: Path) -> None:
-    """Run mpicc. Open MPI 5 ends its link lines with --enable-new-dtags, which would undo ours: OMPI_LIBS comes last.
+    """Run mpicc; OMPI_LIBS comes last and undoes the --enable-new-dtags with which Open MPI 5 ends its link lines.
 
     Raises:
-        BuildError: it failed.
+        BuildError: mpicc failed.
     """
     last = {"OMPI_LIBS": "-lmpi -Wl,--disable-new-dtags"} if mpi.name == "openmpi" else {}
     run_compiler([str(mpi.mpicc), *arguments], {**mpi.variables(), **last}, log)

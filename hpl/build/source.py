@@ -1,4 +1,4 @@
-"""HPL's source: the user's own, netlib's archive, or the copy inside Debian's hpcc package; never part of hpltune."""
+"""Gets HPL's source: the user's, netlib's archive, or the copy in Debian's package hpcc; hpltune ships none."""
 
 import hashlib
 import lzma
@@ -24,11 +24,11 @@ NETLIB = "https://www.netlib.org/benchmark/hpl/hpl-2.3.tar.gz"
 NETLIB_SHA256 = "32c5c17d22330e6f2337b681aded51637fb6008d3f0eb7c277b163fadd612830"
 NETLIB_TIMEOUT_S = 10.0
 FILTER: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
-"""Python 3.11.4 brought the filter, 3.14 uses it by itself, and Debian 12 has 3.11.2."""
+"""Python 3.11.4 and later have this filter, and 3.14 uses it by default; Debian 12 has 3.11.2."""
 
 
 class SourceError(HplError):
-    """HPL's source could not be had."""
+    """HPL's source could not be obtained."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class HplSource:
 
     Attributes:
         kind: "netlib" (an ordinary HPL) or "hpcc" (HPL 2.0 inside HPC Challenge, whose main is a function).
-        root: folder that holds `include`, `src` and `testing` of HPL.
-        include: further folder of headers, for hpcc.
-        origin: where it came from, as a phrase.
+        root: the folder with HPL's `include`, `src` and `testing`.
+        include: another folder of headers, for hpcc.
+        origin: a phrase that says where it is from.
         digest: SHA-256 over all its files.
     """
 
@@ -52,15 +52,15 @@ class HplSource:
 
 
 def obtain(search: SearchPaths, user_source: Path | None = None) -> HplSource:
-    """Get HPL's source, from the cache where it was got before.
+    """Get HPL's source, from the cache if it was obtained before.
 
-    Order: the user's; the cache; netlib's hpl-2.3.tar.gz, whose SHA-256 is checked; Debian's source package hpcc.
+    The order is: the user's source; the cache; netlib's hpl-2.3.tar.gz with a checked SHA-256; Debian's package hpcc.
 
     Args:
-        user_source: a folder or an archive of HPL or of HPCC; nothing else is tried then.
+        user_source: a folder or an archive of HPL or of HPCC; if given, nothing else is tried.
 
     Raises:
-        SourceError: none could be had; the message says what was tried and what to do.
+        SourceError: no source could be obtained; the message says what was tried and what to do.
     """
     if user_source is not None:
         return _of_user(search, user_source.expanduser().absolute())
@@ -72,11 +72,11 @@ def obtain(search: SearchPaths, user_source: Path | None = None) -> HplSource:
     with FileLock(folder / "lock"):
         for name, origin in (("netlib", NETLIB), ("hpcc", "Debian's source package hpcc")):
             if (folder / name).is_dir():
-                return _recognised(folder / name, f"{origin} (cached)")
+                return _find_source(folder / name, f"{origin} (cached)")
         tried = []
         for name, fetch in (("netlib", _fetch_netlib), ("hpcc", _fetch_hpcc)):
             try:
-                return _kept(fetch(folder), folder / name)
+                return _unpacked(fetch(folder), folder / name)
             except (OSError, HplError) as error:
                 tried.append(f"{name}: {error}")
     raise SourceError(
@@ -86,7 +86,7 @@ def obtain(search: SearchPaths, user_source: Path | None = None) -> HplSource:
 
 
 def _fetch_netlib(folder: Path) -> Path:
-    """Download netlib's archive and check it."""
+    """Download netlib's archive and check its SHA-256."""
     try:
         with urllib.request.urlopen(NETLIB, timeout=NETLIB_TIMEOUT_S) as answer:
             data = answer.read()
@@ -101,26 +101,26 @@ def _fetch_netlib(folder: Path) -> Path:
 
 
 def _fetch_hpcc(folder: Path) -> Path:
-    """Download the archive of Debian's hpcc."""
+    """Download the archive of Debian's package hpcc."""
     with private_apt() as apt:
         return Path(shutil.copy(apt.source("hpcc"), folder))
 
 
 def _of_user(search: SearchPaths, path: Path) -> HplSource:
     if path.is_dir():
-        return _recognised(path, f"--hpl-source {path}")
+        return _find_source(path, f"--hpl-source {path}")
     if not path.is_file():
         raise SourceError(f"--hpl-source {path}: there is no such file or folder")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     target = search.cache / "source" / f"user-{digest[:16]}"
     if not target.is_dir():
         target.parent.mkdir(parents=True, exist_ok=True)
-        _kept(path, target)
-    return _recognised(target, f"--hpl-source {path}")
+        _unpacked(path, target)
+    return _find_source(target, f"--hpl-source {path}")
 
 
-def _kept(archive: Path, target: Path) -> HplSource:
-    """Unpack an archive and move the result into place in one step, so that a half-unpacked one is never used."""
+def _unpacked(archive: Path, target: Path) -> HplSource:
+    """Unpack an archive and move the result into place in one step, so that an incomplete source is never used."""
     draft = Path(tempfile.mkdtemp(dir=target.parent, prefix=".unpacking-"))
     try:
         try:
@@ -132,35 +132,35 @@ def _kept(archive: Path, target: Path) -> HplSource:
         except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError) as error:
             reason = str(error).partition(":\n")[0]
             raise SourceError(f"{archive} is not an archive that can be unpacked: {reason}") from error
-        _recognised(draft, str(archive), archive)
+        _find_source(draft, str(archive), archive)
         draft.replace(target)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    return _recognised(target, str(archive.name))
+    return _find_source(target, str(archive.name))
 
 
 def _read_to_end(tar: tarfile.TarFile) -> None:
-    """What follows the last file of an archive holds no file, but behind it stands gzip's checksum of all of them."""
+    """Read an archive to its end, where gzip checks the checksum of all its files."""
     while tar.fileobj is not None and tar.fileobj.read(tarfile.RECORDSIZE):
         pass
 
 
 def _harmless(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """Files and folders of an archive that stay below the folder it is unpacked into."""
+    """Yield the files and folders that stay inside the folder into which the archive is unpacked."""
     for member in tar.getmembers():
         path = Path(member.name)
         if (member.isfile() or member.isdir()) and not path.is_absolute() and ".." not in path.parts:
             yield member
 
 
-def _recognised(folder: Path, origin: str, archive: Path | None = None) -> HplSource:
-    """Find HPL in a folder or one below it, netlib's layout or hpcc's.
+def _find_source(folder: Path, origin: str, archive: Path | None = None) -> HplSource:
+    """Find HPL, in netlib's layout or hpcc's, in a folder or one of its subfolders.
 
     Args:
-        archive: what was unpacked into the folder, where the user does not know the folder.
+        archive: the archive that was unpacked into the folder; messages name it, as the user knows only the archive.
 
     Raises:
-        SourceError: neither is there.
+        SourceError: the folder holds neither.
     """
     for top in (folder, *sorted(path for path in folder.iterdir() if path.is_dir())):
         if (top / "hpl/include/hpl.h").is_file() and (top / "include/hpcc.h").is_file():
@@ -174,11 +174,11 @@ def _recognised(folder: Path, origin: str, archive: Path | None = None) -> HplSo
 
 
 def _version(top: Path) -> str:
-    """The version in HPL's banner, which `HPL_pdinfo.c` prints."""
+    """Read the version from HPL's banner, which `HPL_pdinfo.c` prints."""
     banner = top / "testing/ptest/HPL_pdinfo.c"
     text = banner.read_text(encoding="utf-8", errors="replace") if banner.is_file() else ""
-    found = re.search(r"HPLinpack (\d+\.\d+)", text)
-    return found[1] if found else "unknown"
+    version = re.search(r"HPLinpack (\d+\.\d+)", text)
+    return version[1] if version else "unknown"
 
 
 def _files(root: Path) -> Iterable[Path]:

@@ -1,4 +1,4 @@
-"""The MPI libraries of this machine and the compiler behind their wrappers."""
+"""Finds the MPI libraries of this machine and the compilers behind their wrappers."""
 
 import os
 import re
@@ -17,12 +17,12 @@ from ..search_paths import SearchPaths
 ADVICE = "`hpltune setup` installs it, or load your module and try again"
 
 SUFFIXES = ("", ".openmpi", ".mpich")
-"""What Debian adds to the names of wrappers and launchers, so that several libraries can be installed."""
+"""Suffixes that Debian adds to the names of wrappers and launchers, so that several libraries can be installed."""
 
 NAMES = ("openmpi", "mpich", "intelmpi")
 
 ROOT = Path("/")
-"""Where the system's folders are."""
+"""The root of the system's folders."""
 
 OFF_PATH = (
     "usr/bin",
@@ -35,11 +35,11 @@ OFF_PATH = (
     "usr/local/openmpi*/bin",
     "usr/local/mpich*/bin",
 )
-"""Where distributions (Debian, Fedora, openSUSE) and `make install` put an MPI, below ROOT; some leave it off PATH."""
+"""Folders below ROOT where distributions and `make install` put an MPI; some do not add them to PATH."""
 
 
 class ToolchainError(HplError):
-    """MPI or the compiler is missing or does not work."""
+    """MPI or its compiler is missing or does not work."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Mpi:
 
     Attributes:
         name: one of NAMES.
-        environment: variables it needs when it runs from a private prefix.
-        origin: where it was found.
+        environment: variables that it needs when it runs from a private prefix.
+        origin: a phrase that says where it was found.
     """
 
     name: str
@@ -60,24 +60,24 @@ class Mpi:
     origin: str
 
     def variables(self) -> dict[str, str]:
-        """The environment of this process with what the library needs."""
+        """Return the environment of this process with the variables that the library needs."""
         return {**os.environ, **dict(self.environment)}
 
 
-Place = tuple[Path, dict[str, str], str]
-"""A folder of programs, the variables that they need, and how the folder was found."""
+ProgramFolder = tuple[Path, dict[str, str], str]
+"""A folder of programs, the variables that they need, and a phrase that says how it was found."""
 
 
 def find_mpis(search: SearchPaths, *, building: bool = True) -> tuple[Mpi, ...]:
-    """The MPI libraries found, the one first on PATH (or of a loaded module) first.
+    """Find the MPI libraries; the first one on PATH (or of a loaded module) comes first.
 
-    The system's folders are looked at only where PATH has none: a loaded module is a choice.
+    The system's folders are searched only if PATH has no MPI, because a loaded module is a choice.
 
     Args:
-        building: leave out those without headers, which start what was built and build nothing.
+        building: leave out libraries without headers: they can run programs but not build them.
 
     Raises:
-        ToolchainError: there is none that works.
+        ToolchainError: no library works.
     """
     problems: list[str] = []
     found: dict[Path, Mpi] = {}
@@ -100,50 +100,50 @@ def find_mpis(search: SearchPaths, *, building: bool = True) -> tuple[Mpi, ...]:
 
 
 def compiler_version(mpi: Mpi) -> str:
-    """First line of what the compiler behind mpicc says of itself.
+    """Return the first line that the compiler behind mpicc prints for --version.
 
     Raises:
         ToolchainError: it does not run.
     """
-    return says([str(mpi.mpicc), "--version"], mpi.variables()).splitlines()[0]
+    return program_output([str(mpi.mpicc), "--version"], mpi.variables()).splitlines()[0]
 
 
 def wrapper_line(mpi: Mpi) -> str:
-    """The command line that mpicc stands for; part of a build's identity.
+    """Return the command line that mpicc stands for; it is part of a build's identity.
 
     Raises:
         ToolchainError: mpicc does not run.
     """
-    return says([str(mpi.mpicc), "-show"], mpi.variables()).strip()
+    return program_output([str(mpi.mpicc), "-show"], mpi.variables()).strip()
 
 
 def _own_compiler(search: SearchPaths) -> dict[str, str]:
-    """The variable that makes Open MPI's wrappers call the private prefix's compiler, where there is one."""
+    """Return the variable that makes Open MPI's wrappers call the private prefix's compiler, if there is one."""
     compiler = search.prefix / "bin/cc" if search.prefix else None
     return {"OMPI_CC": str(compiler)} if compiler and compiler.exists() else {}
 
 
-def _compiler_where_none_is(search: SearchPaths) -> dict[str, str]:
+def _fallback_compiler(search: SearchPaths) -> dict[str, str]:
     return {} if any(shutil.which(name) for name in ("cc", "gcc", "clang")) else _own_compiler(search)
 
 
-def _on_path(search: SearchPaths) -> Iterator[Place]:
+def _on_path(search: SearchPaths) -> Iterator[ProgramFolder]:
     for name in (f"{program}{suffix}" for suffix in SUFFIXES for program in ("mpicc", "mpirun")):
         path = shutil.which(name)
         if path:
-            yield Path(path).parent, _compiler_where_none_is(search), f"{Path(path).parent} (PATH)"
+            yield Path(path).parent, _fallback_compiler(search), f"{Path(path).parent} (PATH)"
 
 
-def _off_path(search: SearchPaths, found: Mapping[Path, Mpi]) -> Iterator[Place]:
-    """The system's folders, where nothing was found when this is asked."""
+def _off_path(search: SearchPaths, found: Mapping[Path, Mpi]) -> Iterator[ProgramFolder]:
+    """Yield the system's folders, unless `found` holds a library by then."""
     if found:
         return
     for folder in (folder for pattern in OFF_PATH for folder in sorted(ROOT.glob(pattern))):
-        environment = {**_compiler_where_none_is(search), "PATH": f"{folder}:{os.environ.get('PATH', '')}"}
+        environment = {**_fallback_compiler(search), "PATH": f"{folder}:{os.environ.get('PATH', '')}"}
         yield folder, environment, f"{folder}, which is not on PATH"
 
 
-def _private(search: SearchPaths) -> Iterator[Place]:
+def _private(search: SearchPaths) -> Iterator[ProgramFolder]:
     if search.prefix is None:
         return
     own = _own_compiler(search)
@@ -160,10 +160,10 @@ def _private(search: SearchPaths) -> Iterator[Place]:
 
 
 def _identified(mpicc: Path, mpirun: Path, environment: dict[str, str], origin: str) -> Mpi:
-    said = says([str(mpirun), "--version"], {**os.environ, **environment})
-    open_mpi = re.search(r"Open(?: MPI|RTE)\D*(\d+\.\d+\S*)", said)
-    intel = re.search(r"Intel\(R\) MPI Library.*?Version (\d+\.\d+\S*)", said)
-    mpich = re.search(r"(?:HYDRA|Version:)\D*(\d+\.\d+\S*)", said)
+    version_text = program_output([str(mpirun), "--version"], {**os.environ, **environment})
+    open_mpi = re.search(r"Open(?: MPI|RTE)\D*(\d+\.\d+\S*)", version_text)
+    intel = re.search(r"Intel\(R\) MPI Library.*?Version (\d+\.\d+\S*)", version_text)
+    mpich = re.search(r"(?:HYDRA|Version:)\D*(\d+\.\d+\S*)", version_text)
     if open_mpi:
         name, version = "openmpi", open_mpi[1]
     elif intel:
@@ -171,18 +171,18 @@ def _identified(mpicc: Path, mpirun: Path, environment: dict[str, str], origin: 
     elif mpich:
         name, version = "mpich", mpich[1]
     else:
-        raise ToolchainError(f"{mpirun} is neither Open MPI nor MPICH: it says {said.strip().splitlines()[:1]}")
+        raise ToolchainError(f"{mpirun} is neither Open MPI nor MPICH: it says {version_text.strip().splitlines()[:1]}")
     return Mpi(name, version, mpicc, mpirun, tuple(sorted(environment.items())), origin)
 
 
 def _with_own_compiler(mpi: Mpi) -> Mpi:
-    """The library with a compiler whose programs its launcher can start together.
+    """Return the library with the mpicc that belongs to its launcher.
 
-    Debian chooses what mpicc and mpirun mean apart from each other; what one library's mpicc made, another's mpirun
-    starts as so many programs of one rank.
+    On Debian, the names mpicc and mpirun can belong to different libraries. The mpirun of one library starts a program
+    of another as many separate programs of one rank each.
 
     Raises:
-        ToolchainError: mpicc is another library's, and this one's is not there.
+        ToolchainError: mpicc belongs to another library, and this library has none.
     """
     compiler = _full_name(mpi.mpicc)
     own = mpi.mpicc.with_name(f"mpicc.{mpi.name}")
@@ -198,46 +198,46 @@ def _with_own_compiler(mpi: Mpi) -> Mpi:
 
 
 def _full_name(path: Path) -> str:
-    """The first name with a library's suffix on the way along a file's links, or that of the file itself."""
+    """Follow a file's links to the first name with a library's suffix, or to the file itself; return that name."""
     while not path.name.endswith(SUFFIXES[1:]) and path.is_symlink():
         path = path.parent / path.readlink()
     return path.name
 
 
 def _check_headers(mpi: Mpi) -> None:
-    """Debian's openmpi-bin, for one, has an mpicc and no headers.
+    """Refuse a library without headers, such as Debian's package openmpi-bin, which has an mpicc.
 
     Raises:
-        ToolchainError: the compiler says so; where it does not work at all, that is said when it builds.
+        ToolchainError: the compiler finds no mpi.h. A compiler that does not work at all is reported when it builds.
     """
     try:
-        done = _ran([str(mpi.mpicc), "-E", "-x", "c", "-"], mpi.variables(), "#include <mpi.h>\n")
+        done = _run([str(mpi.mpicc), "-E", "-x", "c", "-"], mpi.variables(), "#include <mpi.h>\n")
     except ToolchainError:
         return
     if done.returncode != 0 and "mpi.h" in done.stderr:
         raise ToolchainError(f"{mpi.mpicc} finds no mpi.h: {ADVICE}")
 
 
-def _ran(argv: list[str], environment: Mapping[str, str], given: str = "") -> subprocess.CompletedProcess[str]:
+def _run(argv: list[str], environment: Mapping[str, str], given: str = "") -> subprocess.CompletedProcess[str]:
     try:
         return run_child(argv, environment, given=given, timeout_s=30)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolchainError(f"{argv[0]} does not run: {error}") from error
 
 
-def says(argv: list[str], environment: Mapping[str, str]) -> str:
-    """What a program prints of itself; it is asked once, as long as its file is the same."""
+def program_output(argv: list[str], environment: Mapping[str, str]) -> str:
+    """Return the output of a program; it runs again only when its file has changed."""
     try:
         file = Path(argv[0]).stat()
     except OSError as error:
         raise ToolchainError(f"{argv[0]} does not run: {error}") from error
-    return _said(tuple(argv), tuple(sorted(environment.items())), (file.st_ino, file.st_mtime_ns))
+    return _cached_output(tuple(argv), tuple(sorted(environment.items())), (file.st_ino, file.st_mtime_ns))
 
 
 @cache
-def _said(argv: tuple[str, ...], environment: tuple[tuple[str, str], ...], _file: tuple[int, int]) -> str:
-    done = _ran(list(argv), dict(environment))
+def _cached_output(argv: tuple[str, ...], environment: tuple[tuple[str, str], ...], _file: tuple[int, int]) -> str:
+    done = _run(list(argv), dict(environment))
     if done.returncode != 0:
-        said = (done.stderr.strip() or done.stdout.strip() or f"code {done.returncode}").splitlines()[0]
-        raise ToolchainError(f"{' '.join(argv)} failed: {said}")
+        complaint = (done.stderr.strip() or done.stdout.strip() or f"code {done.returncode}").splitlines()[0]
+        raise ToolchainError(f"{' '.join(argv)} failed: {complaint}")
     return done.stdout or done.stderr

@@ -19,13 +19,13 @@ FLAGS = (
     "-DHPL_NO_MPI_DATATYPE",
     *(f"-Dcblas_{name}=virtual_{name}" for name in ROUTINES),
 )
-"""HPL is to call C's BLAS and to send arrays, not MPI datatypes. libsimgrid brings a BLAS: ours is renamed."""
+"""HPL calls C's BLAS and sends arrays, not MPI datatypes. libsimgrid has a BLAS of its own, so ours is renamed."""
 REPLACED = (
     *(f"HPL_dlaswp{name}" for name in ("00N", "01N", "01T", "02N", "03N", "03T", "04N", "04T", "05N", "05T")),
     *("HPL_dlaswp06N", "HPL_dlaswp06T", "HPL_dlaswp10N", "HPL_dlacpy", "HPL_dlatcpy", "HPL_dlocswpN", "HPL_dlocswpT"),
     *("HPL_dlocmax", "HPL_pdmatgen", "HPL_ptimer", "HPL_ptimer_walltime", "HPL_ptimer_cputime"),
 )
-"""HPL's files for which ours stand: they work on the matrix, or read the clock."""
+"""HPL's files that ours replace: they work on the matrix or read the clock."""
 WRAPPED = (
     *("MPI_Send", "MPI_Ssend", "MPI_Issend", "MPI_Isend", "MPI_Recv", "MPI_Irecv", "MPI_Wait", "MPI_Iprobe"),
     *("HPL_pipid", "HPL_pdmxswp", "HPL_pdlaswp00N", "HPL_pdlaswp00T", "HPL_pdlaswp01N", "HPL_pdlaswp01T", "HPL_binit"),
@@ -34,7 +34,7 @@ WRAPPED = (
 
 
 def build_virtual(source: HplSource, simgrid: SimGrid, search: SearchPaths, on_step: OnStep | None = None) -> Xhpl:
-    """The simulated xhpl of a source, from the cache where it was built before. Safe with several builders at a time.
+    """Build the simulated xhpl of a source, or take it from the cache; several processes may build at the same time.
 
     Raises:
         BuildError: compiling or linking failed, or the cache cannot be written.

@@ -1,9 +1,11 @@
-/* What HPL's routines cost here, for the model of a virtual cluster. All ranks work at the same time, as in HPL, on operands
- * as HPL has them: long columns of a large matrix, panels, rows that are far apart. Rank 0 prints one JSON line a figure:
- * seconds of one call, the mean over repeats and ranks, because it is a sum of such times that HPL takes; and the one-way
- * times of messages between the first and the last rank, up to a size that takes SLOWEST_S; how long a sender of a long one
- * is held; and what a question waits for an answer from a rank whose line is busy. With the argument "messages" only the
- * one-way times, with "blocks" also dgemm's with blocks of some widths. */
+/* Times HPL's routines on this machine, for the model of a virtual cluster. All ranks work at the same time, as in HPL,
+ * and on HPL's kinds of operands: long columns of a large matrix, panels, rows that are far apart. Rank 0 prints one JSON
+ * line for each figure:
+ * - the time of one call, as the mean over repeats and ranks, because the time of HPL is a sum of such times;
+ * - the one-way time of messages between the first and the last rank, up to a size that takes SLOWEST_S;
+ * - how long the sender of a long message is held;
+ * - how long a question waits for the answer of a rank whose line is busy.
+ * The argument "messages" times only the one-way messages; "blocks" also times dgemm with blocks of several widths. */
 #include "hpl.h"
 #include <mpi.h>
 #include <stdio.h>
@@ -21,7 +23,7 @@ typedef struct {
 } Shape;
 typedef void Work(Shape *shape);
 
-/* Columns of C that were not used lately, so that they are not in the cache, as in HPL's update. */
+/* Return columns of C that are not in the cache, as in HPL's update. */
 static double *fresh(Shape *s)
 {
     static size_t column;
@@ -29,7 +31,7 @@ static double *fresh(Shape *s)
     return C + column * LD;
 }
 
-/* Narrow ones belong to the factorisation of a panel, which was used just before. */
+/* Narrow products belong to the factorisation of a panel, which is in the cache. */
 static void gemm(Shape *s)
 {
     double *target = s->n < NARROW ? C : fresh(s);
@@ -41,7 +43,7 @@ static void trsm(Shape *s)
     HPL_dtrsm(HplColumnMajor, HplRight, HplUpper, HplNoTrans, HplUnit, s->n, s->k, 1.0, A, s->k, B, WIDEST);
 }
 
-/* As 1 x Q grids do it: in the matrix itself. */
+/* The dtrsm of a 1 x Q grid, which works in the matrix itself. */
 static void trsm_left(Shape *s)
 {
     HPL_dtrsm(HplColumnMajor, HplLeft, HplUpper, HplTrans, HplUnit, s->k, s->n, 1.0, A, s->k, fresh(s), LD);
@@ -89,7 +91,7 @@ static void tell(const char *what, int m, int n, int k, double time_s)
 {
     if (rank == 0) {
         printf("{\"what\": \"%s\", \"m\": %d, \"n\": %d, \"k\": %d, \"time_s\": %.9g}\n", what, m, n, k, time_s);
-        fflush(stdout); /* what was measured counts also where the rest takes too long */
+        fflush(stdout); /* these figures count even if the rest takes too long */
     }
 }
 
@@ -113,7 +115,7 @@ static void report(const char *what, Work *work, int m, int n, int k)
     tell(what, m, n, k, mean_s / ranks);
 }
 
-/* Seconds of a message one way, known to all ranks. */
+/* Time a message one way, in seconds; all ranks know the result. */
 static double pingpong(int bytes)
 {
     int other = rank == 0 ? ranks - 1 : 0, turns = bytes < 1 << 16 ? 40 : 12;
@@ -137,7 +139,7 @@ static double pingpong(int bytes)
     return one_way_s;
 }
 
-/* A long message to a rank that waits for it: how long its sender is held, and how long it takes. */
+/* Time a long message to a waiting rank: how long its sender is held, and how long the message takes. */
 static void held(void)
 {
     double held_s = 0, whole_s = 0, began_s;
@@ -159,7 +161,7 @@ static void held(void)
     tell("through", LONG, 0, 0, whole_s / TURNS);
 }
 
-/* How many questions find a message that arrived long ago: some libraries look first and fetch afterwards. */
+/* Count the probes that it takes to find a message that arrived long ago: some libraries first look and then fetch. */
 static void probed(void)
 {
     int calls = 0, found = 0;
@@ -177,7 +179,7 @@ static void probed(void)
     }
 }
 
-/* The first rank has just sent a message of so many bytes to the last, and receives one from the second. */
+/* Time a message from the second rank to the first, just after the first sent so many bytes to the last. */
 static void answered(int sent)
 {
     double time_s = 0, began_s;
@@ -204,7 +206,7 @@ static void messages(void)
         one_way_s = pingpong(bytes);
 }
 
-/* What HPL's update takes with narrow and with wide blocks. */
+/* Time HPL's update with narrow and with wide blocks. */
 static void blocks(void)
 {
     static const int NB[] = { 32, 64, 128, 256, 384 };
@@ -246,7 +248,7 @@ static void routines(void)
     if (!below || !mixed || !target)
         MPI_Abort(MPI_COMM_WORLD, 1);
     for (int i = 0; i < DEEPEST; i++) {
-        below[i] = i + (i * 1277) % (LD - DEEPEST);   /* a row below, as pivoting finds one */
+        below[i] = i + (i * 1277) % (LD - DEEPEST);   /* a row below, as pivoting chooses */
         mixed[i] = i % 3 == 2 ? below[i] : i;         /* the panel's own rows, and every third from below */
         target[i] = i;
     }

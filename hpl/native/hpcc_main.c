@@ -1,5 +1,5 @@
-/* Makes an ordinary xhpl of the HPL 2.0 inside HPC Challenge: its main is a function, its input is hpccinf.txt, and its
- * output is appended to hpccoutf.txt. The linker's --wrap=fopen sends the two names to HPL.dat and standard output. */
+/* The main program for the HPL 2.0 in HPC Challenge, whose own main is a function that reads hpccinf.txt and appends to
+ * hpccoutf.txt. The linker's --wrap=fopen redirects the two files to HPL.dat and standard output. */
 #define _GNU_SOURCE
 #include <hpcc.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ FILE *__wrap_fopen(const char *path, const char *mode)
     return __real_fopen(path, mode);
 }
 
-/* HPC Challenge falls back to values of its own when the input is bad; a benchmark must not. */
+/* HPC Challenge uses default values when its input is bad; a benchmark must stop instead. */
 int HPCC_Defaults(HPL_T_test *TEST, int *NS, int *N, int *NBS, int *NB, HPL_T_ORDER *PMAPPIN, int *NPQS, int *P, int *Q,
                   int *NPFS, HPL_T_FACT *PF, int *NBMS, int *NBM, int *NDVS, int *NDV, int *NRFS, HPL_T_FACT *RF,
                   int *NTPS, HPL_T_TOP *TP, int *NDHS, int *DH, HPL_T_SWAP *FSWAP, int *TSWAP, int *L1NOTRAN,

@@ -1,8 +1,8 @@
-/* One line per panel from rank 0: how far the factorisation is. HPL calls HPL_binit once for each panel on every rank,
- * and the linker's --wrap=HPL_binit brings the calls here. ia is where the panel begins; ja has moved on by then.
+/* Rank 0 prints one line per panel: how far the factorisation is. HPL calls HPL_binit once for each panel on every rank,
+ * and the linker's --wrap=HPL_binit redirects the calls to this file. The panel begins at column ia; ja is already later.
  *
- * With HPLTUNE_STOP_AT=0.1 in the environment a run ends after a tenth of the columns: every rank comes here for the
- * same panel, when the broadcasts before it are over, so all leave together and MPI ends in order. */
+ * With HPLTUNE_STOP_AT=0.1 in the environment a run ends after a tenth of the columns. All ranks arrive here for the same
+ * panel, after all earlier broadcasts, so they leave together and MPI finalises in order. */
 #include "hpl.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* Each rank says once, on standard error, which BLAS it really runs, with which kernel, on which cores.
+/* Each rank reports once, on standard error, which BLAS file, kernel and cores it really uses.
  *
- * Linked into the xhpl that hpltune builds, or preloaded into one the user brings; it therefore needs no MPI header. It
- * also ties the rank's life to its launcher's, so that no rank is left behind when the launcher is killed. */
+ * The witness is linked into the xhpl that hpltune builds, or preloaded into the user's own; so it needs no MPI header.
+ * It also ends a rank when its launcher dies, so that no rank is left behind when the launcher is killed. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <sched.h>
@@ -31,7 +31,7 @@ static const char *rank_of_launcher(void)
     return NULL;
 }
 
-/* Some libraries choose their kernel, or load it, only at the first call. */
+/* Some libraries choose or load their kernel only at the first call. */
 static void multiply_once(void *function)
 {
     double a = 1.0, b = 1.0, c = 0.0;

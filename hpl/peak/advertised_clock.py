@@ -1,4 +1,4 @@
-"""The clock that a CPU's maker advertises, which is the one the TOP500 counts: not turbo, not what AVX throttles to."""
+"""Finds the clock that a CPU's maker advertises, as the TOP500 counts it: not turbo, and not throttled by AVX."""
 
 import re
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from .cpuinfo import ROOT, CpuInfo, text
 
 @dataclass(frozen=True)
 class AdvertisedClock:
-    """A clock in GHz, and where it is from; 0 GHz where nothing tells."""
+    """A clock in GHz and its source; 0 GHz where it is not known."""
 
     ghz: float
     origin: str
@@ -20,7 +20,7 @@ UNKNOWN = AdvertisedClock(0.0, "nothing on this machine tells the clock")
 
 
 def advertised_clock(info: CpuInfo, cpu: int, root: Path = ROOT) -> AdvertisedClock:
-    """The clock of one logical CPU from the source that is closest to what the maker advertises."""
+    """Read the clock of one logical CPU from the source that is closest to the maker's figure."""
     sources = _X86 if info.field(cpu, "flags") else _OTHERS
     found = (source(info, cpu, root) for source in sources)
     return next((clock for clock in found if clock is not None), UNKNOWN)
@@ -40,7 +40,7 @@ def _nominal(info: CpuInfo, cpu: int, root: Path) -> AdvertisedClock | None:  # 
 
 
 def _time_stamp_counter(info: CpuInfo, cpu: int, root: Path) -> AdvertisedClock | None:  # noqa: ARG001
-    """The counter of x86 runs at the advertised clock whatever the core does; BogoMIPS are two a tick of it."""
+    """Read x86's time stamp counter, which runs at the advertised clock; BogoMIPS are twice that clock in MHz."""
     if "constant_tsc" not in info.field(cpu, "flags").split():
         return None
     return _clock(info.field(cpu, "bogomips"), 2e3, "the time stamp counter, BogoMIPS / 2")
@@ -51,7 +51,7 @@ def _highest(info: CpuInfo, cpu: int, root: Path) -> AdvertisedClock | None:  # 
 
 
 def _cpuinfo_clock(info: CpuInfo, cpu: int, root: Path) -> AdvertisedClock | None:  # noqa: ARG001
-    """POWER: "clock : 3800.000000MHz"."""
+    """Read POWER's field "clock : 3800.000000MHz"."""
     return _clock(info.field(cpu, "clock").removesuffix("MHz"), 1e3, "/proc/cpuinfo")
 
 

@@ -1,4 +1,4 @@
-"""What /proc/cpuinfo and the files beside it say of the CPUs; every reading is of a root the caller names."""
+"""Reads facts of the CPUs from /proc/cpuinfo and small files of the kernel, below a root that the caller names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,28 +9,28 @@ ROOT = Path("/")
 
 @dataclass(frozen=True)
 class CpuInfo:
-    """/proc/cpuinfo, taken apart.
+    """The fields of /proc/cpuinfo.
 
     Attributes:
-        processors: the fields of each logical CPU, by its number.
-        general: fields that belong to no CPU in particular (ARM's "Model", POWER's "platform").
+        processors: the fields of each logical CPU, by the CPU's number.
+        general: fields of the whole machine (ARM's "Model", POWER's "platform").
     """
 
     processors: Mapping[int, Mapping[str, str]]
     general: Mapping[str, str]
 
     def field(self, cpu: int, name: str) -> str:
-        """A field of one CPU, or of the machine where the CPU has none; "" where nobody has."""
+        """Return a field of a CPU, else of the machine, else ""."""
         return self.processors.get(cpu, {}).get(name) or self.general.get(name, "")
 
 
 def read(root: Path = ROOT) -> CpuInfo:
-    """Take /proc/cpuinfo of `root` apart; a file that cannot be read has no CPUs."""
+    """Read /proc/cpuinfo below `root`; a file that cannot be read counts as one without CPUs."""
     return parse(text(root / "proc/cpuinfo"))
 
 
 def parse(cpuinfo: str) -> CpuInfo:
-    """Take the text of /proc/cpuinfo apart: one block of "name : value" lines for each CPU."""
+    """Parse the text of /proc/cpuinfo: a block of "name : value" lines for each CPU."""
     processors: dict[int, dict[str, str]] = {}
     general: dict[str, str] = {}
     block = general
@@ -46,14 +46,14 @@ def parse(cpuinfo: str) -> CpuInfo:
 
 
 def cpu_flags(root: Path = ROOT) -> frozenset[str]:
-    """Instruction sets that every CPU has, in the kernel's words ("avx512f", "asimd", "altivec supported")."""
+    """Return the instruction sets of all CPUs, in the kernel's words ("avx512f", "asimd", "altivec supported")."""
     info = read(root)
     listed = [_flags_of(info, cpu) for cpu in info.processors]
     return frozenset.intersection(*listed) if listed else frozenset()
 
 
 def text(path: Path) -> str:
-    """The text of a small file of the kernel, stripped; "" where it cannot be read."""
+    """Read a small file of the kernel, stripped; "" where it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""Finds a CPU's double-precision FLOP per cycle in `microarchitectures.toml`, and says how it was found."""
+"""Finds a CPU's double-precision FLOP per cycle in `microarchitectures.toml`, with the reason for the choice."""
 
 import re
 import tomllib
@@ -16,11 +16,11 @@ NOTHING_KNOWN = "this CPU is not in the table and shows no vector instructions; 
 
 @dataclass(frozen=True)
 class CoreType:
-    """What one core can do in a cycle.
+    """The operations that a core can do in a cycle.
 
     Attributes:
-        name: row of the table, or "" for a guess.
-        reasoning: how the row was found, its source, and what is uncertain about it.
+        name: the name of a row in the table; "" for a guess.
+        reasoning: how the row was found, its source, and its uncertainty.
     """
 
     name: str
@@ -29,24 +29,24 @@ class CoreType:
 
 
 def core_type(info: CpuInfo, cpu: int, flags: frozenset[str], archspec_name: str, *, efficiency: bool) -> CoreType:
-    """Look one CPU up: by its own numbers, then by archspec's name, at last by its instruction sets (a guess).
+    """Look up a CPU by its own numbers, then by archspec's name, then by its instruction sets (a guess).
 
-    Instruction sets that prove more than the row says overrule it: a virtual machine may show another model.
+    Instruction sets that prove a faster core overrule the row, because a virtual machine may show another model.
 
     Args:
-        flags: instruction sets of the CPU, in the kernel's words.
-        archspec_name: what archspec calls this host, or "" where it was not asked.
-        efficiency: the kernel lists it among the smaller cores of a hybrid CPU.
+        flags: the CPU's instruction sets, in the kernel's words.
+        archspec_name: archspec's name of this host; "" where archspec was not asked.
+        efficiency: whether the kernel lists the core among the smaller cores of a hybrid CPU.
     """
-    found = _looked_up(info, cpu, flags, archspec_name, efficiency=efficiency)
+    known = _looked_up(info, cpu, flags, archspec_name, efficiency=efficiency)
     for proof in _table()["proof"]:
         shown = [flag for flag in proof["flags"] if flag in flags]
-        proved = shown and info.field(cpu, "vendor_id") == proof["vendor"] and found.name not in proof.get("unless", ())
-        if proved and found.flop_per_cycle < proof["flop_per_cycle"] and not efficiency:
-            model = f"which {found.name} has not" if found.name else "and its model is not in the table"
+        proved = shown and info.field(cpu, "vendor_id") == proof["vendor"] and known.name not in proof.get("unless", ())
+        if proved and known.flop_per_cycle < proof["flop_per_cycle"] and not efficiency:
+            model = f"which {known.name} has not" if known.name else "and its model is not in the table"
             how = f"because the CPU has {shown[0]}, {model} (a virtual machine may show another model)"
             return CoreType(proof["name"], proof["flop_per_cycle"], f"{proof['name']}, {how}: {proof['source']}")
-    return found
+    return known
 
 
 def _looked_up(info: CpuInfo, cpu: int, flags: frozenset[str], archspec_name: str, *, efficiency: bool) -> CoreType:
@@ -77,7 +77,7 @@ def _of_row(row: Mapping[str, Any], how: str, *, efficiency: bool) -> CoreType:
 
 
 def _by_numbers(row: Mapping[str, Any], info: CpuInfo, cpu: int) -> str:
-    """How the CPU's own numbers fit a row, as a phrase; "" where they do not."""
+    """Say how the CPU's own numbers fit a row; "" where they do not."""
     if not re.search(row.get("model_name", ""), info.field(cpu, "model name")):
         return ""
     vendor, family, model = (info.field(cpu, name) for name in ("vendor_id", "cpu family", "model"))

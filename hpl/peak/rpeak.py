@@ -1,7 +1,7 @@
-"""Rpeak = cores x clock x FLOP per cycle, each with the reason why it was taken.
+"""Computes Rpeak = cores x clock x FLOP per cycle, with the reason for each factor.
 
-The clock is the advertised one, as the TOP500 counts; turbo can bring a run above 100 %, AVX throttling below what the
-kernels could do.
+The clock is the advertised one, as in the TOP500. With turbo a run can exceed 100 %; AVX throttling lowers the rate
+below what the kernels could reach.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -20,7 +20,7 @@ PLACEHOLDER_GHZ = 1.0
 
 
 class RpeakError(HplError, ValueError):
-    """A peak that cannot be."""
+    """The peak is not possible."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,10 @@ class Rpeak:
     """A theoretical peak.
 
     Attributes:
-        gflops: cores x clock_ghz x flop_per_cycle, added up over the kinds of cores; or what the user said.
-        clock_ghz: of the strongest kind of core, as flop_per_cycle and microarchitecture are.
-        microarchitecture: name of the row of the table, or "" where none fitted.
-        reasoning: one sentence for each factor, for the user to check.
-        strongest: peak of the strongest kind of core, in parts of the average core's; above 1 on hybrid CPUs.
+        gflops: the sum over the kinds of cores of cores x clock_ghz x flop_per_cycle; or the user's figure.
+        clock_ghz, flop_per_cycle, microarchitecture: of the strongest kind of core; "" where no row of the table fits.
+        reasoning: a sentence for each factor, for the user to check.
+        strongest: the peak of the strongest kind of core over that of the average core; above 1 on hybrid CPUs.
     """
 
     gflops: float
@@ -45,14 +44,14 @@ class Rpeak:
 
     @property
     def core_gflops(self) -> float:
-        """Of one core of the strongest kind."""
+        """The peak of one core of the strongest kind, in GFLOPS."""
         return self.strongest * self.gflops / self.cores
 
     def overruled(self, gflops: float) -> "Rpeak":
-        """The same machine with the peak the user states.
+        """Return a copy with the peak that the user states.
 
         Raises:
-            RpeakError: it is not above zero.
+            RpeakError: the peak is not above zero.
         """
         if not 0 < gflops < float("inf"):
             raise RpeakError(f"Rpeak = {gflops} GFLOPS: expected a number above zero")
@@ -62,7 +61,7 @@ class Rpeak:
 
 @dataclass(frozen=True)
 class _Kind:
-    """Cores that are alike."""
+    """A kind of cores."""
 
     type: CoreType
     clock: AdvertisedClock
@@ -77,22 +76,22 @@ class _Kind:
 
 
 def detect(root: Path = ROOT, *, usable: Collection[int] | None = None, archspec_name: str | None = None) -> Rpeak:
-    """The peak of the cores this process may use.
+    """Compute the peak of the cores that this process may use.
 
     Args:
-        root: where /proc and /sys are.
-        usable: logical CPUs to count; None takes those this process may run on.
-        archspec_name: what archspec calls the CPU; None asks it, for this machine only.
+        root: the folder with /proc and /sys.
+        usable: the logical CPUs to count; None takes those on which this process may run.
+        archspec_name: archspec's name of the CPU; None asks archspec, for this machine only.
     """
     info = read(root)
     cores = usable_cores(info, root, usable)
     flags = cpu_flags(root)
     named = (_archspec_host() if root == ROOT else "") if archspec_name is None else archspec_name
     counts: dict[_Kind, int] = {}
-    small = _cpu_list(text(root / "sys/devices/cpu_atom/cpus"))
+    efficiency_cpus = _cpu_list(text(root / "sys/devices/cpu_atom/cpus"))
     for cpu in cores.cpus:
         kind = _Kind(
-            core_type(info, cpu, flags, named, efficiency=cpu in small and bool(_big(root))),
+            core_type(info, cpu, flags, named, efficiency=cpu in efficiency_cpus and bool(_performance_cpus(root))),
             advertised_clock(info, cpu, root),
         )
         counts[kind] = counts.get(kind, 0) + 1
@@ -135,11 +134,11 @@ def _archspec_host() -> str:
     return str(archspec.cpu.host().name)
 
 
-def _big(root: Path) -> frozenset[int]:
+def _performance_cpus(root: Path) -> frozenset[int]:
     return _cpu_list(text(root / "sys/devices/cpu_core/cpus"))
 
 
 def _cpu_list(listed: str) -> frozenset[int]:
-    """The kernel's lists, as "0-7,16"."""
+    """Parse a list of the kernel such as "0-7,16"."""
     spans = [span.split("-") for span in listed.split(",") if span.strip()]
     return frozenset(cpu for span in spans for cpu in range(int(span[0]), int(span[-1]) + 1))

@@ -1,4 +1,4 @@
-"""Physical cores that this process may use: affinity, hardware threads and the limits of control groups considered."""
+"""Counts the physical cores that this process may use, by its affinity, hardware threads and control groups."""
 
 import os
 from collections.abc import Collection, Iterator
@@ -10,11 +10,11 @@ from .cpuinfo import ROOT, CpuInfo, text
 
 @dataclass(frozen=True)
 class UsableCores:
-    """Cores to count.
+    """The cores that count.
 
     Attributes:
-        cpus: one logical CPU for each physical core, in order.
-        reasoning: a sentence saying how they were counted.
+        cpus: one logical CPU of each physical core, in order.
+        reasoning: a sentence that says how they were counted.
     """
 
     cpus: tuple[int, ...]
@@ -25,8 +25,8 @@ def usable_cores(info: CpuInfo, root: Path = ROOT, usable: Collection[int] | Non
     """Count the physical cores behind the logical CPUs.
 
     Args:
-        usable: logical CPUs this process may run on; None asks the scheduler, which knows cpusets and taskset, or takes
-            all CPUs of another root.
+        usable: the logical CPUs on which this process may run. None asks the scheduler, which knows cpusets and
+            taskset; for another root None takes all CPUs.
     """
     if usable is None:
         usable = os.sched_getaffinity(0) if root == ROOT else info.processors
@@ -50,7 +50,7 @@ def _counted(cpus: Collection[int], cores: Collection[int], info: CpuInfo) -> st
 
 
 def _core_of(cpu: int, info: CpuInfo, root: Path) -> str:
-    """What the hardware threads of one core have in common: sysfs first, then /proc/cpuinfo, then nothing."""
+    """Name the core of a logical CPU, alike for its hardware threads: by sysfs, else /proc/cpuinfo, else alone."""
     siblings = text(root / f"sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list")
     if siblings:
         return siblings
@@ -59,7 +59,7 @@ def _core_of(cpu: int, info: CpuInfo, root: Path) -> str:
 
 
 def _quotas(root: Path) -> Iterator[float]:
-    """CPUs that the control groups of this process, and those above them, allow."""
+    """Yield the numbers of CPUs that the control groups of this process and their parents allow."""
     for line in text(root / "proc/self/cgroup").splitlines():
         _, _, rest = line.partition(":")
         controllers, _, inside = rest.partition(":")
@@ -71,7 +71,7 @@ def _quotas(root: Path) -> Iterator[float]:
 
 
 def _mounts(controllers: str, cgroups: Path) -> list[Path]:
-    """Where a line of /proc/self/cgroup may be mounted: version 2 names no controllers, version 1 its own."""
+    """List where a group of /proc/self/cgroup may be mounted: a line of version 2 names no controllers."""
     if not controllers:
         return [cgroups]
     return [cgroups / controllers, cgroups / "cpu"] if "cpu" in controllers.split(",") else []

@@ -1,4 +1,4 @@
-/* The BLAS routines HPL calls, as costs. Compiled with each cblas_ name renamed to virtual_: SimGrid brings a BLAS. */
+/* The costs of the BLAS routines that HPL calls. Each cblas_ name is compiled as virtual_, as SimGrid has a BLAS too. */
 #include "virtual.h"
 #include <string.h>
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -9,7 +9,7 @@ typedef const enum HPL_UPLO Uplo;
 typedef const enum HPL_DIAG Diag;
 enum { DOUBLE = 8, CONTROL = 65536 };
 
-/* Level 2 works at the speed of memory or of the core, whichever is slower. */
+/* Level 2 routines run at the speed of the memory or of the core, whichever is slower. */
 static void level2(double flops, double bytes, double cached_if)
 {
     double moved_s = stream_s(bytes, cached_if), computed_s = flops * model()->flop_s;
@@ -32,7 +32,7 @@ void cblas_dgemm(Order order, Trans ta, Trans tb, const int m, const int n, cons
 void cblas_dtrsm(Order order, const enum HPL_SIDE side, Uplo uplo, Trans trans, Diag diag, const int m, const int n,
                  const double alpha, const double *a, const int lda, double *b, const int ldb)
 {
-    /* A row block in the matrix itself has the matrix's leading dimension, a copy of it, or L1, its own. */
+    /* A row block in the matrix has the matrix's leading dimension; a copy of it, or L1, has its own. */
     spend(side == HplLeft ? trsm_s(m, n, ldb > lda) : trsm_s(n, m, 0));
 }
 
@@ -65,7 +65,7 @@ void cblas_dswap(const int n, double *x, const int incx, double *y, const int in
     vector(n, 4 * DOUBLE, incx != 1 || incy != 1);
 }
 
-/* Short contiguous copies carry what HPL decides with (WORK of HPL_pdmxswp): they are really done. */
+/* Short contiguous copies are really done: HPL's decisions depend on their data (WORK of HPL_pdmxswp). */
 void cblas_dcopy(const int n, const double *x, const int incx, double *y, const int incy)
 {
     if (incx == 1 && incy == 1 && n > 0 && n <= CONTROL)

@@ -1,4 +1,4 @@
-/* Blocks of the matrix are mappings that nobody touches: they cost addresses, not memory. */
+/* Blocks of the matrix are memory mappings that are never touched: they take addresses, not memory. */
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@ typedef struct {
     uint64_t mark;
     size_t length;
 } Block;
-static Block *kept[KEPT]; /* freed and ready for the next request of the same length: HPL asks again and again */
+static Block *kept[KEPT]; /* freed blocks for later requests of the same length, which HPL makes often */
 static int next_kept;
 
 void *__real_malloc(size_t bytes);

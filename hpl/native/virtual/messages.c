@@ -1,4 +1,4 @@
-/* MPI calls: what is owed passes before, and the CPU time of a message between nodes is added. */
+/* MPI calls: the owed computing time passes first, and the CPU time of a message between nodes is added. */
 #include "virtual.h"
 
 static void cpu(Rank *rank, double message_s, int count, MPI_Datatype type, int peer, MPI_Comm comm)
@@ -89,8 +89,8 @@ int __wrap_MPI_Wait(MPI_Request *request, MPI_Status *status)
     return sockets() ? socket_wait(request, status) : __real_MPI_Wait(request, status);
 }
 
-/* HPL spins on MPI_Iprobe. A second probe that fails with no work in between is such a spin: it is answered "yes", and
- * HPL's MPI_Recv waits for the message. That means the same and needs no event for every turn. */
+/* HPL spins on MPI_Iprobe. A second failed probe without work in between is such a spin: the answer is then "yes", and
+ * HPL's MPI_Recv waits for the message. The result is the same, without a simulated event for every turn. */
 int __real_MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status);
 int __wrap_MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
 {
@@ -106,7 +106,7 @@ int __wrap_MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status 
     }
     error = (sockets() ? socket_iprobe : __real_MPI_Iprobe)(source, tag, comm, flag, status);
     if (*flag && model()->late_probe && !rank->announced) {
-        rank->announced = 1; /* Open MPI looks first and fetches what has arrived afterwards: the next probe finds it */
+        rank->announced = 1; /* Open MPI first looks and then fetches new messages: only the next probe finds it */
         *flag = 0;
         return error;
     }

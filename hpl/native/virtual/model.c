@@ -1,4 +1,4 @@
-/* The cost model, read once from the file that HPLTUNE_MODEL names: a line is a name and its numbers. */
+/* The cost model. It is read once from the file that HPLTUNE_MODEL names; a line holds a name and its numbers. */
 #include "virtual.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,8 +112,8 @@ const Model *model(void)
     return &m;
 }
 
-/* Place of a value in a rising table: the entry below it and how far it is towards the next, from 0 to 1. */
-static int place(const double *table, int count, double value, double *towards)
+/* Find the interval of a value in a rising table: return the entry below it; *towards is its position, from 0 to 1. */
+static int interval(const double *table, int count, double value, double *towards)
 {
     int i = 0;
     *towards = 0;
@@ -135,15 +135,15 @@ static double point(const Rates *rates, int i, int j)
     return rates->n[i] * rates->k[j] / rates->gflops[i * rates->count_k + j];
 }
 
-/* Seconds per flop: between measured shapes a call's time grows in proportion to n and to k, outside the rate stays. */
+/* Seconds per flop. Between measured shapes a call's time is linear in n and in k; outside them the rate is constant. */
 static double flop_s(const Rates *rates, double n, double k)
 {
     double a, b, low, high;
     int i, j, next_i, next_j;
     n = within(n, rates->n, rates->count_n);
     k = within(k, rates->k, rates->count_k);
-    i = place(rates->n, rates->count_n, n, &a);
-    j = place(rates->k, rates->count_k, k, &b);
+    i = interval(rates->n, rates->count_n, n, &a);
+    j = interval(rates->k, rates->count_k, k, &b);
     next_i = i + (rates->count_n > 1);
     next_j = j + (rates->count_k > 1);
     low = (1 - b) * point(rates, i, j) + b * point(rates, i, next_j);
@@ -151,8 +151,8 @@ static double flop_s(const Rates *rates, double n, double k)
     return 1e-9 * ((1 - a) * low + a * high) / (n * k);
 }
 
-/* 2mnk operations, and every operand moved in and out of memory once: C in place, A and B into packed copies (Goto and
- * van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008). */
+/* dgemm does 2mnk operations and moves every operand in and out of memory once: C in place, A and B into packed copies
+ * (Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008). */
 double gemm_s(double m, double n, double k)
 {
     if (m <= 0 || n <= 0 || k <= 0)

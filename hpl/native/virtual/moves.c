@@ -1,4 +1,4 @@
-/* HPL's own copies and row exchanges, as costs: these replace HPL's files of the same names. */
+/* The costs of HPL's own copies and row exchanges; these functions replace HPL's files of the same names. */
 #include "virtual.h"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 

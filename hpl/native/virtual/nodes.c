@@ -1,4 +1,4 @@
-/* Which ranks share a node: a message between them is a copy in memory, and no network takes time of their cores. */
+/* Tells which ranks share a node: a message between them is a copy in memory and costs no CPU time for a network. */
 #include "virtual.h"
 #include <stdlib.h>
 

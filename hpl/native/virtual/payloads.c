@@ -1,9 +1,9 @@
-/* What messages carry: nothing, where they hold parts of a matrix that does not exist. */
+/* Drops the payload of messages, because they hold parts of a matrix that does not exist. */
 #include "virtual.h"
 #include <dlfcn.h>
 
-/* Most messages carry parts of a matrix that does not exist. Only short ones are copied: input, timings. Where this SimGrid
- * has no such function all are, which takes longer and changes no result. */
+/* Only short messages are copied: input, timings. If this SimGrid has no function to drop payloads, all messages are
+ * copied, which takes longer and changes no result. */
 static void (*copy)(smx_activity_t comm, void *buffer, size_t bytes);
 
 static void copy_short(smx_activity_t comm, void *buffer, size_t bytes)

@@ -1,4 +1,4 @@
-/* Pivots that every rank knows without moving data: a hash of the column, spread over the rows below it. */
+/* Pivots that every rank knows without communication: a hash of the column, spread over the rows below it. */
 #include "virtual.h"
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static int global_row(int local, const HPL_T_panel *panel)
     return (local / nb * nprow + panel->grid->myrow) * nb + local % nb;
 }
 
-/* W: the largest value of this rank's rows, its local and global row, and the process row; the hash's row wins. */
+/* W holds the largest value of this rank's rows, its local and global row, and the process row; the hash's row wins. */
 void HPL_dlocmax(HPL_T_panel *panel, const int N, const int II, const int JJ, double *W)
 {
     int column = panel->ia + JJ, row = pivot_row(column, global_rows(panel)), here = 0;
@@ -55,7 +55,7 @@ void HPL_dlocmax(HPL_T_panel *panel, const int N, const int II, const int JJ, do
     spend(model()->call_s + stream_s(8.0 * N, 8.0 * N));
 }
 
-/* The list of exchanges depends on the panel only: worked out once for all ranks. */
+/* The list of exchanges depends on the panel only, so it is computed once for all ranks. */
 void __real_HPL_pipid(HPL_T_panel *panel, int *K, int *IPID);
 void __wrap_HPL_pipid(HPL_T_panel *panel, int *K, int *IPID)
 {
@@ -80,7 +80,7 @@ void __wrap_HPL_pipid(HPL_T_panel *panel, int *K, int *IPID)
     *K = count;
 }
 
-/* What an exchange would have told: the pivot that everybody knows. */
+/* Set the result of a pivot exchange: the pivot that every rank knows. */
 static void settle_pivot(HPL_T_panel *panel, int II, int JJ, double *W)
 {
     int row = pivot_row(panel->ia + JJ, global_rows(panel));
@@ -91,8 +91,9 @@ static void settle_pivot(HPL_T_panel *panel, int II, int JJ, double *W)
     panel->DPIV[JJ] = row;
 }
 
-/* The columns of a panel exchange their pivot rows in lock step, one like the other: of every PERIOD the first WINDOW
- * are simulated message by message, half of them to fall into step and half to be measured; the others cost the mean. */
+/* The columns of a panel exchange their pivot rows in lock step and in equal times. So only the first WINDOW of every
+ * PERIOD columns are simulated message by message: the first half lets the ranks fall into step, the second half is
+ * measured, and the other columns cost its mean. */
 enum { WINDOW = 8, PERIOD = 64 };
 void __real_HPL_pdmxswp(HPL_T_panel *panel, const int M, const int II, const int JJ, double *W);
 void __wrap_HPL_pdmxswp(HPL_T_panel *panel, const int M, const int II, const int JJ, double *W)

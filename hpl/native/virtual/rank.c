@@ -12,7 +12,7 @@ static uint64_t next_random(Rank *rank)
     return rank->random;
 }
 
-/* Standard normal, by the sum of four uniform numbers (variance 4/12). */
+/* Draw from the standard normal distribution, as a scaled sum of four uniform numbers (variance 4/12). */
 static double normal(Rank *rank)
 {
     double sum = 0;
@@ -43,7 +43,7 @@ void spend(double seconds)
     me()->owed_s += seconds;
 }
 
-/* Hosts have a speed of 1e9 times their factor: a second of the model is 1e9 operations of the simulator. */
+/* Let the owed time pass. A host's speed is 1e9 times its factor, so a second of the model is 1e9 operations. */
 double settle(Rank *rank)
 {
     double seconds = rank->owed_s;

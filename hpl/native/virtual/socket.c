@@ -1,7 +1,8 @@
-/* Messages over TCP. The sender of a long one asks and waits for the answer; then the kernel takes what fits into the
- * socket's buffer, the sender waits for the rest only, and goes on. Whatever the node sends meanwhile, answers too, waits
- * behind what the kernel has queued on the line. Both sizes are measured (hpl/native/calibrate.c), not fitted.
- * Every message is announced by a question that says what follows, because a receiver may expect more than is sent. */
+/* Messages over TCP. The sender of a long message asks and waits for the answer. Then the kernel takes as much as fits
+ * into the socket's buffer; the sender waits only for the rest and goes on. Everything else that the node sends in the
+ * meantime, answers included, waits behind the kernel's queue on the line. Both sizes are measured
+ * (hpl/native/calibrate.c), not fitted. A question announces the length of every message, because a receiver may expect
+ * more than is sent. */
 #include "virtual.h"
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
@@ -11,7 +12,7 @@
 
 enum { ASK = 1 << 20, ANSWER = 2 << 20, FIRST = 3 << 20, REST = 4 << 20 }; /* added to HPL's tags */
 typedef struct {
-    int awaited, left;          /* bytes that the sender waits for, and that it leaves to the kernel; 0 of a short message */
+    int awaited, left;          /* bytes that the sender waits for, and bytes that it leaves to the kernel; 0: short message */
     int wants_answer;
 } Question;
 static char nothing[1];
@@ -36,7 +37,7 @@ static Question question(int count, MPI_Datatype type)
     double bytes;
     MPI_Type_size(type, &size);
     bytes = (double)count * size;
-    if (bytes >= model()->eager_bytes) { /* SMPI, too, sends at once only what is shorter */
+    if (bytes >= model()->eager_bytes) { /* SMPI also sends only shorter messages at once */
         it.left = (int)(bytes - model()->socket_bytes > SHORT ? model()->socket_bytes : bytes);
         it.awaited = (int)bytes - it.left;
     }
@@ -50,7 +51,7 @@ static Question unsplit(Question it)
     return it;
 }
 
-/* Wait as what is sent now does: behind all that is left of the same connection, of another behind the line's queue. */
+/* Wait before sending: behind all of the kernel's data on the same connection, else behind the line's queue. */
 static void queue_up(const Rank *rank, int to, MPI_Comm comm)
 {
     double wait_s = rank->through_s - simgrid_get_clock(), most_s = model()->queue_bytes * model()->line_byte_s;
@@ -75,7 +76,7 @@ static int leave_to_kernel(Rank *rank, int bytes, int to, int tag, MPI_Comm comm
     return __real_MPI_Isend(nothing, bytes, MPI_BYTE, to, tag + REST, comm, &rank->kernel);
 }
 
-/* Where two ranks send to each other at the same time neither answer waits for the other's data. */
+/* If two ranks send to each other at the same time, neither answer waits for the other's data. */
 int socket_send(SENT, Send *whole)
 {
     Rank *rank = me();
@@ -126,7 +127,7 @@ int socket_recv(RECEIVED, MPI_Status *status)
     return receive(it, buffer, count, type, from, tag, comm, status);
 }
 
-/* HPL has one such message at a time. What follows the question is received when HPL waits for it. */
+/* HPL has one such message at a time. Its data, after the question, is received when HPL waits for it. */
 int socket_irecv(RECEIVED, MPI_Request *request)
 {
     Rank *rank = me();

@@ -1,7 +1,7 @@
-/* Row exchanges of the update. A panel's exchange takes as long as that of the panel before it, in proportion to its
- * columns, and up to P^2 messages: beyond a few ranks, of every PERIOD panels WINDOW are simulated message by message, the
- * last of them measured, and for the others the processes of a column wait for each other and let the measured time pass.
- * With look-ahead an exchange and the broadcast of the next panel hold each other up, which no sample shows: then every
+/* Row exchanges of the update. An exchange takes up to P^2 messages, and per column as long as in the panel before. So
+ * beyond a few ranks only WINDOW of every PERIOD panels are simulated message by message, and the last of them is
+ * measured. For the other panels the processes of a column wait for each other and let the measured time pass.
+ * With look-ahead, an exchange and the broadcast of the next panel delay each other. A sample cannot show that, so every
  * message is simulated. */
 #include "virtual.h"
 #include <simgrid/barrier.h>
@@ -10,7 +10,7 @@
 enum { WINDOW = 2, PERIOD = 12 };
 enum { BINARY, LONG };
 
-/* What the processes of one grid column share: they are in the same call, or one of two neighbouring ones. */
+/* The shared state of a grid column's processes, which are all in the same call or in two consecutive ones. */
 typedef struct {
     sg_bar_t barrier;
     int rows;

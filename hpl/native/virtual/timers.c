@@ -1,4 +1,4 @@
-/* HPL's timers, in virtual time; they replace testing/ptimer. */
+/* HPL's timers in virtual time, which replace testing/ptimer. */
 #include "virtual.h"
 
 static const double STOPPED = -1;

@@ -1,5 +1,5 @@
-/* HPL on a virtual cluster: HPL's own source runs under SimGrid's SMPI, but nothing is computed. Every routine that would
- * work on the matrix only costs virtual time; what HPL decides with (pivots, lengths, maps) is real. */
+/* HPL on a virtual cluster: HPL's own source runs under SimGrid's SMPI, but no numbers are computed. Routines that would
+ * work on the matrix only cost virtual time; the data that HPL's decisions depend on (pivots, lengths, maps) is real. */
 #ifndef HPLTUNE_VIRTUAL_H
 #define HPLTUNE_VIRTUAL_H
 #include "hpl.h"
@@ -15,15 +15,15 @@ typedef struct {
     double exchange_s;   /* swapping two such doubles */
     double flop_s;       /* of level 1 and 2 routines whose operands are in the cache */
     double trsm;         /* rate of dtrsm over that of dgemm with the same order and width */
-    double gemm_byte_s;  /* traffic of dgemm per byte; 0 where the measured rates hold it already */
+    double gemm_byte_s;  /* time of dgemm's memory traffic per byte; 0 where the measured rates include it */
     double send_s, receive_s, message_byte_s; /* CPU time of a message between nodes */
-    double eager_bytes;  /* longer messages ask first */
-    double socket_bytes; /* of such a message, what its sender leaves to the kernel; 0 for nothing */
-    double queue_bytes;  /* behind which everything waits that a node sends while its line is busy */
+    double eager_bytes;  /* a longer message first asks the receiver (rendezvous) */
+    double socket_bytes; /* part of such a message that the sender leaves to the kernel; 0 for none */
+    double queue_bytes;  /* length of a line's send queue; new messages wait behind it while the line is busy */
     double line_byte_s;
     double jitter;       /* relative standard deviation of every stretch of computing */
-    int late_probe;      /* 1: MPI_Iprobe finds a message only the second time */
-    int every_message;   /* 1: no exchange is sampled */
+    int late_probe;      /* 1: MPI_Iprobe reports a message only at the second call */
+    int every_message;   /* 1: simulate every message and sample no exchange */
     uint64_t seed;       /* of pivots and jitter */
     int *nodes, ranks;   /* the node of each rank */
 } Model;
@@ -32,7 +32,7 @@ double gemm_s(double m, double n, double k);
 double trsm_s(double order, double width, int in_matrix);
 double stream_s(double bytes, double cached_if);
 
-/* ---- rank.c: what each simulated rank keeps; all ranks share one address space */
+/* ---- rank.c: the state of each simulated rank; all ranks share one address space */
 typedef struct {
     double seconds;
     int columns;                /* 0: nothing measured yet */
@@ -50,30 +50,30 @@ typedef struct {
     MPI_Comm comm;
 } Expected;
 typedef struct {
-    double owed_s;              /* computing not yet told to the simulator */
+    double owed_s;              /* computing time not yet passed to the simulator */
     uint64_t random;
     int rank, in_swap, timers_off;
     double failed_probe_s;      /* when the last MPI_Iprobe found nothing; -1 after anything else */
     int failed_source, failed_tag;
-    int announced;              /* a probe has met a message and not told of it */
-    MPI_Request kernel;         /* what the kernel still holds of the last long message, */
-    int kernel_to;              /* for whom, */
+    int announced;              /* 1: a probe has seen a message and not yet reported it */
+    MPI_Request kernel;         /* the part of the last long message that the kernel still holds, */
+    int kernel_to;              /* its receiver, */
     MPI_Comm kernel_comm;
-    double through_s;           /* and when it will be through at the earliest */
+    double through_s;           /* and the earliest time at which it is sent */
     Expected expected;
     Known known[4];             /* communicators: HPL has three besides the world */
-    char question[16];          /* what announces it */
-    double exchange_s, exchange_sum_s; /* of a pivot exchange, measured */
+    char question[16];          /* the message that announces it */
+    double exchange_s, exchange_sum_s; /* measured time of a pivot exchange */
     Sample swaps[2];            /* by kind of exchange */
     int swap_calls;
     double timer_began[HPL_NPTIMER], timer_sum[HPL_NPTIMER];
 } Rank;
 Rank *me(void);
 void spend(double seconds);
-double settle(Rank *rank);      /* let the owed time pass; returns the clock */
+double settle(Rank *rank);      /* lets the owed time pass and returns the clock */
 
 /* ---- nodes.c */
-int beside(MPI_Comm comm, int peer); /* 1: that rank is on the node of this one */
+int beside(MPI_Comm comm, int peer); /* 1: both ranks are on the same node */
 
 /* ---- pivots.c */
 int pivot_row(int column, int N);
@@ -83,7 +83,7 @@ enum { SHORT = 4096 };          /* bytes; longer messages carry nothing */
 void drop_payloads(void);
 int payloads_dropped(void);
 
-/* ---- socket.c: instead of MPI's own where the kernel sends while its rank goes on */
+/* ---- socket.c: replaces MPI's functions where the kernel sends while the rank goes on */
 #define SENT const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm
 #define RECEIVED void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm
 int sockets(void);
