@@ -1,1 +1,1 @@
-"""Where and how an MPI program is started, watched and ended. Knows nothing of HPL."""
+"""Starts, watches and ends MPI programs, on this machine and on others. Knows nothing of HPL."""

@@ -1,4 +1,4 @@
-"""The contract of a runner: every place a job can run at fulfils it, and `tests/contracts` checks that."""
+"""The contract of a runner, which every kind of runner fulfils; `tests/contracts` checks that."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
@@ -12,39 +12,39 @@ JobId = NewType("JobId", str)
 
 
 class Runner(ABC):
-    """Starts jobs, says where they are, and ends them."""
+    """Starts jobs, reports their status, and ends them."""
 
     @abstractmethod
     def submit(self, job: Job) -> JobId:
-        """Start a job, or queue it; from any thread, which may end before the job does.
+        """Start or queue a job. Any thread may call this, and it may end before the job does.
 
-        After success the job's folder holds `command`, and `stdout` and `stderr` grow there. After an error nothing
-        of the job runs.
+        On success the job's folder holds `command`, and `stdout` and `stderr` grow there. After an error no process of
+        the job runs.
 
         Raises:
             InvalidJobError: this runner will never take such a job.
-            SubmitError: it could not be started now.
-            OSError: its folder cannot be written, or this system starts no further program.
+            SubmitError: the job could not be started now.
+            OSError: the job's folder cannot be written, or this system starts no further program.
         """
 
     @abstractmethod
     def poll(self, ids: Collection[JobId]) -> Mapping[JobId, JobStatus]:
-        """Where these jobs are; one call serves many. A job past its walltime is ended by this call.
+        """Return the status of several jobs, and end those that are past their walltime.
 
-        When a status is final, no process of the job is left, but for those that the kernel does not let end yet, and
-        its output is complete.
+        When a status is final, the output is complete and no process of the job is left, except for processes that the
+        kernel cannot end yet.
 
         Raises:
-            KeyError: an id that this runner did not give.
+            KeyError: an id is not from this runner.
         """
 
     @abstractmethod
     def cancel(self, ids: Collection[JobId]) -> None:
-        """End jobs, and return when their status is final; one that has ended stays as it ended."""
+        """End jobs and return when their status is final; a job that has already ended keeps its status."""
 
     @abstractmethod
     def close(self) -> None:
-        """End everything that still runs. The runner takes no further job."""
+        """End everything that still runs; the runner then takes no further job."""
 
     def __enter__(self) -> Self:
         return self

@@ -1,21 +1,21 @@
-"""Errors of starting programs, told apart by whether trying again would help."""
+"""Errors of starting programs, grouped by whether trying again would help."""
 
 from collections.abc import Sequence
 
 
 class RunnerError(Exception):
-    """What went wrong with starting or ending a program, as one sentence for the user."""
+    """A program could not be started or ended; the message is one sentence for the user."""
 
 
 class InvalidJobError(RunnerError):
-    """The same job will always be refused."""
+    """The job is refused and always will be."""
 
 
 class SubmitError(RunnerError):
     """The job could not be started.
 
     Attributes:
-        transient: the same job may start later.
+        transient: whether the same job may start later.
     """
 
     def __init__(self, sentence: str, *, transient: bool) -> None:
@@ -24,11 +24,11 @@ class SubmitError(RunnerError):
 
 
 class ProcessError(RunnerError):
-    """A helper program failed; carries all the evidence.
+    """A helper program failed; the error keeps its whole output.
 
     Attributes:
-        argv: the command line as tokens.
-        exit_code: None where it was ended for taking too long or never started.
+        argv: the command line, as tokens.
+        exit_code: None if the program took too long and was ended, or never started.
     """
 
     def __init__(self, sentence: str, argv: Sequence[str], exit_code: int | None, stdout: str, stderr: str) -> None:
@@ -40,10 +40,10 @@ class ProcessError(RunnerError):
 
 
 class UnreachableError(RunnerError):
-    """A node does not answer, or does not let us in.
+    """A node does not answer, or refuses the login.
 
     Attributes:
-        node: its name.
+        node: the node's name.
     """
 
     def __init__(self, sentence: str, node: str) -> None:
@@ -52,14 +52,14 @@ class UnreachableError(RunnerError):
 
 
 class HeldError(RunnerError):
-    """Somebody else has changed a node's network, so that we may not; the sentence names the holder."""
+    """Another user or process has changed a node's network, so we may not; the sentence names the holder."""
 
 
 class RefusedError(RunnerError):
-    """A network setting that a node, its driver or the switch does not take; everything is as it was before.
+    """A node, its driver or the switch refuses a network setting; everything is as it was before.
 
     Attributes:
-        setting: name, without "net.", of the setting whose value cannot be had; "" where it is not one value's fault.
+        setting: the refused setting's name without "net."; "" where no single value is at fault.
     """
 
     def __init__(self, sentence: str, setting: str = "") -> None:

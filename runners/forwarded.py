@@ -1,8 +1,8 @@
-"""What an MPI launcher may be told about nodes.
+"""Checks what an MPI launcher may forward to nodes through their shells.
 
-Open MPI and Hydra repeat MCA parameters, the path of the launch agent and their own path on the command line of the
-daemon that they start on a node, and the node's login shell reads that line. The program, its folder, its arguments and
-its variables travel in a message instead: those may hold anything.
+Open MPI and Hydra start a daemon on each node with a command line that a login shell reads. This line repeats the MCA
+parameters, the path of the launch agent and the launcher's own path. The program, its folder, its arguments and its
+variables are sent in a message, so they may contain anything.
 """
 
 import re
@@ -13,17 +13,17 @@ from .errors import InvalidJobError
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 """Names of MPI parameters."""
 VALUE = re.compile(r"-[0-9][0-9.]*|[A-Za-z0-9_./^+][A-Za-z0-9_./^+,:=@%-]*")
-"""Values that mean themselves to every shell: in no place an option, a command, a file pattern or several words."""
+"""Values that every shell takes literally: never an option, a command, a file pattern or several words."""
 RESERVED = re.compile(r"mca_.*|(.*_)?(agent|args|chdir|libpath|prefix|env_list\w*|component_path|param_files?)")
-"""Open MPI's parameters that name a program to start, or a file or library to load."""
+"""Open MPI's parameters that name a program to start or a file or library to load."""
 ALLOWED = "letters, digits and _ . , : / + = @ % ^ -, beginning with - only in a number"
 VARIABLES = ("MPIR_", "MPICH_", "UCX_", "FI_", "PSM2_", "I_MPI_")
-"""What the names of variables begin with that MPICH, Intel MPI and the libraries below them read."""
+"""Prefixes of the variables that MPICH, Intel MPI and the libraries below them read."""
 _PATH = re.compile(r"/[A-Za-z0-9_./+=@%-]*")
 
 
 def parameter_fault(name: str, value: str) -> str | None:
-    """Why no launcher may be told this MPI parameter, as one sentence; None where it may."""
+    """Return the sentence why no launcher may get this MPI parameter, or None if it may."""
     if not NAME.fullmatch(name):
         return f"MPI parameter {name!r}: expected a name of letters, digits and _ . -"
     if RESERVED.fullmatch(name):
@@ -34,10 +34,10 @@ def parameter_fault(name: str, value: str) -> str | None:
 
 
 def require_variables(names: tuple[str, ...]) -> None:
-    """Make sure that variables given as MPI parameters are such as MPICH and the libraries below it read.
+    """Make sure that MPI parameters given as variables are ones that MPICH and the libraries below it read.
 
     Raises:
-        InvalidJobError: one is not; ranks would get it all the same.
+        InvalidJobError: a variable is not; the ranks would get it nevertheless.
     """
     for name in names:
         if not name.startswith(VARIABLES):
@@ -45,15 +45,15 @@ def require_variables(names: tuple[str, ...]) -> None:
 
 
 def plain(path: Path) -> bool:
-    """Whether a path means itself to every shell, and to options that are split at blanks and colons."""
+    """Return whether every shell takes a path literally, also in options that are split at blanks and colons."""
     return _PATH.fullmatch(str(path)) is not None
 
 
 def require_plain(mpirun: Path) -> None:
-    """Make sure that a launcher may repeat its own path on nodes.
+    """Make sure that a launcher may repeat its own path to the shells of nodes.
 
     Raises:
-        InvalidJobError: it holds other signs than shells take for themselves.
+        InvalidJobError: the path contains characters that a shell does not take literally.
     """
     if not plain(mpirun):
         raise InvalidJobError(

@@ -1,4 +1,4 @@
-"""What to start: an MPI program, on how much of the machine, for how long."""
+"""A job: an MPI program with its ranks, binding, nodes and time limit."""
 
 import re
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from .forwarded import parameter_fault, plain
 from .hosts.host_names import host_named
 
 BINDINGS = ("core", "l3cache", "numa", "socket", "none")
-"""What a rank may be bound to; with "core" it gets one core for each of its threads."""
+"""Units to which a rank can be bound; with "core" it gets one core for each of its threads."""
 INTERFACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,14}")
 """Names of network interfaces; Linux allows 15 bytes."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -23,19 +23,19 @@ class Job:
     Attributes:
         program: absolute path and arguments.
         environment: variables of the ranks, in addition to those of this process.
-        directory: working folder of all ranks; also receives `stdout`, `stderr` and `command`.
+        directory: working folder of all ranks, in which `stdout`, `stderr` and `command` are written.
         walltime_s: seconds after which the whole process tree is ended.
         binding: one of BINDINGS.
         mpi_parameters: parameters of the MPI library by name.
         launcher_environment: variables that the launcher itself needs.
-        oversubscribe: more ranks than cores are wanted.
-        mpi: name of the MPI library the program was built with; "" where the runner knows but one.
-        nodes: hosts the ranks run on, an equal part on each, filled in this order; empty for this machine.
-        interfaces: network interfaces that MPI may use; empty leaves the choice to it.
-        agent: program that starts an MPI library's daemons on nodes, called with a node and a command; set by runners.
+        oversubscribe: whether there may be more ranks than cores.
+        mpi: name of the MPI library with which the program was built; "" if the runner knows only one.
+        nodes: hosts that run the ranks, an equal part on each, filled in this order; empty for this machine.
+        interfaces: network interfaces that MPI may use; empty lets MPI choose.
+        agent: program that starts the MPI library's daemons on nodes; it gets a node and a command. Runners set it.
 
     Raises:
-        InvalidJobError: a value that no launcher could take.
+        InvalidJobError: no launcher could take a value.
     """
 
     program: tuple[str, ...]
@@ -78,7 +78,7 @@ class Job:
 
     @property
     def ranks_per_node(self) -> int:
-        """Ranks on each node."""
+        """The number of ranks on each node."""
         return self.ranks // max(1, len(self.nodes))
 
     def _require(self, holds: bool, name: str, expected: str) -> None:  # noqa: FBT001 - reads as an assertion

@@ -22,12 +22,12 @@ from .process_tree import MARK, end, sweep
 from .status import JobState, JobStatus
 
 _STARTER = ThreadPoolExecutor(1, thread_name_prefix="hpltune-starter")
-"""The thread that starts all launchers."""
+"""The one thread that starts all launchers."""
 
 
 @dataclass
 class Running:
-    """A job that was started."""
+    """A job that has been started."""
 
     job: Job
     process: subprocess.Popen[bytes]
@@ -36,11 +36,11 @@ class Running:
 
 
 class LocalRunner(Runner):
-    """Starts each job at once, in a session of its own, with its output going straight to files.
+    """Starts each job at once, in its own session, with its output written to files.
 
-    When this process dies, even by SIGKILL, the kernel tells the launcher to end (PR_SET_PDEATHSIG through setpriv),
-    and the launcher ends its ranks. The signal comes when the thread ends that started the launcher, so one thread that
-    lives as long as this process starts all launchers.
+    When this process dies, even by SIGKILL, the kernel ends the launcher (PR_SET_PDEATHSIG through setpriv), and the
+    launcher ends its ranks. The kernel sends the signal when the thread that started the launcher ends. So one thread
+    that lives as long as this process starts all launchers.
     """
 
     def __init__(self, launcher: Launcher) -> None:
@@ -49,7 +49,7 @@ class LocalRunner(Runner):
         self._closed = False
 
     def submit(self, job: Job) -> JobId:
-        """Start a job; unbound where MPI would bind its ranks to cores that this process may not use."""
+        """Start a job; without binding if MPI would bind its ranks to cores that this process may not use."""
         if confined() and not job.nodes:
             job = replace(job, binding="none")
         argv = self._launcher.command(job)
@@ -75,7 +75,7 @@ class LocalRunner(Runner):
         return job_id
 
     def poll(self, ids: Collection[JobId]) -> Mapping[JobId, JobStatus]:
-        """Look at jobs."""
+        """Return the status of jobs, and end those past their walltime."""
         return {job_id: self._look(job_id) for job_id in ids}
 
     def cancel(self, ids: Collection[JobId]) -> None:
@@ -85,7 +85,7 @@ class LocalRunner(Runner):
                 self._end(job_id, JobState.CANCELLED, "the run was cancelled")
 
     def resident_bytes(self, job_id: JobId) -> int:
-        """Memory that the job's first process holds now; 0 once it has ended."""
+        """Return the bytes of memory of the job's first process; 0 once it has ended."""
         try:
             pages = Path(f"/proc/{self._jobs[job_id].process.pid}/statm").read_text(encoding="ascii").split()[1]
         except (OSError, IndexError):
@@ -98,7 +98,7 @@ class LocalRunner(Runner):
         self.cancel(list(self._jobs))
 
     def _check(self, job: Job, argv: Sequence[str]) -> None:
-        """Refuse what cannot be started, before anything is written."""
+        """Refuse a job that cannot be started, before anything is written."""
         if self._closed:
             raise SubmitError("this runner was closed: it takes no further job", transient=False)
         if not _executable(job.program[0]):
@@ -109,10 +109,10 @@ class LocalRunner(Runner):
             raise SubmitError(f"{argv[0]} is missing: `hpltune setup` installs MPI", transient=False)
 
     def _prepare(self, job: Job, job_id: JobId) -> None:
-        """Write what a job's launcher needs beside its command line."""
+        """Write the files that a job's launcher needs besides its command line."""
 
     def _clear(self, running: Running, job_id: JobId) -> None:
-        """Leave nothing of a job that has ended."""
+        """Clean up after a job that has ended."""
         del running
         sweep(job_id)
 
@@ -149,6 +149,6 @@ def _executable(path: str) -> bool:
 
 
 def _die_with_me() -> list[str]:
-    """The prefix that has the kernel send TERM to a program when this process dies; empty without util-linux."""
+    """Return a prefix that makes the kernel end a program when this process dies; empty without util-linux."""
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "TERM", "--"] if setpriv else []

@@ -1,4 +1,4 @@
-"""The files of one run: a folder that can be understood with ls."""
+"""The files of a run, in one folder."""
 
 import shlex
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LAST = 4096
-"""Characters at the end of an output that may say why a run failed."""
+"""Characters at the end of the standard output that may say why a run failed."""
 
 
 def _read(path: Path) -> str:
@@ -15,7 +15,7 @@ def _read(path: Path) -> str:
 
 @dataclass(frozen=True)
 class RunPaths:
-    """Names inside a run's folder."""
+    """The paths inside a run's folder."""
 
     directory: Path
 
@@ -26,7 +26,7 @@ class RunPaths:
 
     @property
     def command(self) -> Path:
-        """The command line, to be pasted into a shell in this folder."""
+        """The command line, for a shell in this folder."""
         return self.directory / "command"
 
     @property
@@ -40,21 +40,21 @@ class RunPaths:
         return self.directory / "stderr"
 
     def write_command(self, argv: Sequence[str]) -> None:
-        """Keep the command line, quoted for a shell."""
+        """Write the command line, quoted for a shell."""
         self.command.write_text(shlex.join(argv) + "\n", encoding="utf-8")
 
     def read_command(self) -> str:
-        """The command line; "" before the launch."""
+        """Read the command line; "" before the launch."""
         return _read(self.command).rstrip("\n")
 
     def read_stdout(self) -> str:
-        """Standard output so far."""
+        """Read the standard output so far."""
         return _read(self.stdout)
 
     def last_words(self) -> str:
-        """The end of the standard output, where Hydra complains, and all of the standard error."""
+        """Read the end of the standard output, where Hydra prints its errors, and all of the standard error."""
         return f"{self.read_stdout()[-LAST:]}\n{self.read_stderr()}"
 
     def read_stderr(self) -> str:
-        """Standard error so far."""
+        """Read the standard error so far."""
         return _read(self.stderr)

@@ -1,7 +1,7 @@
-"""Ends everything a job has started, wherever its processes have moved to.
+"""Ends all processes of a job, even those in other process groups.
 
-Open MPI gives each rank a process group of its own, and a rank whose launcher died is adopted by another process:
-neither groups nor parents find them all. A variable in the environment of every descendant does.
+Open MPI gives each rank its own process group, and a rank whose launcher died gets another parent. So neither groups
+nor parents find all processes; a variable in the environment of every descendant does.
 """
 
 import contextlib
@@ -12,12 +12,12 @@ from pathlib import Path
 
 MARK = "HPLTUNE_JOB"
 GRACE_S = 3.0
-"""What mpirun gets to end its ranks in order after TERM, and what the kernel gets to end a process after KILL."""
+"""Time that mpirun has after TERM to end its ranks in order, and the kernel after KILL to end a process."""
 _LOOK_S = 0.05
 
 
 def marked(job_id: str) -> list[int]:
-    """Processes that carry the job's mark and still run; zombies are not counted."""
+    """Yield the processes that carry the job's mark and still run; zombies do not count."""
     needle = f"{MARK}={job_id}".encode()
     found = []
     for entry in Path("/proc").iterdir():
@@ -32,7 +32,7 @@ def marked(job_id: str) -> list[int]:
 
 
 def end(job_id: str, leader: int) -> None:
-    """End a job: TERM to its launcher, KILL to whatever is left after the grace."""
+    """End a job: send TERM to its launcher, and KILL to all processes left after the grace time."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(leader, signal.SIGTERM)
         os.kill(leader, signal.SIGCONT)
@@ -41,9 +41,9 @@ def end(job_id: str, leader: int) -> None:
 
 
 def sweep(job_id: str) -> None:
-    """KILL whatever carries the job's mark until nothing does.
+    """Kill processes with the job's mark until none is left.
 
-    A process that waits for a device or a file server ends only after that: nobody waits for it beyond the grace.
+    A process that waits for a device or a file server ends only later; we do not wait beyond the grace time.
     """
     deadline = time.monotonic() + GRACE_S
     while (left := marked(job_id)) and time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""Launchers by the name of their MPI library. A new one is one file and one line here."""
+"""Launchers by the name of their MPI library. A new launcher is one file and one line here."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ LAUNCHERS: dict[str, Callable[[Path, str], Launcher]] = {
 
 @dataclass(frozen=True)
 class Installed:
-    """An MPI library of this machine: its name here, its launcher and its version."""
+    """An MPI library of this machine: its name, its launcher's path and its version."""
 
     mpi: str
     mpirun: Path
     version: str
 
     def launcher(self) -> Launcher:
-        """How its ranks are started.
+        """Return its launcher.
 
         Raises:
-            InvalidJobError: its launcher is not known.
+            InvalidJobError: the library's launcher is not known.
         """
         if self.mpi not in LAUNCHERS:
             raise InvalidJobError(f"ranks of {self.mpi} cannot be started yet (known: {', '.join(LAUNCHERS)})")
@@ -36,9 +36,9 @@ class Installed:
 
 
 def launchers(installed: Iterable[Installed]) -> ByMpi:
-    """A launcher for jobs of any of these libraries.
+    """Make a launcher for jobs of any of these libraries.
 
     Raises:
-        InvalidJobError: the launcher of one is not known.
+        InvalidJobError: the launcher of a library is not known.
     """
     return ByMpi({one.mpi: one.launcher() for one in installed})

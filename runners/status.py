@@ -1,4 +1,4 @@
-"""Where a job is.
+"""The status of a job.
 
 QUEUED -> RUNNING -> COMPLETED | FAILED | TIMEOUT | CANCELLED; a job never goes back, and a final state never changes.
 """
@@ -9,7 +9,7 @@ from enum import IntEnum
 
 
 class JobState(IntEnum):
-    """The states in the order a job passes them; TIMEOUT is not FAILED, because a longer walltime might have helped."""
+    """The states of a job, in its order; TIMEOUT is not FAILED, because a longer walltime might have helped."""
 
     QUEUED = 0
     RUNNING = 1
@@ -20,19 +20,18 @@ class JobState(IntEnum):
 
     @property
     def final(self) -> bool:
-        """Whether the job has ended and will not be in another state."""
+        """Whether the job has ended, so that its state no longer changes."""
         return self >= JobState.COMPLETED
 
 
 @dataclass(frozen=True)
 class JobStatus:
-    """One look at a job.
+    """The status of a job at one moment.
 
     Attributes:
-        exit_code: of the launcher; negative for a signal, None while it runs.
+        exit_code: exit code of the launcher; negative for a signal, None while it runs.
         lost_nodes: nodes of the job that did not answer when it had ended.
-        message: why it waits, or ended otherwise than by itself with code 0, as one sentence; "" while it runs or is
-            COMPLETED.
+        message: one sentence why it waits or why it did not complete; "" while it runs or is COMPLETED.
     """
 
     state: JobState

@@ -1,10 +1,10 @@
-"""Follows a growing file line by line."""
+"""Reads a growing file line by line."""
 
 from pathlib import Path
 
 
 class Tail:
-    """Gives each complete line of a file once; a line that is still being written waits for its end."""
+    """A reader that returns each complete line of a file once; an incomplete line waits for its end."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -12,7 +12,7 @@ class Tail:
         self._rest = b""
 
     def lines(self) -> list[str]:
-        """Lines completed since the last call; none while the file is missing."""
+        """Return the lines completed since the last call; none while the file is missing."""
         try:
             with self._path.open("rb") as file:
                 file.seek(self._at)

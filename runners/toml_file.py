@@ -1,4 +1,4 @@
-"""TOML files that describe clusters; every mistake is named with its file, line and key."""
+"""Reads TOML files of clusters; every mistake is named with its file, line and key."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def matching(pattern: str, expected: str) -> AfterValidator:
-    """What refuses a text that a pattern does not match from its beginning to its end, and says what is expected."""
+    """Make a validator that refuses a text unless the whole text matches a pattern, and says what is expected."""
 
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text):
@@ -28,20 +28,20 @@ def matching(pattern: str, expected: str) -> AfterValidator:
 
 
 class Part(BaseModel):
-    """A frozen part of a cluster's description that refuses keys it does not know."""
+    """A frozen part of a cluster's description, which refuses unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class ClusterFileError(RunnerError):
-    """A cluster file that cannot be used."""
+    """A cluster file cannot be used."""
 
 
 def read_text(file: Path) -> str:
-    """The text of a file.
+    """Read the text of a file.
 
     Raises:
-        ClusterFileError: it cannot be read.
+        ClusterFileError: the file cannot be read.
     """
     try:
         return read_toml(file)
@@ -50,10 +50,10 @@ def read_text(file: Path) -> str:
 
 
 def parse_table(place: str, text: str) -> dict[str, Any]:
-    """The table of a TOML text; `place` is what it is called in errors.
+    """Parse a TOML text; `place` names it in errors.
 
     Raises:
-        ClusterFileError: it is no TOML.
+        ClusterFileError: the text is no TOML.
     """
     try:
         return parse_toml(text)
@@ -62,10 +62,10 @@ def parse_table(place: str, text: str) -> dict[str, Any]:
 
 
 def validated(model: type[Model], place: str, table: Mapping[str, Any], text: str = "") -> Model:
-    """What a table describes.
+    """Make the model that a table describes.
 
     Raises:
-        ClusterFileError: a key or a figure in it is wrong.
+        ClusterFileError: a key or a figure in the table is wrong.
     """
     try:
         return model.model_validate(dict(table))
@@ -95,7 +95,7 @@ def _sentence(place: str, table: Mapping[str, Any], text: str, error: Validation
 
 
 def _steps(table: Any, location: Sequence[int | str]) -> list[int | str]:
-    """The keys and indices of a location that the table has; pydantic adds steps of its own."""
+    """Return the keys and indices of a location that exist in the table; pydantic adds its own steps."""
     steps: list[int | str] = []
     for step in location:
         if step in (table if isinstance(table, dict) else range(len(table)) if isinstance(table, list) else ()):
@@ -105,16 +105,16 @@ def _steps(table: Any, location: Sequence[int | str]) -> list[int | str]:
 
 
 def _line_of(text: str, steps: Sequence[int | str]) -> int | None:
-    """The first line of a key, or of what is nearest around it; None where nothing of it is found."""
+    """Find the first line of a key, or of the nearest table around it; None if neither is found."""
     table: list[int | str] = []
     last: dict[str, int] = {}
-    found, depth = None, 0
+    line_of_key, depth = None, 0
     for number, line in enumerate(text.splitlines(), start=1):
-        said = line.strip()
-        header = _header(said)
-        key = re.match(r"([\w.\"'+-]+)\s*=", said)
+        stripped = line.strip()
+        header = _header(stripped)
+        key = re.match(r"([\w.\"'+-]+)\s*=", stripped)
         if header:
-            if said.startswith("[["):
+            if stripped.startswith("[["):
                 last[header] = last.get(header, -1) + 1
             path = table = _table_path(header, last)
         elif key:
@@ -123,19 +123,19 @@ def _line_of(text: str, steps: Sequence[int | str]) -> int | None:
             continue
         shared = min(len(path), len(steps))
         if shared > depth and path[:shared] == list(steps[:shared]):
-            found, depth = number, shared
-    return found
+            line_of_key, depth = number, shared
+    return line_of_key
 
 
 def _header(line: str) -> str:
-    """The name of the table that a line begins; "" where it begins none."""
+    """Return the name of the table that a line begins; "" if it begins none."""
     name, closed, behind = line.lstrip("[").partition("]")
     begins = line.startswith("[") and closed and "," not in name and behind.lstrip("] \t")[:1] in {"", "#"}
     return name.strip() if begins else ""
 
 
 def _table_path(header: str, last: Mapping[str, int]) -> list[int | str]:
-    """The steps to a table; `last` has the index that each list of tables has come to."""
+    """Return the steps to a table; `last` holds the current index in each list of tables."""
     path: list[int | str] = []
     parts = header.split(".")
     for end, part in enumerate(parts, start=1):

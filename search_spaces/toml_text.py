@@ -8,20 +8,20 @@ from pathlib import Path
 from typing import Any
 
 LARGEST_BYTES = 2**20
-"""Larger files are not read: a thousand nodes with a line each have some tens of kilobytes."""
+"""Most bytes of a file: a thousand lines take only some tens of kilobytes."""
 DEEPEST = 50
-"""Tables and lists within each other; what is deeper is no description of anything here."""
+"""Most tables and lists inside each other; a deeper text is no description of a space."""
 
 
 class SpaceTomlError(ValueError):
-    """A text that is no TOML, or more than is read; the message is what is wrong, without the file's name."""
+    """A text is no TOML or too large; the message says what is wrong, without the file's name."""
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """The table of a TOML text.
+    """Parse a TOML text.
 
     Raises:
-        TomlError: it is no TOML, is nested too deeply, or has a whole number of more than 64 bits, which TOML forbids.
+        SpaceTomlError: the text is no TOML, is nested too deeply, or has a whole number of more than 64 bits.
     """
     try:
         table = tomllib.loads(text)
@@ -48,11 +48,11 @@ def _check(table: dict[str, Any]) -> None:
 
 
 def read_toml(file: Path) -> str:
-    """The text of a file.
+    """Read the text of a file.
 
     Raises:
-        OSError: it cannot be read.
-        TomlError: it is larger than such a file may be, or not UTF-8.
+        OSError: the file cannot be read.
+        SpaceTomlError: the file is too large or not UTF-8.
     """
     with file.open("rb") as opened:
         read = opened.read(LARGEST_BYTES + 1)

@@ -1,1 +1,1 @@
-"""Hosts of a cluster: the file that names them, the way to them, and what they say of themselves."""
+"""Hosts of a cluster: the file that names them, the connection to them, and their facts."""

@@ -1,4 +1,4 @@
-"""A real cluster as its TOML file describes it: how its nodes are reached, and what each of them is."""
+"""A real cluster as its TOML file describes it: how to reach its nodes, and the facts of each node."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -29,13 +29,13 @@ Interface = Annotated[str, matching(INTERFACE.pattern, "a network interface's na
 
 
 class NodeFacts(Part):
-    """What one node is; where nodes differ, the least of them. `hpltune doctor --cluster` fills it in.
+    """Facts of a node; where nodes differ, the least figure. `hpltune doctor --cluster` fills them in.
 
     Attributes:
         cores: physical cores.
-        memory_gib: free for HPL.
+        memory_gib: memory for HPL.
         rpeak_gflops: of one node.
-        interfaces: network interfaces that every node has; `Cluster.interfaces` says which of them are used.
+        interfaces: network interfaces that every node has; `Cluster.interfaces` names those in use.
         price_usd, power_w: of one node; None where unknown.
     """
 
@@ -47,17 +47,17 @@ class NodeFacts(Part):
     power_w: Positive | None = None
 
     def memory_bytes(self, found: Iterable[int]) -> int:
-        """What HPL may take of a node: as the file says, or the least of what was found."""
+        """Return the memory that HPL may take of a node: the file's figure, else the least of the nodes."""
         return min(found) if self.memory_gib is None else int(self.memory_gib * GIB)
 
 
 class SlurmTable(Part):
-    """What Slurm is asked for; the fields that `SlurmOptions` has mean the same.
+    """The table [slurm]; fields that `SlurmOptions` has too mean the same.
 
     Attributes:
-        nodes: on which each trial runs.
+        nodes: how many nodes each trial runs on.
         launcher: "mpirun" of the MPI library inside the allocation, or "srun".
-        time_limit_s: None for 4 hours, or the partition's MaxTime where that is less.
+        time_limit_s: None means 4 hours, or the partition's MaxTime if that is less.
     """
 
     nodes: Count
@@ -75,13 +75,13 @@ class SlurmTable(Part):
     queue_limit_s: Positive = 24 * 3600.0
 
     def options(self, cores_per_node: int, queue_limit_s: float = math.inf) -> SlurmOptions:
-        """As the runner takes them.
+        """Return the options for the runner.
 
         Args:
-            queue_limit_s: the study's own, where that is shorter.
+            queue_limit_s: the study's own limit, which counts where it is shorter.
 
         Raises:
-            InvalidJobError: a value that Slurm could not take.
+            InvalidJobError: Slurm could not take a value.
         """
         values = self.model_dump(exclude={"launcher", "queue_limit_s"}, exclude_none=True)
         limit_s = min(self.queue_limit_s, queue_limit_s)
@@ -97,16 +97,16 @@ class SlurmTable(Part):
 
 
 class Cluster(Part):
-    """One cluster.
+    """A real cluster.
 
     Attributes:
         backend: "ssh" starts ranks on `hosts`; "slurm" asks Slurm for nodes.
-        hosts: names that ssh knows, each once, in the order ranks fill them.
+        hosts: names that ssh knows, each once, in the order in which ranks fill them.
         ssh: the ssh program and options for it.
-        interfaces: network interfaces MPI may use; none leaves the choice to it. A file may call them use_interfaces.
-        check_s: seconds between two looks whether the nodes of a running job still answer.
-        return_s: seconds a node gets to come back after a run died with it.
-        on_node_loss: "continue" goes on with the nodes that are left, "pause" ends the session, to be resumed.
+        interfaces: network interfaces that MPI may use; empty lets MPI choose. A file may call them use_interfaces.
+        check_s: seconds between two checks that the nodes of a running job still answer.
+        return_s: seconds that a node has to come back after a run died with it.
+        on_node_loss: "continue" goes on with the remaining nodes; "pause" ends the session, which can be resumed.
     """
 
     name: Annotated[str, matching(r"\w[\w.-]*", "letters, digits and _ . -")]
@@ -134,28 +134,28 @@ class Cluster(Part):
 
     @property
     def size(self) -> int:
-        """Nodes of it, or of one of Slurm's allocations."""
+        """The number of nodes, of the cluster or of one Slurm allocation."""
         return self.slurm.nodes if self.slurm else len(self.hosts)
 
     def taken(self, parallel: int) -> int:
-        """Nodes that so many trials at a time take together: parts of its own, or as many allocations of Slurm's."""
+        """Return how many nodes this many parallel trials take: parts of the cluster, or one Slurm allocation each."""
         return self.size * parallel if self.slurm else self.size
 
     @property
     def reach(self) -> Ssh:
-        """How commands get to the nodes."""
+        """The transport of commands to the nodes."""
         return Ssh(self.ssh)
 
     def table(self) -> dict[str, Any]:
-        """What a file would hold, as JSON can keep it."""
+        """Return the content of the file as values for JSON."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
 def find_real_cluster(file: Path) -> Cluster | None:
-    """The cluster of a file that names a backend, hosts or Slurm; None for others, such as those of virtual clusters.
+    """Read the cluster of a file that names a backend, hosts or Slurm; None for other files, as of virtual clusters.
 
     Raises:
-        ClusterFileError: it cannot be read, or a key or a value in it is wrong.
+        ClusterFileError: the file cannot be read, or a key or value in it is wrong.
     """
     text = read_text(file)
     table = parse_table(str(file), text)
@@ -166,10 +166,10 @@ def find_real_cluster(file: Path) -> Cluster | None:
 
 
 def load_real_cluster(file: Path) -> Cluster:
-    """The cluster of a file.
+    """Read the cluster of a file.
 
     Raises:
-        ClusterFileError: it cannot be read, describes none, or a key or a value in it is wrong.
+        ClusterFileError: the file cannot be read, describes no cluster, or has a wrong key or value.
     """
     cluster = find_real_cluster(file)
     if cluster is None:
@@ -178,9 +178,9 @@ def load_real_cluster(file: Path) -> Cluster:
 
 
 def stored_cluster(table: Mapping[str, Any]) -> Cluster:
-    """The cluster of a table that `Cluster.table` made.
+    """Read the cluster from a table that `Cluster.table` made.
 
     Raises:
-        ClusterFileError: another version made it, and it means nothing here.
+        ClusterFileError: the table is from another version and cannot be read by this one.
     """
     return validated(Cluster, "the stored cluster", table)

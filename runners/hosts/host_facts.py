@@ -1,4 +1,4 @@
-"""Facts of this host: pure readings of /proc and /sys, so that tests can give their own."""
+"""Reads facts of this host from /proc and /sys below a root, so that tests can give their own files."""
 
 import os
 import platform
@@ -14,14 +14,14 @@ ROOT = Path("/")
 
 @dataclass(frozen=True)
 class HostFacts:
-    """What a result depends on besides its configuration.
+    """Facts of a host on which results depend besides the configuration.
 
     Attributes:
-        physical_cores: cores this process may use, a quota of its control group included; hardware threads of one
-            core count once.
-        memory_available_bytes: what can be taken without swapping, limits of the control group included.
-        governor: frequency governor of the first core; None where the kernel shows none, as in most virtual machines.
-        hypervisor: the CPU says that this is a virtual machine.
+        physical_cores: cores that this process may use, within the quota of its control group; the hardware threads of
+            a core count once.
+        memory_available_bytes: memory available without swapping, within the limits of the control group.
+        governor: frequency governor of the first core; None if the kernel shows none, as in most virtual machines.
+        hypervisor: whether the CPU says that this is a virtual machine.
     """
 
     hostname: str
@@ -37,7 +37,7 @@ class HostFacts:
     kernel: str
 
     def to_dict(self) -> dict[str, object]:
-        """The facts by name, as JSON can hold them."""
+        """Return the facts by name, as values for JSON."""
         return asdict(self)
 
 
@@ -45,8 +45,8 @@ def host_facts(physical_cores: int, root: Path = ROOT) -> HostFacts:
     """Read the facts of this host.
 
     Args:
-        physical_cores: as the peak counts them, so that ranks are laid out over the same cores.
-        root: where /proc, /sys and /etc are.
+        physical_cores: the number that the peak counts, so that ranks use the same cores.
+        root: the folder with /proc, /sys and /etc.
     """
     cpuinfo = _text(root / "proc/cpuinfo")
     return HostFacts(
@@ -65,7 +65,7 @@ def host_facts(physical_cores: int, root: Path = ROOT) -> HostFacts:
 
 
 def memory_available_bytes(root: Path = ROOT) -> int:
-    """Bytes that can be taken now without swapping: MemAvailable, or less where a control group limits this process."""
+    """Return the bytes available now without swapping: MemAvailable, or less if a control group limits this process."""
     meminfo = _text(root / "proc/meminfo")
     match = re.search(r"^MemAvailable:\s+(\d+) kB", meminfo, re.MULTILINE)
     available = int(match[1]) * 1024 if match else psutil.virtual_memory().available
@@ -73,9 +73,9 @@ def memory_available_bytes(root: Path = ROOT) -> int:
 
 
 def _control_group_rooms(root: Path) -> list[int]:
-    """What each limiting control group above this process still has room for, versions 1 and 2.
+    """Yield the free bytes of each control group that limits this process, versions 1 and 2.
 
-    Files that the kernel keeps in memory and has not used lately count as room: it drops them when memory is asked for.
+    The kernel's cache of files that were not used lately counts as free, because the kernel drops it when needed.
     """
     rooms = []
     for group in _control_groups(root):
@@ -91,11 +91,11 @@ _MEMORY_FILES = (
     ("memory.max", "memory.current", "inactive_file"),
     ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 )
-"""Version 2 and version 1: the limit, what is used, and the entry of memory.stat for files not used lately."""
+"""For versions 2 and 1: the files of the limit and the use, and memory.stat's entry for files not used lately."""
 
 
 def _control_groups(root: Path) -> Iterator[Path]:
-    """Folders of the control groups of this process and of those above them that may limit its memory."""
+    """List the folders of control groups that may limit the memory of this process."""
     mounts = root / "sys/fs/cgroup"
     for line in _text(root / "proc/self/cgroup").splitlines():
         controllers, _, path = line.partition(":")[2].partition(":")
@@ -107,7 +107,7 @@ def _control_groups(root: Path) -> Iterator[Path]:
 
 
 def busy_sentence(cores: int) -> str | None:
-    """The warning that other programs keep this machine busy, or None: then results will be low and scattered."""
+    """Return a warning if other programs keep this machine busy, which makes results low and scattered."""
     load = os.getloadavg()[0]
     if load < 0.5 * cores:
         return None
@@ -115,7 +115,7 @@ def busy_sentence(cores: int) -> str | None:
 
 
 def confined() -> bool:
-    """Whether taskset or the like keeps this process from CPUs of its control group, to which MPI would bind ranks."""
+    """Return whether taskset or the like forbids CPUs of the control group, to which MPI would bind ranks."""
     mine = os.sched_getaffinity(0)
     os.sched_setaffinity(0, mine.union(range(os.sysconf("SC_NPROCESSORS_CONF"))))
     try:
@@ -125,7 +125,7 @@ def confined() -> bool:
 
 
 def unbound_sentence() -> str | None:
-    """The warning that ranks on this machine are not bound, or None."""
+    """Return a warning if ranks on this machine are not bound, else None."""
     if not confined():
         return None
     return (

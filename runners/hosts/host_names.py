@@ -1,16 +1,16 @@
-"""What may name a host: a name, an IPv4 address, or a literal IPv6 address."""
+"""Checks names of hosts: a name, an IPv4 address, or a literal IPv6 address."""
 
 import ipaddress
 import re
 
 HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
-"""Names and IPv4 addresses of hosts (RFC 1123); nothing that a shell or an option parser could take for more."""
+"""Names and IPv4 addresses of hosts (RFC 1123), without characters that shells or option parsers interpret."""
 EXPECTED = "a name of letters, digits, . and -, or an IP address"
 _IPV6 = re.compile(r"\[?([0-9A-Fa-f:.]{2,45}(%[A-Za-z0-9_.-]{1,15})?)\]?")
 
 
 def host_named(text: str) -> str | None:
-    """The host as ssh takes it: IPv6 addresses without brackets and in their short form; None where it names none."""
+    """Return a host's name as ssh takes it, an IPv6 address in short form without brackets; None if it is no host."""
     if HOST_NAME.fullmatch(text):
         return text
     address = _IPV6.fullmatch(text)
@@ -23,9 +23,9 @@ def host_named(text: str) -> str | None:
 
 
 def launcher_name(host: str) -> str:
-    """What MPI launchers are told a host is called: they split `--host` at colons, so an IPv6 address needs a name.
+    """Return the name of a host for MPI launchers: they split `--host` at colons, so an IPv6 address needs a name.
 
-    The launch agent, which is ours, knows the host behind it.
+    Our launch agent translates the name back to the host.
     """
     if ":" not in host:
         return host

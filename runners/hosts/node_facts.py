@@ -1,4 +1,4 @@
-"""What a node says of itself when it is asked: one POSIX shell script, because a node need have nothing of ours."""
+"""Asks nodes for their facts with a POSIX shell script, because a node needs no software of ours."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,18 +29,18 @@ shift
 for file in "$@"; do [ -r "$file" ] && say file "$(cksum <"$file" | tr ' ' -) $file"; done
 exit 0
 """
-"""$1: an MPI launcher; the others: files."""
+"""$1 is an MPI launcher; the other arguments are files."""
 
 
 @dataclass(frozen=True)
 class NodeSays:
-    """One node.
+    """The answer of a node.
 
     Attributes:
-        cores: physical cores behind the CPUs that a process may run on there; quotas of control groups are not asked.
-        memory_bytes: free without swapping.
-        mpi: what the MPI launcher says of its version; "" where it is not there.
-        files: checksums of the files that were asked for and are there, by path.
+        cores: physical cores of the CPUs on which a process may run there, without quotas of control groups.
+        memory_bytes: memory available without swapping.
+        mpi: the version text of the MPI launcher; "" where it is missing.
+        files: checksums by path of the requested files that exist.
     """
 
     node: str
@@ -60,18 +60,18 @@ def ask_nodes(
     """Ask all nodes at the same time.
 
     Args:
-        files: that all nodes should have.
+        files: files that all nodes should have.
         mpirun: an MPI launcher that all nodes should have.
 
     Returns:
-        What each node says, or why it says nothing.
+        Each node's answer, or the error why it has none.
     """
     command = ("sh", "-c", SCRIPT, "sh", str(mpirun or ""), *map(str, files))
     return {node: _heard(node, said) for node, said in say_all(reach, nodes, command).items()}
 
 
 def parse_says(node: str, text: str) -> NodeSays:
-    """What the script printed; a figure that is missing is 1 core or 0 bytes."""
+    """Parse the script's output; a missing figure counts as 1 core or 0 bytes."""
     said: dict[str, list[str]] = {}
     for line in text.splitlines():
         name, tab, value = line.partition("\t")
@@ -99,7 +99,7 @@ def parse_says(node: str, text: str) -> NodeSays:
 
 
 def cpu_list(listed: str) -> list[int]:
-    """The CPUs of a list of the kernel's, as "0-3,8"."""
+    """Parse a list of CPUs of the kernel, such as "0-3,8"."""
     spans = [part.partition("-") for part in listed.split(",")]
     return [
         cpu

@@ -1,4 +1,4 @@
-"""Runs jobs on nodes that are reached by ssh: the launcher runs here, its daemons there."""
+"""Runs jobs on nodes over ssh: the launcher runs here, and its daemons run there."""
 
 import shlex
 import shutil
@@ -22,11 +22,11 @@ from .host_names import launcher_name
 from .transport import Ssh, for_any_shell, silent
 
 GRACE_S = 30
-"""Seconds after a job's walltime when the lease on each node ends it, should nobody else have."""
+"""Seconds after a job's walltime when the lease on each node ends the job, if nothing else has ended it."""
 LOOK_S = 10
-"""Seconds between two looks of the lease at what is left of its job."""
+"""Seconds between two checks of the lease for processes of its job."""
 TOLERATED = 2
-"""Looks in a row that a node may miss: a busy one can be slow to answer."""
+"""Checks in a row that a node may miss, because a busy node can be slow to answer."""
 AGENT = "agent"
 
 FIND = f"""grep -lsz "^{MARK}=$1\\$" /proc/[0-9]*/environ"""
@@ -40,21 +40,21 @@ while [ "$left" -gt 0 ]; do
 done
 {KILL}
 """
-"""Waits on a node until nothing of job $1 is left there, or kills it after $2 seconds, whatever has become of us."""
+"""Waits on a node until job $1 has no process there, or kills it after $2 seconds, even if hpltune has died."""
 START = f"""
 command=$(cat)
 setsid sh -c {shlex.quote(LEASE)} hpltune-lease "$1" "$2" </dev/null >/dev/null 2>&1 &
 export {MARK}="$1"
 exec sh -c "$command" </dev/null
 """
-"""Starts what it reads on a node, marked as of job $1, with a lease of $2 seconds."""
+"""Starts the command that it reads on a node, with the mark of job $1 and a lease of $2 seconds."""
 GATE = """\
 case "$*" in
 *'`'* | *'$('* | *'
 '*) echo "hpltune: an MPI launcher's command that runs another command is not sent to $node: $*" >&2; exit 1 ;;
 esac
 """
-"""Part of the agent: a last look at the line that a node's shell is to read. The user's OMPI_MCA_* are in it, too."""
+"""Part of the agent: a last check of the line for a node's shell, which also contains the user's OMPI_MCA_*."""
 SWEEP = f"""
 tries=0
 while [ -n "$({FIND})" ] && [ "$tries" -lt 20 ]; do
@@ -67,10 +67,10 @@ exit 0
 
 
 class SshRunner(LocalRunner):
-    """As the local runner, with ranks on the nodes that a job names.
+    """Runs jobs as the local runner does, but with ranks on the nodes that a job names.
 
-    What starts on a node is marked and leased: after a failure, a time limit or a cancel every node is swept, and where
-    this process dies or a node is cut off, the node ends the job by itself once its time is over.
+    Processes on a node carry a mark and have a lease. After a failure, a time limit or a cancel, every node is swept.
+    If this process dies or a node is cut off, the node itself ends the job when its time is over.
     """
 
     def __init__(self, launcher: Launcher, reach: Ssh, check_s: float) -> None:
@@ -122,14 +122,14 @@ class SshRunner(LocalRunner):
         running.status = replace(status, lost_nodes=tuple(lost), message=message)
 
     def sweep_nodes(self, nodes: tuple[str, ...], job_id: JobId) -> Mapping[str, str]:
-        """End what a job has left on nodes; returns those that do not answer, with the sentence why."""
+        """End processes that a job left on nodes; return the nodes that do not answer, each with the sentence why."""
         return silent(self._reach, nodes, ("sh", "-c", SWEEP, "hpltune-sweep", job_id), timeout_s=60.0)
 
 
 class NodeWatch:
-    """Asks the nodes of a running job every so often whether they are there, without keeping anybody waiting.
+    """Checks from time to time, without blocking, that the nodes of a running job answer.
 
-    MPI does not notice a cut link: ranks then wait until their time limit.
+    MPI does not notice a cut link: its ranks would wait until their time limit.
     """
 
     def __init__(self, reach: Ssh, nodes: tuple[str, ...], check_s: float) -> None:
@@ -141,7 +141,7 @@ class NodeWatch:
         self._missed = 0
 
     def silent(self) -> bool:
-        """Whether a node has missed TOLERATED looks in a row."""
+        """Whether a node has missed TOLERATED checks in a row."""
         if self._asking is not None and self._asking.done():
             self._missed = 0 if self._asking.result() else self._missed + 1
             self._asking = None
@@ -155,10 +155,10 @@ class NodeWatch:
 
 
 def _plain_folder() -> Path:
-    """A new folder on this machine whose path launchers may repeat on the command lines of nodes.
+    """Make a folder on this machine with a path that launchers may repeat on the command lines of nodes.
 
     Raises:
-        SubmitError: none can be made.
+        SubmitError: the folder cannot be made.
     """
     parents = [Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp")]  # noqa: S108 - mkdtemp makes it ours
     for parent in filter(plain, parents):
@@ -170,13 +170,13 @@ def _plain_folder() -> Path:
 
 
 def _remove(agent: Path, job: Job) -> None:
-    """Take away an agent that does not lie in its job's own folder."""
+    """Remove an agent that is outside of its job's own folder."""
     if agent.parent != job.directory:
         shutil.rmtree(agent.parent, ignore_errors=True)
 
 
 def _in_background(work: Callable[[], bool]) -> Future[bool]:
-    """Run something in a thread that does not keep this program from ending."""
+    """Run a function in a thread that does not prevent this program from ending."""
     future: Future[bool] = Future()
 
     def run() -> None:
@@ -190,10 +190,10 @@ def _in_background(work: Callable[[], bool]) -> Future[bool]:
 
 
 def agent_text(reach: Ssh, job_id: str, walltime_s: float, nodes: Sequence[str] = ()) -> str:
-    """The script that an MPI launcher calls as `agent [options] node command…` to start its daemon on a node.
+    """Write the script that an MPI launcher calls as `agent [options] node command…` to start its daemon on a node.
 
     Args:
-        nodes: of the job; those that the launcher has another name for are called by their own.
+        nodes: the nodes of the job; the script translates the launcher's names back to theirs.
     """
     names = "".join(
         f"{launcher_name(node)}) node={shlex.quote(node)} ;;\n" for node in nodes if launcher_name(node) != node

@@ -1,6 +1,6 @@
-"""How a command gets to a node: by ssh, or directly where the node is this machine.
+"""Runs commands on nodes: over ssh, or directly where the node is this machine.
 
-A remote shell takes one text; it is always `for_any_shell` of tokens, and host names are checked (`host_named`).
+A remote shell reads one text. We always make it from tokens with `for_any_shell`, and check host names (`host_named`).
 """
 
 import os
@@ -17,17 +17,17 @@ from ..errors import InvalidJobError, ProcessError, UnreachableError
 from .host_names import EXPECTED, host_named
 
 CONNECT_S = 10
-"""Seconds a node gets to answer."""
+"""Seconds that a node has to answer."""
 SSH_FAILED = 255
-"""What ssh returns for its own errors; the code of the remote command otherwise."""
+"""Exit code of ssh for its own errors; otherwise ssh returns that of the remote command."""
 AT_ONCE = 32
-"""Nodes that are spoken to at the same time."""
+"""How many nodes are contacted at the same time."""
 
 ANSWER = "hpltune-answer"
-"""Stands before what a command prints: a login shell's files may print too."""
+"""Marks the beginning of a command's output, because a login shell's files may print too."""
 _MARKED = ("sh", "-c", f'echo {ANSWER}; exec "$@"', "sh")
 _PLAIN = re.compile(rb"[\w@%+=:,./ -]")
-"""Bytes that mean themselves to every shell."""
+"""Bytes that every shell takes literally."""
 
 _CHANGED = (
     "its host key has changed: it was installed anew, or another machine answers; where you know why, forget the old "
@@ -47,12 +47,12 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
     (r"timed out|No route to host|Network is unreachable|Host is down|not responding", "it does not answer"),
     (r"[Cc]onnection (?:closed|reset)|Broken pipe", "it closed the connection"),
 )  # fmt: skip
-"""What OpenSSH prints, and what it means; the first that matches counts."""
+"""Messages of OpenSSH and their meaning; the first that matches counts."""
 
 
 @dataclass(frozen=True)
 class CommandResult:
-    """What a command on a node answered."""
+    """The result of a command on a node."""
 
     exit_code: int
     stdout: str
@@ -60,56 +60,56 @@ class CommandResult:
 
 
 class Transport(Protocol):
-    """Knows how a command gets to a node."""
+    """A way to run commands on nodes."""
 
     def argv(self, node: str, command: Sequence[str]) -> list[str]:
-        """The command line here that runs a command there."""
+        """Return the local command line that runs a command on a node."""
         ...
 
 
 @dataclass(frozen=True)
 class Local:
-    """The node is this machine."""
+    """Runs commands directly, where the node is this machine."""
 
     def argv(self, node: str, command: Sequence[str]) -> list[str]:
-        """The command itself."""
+        """Return the command itself."""
         del node
         return list(command)
 
 
 @dataclass(frozen=True)
 class Ssh:
-    """OpenSSH without questions: keys only, and no answer is an error within seconds.
+    """Runs commands through OpenSSH without questions: with keys only, and a silent node is an error within seconds.
 
     Attributes:
-        program: ssh and the user's own options for it.
+        program: ssh and the user's options for it.
     """
 
     program: tuple[str, ...] = ("ssh",)
 
     def argv(self, node: str, command: Sequence[str]) -> list[str]:
-        """The command line.
+        """Return the local ssh command line.
 
         Raises:
-            InvalidJobError: that is no host name.
+            InvalidJobError: the node is no host name.
         """
         return [*self.start(), checked(node), "--", for_any_shell(command)]
 
     def start(self) -> list[str]:
-        """The tokens before the host's name."""
+        """Return the tokens before the host's name in a command line."""
         options = ("BatchMode=yes", f"ConnectTimeout={CONNECT_S}", "ServerAliveInterval=5", "ServerAliveCountMax=3")
         return [*self.program, "-x", "-T", *(token for option in options for token in ("-o", option))]
 
 
 def for_any_shell(command: Sequence[str]) -> str:
-    """A line that runs a command whatever the login shell is: csh and fish read quotes in ways of their own."""
+    """Write a line that runs a command under any login shell: csh and fish read quotes differently."""
     text = os.fsencode(shlex.join(command))
     coded = "".join(chr(byte) if _PLAIN.match(bytes([byte])) else f"\\0{byte:03o}" for byte in b"exec " + text)
     return f"""exec sh -c 'eval "$(printf %b "{coded}")"'"""
 
 
 def anchored(program: Sequence[str], folder: Path) -> tuple[str, ...]:
-    """A command for ssh with the files in a folder that it names as absolute paths: MPI starts it elsewhere."""
+    """Make file names in a command for ssh absolute, because MPI starts the command in another folder."""
     return (
         *program[:1],
         *(
@@ -120,10 +120,10 @@ def anchored(program: Sequence[str], folder: Path) -> tuple[str, ...]:
 
 
 def checked(node: str) -> str:
-    """The name of a node, fit for a command line; an IPv6 address without brackets.
+    """Return the name of a node in a safe form for a command line; an IPv6 address has no brackets.
 
     Raises:
-        InvalidJobError: that is no host name.
+        InvalidJobError: the node is no host name.
     """
     host = host_named(node)
     if host is None:
@@ -137,11 +137,11 @@ def say(
     """Run a command on a node and wait for its answer, whatever its exit code.
 
     Args:
-        stdin: what the command reads.
+        stdin: the text for the command's standard input.
 
     Raises:
-        UnreachableError: the node does not answer or does not let us in; the sentence says why.
-        InvalidJobError: that is no host name.
+        UnreachableError: the node does not answer or refuses the login; the sentence says why.
+        InvalidJobError: the node is no host name.
     """
     remote = reach if isinstance(reach, Ssh) else None
     argv = reach.argv(node, (*_MARKED, *command) if remote else command)
@@ -174,10 +174,10 @@ def say(
 
 
 def ask(reach: Transport, node: str, command: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> str:
-    """What a command prints on a node.
+    """Run a command on a node and return its standard output.
 
     Raises:
-        ProcessError: it failed; the sentence holds its last words.
+        ProcessError: the command failed; the sentence contains its last line.
         UnreachableError, InvalidJobError: as `say`.
     """
     said = say(reach, node, command, timeout_s=timeout_s, stdin=stdin)
@@ -206,7 +206,7 @@ def say_all(
 def silent(
     reach: Transport, nodes: Sequence[str], command: Sequence[str] = ("true",), *, timeout_s: float = 2.0 * CONNECT_S
 ) -> dict[str, str]:
-    """The nodes on which a command gets no answer, with the sentence why."""
+    """Return the nodes on which a command gets no answer, each with the sentence why."""
     said = say_all(reach, nodes, command, timeout_s=timeout_s)
     return {node: str(answer) for node, answer in said.items() if isinstance(answer, UnreachableError)}
 

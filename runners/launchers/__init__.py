@@ -1,1 +1,1 @@
-"""How ranks are started: pure functions from a job to the tokens of a command line."""
+"""Launchers of ranks: pure functions from a job to the tokens of a command line."""

@@ -10,18 +10,18 @@ from ..errors import InvalidJobError
 from ..job import Job
 
 FIRST_SIGNAL = 128
-"""What shells and launchers add to the number of a signal to make an exit code."""
+"""The number that shells and launchers add to a signal to make an exit code."""
 
 
 def on_interfaces(job: Job) -> dict[str, str]:
-    """Variables that name a job's interfaces to UCX and to libfabric's TCP, whichever a library was built with."""
+    """Return variables that name a job's interfaces to UCX and to libfabric's TCP; a library uses one of the two."""
     if not job.interfaces:
         return {}
     return {"UCX_NET_DEVICES": ",".join(job.interfaces), "FI_TCP_IFACE": job.interfaces[0]}
 
 
 def last_words(program: str, exit_code: int, said: str) -> str:
-    """How a launcher ended, with the last line that it or a rank printed; our own reports are passed over."""
+    """Say how a launcher ended, with the last line that it or a rank printed; our own reports are skipped."""
     last = [line.strip() for line in said.splitlines() if line.strip(" -=") and not line.startswith("hpltune-")]
     if exit_code >= 0:
         return f"{program} ended with code {exit_code}{f': {last[-1]}' if last else ''}"
@@ -31,14 +31,14 @@ def last_words(program: str, exit_code: int, said: str) -> str:
 
 
 class Launcher(Protocol):
-    """Knows one MPI library's way of starting ranks."""
+    """An MPI library's way of starting ranks."""
 
     def command(self, job: Job) -> list[str]:
-        """The command line of a job as tokens; looks at nothing but the job."""
+        """Return the command line of a job as tokens; it depends on the job only."""
         ...
 
     def explain(self, job: Job, exit_code: int, said: str) -> str:
-        """Why the launcher of a job failed, as one sentence made of what it said."""
+        """Return the sentence why the launcher of a job failed, from its output."""
         ...
 
 
@@ -49,15 +49,15 @@ class ByMpi:
     launchers: Mapping[str, Launcher]
 
     def command(self, job: Job) -> list[str]:
-        """As the launcher of the job's MPI library has it.
+        """Return the command line that the launcher of the job's MPI library makes.
 
         Raises:
-            InvalidJobError: there is none of that name.
+            InvalidJobError: there is no launcher of this name.
         """
         return self._of(job).command(job)
 
     def explain(self, job: Job, exit_code: int, said: str) -> str:
-        """As the launcher of the job's MPI library has it."""
+        """Return the explanation that the launcher of the job's MPI library gives."""
         return self._of(job).explain(job, exit_code, said)
 
     def _of(self, job: Job) -> Launcher:
@@ -68,7 +68,7 @@ class ByMpi:
 
 
 def explained(sayings: Sequence[tuple[str, str]], texts: Sequence[str]) -> str | None:
-    """The sentence of the first pattern found, filled with what it matched; None where nothing is known."""
+    """Return the sentence of the first pattern that matches, with its groups filled in; None without a match."""
     for text in texts:
         for pattern, sentence in sayings:
             match = re.search(pattern, text)
@@ -78,6 +78,6 @@ def explained(sayings: Sequence[tuple[str, str]], texts: Sequence[str]) -> str |
 
 
 def signal_of(exit_code: int) -> str:
-    """The signal in an exit code above 128, in the words of a shell; "" where it holds none."""
+    """Name the signal in an exit code above 128, in the words of a shell; "" where there is none."""
     number = exit_code - FIRST_SIGNAL
     return f"exited on signal {number} ({signal.strsignal(number)})" if 0 < number < signal.SIGRTMIN else ""

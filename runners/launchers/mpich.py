@@ -1,4 +1,4 @@
-"""MPICH: Hydra's `mpiexec`, and Intel MPI, whose mpiexec is a Hydra too."""
+"""MPICH, with Hydra's `mpiexec`, and Intel MPI, whose mpiexec is also a Hydra."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,25 +30,25 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
     (r"No space left on device", "the disk is full"),
     (r"process manager error waiting for completion", "a rank or one of MPICH's daemons was killed"),
 )  # fmt: skip
-"""What Hydra 3 to 5 prints, and what it means; the first that matches counts."""
+"""Messages of Hydra 3 to 5 and their meaning; the first that matches counts."""
 
 _OBJECTS = {"l3cache": "l3cache", "numa": "numa", "socket": "socket"}
 
 
 @dataclass(frozen=True)
 class Mpich:
-    """Command lines of one MPICH. `mpi.NAME` parameters are its control variables, as MPIR_CVAR_NAME or UCX_NAME."""
+    """Command lines of an MPICH. `mpi.NAME` parameters are its control variables (MPIR_CVAR_NAME) or UCX's."""
 
     mpiexec: Path
 
     @classmethod
     def installed(cls, mpiexec: Path, version: str) -> Self:
-        """The launcher of an installation."""
+        """Make the launcher of an installation."""
         del version
         return cls(mpiexec)
 
     def command(self, job: Job) -> list[str]:
-        """The tokens: ranks, where they are bound, their variables, the program."""
+        """Return the tokens: ranks, binding, variables, program."""
         argv = [str(self.mpiexec), *self._places(job), "-n", str(job.ranks), *self._binding(job)]
         argv += ["-wdir", str(job.directory)]
         require_variables(tuple(job.mpi_parameters))
@@ -58,7 +58,7 @@ class Mpich:
         return [*argv, *job.program]
 
     def explain(self, job: Job, exit_code: int, said: str) -> str:
-        """What Hydra said, in one sentence."""
+        """Explain Hydra's messages in one sentence."""
         del job
         return explained(_SAYINGS, (said, signal_of(exit_code))) or last_words("mpiexec", exit_code, said)
 
@@ -79,14 +79,14 @@ class Mpich:
         return ["-bind-to", _OBJECTS[job.binding]]
 
     def _pinning(self, job: Job) -> dict[str, str]:
-        """Variables that bind ranks, where options do not."""
+        """Return variables that bind ranks, where options do not."""
         del job
         return {}
 
 
 @dataclass(frozen=True)
 class IntelMpi(Mpich):
-    """Command lines of Intel MPI 2019 and later, which binds by variables. Written from its manual, not tried."""
+    """Command lines of Intel MPI 2019 and later, which binds by variables; written after its manual, not tested."""
 
     def _places(self, job: Job) -> list[str]:
         if not job.nodes:

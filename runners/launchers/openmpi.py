@@ -10,7 +10,7 @@ from ..job import Job
 from .base import explained, last_words, signal_of
 
 TRANSPORTS = ("UCX_", "FI_", "PSM2_")
-"""What the names of variables begin with that libraries below Open MPI read; they are no MCA parameters."""
+"""Prefixes of variables that libraries below Open MPI read; these are not MCA parameters."""
 _OBJECTS = {"l3cache": "l3cache", "numa": "numa", "socket": "package"}
 
 _SAYINGS: tuple[tuple[str, str], ...] = (
@@ -40,17 +40,17 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
     (r"exited with non-zero status", "a rank ended with an error"),
     (r"allow-run-as-root", "mpirun refuses to run as root"),
 )  # fmt: skip
-"""What Open MPI 4 and 5 print, and what it means; the first that matches counts. Version 5 breaks lines anywhere."""
+"""Messages of Open MPI 4 and 5 and their meaning; the first that matches counts. Version 5 breaks lines anywhere."""
 
 
 @dataclass(frozen=True)
 class OpenMpi:
-    """Command lines of one Open MPI.
+    """Command lines of an Open MPI.
 
     Attributes:
         mpirun: absolute path.
-        major: 4 or 5; they spell some options differently.
-        as_root: mpirun is started by root and must be told that this is meant.
+        major: 4 or 5, which spell some options differently.
+        as_root: whether root starts mpirun, which needs an option to allow that.
     """
 
     mpirun: Path
@@ -59,11 +59,11 @@ class OpenMpi:
 
     @classmethod
     def installed(cls, mpirun: Path, version: str) -> "OpenMpi":
-        """The launcher of an installation, for the user who runs this."""
+        """Make the launcher of an installation, for the current user."""
         return cls(mpirun, int(version.split(".", maxsplit=1)[0]), os.geteuid() == 0)
 
     def command(self, job: Job) -> list[str]:
-        """The tokens: ranks, where they are bound, their variables, MCA parameters, the program."""
+        """Return the tokens: ranks, binding, variables, MCA parameters, program."""
         argv = [str(self.mpirun)]
         if self.as_root:
             argv.append("--allow-run-as-root")
@@ -75,12 +75,12 @@ class OpenMpi:
         return [*argv, *job.program]
 
     def explain(self, job: Job, exit_code: int, said: str) -> str:
-        """What Open MPI said, in one sentence; where it said nothing, a code above 128 is the signal of a rank."""
+        """Explain Open MPI's messages in one sentence; without a message, a code above 128 is the signal of a rank."""
         del job
         return explained(_SAYINGS, (said, signal_of(exit_code))) or last_words("mpirun", exit_code, said)
 
     def _places(self, job: Job) -> list[str]:
-        """Where the ranks go, and how the daemons get there; from other nodes only where those have the agent too."""
+        """Return the options for nodes and agent; daemons start further daemons only if all nodes have the agent."""
         if not job.nodes:
             return []
         require_plain(self.mpirun)
@@ -92,7 +92,7 @@ class OpenMpi:
         return ["--host", hosts, "--mca", "plm", launch, "--mca", f"plm_{launch}_agent", str(job.agent), *alone]
 
     def _interfaces(self, job: Job) -> dict[str, str]:
-        """TCP between ranks, and between the launcher's daemons, on these interfaces only."""
+        """Limit TCP between ranks, and between the launcher's daemons, to the job's interfaces."""
         if not job.interfaces:
             return {}
         names = ",".join(job.interfaces)

@@ -10,18 +10,18 @@ from .base import last_words
 PLATFORM = "platform.xml"
 HOSTS = "hosts"
 MODEL = "model"
-"""Names of the files that describe the virtual cluster, in the job's folder."""
+"""Names of the files in the job's folder that describe the virtual cluster."""
 
 
 @dataclass(frozen=True)
 class SmpiNetwork:
-    """The part of the network that SimGrid takes as configuration, not as platform."""
+    """The part of the network that SimGrid reads from its configuration, not from the platform file."""
 
     latency_factors: str
     eager_bytes: int
 
     def options(self) -> list[str]:
-        """As SimGrid writes them. Bandwidth factors are off: our links say what a message really gets."""
+        """Return SimGrid's options; bandwidth factors are off, as our links already have the effective bandwidth."""
         return [
             "network/model:SMPI",
             "network/TCP-gamma:1e12",
@@ -42,18 +42,18 @@ QUIET = (
     "contexts/stack-size:256",
     "surf/precision:1e-9",
 )
-"""Only what the program and the platform say costs time; one address space, small stacks."""
+"""Only the program's and the platform's figures cost time; one address space, small stacks."""
 
 
 @dataclass(frozen=True)
 class Smpi:
-    """Starts simulated programs; `smpimain` directly, because the smpirun script leaves it running when it is ended."""
+    """Starts simulated programs with `smpimain` directly, because the script smpirun leaves it running when ended."""
 
     smpimain: Path
     network: SmpiNetwork
 
     def command(self, job: Job) -> list[str]:
-        """The command line; platform, hosts and model are files in the job's folder."""
+        """Return the command line; platform, hosts and model are files in the job's folder."""
         options = [*self.network.options(), *QUIET, f"smpi/np:{job.ranks}", f"smpi/hostfile:{HOSTS}"]
         return [
             str(self.smpimain),
@@ -65,7 +65,7 @@ class Smpi:
         ]
 
     def explain(self, job: Job, exit_code: int, said: str) -> str:
-        """What SimGrid said, in one sentence."""
+        """Explain SimGrid's messages in one sentence."""
         del job
         if re.search(r"[Dd]eadlock", said):
             return "the simulation stopped in a deadlock: HPL needs more ranks than were started"

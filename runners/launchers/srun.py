@@ -9,7 +9,7 @@ from ..job import Job
 from .base import explained, last_words, on_interfaces, signal_of
 
 PMI = ("pmix", "pmix_v3", "pmix_v4", "pmix_v5", "pmi2", "none")
-"""How ranks may find each other (`srun --mpi=list`): pmix for Open MPI, pmi2 for MPICH and Intel MPI."""
+"""Methods by which ranks find each other (`srun --mpi=list`): pmix for Open MPI, pmi2 for MPICH and Intel MPI."""
 _BINDINGS = {"core": "cores", "numa": "ldoms", "socket": "sockets", "none": "none"}
 
 _SAYINGS: tuple[tuple[str, str], ...] = (
@@ -37,7 +37,7 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
     (r"error: (\S+): tasks? [\d,-]+: Exited with exit code (\d+)", r"a rank on \1 ended with code \2"),
     (r"Unable to confirm allocation|Invalid job id|Unable to contact slurm controller", "srun finds no allocation"),
 )  # fmt: skip
-"""What srun of Slurm 22 to 24 prints, and what it means; the first that matches counts."""
+"""Messages of srun of Slurm 22 to 24 and their meaning; the first that matches counts."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,13 @@ class Srun:
     """Command lines of srun.
 
     Attributes:
-        nodes: of the allocation; the ranks are spread evenly over them, filled in their order.
-        mpi: one of PMI.
-        parameter_prefix: what makes a variable of an MPI parameter's name; this one is Open MPI's.
-        srun: a path, or a name that the nodes find.
+        nodes: nodes of the allocation; the ranks are spread evenly over them, in the order of the nodes.
+        mpi: one of the methods in PMI.
+        parameter_prefix: the prefix that makes an MPI parameter's name a variable; the default is Open MPI's.
+        srun: a path, or a name that the nodes find on PATH.
 
     Raises:
-        InvalidJobError: a way to start MPI that is not one of PMI.
+        InvalidJobError: `mpi` is not in PMI.
     """
 
     nodes: int
@@ -64,13 +64,13 @@ class Srun:
             raise InvalidJobError(f"srun: mpi = {self.mpi!r}, expected one of {', '.join(PMI)}")
 
     def command(self, job: Job) -> list[str]:
-        """The tokens.
+        """Return the tokens of the command line.
 
-        Variables are set by `env` for the ranks alone: --export splits values at commas, and a library preloaded into
-        ranks must not get into srun.
+        `env` sets variables for the ranks alone: --export splits values at commas, and a library that is preloaded into
+        ranks must not be loaded into srun.
 
         Raises:
-            InvalidJobError: srun cannot bind ranks so, or cannot spread them evenly.
+            InvalidJobError: srun cannot bind ranks in this way or cannot spread them evenly.
         """
         if job.ranks % self.nodes:
             raise InvalidJobError(f"{job.ranks} ranks cannot be spread evenly over {self.nodes} nodes")
@@ -88,7 +88,7 @@ class Srun:
         return [*argv, *env, *job.program]
 
     def explain(self, job: Job, exit_code: int, said: str) -> str:
-        """What srun said, in one sentence; where it said nothing, a code above 128 is the signal of a rank."""
+        """Explain srun's messages in one sentence; without a message, a code above 128 is the signal of a rank."""
         del job
         found = explained(_SAYINGS, (said,))
         if found:
@@ -97,7 +97,7 @@ class Srun:
         return f"a rank {signalled}" if signalled else last_words("srun", exit_code, said)
 
     def _interfaces(self, job: Job) -> dict[str, str]:
-        """TCP between ranks on these interfaces only; libraries without a prefix go through UCX or libfabric."""
+        """Return variables that limit TCP to the job's interfaces; libraries without a prefix use UCX or libfabric."""
         if self.parameter_prefix and job.interfaces:
             return {f"{self.parameter_prefix}btl_tcp_if_include": ",".join(job.interfaces)}
         return on_interfaces(job)

@@ -1,1 +1,1 @@
-"""Settings of the network between nodes: shown, applied, verified and put back."""
+"""Shows, applies, verifies and restores the settings of the network between nodes."""

@@ -1,6 +1,6 @@
-"""Settings of `ethtool`: interrupts, rings, offloads.
+"""The settings of `ethtool`: interrupts, rings, offloads.
 
-Its text is read, not its JSON: up to version 6.1 `--json` knows only `-k` of these, and old versions have none.
+We parse its text, not its JSON: up to version 6.1 `--json` works only for `-k`, and old versions do not have it.
 """
 
 import re
@@ -13,18 +13,18 @@ from .setting import Command, OnOff, Reading, WholeNumber, checked_interface
 
 @dataclass(frozen=True)
 class Coalescing(WholeNumber):
-    """How long, or for how many frames, a NIC holds its interrupt back (`ethtool -C`)."""
+    """The time, or the number of frames, for which a NIC delays its interrupt (`ethtool -C`)."""
 
     name: str
     key: str
     expected: str = "a whole number"
 
     def show(self, interface: str) -> Command:
-        """All of `-c`."""
+        """Show all of `-c`."""
         return ("ethtool", "-c", checked_interface(interface))
 
     def read(self, printed: str) -> Reading:
-        """The line of the key."""
+        """Read the line of the key."""
         return Reading(_found(rf"^{self.key}:\s*(\S+)", printed, self.key))
 
     def apply(self, interface: str, value: str) -> Command:
@@ -32,23 +32,23 @@ class Coalescing(WholeNumber):
         return ("ethtool", "-C", checked_interface(interface), self.key, self.text(value))
 
     def rule(self, interface: str) -> tuple[str, str]:
-        """Any number for the key."""
+        """Allow any number for the key."""
         return "ethtool", f"-C {interface} {self.key} [0-9]+"
 
 
 @dataclass(frozen=True)
 class Adaptive(OnOff):
-    """Whether the driver chooses by itself how long interrupts are held back."""
+    """Whether the driver itself chooses how long interrupts are delayed."""
 
     name: str
     key: str
 
     def show(self, interface: str) -> Command:
-        """All of `-c`."""
+        """Show all of `-c`."""
         return ("ethtool", "-c", checked_interface(interface))
 
     def read(self, printed: str) -> Reading:
-        """One half of the line "Adaptive RX: off  TX: off"."""
+        """Read one half of the line "Adaptive RX: off  TX: off"."""
         direction = self.key.removeprefix("adaptive-").upper()
         return Reading(_found(rf"^Adaptive .*\b{direction}: *(\S+)", printed, self.key))
 
@@ -57,13 +57,13 @@ class Adaptive(OnOff):
         return ("ethtool", "-C", checked_interface(interface), self.key, self.text(value))
 
     def rule(self, interface: str) -> tuple[str, str]:
-        """On and off."""
+        """Allow "on" and "off"."""
         return "ethtool", f"-C {interface} {self.key} (on|off)"
 
 
 @dataclass(frozen=True)
 class Ring(WholeNumber):
-    """Frames that a NIC's queue holds (`ethtool -G`); the link may go down for a moment."""
+    """The number of frames that a NIC's queue holds (`ethtool -G`); the link may go down for a moment."""
 
     name: str
     key: str
@@ -72,11 +72,11 @@ class Ring(WholeNumber):
     least: int = 1
 
     def show(self, interface: str) -> Command:
-        """All of `-g`."""
+        """Show all of `-g`."""
         return ("ethtool", "-g", checked_interface(interface))
 
     def read(self, printed: str) -> Reading:
-        """The key in the second half, below the maxima."""
+        """Read the key in the second half, below the maxima."""
         now = printed.partition("Current hardware settings:")[2]
         return Reading(_found(rf"^{self.key.upper()}:\s*(\S+)", now, f"{self.key} ring", printed))
 
@@ -85,27 +85,27 @@ class Ring(WholeNumber):
         return ("ethtool", "-G", checked_interface(interface), self.key, self.text(value))
 
     def rule(self, interface: str) -> tuple[str, str]:
-        """Any size."""
+        """Allow any size."""
         return "ethtool", f"-G {interface} {self.key} [0-9]+"
 
 
 @dataclass(frozen=True)
 class Offload(OnOff):
-    """Work the NIC does for the CPU (`ethtool -K`).
+    """Work that the NIC does for the CPU (`ethtool -K`).
 
     Attributes:
-        name: the short name, which every version of ethtool takes; `feature` is how it is shown.
+        name: the short name, which every version of ethtool takes; ethtool shows it as `feature`.
     """
 
     name: str
     feature: str
 
     def show(self, interface: str) -> Command:
-        """All of `-k`."""
+        """Show all of `-k`."""
         return ("ethtool", "-k", checked_interface(interface))
 
     def read(self, printed: str) -> Reading:
-        """The line of the feature, which may end in "[fixed]" or in what was asked for in vain."""
+        """Read the line of the feature, which may end in "[fixed]" or in the value that was requested in vain."""
         value = _found(rf"^{self.feature}: (on|off)\b", printed, self.feature)
         return Reading(value, fixed=bool(re.search(rf"^{self.feature}: .*\[fixed\]", printed, re.MULTILINE)))
 
@@ -114,7 +114,7 @@ class Offload(OnOff):
         return ("ethtool", "-K", checked_interface(interface), self.name, self.text(value))
 
     def rule(self, interface: str) -> tuple[str, str]:
-        """On and off."""
+        """Allow "on" and "off"."""
         return "ethtool", f"-K {interface} {self.name} (on|off)"
 
 

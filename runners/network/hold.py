@@ -1,4 +1,4 @@
-"""The hold of one study on the network of its nodes: nobody else changes it meanwhile."""
+"""The hold of a study on the network of its nodes, so that nobody else changes it."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -12,23 +12,23 @@ from .script import for_each, outcome_of_each
 
 
 class Hold:
-    """The notes of one study on its nodes (`mark`)."""
+    """The notes that a study leaves on its nodes (see `mark`)."""
 
     def __init__(self, reach: Transport, holder: Holder) -> None:
         self._reach, self._holder, self._token = reach, holder, uuid.uuid4().hex
         self._held: set[str] = set()
 
     def take(self, hosts: Sequence[str]) -> Mapping[str, Sequence[Original]]:
-        """Leave our note on nodes where it is not yet, before anything is changed there; on all of them or on none.
+        """Leave our note on nodes before anything is changed there; on all of them or on none.
 
-        Of two that do so in the same moment at least one sees the other, because each first writes and then looks.
+        If two processes do this at the same moment, at least one sees the other, because each first writes, then looks.
 
         Returns:
-            Per node what hpltunes that have ended had left changed, and what is put back now.
+            For each node the changes that ended hpltune processes had left, which are now undone.
 
         Raises:
-            HeldError: somebody else has a node's network; the sentence names the holder.
-            RefusedError: a note cannot be written, or what was left changed does not go back.
+            HeldError: somebody else holds a node's network; the sentence names the holder.
+            RefusedError: a note cannot be written, or an old change cannot be undone.
             RunnerError: a node does not answer.
         """
         new = tuple(host for host in hosts if host not in self._held)
@@ -42,7 +42,7 @@ class Hold:
         return {host: found for host, found in left.items() if found}
 
     def _settled(self, hosts: Sequence[str]) -> Mapping[str, Sequence[Original]]:
-        """What hpltunes that have ended had left changed on each node, put back now."""
+        """Undo what ended hpltune processes have left changed on each node, and return it."""
         left: dict[str, Sequence[Original]] = {}
         told = outcome_of_each(hosts, lambda host: settle(self._reach, host, self._holder, self._token))
         for host, outcome in told.items():
@@ -52,21 +52,21 @@ class Hold:
         return left
 
     def note(self, host: str, originals: Sequence[Original]) -> None:
-        """Write into our note on a node what is changed there.
+        """Record changes in our note on a node.
 
         Raises:
-            RefusedError: it cannot be written.
+            RefusedError: the note cannot be written.
             RunnerError: the node does not answer.
         """
         write(self._reach, host, self._token, self._holder, originals)
 
     def release(self, changed: Sequence[str]) -> None:
-        """Remove our notes, but for those of nodes that are still changed."""
+        """Remove our notes, except from nodes that are still changed."""
         done = tuple(host for host in self._held if host not in changed)
         for_each(done, self._remove)
         self._held.difference_update(done)
 
     def _remove(self, host: str) -> None:
-        """Remove our note from a node; where that does not answer, the note counts no more once we have ended."""
+        """Remove our note from a node; on a silent node the note becomes invalid when this process ends."""
         with suppress(RunnerError):
             remove(self._reach, host, [self._token])

@@ -1,4 +1,4 @@
-"""Settings of `ip link` (iproute2)."""
+"""The settings of `ip link` (iproute2), and the interfaces of a node."""
 
 import json
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from ..errors import RefusedError
 from .setting import Command, Reading, WholeNumber, checked_interface
 
 LEAST_MTU = 68
-"""What an IPv4 link must carry (RFC 791)."""
+"""The smallest MTU that IPv4 allows (RFC 791)."""
 
 
 @dataclass(frozen=True)
 class Mtu(WholeNumber):
-    """Largest packet of a link, in bytes, IP header included."""
+    """The largest packet of a link in bytes, IP header included."""
 
     name: str = "mtu"
     expected: str = f"a whole number of bytes, {LEAST_MTU} to 65535"
@@ -26,18 +26,18 @@ class Mtu(WholeNumber):
         return ("ip", "-j", "link", "show", "dev", checked_interface(interface))
 
     def read(self, printed: str) -> Reading:
-        """The field "mtu"."""
+        """Read the field "mtu"."""
         links = json_of(printed)
         if not links or "mtu" not in links[0]:
             raise RefusedError(last_words(printed))
         return Reading(str(links[0]["mtu"]))
 
     def apply(self, interface: str, value: str) -> Command:
-        """Set it."""
+        """Set the MTU."""
         return ("ip", "link", "set", "dev", checked_interface(interface), "mtu", self.text(value))
 
     def rule(self, interface: str) -> tuple[str, str]:
-        """Any MTU of that interface."""
+        """Allow any MTU of this interface."""
         return "ip", f"link set dev {interface} mtu [0-9]+"
 
 
@@ -46,10 +46,10 @@ class Interface:
     """An interface of a node.
 
     Attributes:
-        address: its first IPv4 address, or "".
-        mtu: bytes.
-        up: it is switched on.
-        loopback: it is the node's own.
+        address: the first IPv4 address, or "".
+        mtu: the largest packet in bytes.
+        up: whether it is switched on.
+        loopback: whether it is the node's loopback interface.
     """
 
     name: str
@@ -63,7 +63,7 @@ ADDRESSES: Command = ("ip", "-j", "addr", "show")
 
 
 def interfaces_in(printed: str) -> tuple[Interface, ...]:
-    """The interfaces in what ADDRESSES printed."""
+    """Parse the interfaces in the output of ADDRESSES."""
     found = []
     for link in json_of(printed):
         flags = link.get("flags", ())
@@ -75,7 +75,7 @@ def interfaces_in(printed: str) -> tuple[Interface, ...]:
 
 
 def json_of(printed: str) -> list[dict[str, Any]]:
-    """The JSON list that `ip -j` printed, or an empty one; old versions put empty objects into it."""
+    """Parse the JSON list of `ip -j`, without the empty objects of old versions; empty if it is no JSON."""
     try:
         found = json.loads(printed)
     except ValueError:
@@ -84,6 +84,6 @@ def json_of(printed: str) -> list[dict[str, Any]]:
 
 
 def last_words(printed: str) -> str:
-    """What a command said, on one line."""
+    """Return the last lines of a command's output as one line."""
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     return "; ".join(dict.fromkeys(lines[-3:])) or "it said nothing"

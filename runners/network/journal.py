@@ -1,4 +1,4 @@
-"""What must be known to put a node back, kept where it survives this process."""
+"""The interface to a journal of original values, which outlives this process and allows to restore nodes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from .setting import PREFIX
 
 @dataclass(frozen=True)
 class Original:
-    """A value as it was before anything was changed.
+    """The original value of a setting, before any change.
 
     Attributes:
-        interface: "" where the setting is the whole node's.
-        setting: name without "net.".
-        ssh: how the node is reached: the tokens of `Ssh`, empty for this machine itself.
+        interface: "" for a setting of the whole node.
+        setting: the name without "net.".
+        ssh: the tokens of `Ssh` that reach the node; empty for this machine.
     """
 
     host: str
@@ -26,18 +26,18 @@ class Original:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What tells originals apart."""
+        """The identity of an original: host, interface and setting."""
         return (self.host, self.interface, self.setting)
 
 
 @dataclass(frozen=True)
 class Holder:
-    """Who changes networks here.
+    """The process that changes networks.
 
     Attributes:
-        owner: this process, in words that tell it from every other one.
-        study: what it changes them for, or "".
-        lives: whether another process than this one, in those words, may still run.
+        owner: a text that identifies this process.
+        study: the study for which it changes them, or "".
+        lives: tells for such a text whether it is another process that may still run.
     """
 
     owner: str
@@ -46,18 +46,18 @@ class Holder:
 
 
 class Journal(Protocol):
-    """Keeps originals."""
+    """A store of original values."""
 
     @property
     def holder(self) -> Holder:
-        """For whom it keeps them."""
+        """The process and study for which it keeps them."""
         ...
 
     def remember(self, originals: Sequence[Original]) -> Sequence[Original]:
-        """Commit originals before the first change.
+        """Store originals before the first change.
 
         Returns:
-            The same, but with the older value where one is kept already: an earlier change was never put back.
+            The same, but with the older value where one is already stored: an earlier change was never undone.
 
         Raises:
             RefusedError: another living process has changed one of them.
@@ -65,21 +65,21 @@ class Journal(Protocol):
         ...
 
     def forget(self, originals: Sequence[Original]) -> None:
-        """Drop originals that are put back."""
+        """Delete originals that are restored."""
         ...
 
 
 def tokens_of(reach: Transport) -> tuple[str, ...]:
-    """A way to nodes as it is kept."""
+    """Return the tokens by which the journal stores a transport."""
     return reach.program if isinstance(reach, Ssh) else ()
 
 
 def reach_of(ssh: tuple[str, ...]) -> Transport:
-    """The way to nodes that was kept."""
+    """Return the transport for stored tokens."""
     return Ssh(ssh) if ssh else Local()
 
 
 def place(host: str, interface: str, setting: str, value: str | None = None) -> str:
-    """How sentences name a setting of a node."""
+    """Name a node's setting, for a sentence."""
     where = f"node {host}: {interface}: " if interface else f"node {host}: "
     return where + f"{PREFIX}{setting}" + ("" if value is None else f" = {value}")

@@ -1,10 +1,11 @@
-"""A note on a node that says who has changed its network, for everybody who reaches that node.
+"""A note on a node that tells all its users who has changed its network.
 
-Databases are one user's or one group's; the node is everybody's. So each hpltune that changes a node's network leaves a
-file there first, which any user may read and only its owner and root may remove: in /run/lock, or in /tmp where that is
-not open to all users. It names the process, the study, the boot, and each setting with its original value; so what a
-killed hpltune left can be put back without the database that it used. A note of another boot says nothing: what it
-tells of is gone. The file's name holds the node's network namespace, because containers may share a file system.
+A database belongs to a user or a group, but a node belongs to all. So before hpltune changes a node's network, it
+leaves a file there that any user may read and only its owner and root may remove: in /run/lock, or in /tmp where that
+is not open to all users. The file names the process, the study, the boot, and each setting with its original value. So
+the changes of a killed hpltune can be undone without its database. A note of an earlier boot is ignored, because a
+reboot undoes all changes. The file's name contains the node's network namespace, because containers may share a file
+system.
 """
 
 import re
@@ -20,7 +21,7 @@ from .restore import put_back
 from .script import converse, failure
 
 LONGEST = 100
-"""Characters of a word in a note that are shown: others may write there what they like."""
+"""Most characters of a word in a note that are shown, because other users may write anything there."""
 FORMAT = "hpltune network 1"
 
 _PLACE = (
@@ -42,12 +43,12 @@ _TOKEN = re.compile(r"[0-9a-f]{32}")
 
 @dataclass(frozen=True)
 class Mark:
-    """A note as it was found on a node.
+    """A note that was found on a node.
 
     Attributes:
-        token: tells notes apart.
-        uid: of the user whose file it is; `user` is its name there.
-        originals: what was changed, as it was before.
+        token: the identity of the note.
+        uid: number of the user who owns the file; `user` is the name on the node.
+        originals: the changed settings with their original values.
     """
 
     token: str
@@ -60,7 +61,7 @@ class Mark:
 
     @property
     def who(self) -> str:
-        """The holder in words."""
+        """The holder, as a phrase."""
         what = f"study {self.study}" if self.study else "hpltune"
         host, _, pid = [*self.owner.split("|"), "", "", ""][:3]
         where = f", process {pid} on {host}" if pid else ""
@@ -68,7 +69,7 @@ class Mark:
 
     @property
     def what(self) -> str:
-        """The settings in words."""
+        """The changed settings, as a phrase."""
         names = [f"{each.interface + ' ' if each.interface else ''}net.{each.setting}" for each in self.originals]
         return ", ".join(names)
 
@@ -78,26 +79,26 @@ class NodeMarks:
     """The notes on a node.
 
     Attributes:
-        uid: of the user that we are there.
-        marks: of this boot.
+        uid: number of our user on the node.
+        marks: the notes of this boot.
     """
 
     uid: int
     marks: tuple[Mark, ...]
 
     def others(self, token: str) -> tuple[Mark, ...]:
-        """All but one."""
+        """List the notes except the one with this token."""
         return tuple(mark for mark in self.marks if mark.token != token)
 
 
 def write(reach: Transport, host: str, token: str, holder: Holder, originals: Sequence[Original]) -> None:
-    """Write a note, or write it anew.
+    """Write or replace a note.
 
     Args:
-        originals: what is changed there.
+        originals: the settings that are changed there.
 
     Raises:
-        RefusedError: it cannot be written.
+        RefusedError: the note cannot be written.
         RunnerError: the node does not answer.
     """
     lines = [f"owner {holder.owner}", f"study {_plain(holder.study)}"]
@@ -110,7 +111,7 @@ def write(reach: Transport, host: str, token: str, holder: Holder, originals: Se
 
 
 def remove(reach: Transport, host: str, tokens: Sequence[str]) -> None:
-    """Remove notes; those of other users stay, unless we are root.
+    """Remove notes; notes of other users stay unless we are root.
 
     Raises:
         RunnerError: the node does not answer.
@@ -122,7 +123,7 @@ def marks_on(reach: Transport, host: str) -> NodeMarks:
     """Read the notes on a node.
 
     Raises:
-        RunnerError: it does not answer.
+        RunnerError: the node does not answer.
     """
     (told,) = converse(reach, host, [("sh", "-c", _READ, "read")])
     head, *parts = re.split(r"^@ ", told.printed, flags=re.MULTILINE)
@@ -135,18 +136,18 @@ def marks_on(reach: Transport, host: str) -> NodeMarks:
 def settle(
     reach: Transport, host: str, holder: Holder, mine: str = "", *, of_all_users: bool = False
 ) -> tuple[Original, ...]:
-    """Put back on a node what ended hpltunes have left changed, as their notes tell, and remove the notes.
+    """Undo the changes of ended hpltune processes on a node by their notes, and remove the notes.
 
     Args:
         mine: the token of our own note.
-        of_all_users: also what other users left, where we are root there; they can write what they like.
+        of_all_users: also undo changes of other users if we are root there; their notes may contain anything.
 
     Returns:
-        What was put back.
+        The originals that are restored.
 
     Raises:
-        HeldError: a living hpltune has this node's network, or another user left it changed; nothing was put back.
-        RefusedError: something does not go back.
+        HeldError: a living hpltune holds this node's network, or another user left it changed; nothing is restored.
+        RefusedError: a change cannot be undone.
         RunnerError: the node does not answer.
     """
     found = marks_on(reach, host)
@@ -175,7 +176,7 @@ def settle(
 
 
 def _mark(reach: Transport, host: str, text: str) -> Mark | None:
-    """A note from its text; lines that mean nothing are passed over, and a file that is no note is none."""
+    """Parse a note; unknown lines are skipped. None for a file that is no note."""
     first, *lines = text.splitlines()
     words = first.split()
     if len(words) != 3 or not _TOKEN.fullmatch(words[0]) or not words[1].isdecimal() or FORMAT not in lines[:1]:
@@ -194,7 +195,7 @@ def _mark(reach: Transport, host: str, text: str) -> Mark | None:
 
 
 def _original(reach: Transport, host: str, parts: Sequence[str]) -> Original | None:
-    """One line of a note; None where it is no legal value of a known setting."""
+    """Parse the original in a line of a note; None where it is no legal value of a known setting."""
     if len(parts) != 4 or parts[2] not in SETTINGS:
         return None
     interface, one = parts[1].removeprefix("-"), SETTINGS[parts[2]]
@@ -207,5 +208,5 @@ def _original(reach: Transport, host: str, parts: Sequence[str]) -> Original | N
 
 
 def _plain(text: str) -> str:
-    """Text of somebody else, fit to be shown."""
+    """Make text of another user safe to show."""
     return "".join(letter for letter in text if letter.isprintable())[:LONGEST]

@@ -1,4 +1,4 @@
-"""Latency and bandwidth between two nodes, measured with NetPIPE, and bounded in time."""
+"""Measures latency and bandwidth between two nodes with NetPIPE, in a limited time."""
 
 import os
 import re
@@ -20,16 +20,16 @@ LIMIT_S = 180.0
 """Seconds that one measurement may take."""
 FIRST_PORT = 23_571
 PROGRAMS = {"tcp": ("NPtcp", "netpipe-tcp"), "openmpi": ("NPopenmpi", "netpipe-openmpi")}
-"""NetPIPE's program and Debian's package, by what the messages go through."""
+"""NetPIPE's program and its package in Debian, for each way to send messages."""
 
 LARGE_BYTES = 2**20
-"""From here on a message's rate is the link's, not that of a buffer on the way."""
+"""From this size on a message's rate is that of the link, not of a buffer on the way."""
 
 _RANGES = ((1, 1024, 100), (2048, 49_152, 10), (65_536, 2**63, 1))
-"""Smallest and largest message, and round trips for each size, of which NetPIPE does several series to take the best.
+"""Smallest and largest message, and round trips for each size; NetPIPE does several series of them and takes the best.
 
-Left to itself it takes 38 s of full CPU; so it takes some 4 s on Gigabit Ethernet, 20 s on Fast Ethernet. It warms up
-with a hundred messages of the first size of a range, which therefore must be small.
+With its defaults NetPIPE takes 38 s of full CPU; with these, about 4 s on Gigabit Ethernet and 20 s on Fast Ethernet.
+It warms up with a hundred messages of the first size of a range, so that size must be small.
 """
 _LINE = re.compile(r"^\s*\d+:\s+(\d+) bytes\s+\d+ times -->\s+\S+ Mbps in\s+(\S+) usec", re.MULTILINE)
 _RECEIVE = (
@@ -37,7 +37,7 @@ _RECEIVE = (
     "'while [ $# -ge 4 ]; do NPtcp -P $1 -p 0 -n $2 -l $3 -u $4 -o /dev/null; shift 4; done' "
     'receive "$@" </dev/null >/dev/null 2>&1 & cat >/dev/null; kill $! 2>/dev/null'
 )
-"""Ends when its input does, so nothing is left on a node whose measurement was broken off."""
+"""This script ends when its input ends, so nothing is left on a node after an interrupted measurement."""
 _SEND = (
     'tries=50; until said=$(timeout "$6" NPtcp -h "$1" -P "$2" -p 0 -n "$3" -l "$4" -u "$5" -o /dev/null 2>&1); do '
     'code=$?; tries=$((tries - 1)); case $said in *"Cannot Connect"*) ;; *) tries=0;; esac; '
@@ -47,22 +47,22 @@ _SEND = (
 
 @dataclass(frozen=True)
 class LinkMeasurement:
-    """What NetPIPE measured.
+    """The figures that NetPIPE measured.
 
     Attributes:
-        points: bytes of a message, and microseconds it takes one way, smallest first.
+        points: pairs of a message's bytes and its one-way time in microseconds, smallest first.
     """
 
     points: tuple[tuple[int, float], ...]
 
     @property
     def latency_us(self) -> float:
-        """Half a round trip of the smallest message."""
+        """Half a round trip of the smallest message, in microseconds."""
         return self.points[0][1]
 
     @property
     def bandwidth_mbit_s(self) -> float:
-        """The most that a message of at least 1 MiB got, or the largest where all are smaller; in 10^6 bit/s."""
+        """The best rate of a message of at least 1 MiB, else of the largest message, in 10^6 bit/s."""
         large = [point for point in self.points if point[0] >= LARGE_BYTES] or [self.points[-1]]
         return max(8 * size / time_us for size, time_us in large)
 
@@ -75,14 +75,14 @@ def measure(
     through: str,
     largest_bytes: int = LARGEST_BYTES,
 ) -> LinkMeasurement:
-    """Send messages of 1 byte up to the largest to and fro.
+    """Send messages from 1 byte up to the largest size back and forth.
 
     Args:
-        interfaces: the NICs to use; NPtcp takes one.
+        interfaces: the network interfaces to use; NPtcp takes one.
         through: "tcp" or "openmpi".
 
     Raises:
-        RefusedError: NetPIPE is missing, or the two cannot speak over these interfaces.
+        RefusedError: NetPIPE is missing, or the nodes have no connection over these interfaces.
         RunnerError: a node does not answer.
     """
     _require(reach, (sender, receiver), through)
@@ -100,7 +100,7 @@ def measure(
 
 
 def points_in(printed: str) -> list[tuple[int, float]]:
-    """The sizes in bytes and times in microseconds that NetPIPE printed."""
+    """Parse the sizes in bytes and times in microseconds from NetPIPE's output."""
     return [(int(size), float(time_us)) for size, time_us in _LINE.findall(printed) if float(time_us) > 0]
 
 
@@ -130,7 +130,7 @@ def _tcp(
 
 @contextmanager
 def _receiving(reach: Transport, host: str, arguments: Sequence[str]) -> Iterator[None]:
-    """A receiver on a node for the time of the block."""
+    """Run a receiver on a node for the duration of the block."""
     argv = reach.argv(host, ("sh", "-c", _RECEIVE, "receive", f"{LIMIT_S:.0f}", *arguments))
     receiver = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

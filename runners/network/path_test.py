@@ -1,4 +1,4 @@
-"""Whether packets as large as the MTU get from node to node: a switch that does not take them drops them silently."""
+"""Tests whether packets as large as the MTU get from node to node: a switch may silently drop large packets."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from .survey import Node
 HEADERS = 28
 """Bytes of an IPv4 header (20, RFC 791) and an ICMP header (8, RFC 792)."""
 PATIENCE_S = 10.0
-"""Seconds for all nodes to have changed, and for a link that went down to come up."""
+"""Seconds until all nodes have changed, and until a link that went down is up again."""
 
 _PING = (
     'end=$(($(date +%s) + $4)); until said=$(ping -c 1 -W 1 -M do -I "$1" -s "$2" "$3" 2>&1); do code=$?; '
@@ -20,11 +20,11 @@ _PING = (
 
 @dataclass(frozen=True)
 class PathTest:
-    """A test to be run on one node.
+    """A test to run on a node.
 
     Attributes:
-        mtu: bytes of the packet, which may not be split on its way.
-        source: address of the interface it leaves from; `target` that of the next node.
+        mtu: bytes of the packet, which must not be split on its way.
+        source: address of the sending interface; `target` is the address of the next node.
     """
 
     interface: str
@@ -36,12 +36,12 @@ class PathTest:
 
     @property
     def command(self) -> Command:
-        """Ping until an answer comes or patience ends."""
+        """Return the command that pings until an answer comes or the time is over."""
         size = str(max(0, self.mtu - HEADERS))
         return ("sh", "-c", _PING, "path-test", self.source, size, self.target, f"{self.timeout_s:.0f}")
 
     def sentence(self, host: str, told: Told) -> str:
-        """Why it failed."""
+        """Return the sentence why the test failed."""
         if told.exit_code == 127:
             return f"node {host}: ping is missing, so an MTU cannot be tested: install iputils-ping there"
         return (
@@ -53,11 +53,11 @@ class PathTest:
 def path_tests(
     nodes: Mapping[str, Node], moved: Mapping[str, Iterable[str]], mtu: Callable[[str, str], int], patience_s: float
 ) -> dict[str, list[PathTest]]:
-    """The tests each node runs: to the next node in a ring, so every port of a switch is passed both ways.
+    """Make each node's tests to the next node in a ring, so that packets pass every switch port both ways.
 
     Args:
-        moved: per node the interfaces whose link was touched.
-        mtu: of a node's interface, after the change.
+        moved: for each node the interfaces whose link may have changed.
+        mtu: returns the MTU of a node's interface after the change.
     """
     tests: dict[str, list[PathTest]] = {}
     for host, interfaces in moved.items():
@@ -74,7 +74,7 @@ def path_tests(
 
 
 def _next(nodes: Mapping[str, Node], host: str, interface: str) -> str | None:
-    """The next node with an IPv4 address on that interface, or None."""
+    """Find the next node with an IPv4 address on this interface, or None."""
     names = list(nodes)
     at = names.index(host)
     for name in (*names[at + 1 :], *names[:at]):

@@ -1,4 +1,4 @@
-"""The settings by name. A new one is one line here, and a class where none fits."""
+"""The settings by name. A new setting is one line here, and a class if none fits."""
 
 import difflib
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from .setting import PREFIX, Setting
 from .sysctl import Sysctl
 
 CHOICE = "interface"
-"""`net.interface` says which NICs the ranks use; it is no setting of a node but of the launch."""
+"""`net.interface` names the interfaces that the ranks use; it is a setting of the launch, not of a node."""
 
 _ALL: tuple[Setting, ...] = (
     Mtu(),
@@ -33,16 +33,16 @@ _ALL: tuple[Setting, ...] = (
     Sysctl("tcp_wmem", "net.ipv4.tcp_wmem", "three"),
     Sysctl("tcp_congestion", "net.ipv4.tcp_congestion_control", "name"),
 )
-"""In the order in which they are applied: what resets a NIC first, and what overrules another before that other."""
+"""The settings in the order of application: first those that reset a NIC, and each before settings it overrules."""
 
 SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in _ALL}
 
 
 def setting(name: str) -> Setting:
-    """The setting of that name.
+    """Return the setting of this name.
 
     Raises:
-        RefusedError: there is none; the message suggests the nearest.
+        RefusedError: there is no such setting; the message suggests the nearest.
     """
     name = name.removeprefix(PREFIX)
     if name in SETTINGS:

@@ -1,4 +1,4 @@
-"""Puts nodes back to their originals, as far as they answer."""
+"""Restores the original settings of nodes, as far as they answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ from .script import as_root, converse, failure, outcome_of_each
 from .survey import WHO
 
 ROUNDS = 2
-"""A value that depends on another may be set only after that one."""
+"""Rounds of restoring, because a value may depend on another that must be set first."""
 
 
 @dataclass(frozen=True)
 class PutBack:
-    """What came of it.
+    """The result of restoring.
 
     Attributes:
-        done: originals that hold again, as the nodes themselves say.
-        left: per node the sentence why some do not.
+        done: originals that the nodes have again, by their own answer.
+        left: for each node with other settings the sentence why.
         unreachable: the nodes of these that do not answer.
     """
 
@@ -30,7 +30,7 @@ class PutBack:
 
 
 def put_back(reach: Transport, originals: Sequence[Original]) -> PutBack:
-    """Put every node back and look whether it is."""
+    """Restore every node, and check it."""
     hosts = tuple(dict.fromkeys(original.host for original in originals))
     found = outcome_of_each(hosts, lambda host: _try(reach, host, [each for each in originals if each.host == host]))
     done: list[Original] = []
@@ -52,7 +52,7 @@ def put_back(reach: Transport, originals: Sequence[Original]) -> PutBack:
 
 
 def put_all_back(originals: Sequence[Original]) -> PutBack:
-    """Put nodes back that are reached in several ways, as the originals themselves say."""
+    """Restore nodes with several transports, which the originals name."""
     ways = dict.fromkeys(original.ssh for original in originals)
     outcomes = [put_back(reach_of(way), [each for each in originals if each.ssh == way]) for way in ways]
     done = [original for outcome in outcomes for original in outcome.done]
@@ -61,7 +61,7 @@ def put_all_back(originals: Sequence[Original]) -> PutBack:
 
 
 def _try(reach: Transport, host: str, originals: Sequence[Original]) -> tuple[list[Original], str]:
-    """Those of one node that do not hold after some rounds, and what was said about it last."""
+    """Restore a node in some rounds; return the originals that still do not hold, and the last messages."""
     ordered = sorted(originals, key=lambda each: list(SETTINGS).index(setting(each.setting).name))
     root, pending, why = _pending(reach, host, ordered)
     for _ in range(ROUNDS):
@@ -79,7 +79,7 @@ def _try(reach: Transport, host: str, originals: Sequence[Original]) -> tuple[li
 
 
 def _pending(reach: Transport, host: str, originals: Sequence[Original]) -> tuple[bool, list[Original], str]:
-    """Whether we are root there, what is not as it was, and why something cannot be told."""
+    """Return whether we are root on a node, its originals that do not hold, and why a value cannot be read."""
     shows = [SETTINGS[each.setting].show(each.interface) for each in originals]
     who, *answers = converse(reach, host, [WHO, *shows])
     pending, why = [], ""

@@ -1,4 +1,4 @@
-"""Several commands in one conversation with a node: sent to `sh` as text, each answered with what it printed."""
+"""Runs several commands on a node in one conversation: `sh` reads them as text and answers each with its output."""
 
 import re
 import shlex
@@ -13,10 +13,10 @@ from .setting import Command
 
 CODE = "hpltune-code"
 PRELUDE = "PATH=$PATH:/usr/sbin:/sbin\nLC_ALL=C\nexport PATH LC_ALL\n"
-"""Users' shells do not find `ip` and `ethtool` on many systems."""
+"""Many systems have `ip` and `ethtool` in folders that are not on the PATH of users."""
 SUDO: Command = ("sudo", "-n")
 PADDING = "x" * 65_536
-"""Text that fills many packets of any size, so that a way which drops large ones is found."""
+"""Text that fills many packets of any size, to detect a connection that drops large packets."""
 UNTIL_GIVEN_UP_S = 60.0
 
 _NEEDS_PASSWORD = re.compile(
@@ -28,23 +28,23 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Told:
-    """What one command answered; `printed` is both its outputs."""
+    """The answer of a command; `printed` is its standard output and standard error."""
 
     exit_code: int
     printed: str
 
     @property
     def taken(self) -> bool:
-        """It did what it should; sysctl of procps 4.0 returns 0 also where the kernel refuses a value."""
+        """Whether the command succeeded; sysctl of procps 4.0 returns 0 even if the kernel refuses a value."""
         return self.exit_code == 0 and not self.printed.startswith("sysctl: ")
 
 
 @dataclass(frozen=True)
 class Timer:
-    """Undoes a change on the node itself, without anybody's help.
+    """A timer that runs on the node itself and undoes a change there.
 
     Attributes:
-        mark: letters and digits that no other timer has.
+        mark: letters and digits that identify the timer.
         after_s: seconds until it acts.
     """
 
@@ -54,19 +54,19 @@ class Timer:
 
     @property
     def name(self) -> str:
-        """What stands in the node's list of processes."""
+        """The name of its process on the node."""
         return f"hpltune-timer-{self.node}-{self.mark}"
 
     def start(self, undo: str) -> Command:
-        """The command that starts it in a session of its own."""
+        """Return the command that starts it in its own session."""
         return ("setsid", "sh", "-c", 'sleep "$1"; exec sh -c "$2"', self.name, f"{self.after_s:g}", undo)
 
     def stop(self) -> Command:
-        """The command that stops it; it fails where the timer has already acted."""
+        """Return the command that stops it; the command fails if the timer has already acted."""
         return ("sh", "-c", _STOP, "stop", self.name)
 
     def stop_others(self) -> Command:
-        """The command that stops what a killed hpltune left on the node, so that it does not undo the next change."""
+        """Return the command that stops timers of a killed hpltune, so that they do not undo the next change."""
         return ("sh", "-c", _STOP, "stop", f"hpltune-timer-{self.node}-")
 
 
@@ -74,16 +74,16 @@ _STOP = (
     'stopped=1; here=$(readlink /proc/self/ns/net); for timer in $(pgrep -f "^[^ ]*sh -c sleep.*$1"); do '
     '[ "$(readlink "/proc/$timer/ns/net")" = "$here" ] && kill -- "-$timer" && stopped=0; done; exit $stopped'
 )
-"""Only timers of the same network: hosts in containers may share their processes and even their names."""
+"""Stops only timers of the same network: hosts in containers may share their processes and even their names."""
 
 
 def converse(
     reach: Transport, node: str, commands: Sequence[Command], timeout_s: float = UNTIL_GIVEN_UP_S, *, wide: bool = False
 ) -> list[Told]:
-    """Run commands on a node one after the other, whatever they return.
+    """Run commands on a node one after the other, even if some fail.
 
     Args:
-        wide: send and receive 64 KiB more than is needed.
+        wide: whether to send and receive 64 KiB of padding.
 
     Raises:
         UnreachableError: the node does not answer.
@@ -98,12 +98,12 @@ def converse(
 def change(
     reach: Transport, node: str, commands: Sequence[Command], undo: Sequence[Command], timer: Timer, timeout_s: float
 ) -> list[Told]:
-    """Run commands on a node until one fails; the node then undoes them at once, by itself.
+    """Run commands on a node until one fails; the node then undoes them at once by itself.
 
-    It also undoes them when the timer rings, unless `Timer.stop` comes before. So a node that was cut off comes back.
+    It also undoes them when the timer ends, unless `Timer.stop` comes first. So a node that was cut off comes back.
 
     Returns:
-        What each command answered, ending with the one that failed.
+        The answers of the commands, up to the one that failed.
 
     Raises:
         UnreachableError: the node does not answer.
@@ -120,12 +120,12 @@ def change(
 
 
 def step(command: Command) -> str:
-    """A line of a script that runs a command and prints its exit code."""
+    """Write a script line that runs a command and prints its exit code."""
     return f'{shlex.join(command)} </dev/null 2>&1; code=$?; echo; echo "{CODE} $code"'
 
 
 def for_each(nodes: Sequence[str], ask_one: Callable[[str], Answer]) -> Mapping[str, Answer]:
-    """Speak to all nodes at the same time; the first error is raised when all have answered."""
+    """Ask all nodes at the same time; when all have answered, raise the first error."""
     with ThreadPoolExecutor(min(AT_ONCE, max(1, len(nodes)))) as pool:
         return dict(zip(nodes, pool.map(ask_one, nodes), strict=True))
 
@@ -152,12 +152,12 @@ def outcome_of_each(nodes: Sequence[str], ask_one: Callable[[str], Answer]) -> M
 
 
 def as_root(command: Command, *, root: bool) -> Command:
-    """A command that needs root, for a user who is or is not."""
+    """Add sudo to a command that needs root, unless the user is root."""
     return command if root else (*SUDO, *command)
 
 
 def failure(told: Told) -> str:
-    """Why a command failed, on one line."""
+    """Return why a command failed, on one line."""
     if _NEEDS_PASSWORD.search(told.printed):
         return "it needs root, and sudo has no rule for it: `hpltune net sudoers` prints the rules"
     lines = [line.strip() for line in told.printed.splitlines() if line.strip()]

@@ -1,4 +1,4 @@
-"""What a network setting is. Pure: settings name the commands that show and apply them and read what was printed."""
+"""The interface of a network setting, without side effects: it makes commands and parses their output."""
 
 import re
 from abc import ABC, abstractmethod
@@ -16,11 +16,11 @@ LARGEST = 2**31 - 1
 
 @dataclass(frozen=True)
 class Reading:
-    """What a node says of a setting.
+    """The value of a setting on a node.
 
     Attributes:
         value: as `Setting.text` writes it.
-        fixed: the driver does not let it be changed.
+        fixed: whether the driver forbids to change it.
     """
 
     value: str
@@ -28,13 +28,13 @@ class Reading:
 
 
 class Setting(ABC):
-    """One thing that can be set on a node.
+    """A setting of a node's network.
 
     Attributes:
-        name: without "net.".
-        expected: legal values in words.
-        per_interface: each interface has its own; else the node has one.
-        moves_link: the link may go down, or frames may be dropped afterwards: the way between nodes is tested then.
+        name: the name without "net.".
+        expected: the legal values in words.
+        per_interface: whether each interface has its own value; otherwise the node has one.
+        moves_link: whether a change may take the link down or drop frames; the connection of nodes is then tested.
     """
 
     name: str
@@ -44,31 +44,31 @@ class Setting(ABC):
 
     @abstractmethod
     def show(self, interface: str) -> Command:
-        """The command that shows it; needs no rights."""
+        """Return the command that shows the value; it needs no special rights."""
 
     @abstractmethod
     def read(self, printed: str) -> Reading:
-        """The value in what `show` printed.
+        """Parse the value in the output of `show`.
 
         Raises:
-            RefusedError: this node has no such setting.
+            RefusedError: this node does not have the setting.
         """
 
     @abstractmethod
     def apply(self, interface: str, value: str) -> Command:
-        """The command that sets it; needs root."""
+        """Return the command that sets the value; it needs root."""
 
     @abstractmethod
     def text(self, value: SettingValue) -> str:
-        """A value as `read` gives it and `apply` takes it.
+        """Return a value in the form of `read` and `apply`.
 
         Raises:
-            RefusedError: it is not legal.
+            RefusedError: the value is not legal.
         """
 
     @abstractmethod
     def rule(self, interface: str) -> tuple[str, str]:
-        """Program, and regular expression of the arguments, that root's rights are needed for (sudoers)."""
+        """Return the program and a regular expression of its arguments for a rule of sudoers."""
 
     def _wrong(self, value: SettingValue) -> RefusedError:
         return RefusedError(f"{PREFIX}{self.name} = {value}: expected {self.expected}")
@@ -78,14 +78,14 @@ class WholeNumber(Setting):
     """A setting whose values are whole numbers.
 
     Attributes:
-        least: smallest and `most` largest that may be asked for.
+        least, most: smallest and largest legal value.
     """
 
     least: int = 0
     most: int = LARGEST
 
     def text(self, value: SettingValue) -> str:
-        """Decimal digits."""
+        """Return decimal digits."""
         if isinstance(value, bool) or not re.fullmatch(r"\d{1,10}", str(value)):
             raise self._wrong(value)
         if not self.least <= int(value) <= self.most:
@@ -99,17 +99,17 @@ class OnOff(Setting):
     expected = "on or off"
 
     def text(self, value: SettingValue) -> str:
-        """The word itself."""
+        """Return the word itself."""
         if str(value) not in {"on", "off"}:
             raise self._wrong(value)
         return str(value)
 
 
 def checked_interface(name: str) -> str:
-    """The name of an interface, fit for a command line.
+    """Return the name of an interface if it is safe for a command line.
 
     Raises:
-        InvalidJobError: it is none.
+        InvalidJobError: it is no name of an interface.
     """
     if not INTERFACE.fullmatch(name):
         raise InvalidJobError(f"{name!r} is not the name of a network interface")
@@ -117,9 +117,9 @@ def checked_interface(name: str) -> str:
 
 
 def interfaces_of(value: SettingValue) -> tuple[str, ...]:
-    """The interfaces of "eth0,eth1"; "+" separates too, because `--set` and `--with` take a comma for themselves.
+    """Split "eth0,eth1" into interfaces; "+" separates too, because commas separate values in `--set` and `--with`.
 
     Raises:
-        InvalidJobError: a name is none.
+        InvalidJobError: a part is no name of an interface.
     """
     return tuple(checked_interface(name.strip()) for name in re.split(r"[,+]", str(value)))

@@ -1,4 +1,4 @@
-"""What must be known of a node before its network is touched."""
+"""Surveys a node before its network is changed."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ WHO: Command = ("id", "-u")
 
 @dataclass(frozen=True)
 class Node:
-    """A node as it was found.
+    """The facts of a node.
 
     Attributes:
-        root: commands run there as root; `sudo -n` is needed otherwise.
+        root: whether commands run as root there; otherwise they need `sudo -n`.
     """
 
     host: str
@@ -26,20 +26,20 @@ class Node:
     interfaces: tuple[Interface, ...]
 
     def interface(self, name: str) -> Interface | None:
-        """The interface of that name, or None."""
+        """Return the interface of this name, or None."""
         return next((each for each in self.interfaces if each.name == name), None)
 
     def wired(self) -> tuple[str, ...]:
-        """The interfaces that lead out of the node and are up."""
+        """List the interfaces that are up and not loopback."""
         return tuple(each.name for each in self.interfaces if each.up and not each.loopback)
 
 
 def look_at(reach: Transport, host: str) -> Node:
-    """Look at a node.
+    """Survey a node.
 
     Raises:
-        UnreachableError: it does not answer.
-        RefusedError: it has no `ip` that can write JSON.
+        UnreachableError: the node does not answer.
+        RefusedError: the node has no `ip` that can write JSON.
     """
     who, addresses = converse(reach, host, [WHO, ADDRESSES])
     interfaces = interfaces_in(addresses.printed)
@@ -55,7 +55,7 @@ def require_interfaces(nodes: Mapping[str, Node], names: Collection[str]) -> Non
     """Make sure that all nodes have these interfaces.
 
     Raises:
-        RefusedError: one lacks one; the sentence lists those it has.
+        RefusedError: a node lacks an interface; the sentence lists those it has.
     """
     for host, node in nodes.items():
         for name in names:

@@ -1,4 +1,4 @@
-"""Settings of the kernel (`sysctl`): they hold for the whole node."""
+"""The settings of the kernel (`sysctl`), which hold for the whole node."""
 
 import re
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ _SHAPES = {
 
 @dataclass(frozen=True)
 class Sysctl(Setting):
-    """One value of the kernel.
+    """A setting of the kernel.
 
     Attributes:
-        key: as `sysctl` writes it.
-        shape: "bytes", "three" (numbers of bytes) or "name".
+        key: its name in `sysctl`.
+        shape: "bytes", "three" (three numbers of bytes) or "name".
     """
 
     name: str
@@ -30,28 +30,28 @@ class Sysctl(Setting):
 
     @property
     def expected(self) -> str:  # type: ignore[override]
-        """Legal values in words."""
+        """The legal values in words."""
         return _SHAPES[self.shape][1]
 
     def show(self, interface: str) -> Command:
-        """The bare value."""
+        """Show the value alone."""
         del interface
         return ("sysctl", "-n", self.key)
 
     def read(self, printed: str) -> Reading:
-        """The value with single blanks."""
+        """Read the value with single blanks."""
         value = " ".join(printed.split())
         if not re.fullmatch(_SHAPES[self.shape][0], value):
             raise RefusedError(last_words(printed))
         return Reading(value)
 
     def apply(self, interface: str, value: str) -> Command:
-        """Set it until the node starts again."""
+        """Set the value until the node reboots."""
         del interface
         return ("sysctl", "-w", f"{self.key}={self.text(value)}")
 
     def text(self, value: SettingValue) -> str:
-        """Single blanks between numbers; a comma will do too."""
+        """Return numbers with single blanks between them; commas are accepted too."""
         text = " ".join(str(value).replace(",", " ").split())
         legal = re.fullmatch(_SHAPES[self.shape][0], text) and not isinstance(value, bool)
         if not legal or any(int(part) > LARGEST for part in text.split() if part.isdecimal()):
@@ -59,6 +59,6 @@ class Sysctl(Setting):
         return " ".join(str(int(part)) if part.isdecimal() else part for part in text.split())
 
     def rule(self, interface: str) -> tuple[str, str]:
-        """Any legal value."""
+        """Allow any legal value."""
         del interface
         return "sysctl", f"-w {self.key}={_SHAPES[self.shape][2]}"

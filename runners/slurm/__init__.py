@@ -1,1 +1,1 @@
-"""Runs jobs through Slurm: a worker inside an allocation takes them one after another, or one allocation for each."""
+"""Runs jobs through Slurm: a worker in one allocation takes them one after another, or each has an allocation."""

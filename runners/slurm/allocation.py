@@ -1,4 +1,4 @@
-"""One Slurm job of ours and the trials it was given."""
+"""A Slurm job of ours and its trials."""
 
 import contextlib
 import re
@@ -23,9 +23,9 @@ from .states import ended, never_starts, outcome, waits, why_it_waits
 from .trials import Trial, TrialQueue
 
 SILENCE_S = 900.0
-"""How long slurmctld may say nothing; a restart with a large queue takes minutes."""
+"""How long slurmctld may be silent; a restart with a large queue takes minutes."""
 LATE_S = 120.0
-"""What the worker gets after a trial's walltime to end it and to say so."""
+"""Time that the worker has after a trial's walltime to end the trial and to report that."""
 _FAILED_NODE = re.compile(r"[Nn]ode failure on (\S+)")
 
 
@@ -47,10 +47,10 @@ class Allocation:
     """
 
     def __init__(self, options: SlurmOptions, launcher: Launcher, folder: Path, time_s: float) -> None:
-        """Submit it.
+        """Submit the allocation.
 
         Args:
-            folder: new, on a file system that all nodes share.
+            folder: a new folder, on a file system that all nodes share.
 
         Raises:
             InvalidJobError, SubmitError: Slurm does not take it.
@@ -75,11 +75,11 @@ class Allocation:
         self._doubt = Doubt.NONE
 
     def add(self, trial: Trial) -> None:
-        """Have a trial run after those before it."""
+        """Queue a trial behind the earlier ones."""
         self._trials.add(trial)
 
     def left_s(self) -> float:
-        """Seconds until its time limit; all of it before it has begun."""
+        """Seconds until its time limit; the whole limit before it has begun."""
         if self._seen is None or self._seen.left_s is None or waits(self._seen.state):
             return self._time_s
         return self._seen.left_s - (time.monotonic() - self.polling.answered_s)
@@ -91,7 +91,7 @@ class Allocation:
 
     @property
     def idle(self) -> bool:
-        """Whether it has no trial."""
+        """Whether it has no trials."""
         return self._trials.idle
 
     @property
@@ -100,7 +100,7 @@ class Allocation:
         return not self.over and self.polling.due
 
     def read(self) -> None:
-        """Take in what the worker has said."""
+        """Process the worker's reports."""
         trial = self._trials.current
         if trial is None or self.over:
             return
@@ -119,7 +119,7 @@ class Allocation:
             self.give_up(JobState.TIMEOUT, f"{_at_limit(trial)}, and the worker on the first node does not answer")
 
     def note(self, seen: Queued | None) -> None:
-        """Take in what Slurm says; None where it does not know the job any more."""
+        """Process Slurm's answer about the job; None if Slurm no longer knows the job."""
         self.polling.answered()
         before, self._seen = self._seen, seen
         if seen is None:
@@ -138,7 +138,7 @@ class Allocation:
             self._doubt = Doubt.SETTLED
 
     def unheard(self, error: RunnerError) -> None:
-        """Slurm does not answer: no failure of a run, unless nothing else is known of it for long."""
+        """Process Slurm's silence: a run fails only if nothing else is known of it for a long time."""
         self.polling.unanswered()
         now, trial = self.polling.asked_s, self._trials.current
         running = trial is not None and trial.status.state is JobState.RUNNING
@@ -149,7 +149,7 @@ class Allocation:
             self._end(JobState.FAILED, f"nothing was heard for {in_words(SILENCE_S)} of job {self.number}: {error}")
 
     def stop(self, trial: Trial) -> None:
-        """Have a trial ended; its status says when that is done."""
+        """Order the worker to end a trial; the trial's status tells when that is done."""
         if trial is self._trials.current:
             self.spool.stop(trial.number, trial.mark)
             trial.stopped_s = time.monotonic()
@@ -158,7 +158,7 @@ class Allocation:
             self._trials.withdraw(trial)
 
     def withdraw(self, trial: Trial) -> bool:
-        """Take back a stopped trial where the job has no nodes yet: a worker that comes later reads "stop"."""
+        """Cancel a stopped trial of a job that has no nodes yet; a worker that starts later reads "stop"."""
         heard = self.polling.answered_s > trial.stopped_s
         waiting = self._seen is not None and waits(self._seen.state) and heard
         if trial is self._trials.current and waiting and not self.spool.report(trial.number).started:
@@ -167,14 +167,14 @@ class Allocation:
         return trial.status.state.final
 
     def give_up(self, state: JobState, sentence: str) -> None:
-        """End it; its trials end with this once Slurm says that nothing is left."""
+        """End the allocation; its trials get this state once Slurm says that nothing is left."""
         if self._verdict is None:
             self._verdict = (state, sentence)
             self.polling.soon()
             self._tell()
 
     def _tell(self) -> None:
-        """Have the worker leave and Slurm end the job; said again at each look until it has ended."""
+        """Order the worker to leave and Slurm to end the job; repeated at each poll until the job has ended."""
         with contextlib.suppress(OSError, SubmitError):
             self.spool.leave()
         with contextlib.suppress(SubmitError):
@@ -244,7 +244,7 @@ class Allocation:
         return "" if (self.spool.folder / "begun").exists() else f": do its nodes see {self.spool.folder}?"
 
     def _failed_nodes(self, seen: Queued, before: Queued | None) -> tuple[str, ...]:
-        """The nodes that failed: as srun named it, or what is out of service; none where none is known."""
+        """Return the failed nodes: the one that srun named, else those out of service."""
         if seen.state not in {"NODE_FAIL", "BOOT_FAIL", "RECONFIG_FAIL"}:
             return ()
         trial = self._trials.current

@@ -1,4 +1,4 @@
-"""Speaks with Slurm through its own programs."""
+"""Starts Slurm's own programs and reads their answers."""
 
 import re
 import subprocess
@@ -23,9 +23,9 @@ from .queue import Queued, forgotten, parse_squeue, scancel_command, squeue_comm
 from .submit import parse_sbatch, refusal, sbatch_command, too_much
 
 ANSWER_S = 60.0
-"""Seconds slurmctld gets to answer; a busy one takes many."""
+"""Seconds that slurmctld has to answer; a busy one takes many."""
 _KEPT = frozenset({"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS", "SLURM_JWT"})
-"""Variables that say which Slurm, not which job."""
+"""Variables that choose a Slurm, not a job."""
 _FEATURE = re.compile(r"[\w.-]+")
 _SILENT = re.compile(
     r"[Uu]nable to contact slurm controller|Unable to establish controller|onnection refused|Socket timed out"
@@ -35,25 +35,25 @@ _SILENT = re.compile(
 
 
 class SlurmSilentError(SubmitError):
-    """slurmctld does not answer now; nothing is known of the jobs."""
+    """slurmctld does not answer now, so the state of jobs is unknown."""
 
     def __init__(self, words: str) -> None:
         super().__init__(f"Slurm's controller does not answer: {words}", transient=True)
 
 
 @dataclass(frozen=True)
-class _Said:
+class _Answer:
     exit_code: int
     stdout: str
     stderr: str
 
 
 def submit(options: SlurmOptions, time_s: float, log: Path, script: Sequence[str]) -> str:
-    """Submit a script; returns the number of the job.
+    """Submit a script and return the number of the job.
 
     Raises:
         InvalidJobError: Slurm will never take such a job.
-        SubmitError: it would not take it now.
+        SubmitError: Slurm does not take it now.
     """
     partitions = _ask(partitions_command())
     wrong = too_much(options, time_s, parse_partitions(partitions.stdout)) if partitions.exit_code == 0 else None
@@ -67,7 +67,7 @@ def submit(options: SlurmOptions, time_s: float, log: Path, script: Sequence[str
 
 
 def look(jobs: Collection[str]) -> Mapping[str, Queued]:
-    """Where jobs are; those that Slurm has forgotten are missing.
+    """Ask Slurm for the state of jobs; those that it has forgotten are missing.
 
     Raises:
         SlurmSilentError: slurmctld does not answer.
@@ -83,7 +83,7 @@ def look(jobs: Collection[str]) -> Mapping[str, Queued]:
 
 
 def cancel(jobs: Collection[str]) -> None:
-    """Tell Slurm to end jobs; those that have ended are no error.
+    """Order Slurm to end jobs; jobs that have already ended are no error.
 
     Raises:
         SlurmSilentError: slurmctld does not answer.
@@ -93,10 +93,10 @@ def cancel(jobs: Collection[str]) -> None:
 
 
 def nodes_of(partition: str | None = None, nodes: str | None = None) -> tuple[SlurmNode, ...]:
-    """What Slurm knows of the nodes of a partition, or of all.
+    """Ask Slurm for the nodes of a partition, or for all nodes.
 
     Args:
-        nodes: only these, as Slurm writes them.
+        nodes: only these nodes, as Slurm writes them.
 
     Raises:
         ProcessError: sinfo failed.
@@ -110,7 +110,7 @@ def nodes_of(partition: str | None = None, nodes: str | None = None) -> tuple[Sl
 
 
 def partitions() -> tuple[Partition, ...]:
-    """All partitions, in Slurm's order.
+    """Ask Slurm for all partitions, in its order.
 
     Raises:
         ProcessError, SubmitError: as `nodes_of`.
@@ -123,7 +123,7 @@ def partitions() -> tuple[Partition, ...]:
 
 
 def mpi_types() -> tuple[str, ...]:
-    """What `srun --mpi` takes here; empty where srun does not say.
+    """Ask srun for the values of its option --mpi; empty if it does not tell.
 
     Raises:
         SubmitError: srun is missing or slurmctld does not answer.
@@ -135,9 +135,9 @@ def mpi_types() -> tuple[str, ...]:
 def candidates(
     partition: str | None, nodelist: str | None = None, exclude: str | None = None, constraint: str | None = None
 ) -> tuple[SlurmNode, ...]:
-    """The nodes among which Slurm chooses for a job that asks for these; without a partition those of the default one.
+    """Return the nodes among which Slurm can choose for a job; without a partition those of the default one.
 
-    Of constraints only features that must all be there are judged ("ib", "ib&fast"): others only Slurm understands.
+    A constraint is judged only if all its features are required ("ib", "ib&fast"); others only Slurm understands.
 
     Raises:
         ProcessError, SubmitError: as `nodes_of`.
@@ -152,7 +152,7 @@ def candidates(
     )
 
 
-def _ask(argv: Sequence[str]) -> _Said:
+def _ask(argv: Sequence[str]) -> _Answer:
     """Run one of Slurm's programs and read its answer."""
     try:
         done = subprocess.run(
@@ -172,12 +172,12 @@ def _ask(argv: Sequence[str]) -> _Said:
         raise SubmitError(f"cannot start {argv[0]}: {error.strerror}", transient=True) from error
     except subprocess.TimeoutExpired as error:
         raise SlurmSilentError(f"{argv[0]} took longer than {ANSWER_S:.0f} s") from error
-    said = _Said(done.returncode, done.stdout, done.stderr)
+    answer = _Answer(done.returncode, done.stdout, done.stderr)
     if done.returncode != 0 and _SILENT.search(done.stderr):
-        raise SlurmSilentError(_last_words(said))
-    return said
+        raise SlurmSilentError(_last_words(answer))
+    return answer
 
 
-def _last_words(said: _Said) -> str:
-    lines = [line for line in (said.stderr or said.stdout).splitlines() if line.strip()]
-    return lines[-1].strip() if lines else f"code {said.exit_code}"
+def _last_words(answer: _Answer) -> str:
+    lines = [line for line in (answer.stderr or answer.stdout).splitlines() if line.strip()]
+    return lines[-1].strip() if lines else f"code {answer.exit_code}"

@@ -1,4 +1,4 @@
-"""Spans of time as Slurm prints them: "45", "5:00", "1:30:00", "2-03:00:00", "infinite"."""
+"""Durations as Slurm prints them: "45", "5:00", "1:30:00", "2-03:00:00", "infinite"."""
 
 import math
 import re
@@ -8,7 +8,7 @@ _ENDLESS = {"infinite", "UNLIMITED"}
 
 
 def parse_span_s(text: str) -> float | None:
-    """Seconds, `math.inf` where there is no limit, None where Slurm does not say ("NOT_SET", "INVALID", "N/A")."""
+    """Parse a duration to seconds: `math.inf` for no limit, None if it is not known ("NOT_SET", "INVALID", "N/A")."""
     if text in _ENDLESS:
         return math.inf
     match = _SPAN.fullmatch(text)
@@ -19,12 +19,12 @@ def parse_span_s(text: str) -> float | None:
 
 
 def minutes(seconds: float) -> int:
-    """What `--time` takes: Slurm counts whole minutes."""
+    """Round up to whole minutes, which Slurm's `--time` takes."""
     return max(1, math.ceil(seconds / 60))
 
 
 def in_words(seconds: float) -> str:
-    """A span for a sentence."""
+    """Write a duration for a sentence."""
     return (
         f"{seconds:.0f} s"
         if seconds < 300

@@ -1,4 +1,4 @@
-"""Lets the workers know that hpltune is alive."""
+"""Tells the workers regularly that hpltune is alive."""
 
 import contextlib
 import threading
@@ -9,7 +9,7 @@ _BEATS_PER_LEASE = 5
 
 
 class Keeper:
-    """A thread that beats in spools until they are dropped; when this process dies, it does, and the leases run out."""
+    """A thread that writes beats into spools until they are dropped; it dies with this process, and the leases end."""
 
     def __init__(self, lease_s: float) -> None:
         self._pause_s = lease_s / _BEATS_PER_LEASE
@@ -19,7 +19,7 @@ class Keeper:
         self._thread: threading.Thread | None = None
 
     def keep(self, spool: Spool) -> None:
-        """Beat here from now on."""
+        """Start to write beats into a spool."""
         with self._lock:
             self._spools.add(spool)
         if self._thread is None:
@@ -27,12 +27,12 @@ class Keeper:
             self._thread.start()
 
     def drop(self, spool: Spool) -> None:
-        """Beat here no more."""
+        """Stop to write beats into a spool."""
         with self._lock:
             self._spools.discard(spool)
 
     def close(self) -> None:
-        """Beat nowhere any more."""
+        """Stop the thread."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=self._pause_s)
@@ -42,5 +42,5 @@ class Keeper:
             with self._lock:
                 spools = tuple(self._spools)
             for spool in spools:
-                with contextlib.suppress(OSError):  # the next beat may get through; if none does, the lease ends it
+                with contextlib.suppress(OSError):  # the next beat may succeed; if none does, the lease ends
                     spool.beat()

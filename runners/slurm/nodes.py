@@ -1,4 +1,4 @@
-"""sinfo: what Slurm knows of partitions and of their nodes."""
+"""sinfo: commands and parsers for partitions and their nodes."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from .duration import parse_span_s
 _NODE_FIELDS = ("%N", "%X", "%Y", "%m", "%T", "%f", "%E")
 _PARTITION_FIELDS = ("%P", "%a", "%l", "%D", "%s")
 _FLAGS = "*~#!%$@^-+"
-"""What sinfo appends to a state: "*" does not respond, "~" is powered off, … (sinfo(1), NODE STATE CODES)."""
+"""Flags that sinfo appends to a state: "*" does not respond, "~" is powered off, … (sinfo(1), NODE STATE CODES)."""
 MPI_TYPES = ("srun", "--mpi=list")
 _MPI_TYPE = re.compile(r"\b(?:none|pmi2|pmix(?:_v\d+)?|openmpi|cray_shasta)\b")
 _AT_WORK = frozenset({"idle", "mixed", "allocated", "completing", "reserved", "planned"})
@@ -17,13 +17,13 @@ _AT_WORK = frozenset({"idle", "mixed", "allocated", "completing", "reserved", "p
 
 @dataclass(frozen=True)
 class SlurmNode:
-    """One node.
+    """A node, as Slurm knows it.
 
     Attributes:
-        cores: physical.
-        state: in Slurm's words without its flags, as "idle".
-        responds: Slurm hears from it.
-        reason: why an administrator or Slurm took it out; "" where it is in.
+        cores: physical cores.
+        state: Slurm's word without flags, such as "idle".
+        responds: whether the node answers Slurm.
+        reason: why an administrator or Slurm took it out of service; "" if it is in service.
     """
 
     name: str
@@ -36,24 +36,24 @@ class SlurmNode:
 
     @property
     def memory_bytes(self) -> int:
-        """What Slurm lets jobs take of it."""
+        """The memory that Slurm lets jobs take."""
         return self.memory_mib * 2**20
 
     @property
     def usable(self) -> bool:
-        """Whether jobs can run on it, now or after those that do."""
+        """Whether jobs can run on it, now or after the current ones."""
         return self.responds and self.state in _AT_WORK
 
 
 @dataclass(frozen=True)
 class Partition:
-    """One partition.
+    """A partition.
 
     Attributes:
-        up: it starts jobs.
-        limit_s: the longest time limit; `math.inf` for none, None where Slurm does not say.
-        nodes: in it.
-        nodes_per_job: the most a job gets; None for no limit.
+        up: whether it starts jobs.
+        limit_s: the longest time limit; `math.inf` for no limit, None if Slurm does not tell.
+        nodes: how many nodes it has.
+        nodes_per_job: the most nodes of a job; None for no limit.
     """
 
     name: str
@@ -65,14 +65,14 @@ class Partition:
 
 
 def nodes_command(partition: str | None = None, nodes: str | None = None) -> list[str]:
-    """Asks for nodes, one a line; of all partitions where none is named."""
+    """Return the command that lists nodes, one a line; without a partition those of all."""
     chosen = [f"--partition={partition}"] if partition else []
     chosen += [f"--nodes={nodes}"] if nodes else []
     return ["sinfo", "--noheader", "--Node", *chosen, f"--format={'|'.join(_NODE_FIELDS)}"]
 
 
 def parse_nodes(text: str) -> tuple[SlurmNode, ...]:
-    """Nodes in Slurm's order, each once though it is in several partitions."""
+    """Parse nodes in Slurm's order, each once even if it is in several partitions."""
     found: dict[str, SlurmNode] = {}
     for line in text.splitlines():
         parts = [part.strip() for part in line.split("|", maxsplit=len(_NODE_FIELDS) - 1)]
@@ -88,12 +88,12 @@ def parse_nodes(text: str) -> tuple[SlurmNode, ...]:
 
 
 def partitions_command() -> list[str]:
-    """Asks for all partitions."""
+    """Return the command that lists all partitions."""
     return ["sinfo", "--noheader", f"--format={'|'.join(_PARTITION_FIELDS)}"]
 
 
 def parse_partitions(text: str) -> tuple[Partition, ...]:
-    """Partitions in Slurm's order; the lines of one, where sinfo prints several, are added up."""
+    """Parse partitions in Slurm's order; several lines of one partition are added up."""
     found: dict[str, Partition] = {}
     for line in text.splitlines():
         parts = [part.strip() for part in line.split("|")]
@@ -109,11 +109,11 @@ def parse_partitions(text: str) -> tuple[Partition, ...]:
 
 
 def out_of_service(nodes: Sequence[SlurmNode]) -> tuple[str, ...]:
-    """The names of nodes that cannot run jobs."""
+    """Return the names of nodes that cannot run jobs."""
     return tuple(node.name for node in nodes if not node.usable)
 
 
 def parse_mpi_types(text: str) -> tuple[str, ...]:
-    """The ways to start MPI in what `srun --mpi=list` prints, each once; older versions print it to standard error."""
+    """Parse the methods in the output of `srun --mpi=list`, each once; older versions print to standard error."""
     listed = (line for line in text.splitlines() if "are..." not in line)
     return tuple(dict.fromkeys(kind for line in listed for kind in _MPI_TYPE.findall(line.partition(":")[2] or line)))

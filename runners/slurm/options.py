@@ -1,4 +1,4 @@
-"""What a site wants to be said to Slurm."""
+"""The options of jobs for Slurm."""
 
 import re
 from dataclasses import dataclass, fields
@@ -13,31 +13,31 @@ OURS = re.compile(
     "array|batch|chdir|clusters|cpus-per-task|error|export|help|input|job-name|no-requeue|ntasks|ntasks-per-node|open-mode"
     "|output|parsable|quiet|requeue|test-only|time|usage|version|wait|wrap"
 )
-"""Options of sbatch that hpltune sets itself or that would change what it reads."""
+"""Options of sbatch that hpltune sets itself, or that would change the output it reads."""
 CHOICES = ("partition", "account", "qos", "constraint", "nodelist", "exclude")
-"""Options that are called the same by sbatch and by us, and may be left out."""
+"""Optional options with the same name in sbatch and here."""
 
 
 @dataclass(frozen=True)
 class SlurmOptions:
-    """How jobs are submitted.
+    """The options with which jobs are submitted.
 
     Attributes:
-        nodes: of each allocation; ranks are spread evenly over them.
-        cores_per_node: physical cores that ranks and their threads may take of a node.
-        time_limit_s: of an allocation that is used again and again; a trial's walltime and a minute must fit into it.
+        nodes: nodes of each allocation; ranks are spread evenly over them.
+        cores_per_node: physical cores of a node that ranks and their threads may use.
+        time_limit_s: time limit of a shared allocation; a trial's walltime and a minute must fit into it.
             At least 60, rounded up to minutes.
         partition, account, qos: None for the site's default.
-        constraint: features nodes must have, as sbatch takes them.
-        exclusive: no job of others on these nodes; a measurement wants that.
-        nodelist, exclude: as Slurm writes them, "n[1-4],n7".
-        further: other options of sbatch, each "--name=value" or "--name".
-        reuse: one allocation takes one trial after another; otherwise each trial is a Slurm job of its own.
+        constraint: features that nodes must have, as sbatch takes them.
+        exclusive: whether the nodes run no other jobs, as a measurement needs.
+        nodelist, exclude: nodes as Slurm writes them, "n[1-4],n7".
+        further: more options of sbatch, each "--name=value" or "--name".
+        reuse: whether an allocation takes one trial after another; otherwise each trial is its own Slurm job.
         queue_limit_s: how long a job may wait for its nodes.
-        lease_s: hpltune not heard of for so long ends the job; at least 1.
+        lease_s: a job ends if hpltune is silent for this time; at least 1.
 
     Raises:
-        InvalidJobError: a value that Slurm could not take or that could be taken for something else.
+        InvalidJobError: Slurm could not take a value, or could misread it.
     """
 
     nodes: int
@@ -79,5 +79,5 @@ class SlurmOptions:
             raise InvalidJobError(f"slurm: option {token}: hpltune sets --{match[1]} itself")
 
     def names(self, option: str) -> bool:
-        """Whether a further option has this name."""
+        """Return whether an option in `further` has this name."""
         return any(token.partition("=")[0] == option for token in self.further)

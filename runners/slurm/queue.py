@@ -1,4 +1,4 @@
-"""squeue: where jobs are."""
+"""squeue and scancel: commands and parsers for jobs."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ _FIELDS = ("%i", "%T", "%r", "%N", "%L")
 
 @dataclass(frozen=True)
 class Queued:
-    """One job as squeue sees it.
+    """A job, as squeue prints it.
 
     Attributes:
-        state: in Slurm's words, as "PENDING".
-        reason: why it waits or has ended; "None" where Slurm has none.
-        nodes: as Slurm writes them; "" before it has any.
-        left_s: until its time limit; None where Slurm does not say.
+        state: Slurm's word, such as "PENDING".
+        reason: why it waits or has ended; "None" if Slurm gives no reason.
+        nodes: its nodes as Slurm writes them; "" before it has any.
+        left_s: seconds until its time limit; None if Slurm does not tell.
     """
 
     job: str
@@ -27,12 +27,12 @@ class Queued:
 
 
 def squeue_command(jobs: Collection[str]) -> list[str]:
-    """Asks for jobs, also for those that have ended; one command serves many."""
+    """Return the command that lists several jobs, also ended ones."""
     return ["squeue", "--noheader", "--states=all", f"--jobs={','.join(jobs)}", f"--format={'|'.join(_FIELDS)}"]
 
 
 def parse_squeue(text: str) -> Mapping[str, Queued]:
-    """Jobs by their numbers; lines of another form are passed over."""
+    """Parse jobs by their numbers; lines of another form are skipped."""
     found = {}
     for line in text.splitlines():
         parts = [part.strip() for part in line.split("|")]
@@ -43,10 +43,10 @@ def parse_squeue(text: str) -> Mapping[str, Queued]:
 
 
 def scancel_command(jobs: Collection[str]) -> list[str]:
-    """Ends jobs, pending or running."""
+    """Return the command that ends jobs, pending or running."""
     return ["scancel", *jobs]
 
 
 def forgotten(stderr: str) -> bool:
-    """Whether squeue says that Slurm knows no such job any more."""
+    """Return whether squeue says that Slurm no longer knows a job."""
     return "Invalid job id specified" in stderr

@@ -1,4 +1,4 @@
-"""The backend: jobs through Slurm."""
+"""The runner that starts jobs through Slurm."""
 
 import os
 import time
@@ -21,26 +21,26 @@ from .options import SlurmOptions
 from .trials import Trial
 
 SPARE_S = 60.0
-"""What an allocation keeps beyond the walltime of a trial, so that the worker ends it and not Slurm."""
+"""Time that an allocation keeps beyond a trial's walltime, so that the worker ends the trial and not Slurm."""
 END_S = 60.0
-"""How long the end of a job may take; a node that hangs takes Slurm's KillWait and more."""
+"""How long the end of a job may take; a hanging node takes longer than Slurm's KillWait."""
 _LOOK_S = 0.05
 
 
 class SlurmRunner(Runner):
     """Runs jobs on nodes that Slurm gives.
 
-    With `SlurmOptions.reuse` one allocation serves many jobs, one at a time; it is replaced when it has ended or too
-    little of its time is left. Otherwise each job is a Slurm job. Either way a job is ended by the worker on its first
-    node at its walltime, and when this process was not heard of for the lease: nothing outlives a killed hpltune.
+    With `SlurmOptions.reuse` one allocation serves many jobs, one at a time; it is replaced when it has ended or when
+    too little of its time is left. Otherwise each job is its own Slurm job. In both cases the worker on the first node
+    ends a job at its walltime, or when this process is silent for the lease: no job outlives a killed hpltune.
     """
 
     def __init__(self, options: SlurmOptions, launcher: Launcher, folder: Path) -> None:
-        """Nothing is asked of Slurm yet.
+        """Prepare the runner, without asking Slurm yet.
 
         Args:
-            folder: where nodes and this process speak through files; on a file system that all of them share, as the
-                folders and programs of jobs must be.
+            folder: the folder for files between the nodes and this process. It must be on a file system that all of
+                them share, like the folders and programs of jobs.
         """
         self._options = options
         self._launcher = launcher
@@ -51,7 +51,7 @@ class SlurmRunner(Runner):
         self._closed = False
 
     def submit(self, job: Job) -> JobId:
-        """Queue a job, in the allocation there is or in a new one."""
+        """Queue a job, in an existing allocation or in a new one."""
         self._check(job)
         job_id = JobId(uuid.uuid4().hex)
         argv = self._launcher.command(job)
@@ -66,7 +66,7 @@ class SlurmRunner(Runner):
         return job_id
 
     def poll(self, ids: Collection[JobId]) -> Mapping[JobId, JobStatus]:
-        """Look at jobs; Slurm is asked now and then only, the worker's files each time."""
+        """Return the status of jobs; the worker's files are read each time, and Slurm is asked only sometimes."""
         asked = {job_id: self._jobs[job_id] for job_id in ids}
         self._update([allocation for allocation, _ in asked.values()])
         return {job_id: trial.status for job_id, (_, trial) in asked.items()}
@@ -75,7 +75,7 @@ class SlurmRunner(Runner):
         """End jobs.
 
         Raises:
-            RunnerError: Slurm could not end one.
+            RunnerError: Slurm could not end a job.
         """
         asked = [self._jobs[job_id] for job_id in ids]
         self._update([allocation for allocation, _ in asked])
@@ -99,7 +99,7 @@ class SlurmRunner(Runner):
         """End all jobs and give the nodes back.
 
         Raises:
-            RunnerError: Slurm could not end one.
+            RunnerError: Slurm could not end a job.
         """
         self._closed = True
         try:
@@ -114,7 +114,7 @@ class SlurmRunner(Runner):
             self._keeper.close()
 
     def _check(self, job: Job) -> None:
-        """Refuse what can never run here, before anything is written."""
+        """Refuse a job that can never run here, before anything is written."""
         if self._closed:
             raise SubmitError("this runner was closed: it takes no further job", transient=False)
         if not (Path(job.program[0]).is_file() and os.access(job.program[0], os.X_OK)):
@@ -136,7 +136,7 @@ class SlurmRunner(Runner):
             )
 
     def _surroundings(self, job: Job, job_id: JobId) -> list[str]:
-        """The variables of the launcher; mpirun takes the tasks on each node for its slots there."""
+        """Return the tokens that set the launcher's variables; mpirun reads the tasks on each node as its slots."""
         nodes, each = self._options.nodes, job.ranks // self._options.nodes
         variables = {
             **job.launcher_environment,
@@ -149,7 +149,7 @@ class SlurmRunner(Runner):
         return ["env", *(f"{name}={value}" for name, value in variables.items())]
 
     def _allocation(self, job: Job) -> Allocation:
-        """Where a job will run."""
+        """Choose or make the allocation of a job."""
         needed_s = job.walltime_s + SPARE_S
         for allocation in self._allocations:
             allocation.polling.soon()
@@ -199,7 +199,7 @@ class SlurmRunner(Runner):
                 allocation.give_up(JobState.CANCELLED, "the run was cancelled")
 
     def _until(self, condition: Callable[[], bool], allocations: Collection[Allocation]) -> bool:
-        """Look at allocations until something holds; False after a while."""
+        """Poll allocations until a condition holds; return False if it takes too long."""
         deadline = time.monotonic() + END_S
         while not condition():
             if time.monotonic() > deadline:

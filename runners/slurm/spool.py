@@ -1,4 +1,4 @@
-"""The folder through which hpltune and the worker on the first node speak; `worker.sh` is the other side of it."""
+"""The folder for messages between hpltune and the worker on the first node; `worker.sh` is the other side."""
 
 import os
 import shlex
@@ -16,11 +16,11 @@ _CENTI = 100
 
 @dataclass(frozen=True)
 class WorkerReport:
-    """What the worker says of a trial.
+    """The worker's report of a trial.
 
     Attributes:
-        why: how it ended: "exited", "cancelled", "timeout" or "lease"; None while it runs.
-        exit_code: of the launcher.
+        why: the way it ended: "exited", "cancelled", "timeout" or "lease"; None while it runs.
+        exit_code: exit code of the launcher.
     """
 
     started: bool
@@ -29,22 +29,22 @@ class WorkerReport:
 
     @property
     def failed(self) -> bool:
-        """Whether the launcher ended by itself with an error."""
+        """Whether the launcher ended by itself and with an error."""
         return self.why == "exited" and self.exit_code != 0
 
 
 class Spool:
-    """One allocation's folder.
+    """The folder of an allocation.
 
-    Files are made before the worker hears of them and rewritten in place: over NFS a new name is seen late, but what is
-    in a known file is fresh at each opening.
+    A file is made before the worker needs it, and rewritten in place: over NFS a new name appears late, but opening a
+    known file always shows its current content.
     """
 
     def __init__(self, folder: Path, lease_s: float, *, once: bool) -> None:
-        """Make the folder with the worker in it.
+        """Make the folder and put the worker into it.
 
         Raises:
-            OSError: it cannot be made.
+            OSError: the folder cannot be made.
         """
         folder.mkdir(mode=0o700, parents=True)
         self.folder = folder
@@ -57,14 +57,14 @@ class Spool:
 
     @property
     def log(self) -> Path:
-        """What the worker and Slurm print outside of trials."""
+        """The file for the output of the worker and Slurm outside of trials."""
         return self.folder / "worker.log"
 
     def beat(self) -> None:
-        """Tell the worker that hpltune is there.
+        """Tell the worker that hpltune is alive.
 
         Raises:
-            OSError: the file system does not take it.
+            OSError: the file cannot be written.
         """
         with self._lock:
             self._beat += 1
@@ -77,11 +77,11 @@ class Spool:
                 os.close(descriptor)
 
     def hand_over(self, number: int, mark: str, walltime_s: float, folder: Path, argv: Sequence[str]) -> None:
-        """Have a trial run.
+        """Give the worker a trial to run.
 
         Args:
-            mark: what all its processes carry in their environment.
-            argv: tokens; the worker's shell reads them through `shlex.join`, nothing else is in its file.
+            mark: the mark that all its processes carry in their environment.
+            argv: the command as tokens; the worker's shell reads them, quoted by `shlex.join`.
         """
         (self.folder / f"{number}.status").touch()
         text = shlex.join(["set", "--", str(folder), *argv]) + "\n"
@@ -89,16 +89,16 @@ class Spool:
         self._order(number, RUN, mark, walltime_s)
 
     def stop(self, number: int, mark: str) -> None:
-        """Have a trial ended, or never begun; the report says when that is done."""
+        """Order the worker to end a trial or never to begin it; the report tells when that is done."""
         self._order(number, STOP, mark, 0)
 
     def leave(self) -> None:
-        """Have the worker end what it runs and leave."""
+        """Order the worker to end its trial and to leave."""
         number, _, mark, _ = self._orders
         self._order(int(number), LEAVE, mark, 0)
 
     def report(self, number: int) -> WorkerReport:
-        """What the worker has said of a trial so far."""
+        """Read the worker's report of a trial so far."""
         try:
             *lines, _ = (self.folder / f"{number}.status").read_text(encoding="ascii").split("\n")
         except OSError:
@@ -109,14 +109,14 @@ class Spool:
         return WorkerReport(started=bool(words))
 
     def said(self) -> str:
-        """What the worker and Slurm have printed."""
+        """Read the output of the worker and Slurm."""
         try:
             return self.log.read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""
 
     def remove(self) -> None:
-        """Take the folder away; nothing of the job runs any more."""
+        """Remove the folder after the job has ended."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _order(self, number: int, verb: str, mark: str, limit_s: float) -> None:

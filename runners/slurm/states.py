@@ -1,4 +1,4 @@
-"""What Slurm's states and reasons mean for a job of ours, in sentences."""
+"""The meaning of Slurm's states and reasons for our jobs, as sentences."""
 
 import re
 
@@ -8,7 +8,7 @@ from .queue import Queued
 WAITING = frozenset(
     {"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
 )
-"""Not on any node yet."""
+"""States of a job that has no nodes yet."""
 _ENDS: dict[str, tuple[JobState, str]] = {
     "COMPLETED": (JobState.FAILED, "Slurm job {job} ended before the run did"),
     "FAILED": (JobState.FAILED, "Slurm job {job} failed: {reason}"),
@@ -43,7 +43,7 @@ _NEVER: tuple[tuple[str, str], ...] = (
     (r"DependencyNeverSatisfied", "what it depends on has failed"),
     (r"ReservationDeleted|RequiresReservation", "its reservation is missing"),
 )  # fmt: skip
-"""Reasons that time alone does not cure. Limits of a whole group (AssocGrpNodeLimit) may: they wait."""
+"""Reasons that waiting does not remove. Limits of a whole group (AssocGrpNodeLimit) can end, so they are not here."""
 
 _WAITS: tuple[tuple[str, str], ...] = (
     (r"None|", "Slurm has not looked at it yet"),
@@ -59,17 +59,17 @@ _WAITS: tuple[tuple[str, str], ...] = (
 
 
 def waits(state: str) -> bool:
-    """Whether a job has no nodes yet."""
+    """Return whether a job has no nodes yet."""
     return state in WAITING
 
 
 def ended(state: str) -> bool:
-    """Whether nothing of a job is left."""
+    """Return whether a job has ended completely."""
     return state in _ENDS
 
 
 def never_starts(reason: str) -> str | None:
-    """Why a pending job will never start, as the end of a sentence, or None where it may."""
+    """Return why a pending job will never start, as the end of a sentence, or None if it may start."""
     for pattern, sentence in _NEVER:
         match = re.search(pattern, reason)
         if match:
@@ -78,7 +78,7 @@ def never_starts(reason: str) -> str | None:
 
 
 def why_it_waits(job: Queued) -> str:
-    """The sentence for a pending job."""
+    """Write the sentence for a pending job."""
     for pattern, meaning in _WAITS:
         if re.fullmatch(pattern, job.reason):
             return f"Slurm job {job.job} waits: {meaning} ({job.reason or 'None'})"
@@ -86,10 +86,10 @@ def why_it_waits(job: Queued) -> str:
 
 
 def outcome(job: Queued, node: str = "") -> tuple[JobState, str]:
-    """What the end of a job means, for a job that has ended.
+    """Translate Slurm's state of an ended job to our state and a sentence.
 
     Args:
-        node: the one that failed, where that is known.
+        node: the node that failed, if it is known.
     """
     state, sentence = _ENDS[job.state]
     named = f"node {node}" if node else f"a node of {job.nodes}" if job.nodes else "a node"

@@ -1,4 +1,4 @@
-"""sbatch: what is asked for, and why it is refused."""
+"""sbatch: its command line, its answer, and the reasons of a refusal."""
 
 import re
 from collections.abc import Sequence
@@ -28,16 +28,16 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
     (r"Invalid generic resource", "the generic resources (gres) do not exist here"),
     (r"reservation is invalid", "the reservation does not exist"),
 )  # fmt: skip
-"""What sbatch prints when it will always refuse the same job; the first that matches counts."""
+"""Messages of sbatch that mean that it always refuses this job; the first that matches counts."""
 _PASSING = re.compile("temporarily|timed out|I/O error", re.IGNORECASE)
 
 
 def sbatch_command(options: SlurmOptions, time_s: float, log: Path, script: Sequence[str]) -> list[str]:
-    """Submits a script with its arguments, which gets the number of nodes and cores that the options say.
+    """Return the command that submits a script and its arguments, for the options' number of nodes and cores.
 
     Args:
-        time_s: how long the job may run.
-        log: what the script itself prints.
+        time_s: time limit of the job.
+        log: the file for the script's own output.
     """
     argv = [
         *("sbatch", "--parsable", "--job-name=hpltune", "--no-requeue", "--export=ALL", "--input=/dev/null"),
@@ -52,7 +52,7 @@ def sbatch_command(options: SlurmOptions, time_s: float, log: Path, script: Sequ
 
 
 def parse_sbatch(stdout: str) -> str | None:
-    """The number of the job in what `--parsable` prints, "12" or "12;cluster"; None where there is none."""
+    """Parse the job's number in the output of `--parsable`, "12" or "12;cluster"; None if there is none."""
     for line in stdout.splitlines():
         match = re.fullmatch(r"(\d+)(?:;.*)?", line.strip())
         if match:
@@ -61,7 +61,7 @@ def parse_sbatch(stdout: str) -> str | None:
 
 
 def refusal(options: SlurmOptions, time_s: float, stderr: str) -> RunnerError:
-    """Why sbatch would not take a job, as one sentence."""
+    """Explain why sbatch refused a job, in one sentence."""
     for pattern, sentence in _SAYINGS:
         match = re.search(pattern, stderr)
         if match:
@@ -76,7 +76,7 @@ def refusal(options: SlurmOptions, time_s: float, stderr: str) -> RunnerError:
 
 
 def too_much(options: SlurmOptions, time_s: float, partitions: Sequence[Partition]) -> str | None:
-    """What the partition does not give, or None: sbatch often takes such a job and lets it wait for ever."""
+    """Return a sentence if a job exceeds its partition: sbatch often accepts such a job, which then waits for ever."""
     if options.partition is not None and "," in options.partition:
         return None
     named = [part for part in partitions if part.name == options.partition or (part.default and not options.partition)]
@@ -95,5 +95,5 @@ def too_much(options: SlurmOptions, time_s: float, partitions: Sequence[Partitio
 
 
 def _no_pattern(path: Path) -> str:
-    """A path without the patterns of sbatch (%j, …)."""
+    """Escape a path, so that sbatch does not read it as a pattern (%j, …)."""
     return str(path).replace("%", "%%")

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs hpltune's trials inside one Slurm job, and leaves when hpltune is not heard of any more.
+# Runs hpltune's trials inside one Slurm job, and leaves when hpltune is silent for the lease.
 #
 #   worker.sh SPOOL LEASE_CS ONCE      hundredths of a second; ONCE is 1 to leave after one trial
 #
@@ -7,15 +7,15 @@
 #   orders     one line of hpltune's: BEAT TRIAL VERB MARK LIMIT_CS .      VERB is wait, run, stop or leave
 #   N.trial    `set -- FOLDER TOKEN...`: the command of trial N and where it runs
 #   N.status   ours: "started", then "ended WHY CODE"
-# hpltune makes each file before it speaks of it, and both sides rewrite them in place: NFS shows that at once.
+# hpltune makes each file before it names it, and both sides rewrite files in place: NFS shows that at once.
 
 set -u
 spool=$1 lease=$2 once=$3
-idle_s=0.1    # between two looks without a trial
-tick_s=0.5    # with one: the ranks need the cores
+idle_s=0.1    # pause between two looks at the orders without a trial
+tick_s=0.5    # pause during a trial, whose ranks need the cores
 begun= heard= now=0 beaten= done=none wanted=none verb=wait mark=none limit=0 leader=
 
-# Reads the orders. Counts its own time since the beat last changed, so that no two clocks are compared.
+# Reads the orders. Measures the time since the last beat by its own clock, so that no two clocks are compared.
 look() {
     read -r up rest </proc/uptime
     now=${up%.*}${up#*.}
@@ -27,7 +27,7 @@ look() {
     [ $((now - heard)) -le "$lease" ]
 }
 
-# Lists what carries the mark of the trial; by its output, as grep also fails for processes that end meanwhile.
+# Lists the processes with the trial's mark. Callers read its output, as grep also fails for processes that just ended.
 marked() {
     found=$(grep -lzxF "HPLTUNE_JOB=$mark" /proc/[0-9]*/environ 2>/dev/null)
     [ -n "$found" ]
@@ -44,7 +44,7 @@ sweep() {
     done
 }
 
-# Ends what the launcher has running on other nodes. False when something may be left: then Slurm must end the job.
+# Ends the launcher's processes on other nodes. False if some may be left: then Slurm must end the job.
 end_steps() {
     left=50
     while [ $((left -= 1)) -gt 0 ]; do
@@ -52,14 +52,14 @@ end_steps() {
             steps=$(echo "$steps" | grep '\.[0-9][0-9]*$') || return 0
             scancel --signal=KILL $steps
         else
-            left=$((left - 9))    # it has waited for the controller itself
+            left=$((left - 9))    # this has already waited for the controller
         fi
         sleep 0.2
     done
     return 1
 }
 
-# TERM to the launcher, KILL after three seconds to whatever is left; then exit with a code that says why.
+# Sends TERM to the launcher and, after three seconds, KILL to all processes left; then exits with a code that says why.
 finish() {
     trap '' TERM
     kill -TERM "$leader" 2>/dev/null

@@ -1,1 +1,1 @@
-"""Virtual clusters: what they are made of, and how SimGrid is told."""
+"""Virtual clusters: their description, and their input files for SimGrid."""

@@ -1,4 +1,4 @@
-"""What a virtual cluster is made of. The files in `clusters/` say where each of their figures is from."""
+"""The description of a virtual cluster. The files in `clusters/` name the source of each of their figures."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -13,14 +13,14 @@ Key = Annotated[str, matching(r"[\w.+-]+", "letters, digits and _ . + -")]
 
 
 class VirtualNodes(Part):
-    """Nodes of one kind.
+    """A kind of nodes.
 
     Attributes:
-        cores: per node; as many ranks fit on it.
-        flops_per_cycle: double-precision operations of a core in each cycle.
-        memory_gib: what HPL may take of a node.
-        speed: of the node's cores in proportion to what the BLAS models say; a slow node has less than 1.
-        price_usd, power_w: of one node; 0 where it is counted for the whole cluster.
+        cores: cores per node; as many ranks fit on it.
+        flops_per_cycle: double-precision operations of a core per cycle.
+        memory_gib: memory of a node that HPL may take.
+        speed: speed of the node's cores relative to the BLAS models; a slow node has less than 1.
+        price_usd, power_w: of one node; 0 where the figure counts for the whole cluster.
     """
 
     count: Count
@@ -34,14 +34,14 @@ class VirtualNodes(Part):
 
 
 class Core(Part):
-    """What a core does besides dgemm.
+    """The rates of a core besides dgemm.
 
     Attributes:
-        memory_gb_s: bytes a core moves between memory and itself, 1e9 a second.
-        cache_kib: operands up to this size stay near the core.
-        cache_gb_s: rate for these.
-        strided_ns: moving one double between rows of a column-major matrix.
-        exchange_ns: swapping two such doubles; None for twice that.
+        memory_gb_s: rate between memory and core, in 1e9 bytes per second.
+        cache_kib: operands up to this size stay in the core's cache.
+        cache_gb_s: rate for operands in the cache.
+        strided_ns: time to move one double between rows of a column-major matrix.
+        exchange_ns: time to swap two such doubles; None for twice strided_ns.
         level2_gflops: rate of dgemv and dger on operands in the cache.
     """
 
@@ -79,14 +79,14 @@ def _form(rate: Any) -> str:
 
 
 class VirtualBlas(Part):
-    """One BLAS on one core of nominal speed.
+    """A BLAS on one core of nominal speed.
 
     Attributes:
-        dgemm_gflops: rate of a large dgemm, to which the traffic of its operands is added; or measured rates by shape,
-            which hold it already.
-        dtrsm_fraction: rate of dtrsm in proportion to dgemm of the same size; not used where there are measured rates.
+        dgemm_gflops: rate of a large dgemm without the traffic of its operands, which is added; or measured rates by
+            shape, which include it.
+        dtrsm_fraction: rate of dtrsm relative to dgemm of the same size; not used where there are measured rates.
         dtrsm_left_gflops: measured rates of dtrsm in the matrix itself, as 1 x Q grids do it, where they differ.
-        call_us: of any call.
+        call_us: time of any call.
     """
 
     dgemm_gflops: Annotated[
@@ -99,12 +99,12 @@ class VirtualBlas(Part):
 
 
 class Switch(Part):
-    """What the nodes are plugged into.
+    """The switches that connect the nodes.
 
     Attributes:
-        leaf_nodes: nodes on one leaf switch; None for a single switch that holds all.
+        leaf_nodes: nodes on one leaf switch; None for a single switch with all nodes.
         oversubscription: bandwidth of a leaf's nodes over that of its uplinks; 1 is a full fat tree.
-        backplane_gbit_s: what the (upper) switch carries at once; None for as much as its ports.
+        backplane_gbit_s: total rate of the (upper) switch; None for that of all its ports.
         hop_us: latency that each further switch adds.
         price_usd, power_w: of all switches and cables.
     """
@@ -118,28 +118,28 @@ class Switch(Part):
 
 
 class Network(Part):
-    """A network and the MPI on it, as a ping-pong between two nodes shows them.
+    """A network and the MPI on it, as a ping-pong between two nodes measures them.
 
     Attributes:
-        latency_us: of a small message, one way, interrupts not held back; the CPU's part included.
+        latency_us: one-way latency of a small message without delayed interrupts, including the CPU's part.
         gbit_s: line rate of one NIC.
-        packet_us: further time of each packet of a long message: headers, checksums, interrupts, the bus.
-        header_bytes: of an MTU that carry no data (TCP and IP: 40).
+        packet_us: additional time of each packet of a long message: headers, checksums, interrupts, the bus.
+        header_bytes: bytes of an MTU that carry no data (TCP and IP: 40).
         cpu_us: part of the latency during which a core sends, and another during which one receives.
-        cpu_ns_per_kib: further time of a core for each KiB sent or received.
-        mtu: as the network is set by default.
-        mtu_most: largest that the NICs and the switch take.
-        throttle_us: least time between two interrupts of a NIC, by default; 0 for none.
-        nics: of each node, used together.
-        eager_kib: longer messages ask first (rendezvous).
-        socket_kib: of a long message, what the kernel takes into its buffer, so that its sender goes on before it is
-            through (TCP); 0 where a sender waits for all of it.
-        queue_kib: behind so much of it waits whatever else the node sends meanwhile. Both count where each node has
-            one rank.
-        latency_steps: measured instead: from so many bytes on, a message takes so many microseconds besides its bytes
-            at the line rate; what asking first costs is in it.
-        late_probe: MPI_Iprobe looks before it fetches what has arrived, so it finds a message only the second time, as
-            Open MPI does (mca_pml_ob1_iprobe). With look-ahead HPL then learns of a panel one block of columns later.
+        cpu_ns_per_kib: additional time of a core for each KiB sent or received.
+        mtu: default MTU of the network.
+        mtu_most: largest MTU that the NICs and the switch take.
+        throttle_us: default least time between two interrupts of a NIC; 0 for none.
+        nics: network interfaces of each node, which are used together.
+        eager_kib: a longer message first asks the receiver (rendezvous).
+        socket_kib: part of a long message that the kernel takes into its buffer, so that the sender goes on before it
+            is sent (TCP); 0 if a sender waits for the whole message.
+        queue_kib: length of the kernel's queue behind which the node's other messages wait. Both count only if each
+            node has one rank.
+        latency_steps: measured latencies in place of the model: from a number of bytes on, a message takes this many
+            microseconds besides its bytes at the line rate, including the question of a rendezvous.
+        late_probe: whether MPI_Iprobe looks before it fetches new messages, so that only the second call finds one, as
+            in Open MPI (mca_pml_ob1_iprobe). With look-ahead HPL then receives a panel one block of columns later.
     """
 
     latency_us: Positive
@@ -174,14 +174,14 @@ class Network(Part):
 
 
 class SharedMemory(Part):
-    """Messages between ranks of one node."""
+    """Latency and rate of messages between ranks of one node."""
 
     latency_us: Positive = 0.5
     gb_s: Positive = 5.0
 
 
 class VirtualNoise(Part):
-    """What differs between nodes and between runs, as relative standard deviations; all of it follows from the seed."""
+    """The relative standard deviations between nodes and between runs; all noise is drawn from the seed."""
 
     nodes: Annotated[float, Field(ge=0, le=0.3)] = 0.0
     runs: Annotated[float, Field(ge=0, le=0.3)] = 0.0
@@ -190,15 +190,15 @@ class VirtualNoise(Part):
 
     @property
     def between_runs(self) -> bool:
-        """Whether a run of the same configuration comes out differently the next time."""
+        """Whether two runs of the same configuration differ."""
         return self.runs > 0 or self.jitter > 0
 
 
 class VirtualCluster(Part):
-    """A cluster that exists in a file.
+    """A cluster that exists only as a description.
 
     Attributes:
-        price_usd, power_w: of the whole cluster where it is not added up from nodes and switches.
+        price_usd, power_w: of the whole cluster, if they are not the sum of nodes and switches.
         blas, networks: by name; the first of each is the default.
     """
 
@@ -215,30 +215,30 @@ class VirtualCluster(Part):
 
     @property
     def node_list(self) -> tuple[VirtualNodes, ...]:
-        """One entry for each node."""
+        """The kind of each node."""
         return tuple(group for group in self.nodes for _ in range(group.count))
 
     @property
     def cores(self) -> int:
-        """Of all nodes."""
+        """The number of cores of all nodes."""
         return sum(group.count * group.cores for group in self.nodes)
 
     @property
     def rpeak_gflops(self) -> float:
-        """Nodes x cores x clock x operations per cycle, as the TOP500 counts."""
+        """Rpeak in GFLOPS, as the TOP500 counts it: nodes x cores x clock x operations per cycle."""
         return sum(group.count * group.cores * group.clock_ghz * group.flops_per_cycle for group in self.nodes)
 
     @property
     def default_network(self) -> str:
-        """The network a launch uses where none is named."""
+        """The network of a launch that names none."""
         return next(iter(self.networks))
 
     def price_with(self, network: str) -> float | None:
-        """US dollars of the cluster with one of its networks, or None where nothing is said."""
+        """Return the price in US dollars of the cluster with one of its networks, or None if no price is known."""
         total = sum(group.count * group.price_usd for group in self.nodes) + self.networks[network].switch.price_usd
         return self.price_usd or total or None
 
     def power_with(self, network: str) -> float | None:
-        """Watts of the cluster with one of its networks, or None where nothing is said."""
+        """Return the power in watts of the cluster with one of its networks, or None if it is not known."""
         total = sum(group.count * group.power_w for group in self.nodes) + self.networks[network].switch.power_w
         return self.power_w or total or None

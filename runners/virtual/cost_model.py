@@ -1,4 +1,4 @@
-"""The cost model as the simulated HPL reads it: in seconds and bytes (`hpl/native/virtual/model.c`)."""
+"""Writes the cost model for the simulated HPL, in seconds and bytes (`hpl/native/virtual/model.c` reads it)."""
 
 from collections.abc import Iterable
 
@@ -6,19 +6,19 @@ from .cluster import RateTable
 from .platform import Setup, host_file
 
 SAMPLE_ABOVE_RANKS = 16
-"""Up to this many ranks every message is simulated; above, exchanges that repeat themselves are sampled."""
+"""Up to this number of ranks every message is simulated; with more ranks, repeating exchanges are sampled."""
 
 
 def kernel_sends(setup: Setup, ranks: int) -> bool:
-    """Whether the kernel sends on for its ranks: each of them has a node, and so a line, to itself."""
+    """Return whether the kernel sends for its rank: only if each rank has its own node, and so its own line."""
     return setup.network.socket_kib > 0 and len(set(host_file(setup.cluster, ranks).split())) == ranks
 
 
 def cost_model(setup: Setup, ranks: int, *, every_message: bool | None = None) -> str:
-    """The file for one launch.
+    """Write the text of the model's file for one launch.
 
     Args:
-        every_message: overrules SAMPLE_ABOVE_RANKS.
+        every_message: whether to simulate every message; overrules SAMPLE_ABOVE_RANKS.
     """
     core, blas, link = setup.cluster.core, setup.blas, setup.link
     measured = blas.dgemm_gflops if isinstance(blas.dgemm_gflops, RateTable) else None

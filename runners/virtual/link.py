@@ -1,4 +1,4 @@
-"""How a network's settings change what a message costs: where MTU, throttling and NICs get their meaning."""
+"""Computes the cost of messages from a network and its settings: MTU, throttling and NICs."""
 
 from dataclasses import dataclass
 
@@ -6,17 +6,17 @@ from ..errors import RunnerError
 from .cluster import Network
 
 RENDEZVOUS_MESSAGES = 3
-"""Question, answer and data: a long message costs the latency three times."""
+"""A long message costs three latencies: question, answer and data."""
 LEAST_MTU = 256
 
 
 class LinkError(RunnerError):
-    """A setting this network does not take."""
+    """The network does not take a setting."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What may be set on a network; None keeps its default.
+    """The settings of a network; None keeps the default.
 
     Attributes:
         throttle_us: least time between two interrupts (rx-usecs); 0 switches throttling off.
@@ -29,15 +29,15 @@ class Settings:
 
 @dataclass(frozen=True)
 class Link:
-    """What messages between two nodes meet.
+    """The costs of messages between two nodes.
 
     Attributes:
-        latency_us: one way, without the CPU's part.
-        held_us: further latency of a message of more than one packet.
-        packet_bytes: data in one packet.
-        bytes_s: of a long message.
-        eager_bytes: longer messages ask first.
-        cpu_us: on each side.
+        latency_us: one-way latency without the CPU's part.
+        held_us: additional latency of a message of more than one packet.
+        packet_bytes: bytes of data in one packet.
+        bytes_s: rate of a long message, in bytes per second.
+        eager_bytes: a longer message first asks the receiver (rendezvous).
+        cpu_us: CPU time of a message on each side.
     """
 
     latency_us: float
@@ -50,10 +50,10 @@ class Link:
     latency_steps: tuple[tuple[int, float], ...] = ()
 
     def latency_factors(self, *, asks_apart: bool = False) -> str:
-        """Latency by message size for SimGrid's `smpi/lat-factor`: as measured, or by packets and rendezvous.
+        """Write the latency by message size for SimGrid's `smpi/lat-factor`: as measured, or by packets and rendezvous.
 
         Args:
-            asks_apart: the question and the answer of a long message are messages of their own, not part of it.
+            asks_apart: whether question and answer of a long message are separate messages.
         """
         more = 1 + self.held_us / self.latency_us
         parts = {0: 1.0, self.packet_bytes + 1: more, self.eager_bytes + 1: more + RENDEZVOUS_MESSAGES - 1}
@@ -67,12 +67,12 @@ class Link:
 
 
 def link(network: Network, settings: Settings) -> Link:
-    """The network under these settings.
+    """Compute the costs of a network with these settings.
 
-    A NIC that holds back its interrupts lets a packet wait for the next one. A ping-pong falls into step with them, so
-    a small message takes one interval (the published 117 us against 29 us); of a message of several packets the first
-    raises an interrupt, and the others wait for the next: one interval more. A long message does not wait again: its
-    packets come faster than interrupts.
+    If a NIC delays its interrupts, a packet waits for the next interrupt. A ping-pong falls into step with them, so a
+    small message takes one interval (the published 117 us against 29 us). In a message of several packets the first
+    packet raises an interrupt, and the others wait one more interval for the next. A long message does not wait again,
+    because its packets arrive faster than the interrupts.
 
     Raises:
         LinkError: the network does not take a setting.

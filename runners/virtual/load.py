@@ -1,4 +1,4 @@
-"""Virtual clusters: those that are shipped, and those of the user's TOML files."""
+"""Loads virtual clusters: the shipped ones, and those in the user's TOML files."""
 
 import difflib
 from collections.abc import Mapping
@@ -11,17 +11,17 @@ from .cluster import VirtualCluster
 
 
 def shipped() -> tuple[str, ...]:
-    """Names of the clusters that come with hpltune."""
+    """List the names of the clusters that come with hpltune."""
     return tuple(
         sorted(file.name.removesuffix(".toml") for file in _package().iterdir() if file.name.endswith(".toml"))
     )
 
 
 def cluster_text(name: str) -> tuple[str, str]:
-    """Where a cluster is described, and the TOML: a shipped name, or a file.
+    """Return the path and TOML text of a cluster, given as a shipped name or a file.
 
     Raises:
-        ClusterFileError: there is neither.
+        ClusterFileError: there is no such name or file.
     """
     if name in shipped():
         return f"shipped cluster {name}", (_package() / f"{name}.toml").read_text(encoding="utf-8")
@@ -34,16 +34,16 @@ def cluster_text(name: str) -> tuple[str, str]:
 
 
 def load_cluster(name: str) -> VirtualCluster:
-    """The cluster of a shipped name or of a file.
+    """Load a cluster by its shipped name or its file.
 
     Raises:
-        ClusterFileError: it cannot be read, or a key or a figure in it is wrong.
+        ClusterFileError: the file cannot be read, or a key or a figure in it is wrong.
     """
     return parse_cluster(*cluster_text(name))
 
 
 def parse_cluster(place: str, text: str) -> VirtualCluster:
-    """The cluster a TOML text describes; `place` is what it is called in errors.
+    """Read the cluster in a TOML text; `place` names the text in errors.
 
     Raises:
         ClusterFileError: a key or a figure in it is wrong.
@@ -52,7 +52,7 @@ def parse_cluster(place: str, text: str) -> VirtualCluster:
 
 
 def checked_cluster(place: str, table: Mapping[str, Any], text: str = "") -> VirtualCluster:
-    """The cluster of a table that is already parsed.
+    """Make the cluster that a parsed table describes.
 
     Raises:
         ClusterFileError: a key or a figure in it is wrong.

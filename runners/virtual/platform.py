@@ -1,4 +1,4 @@
-"""SimGrid's picture of a virtual cluster: hosts, links and switches as a platform file, and the places of the ranks."""
+"""Writes a virtual cluster for SimGrid: hosts, links and switches as a platform file, and the host of each rank."""
 
 import random
 from collections.abc import Sequence
@@ -13,16 +13,16 @@ HEADER = """<?xml version='1.0'?>
 <platform version="4.1">
 """
 SLOWEST = 0.05
-"""A speed drawn below this part of the nominal one is taken as this: noise must not stop a node."""
+"""The least relative speed of a node, so that noise never stops one."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """A virtual cluster as one launch finds it.
+    """A virtual cluster with the settings of one launch.
 
     Attributes:
-        repeat: counts launches of the same configuration, so that noise between runs is drawn anew, yet repeatably.
-        launch_key: what else noise between runs depends on: the configuration's identity.
+        repeat: counts launches of the same configuration, so that each run has its own, repeatable noise.
+        launch_key: the configuration's identity, on which noise between runs also depends.
     """
 
     cluster: VirtualCluster
@@ -44,15 +44,15 @@ class Setup:
 
     @property
     def link(self) -> Link:
-        """The network as it is set.
+        """The costs of the network with this launch's settings.
 
         Raises:
-            LinkError: it does not take a setting.
+            LinkError: the network does not take a setting.
         """
         return link(self.network, self.settings)
 
     def node_speeds(self) -> tuple[float, ...]:
-        """Relative speed of each node in this launch: its kind, its own share of the noise, and the run's."""
+        """Return the relative speed of each node in this launch, from its kind, its own noise and the run's noise."""
         noise = self.cluster.noise
         of_nodes = random.Random(f"nodes {noise.seed}")  # noqa: S311 - a simulation, not a secret
         drawn = [node.speed * (1 + of_nodes.gauss(0, noise.nodes)) for node in self.cluster.node_list]
@@ -60,12 +60,12 @@ class Setup:
         return tuple(max(SLOWEST, speed * run) for speed in drawn)
 
     def bandwidth_bytes_s(self) -> float:
-        """Of one node's NICs in this launch."""
+        """Bandwidth of one node's NICs in this launch, in bytes per second."""
         return self.link.bytes_s * self._run_factor("network")
 
     @property
     def seed(self) -> int:
-        """Of pivots, and of jitter, which must differ from run to run."""
+        """The seed of pivots and of jitter, which must differ from run to run."""
         noise = self.cluster.noise
         if not noise.jitter:
             return noise.seed
@@ -78,7 +78,7 @@ class Setup:
 
 
 def platform_xml(setup: Setup) -> str:
-    """The platform file: one host a node, a full-duplex link for its NICs, one switch or leaves below an upper one."""
+    """Write the platform file: a host per node, a full-duplex link for its NICs, one switch or a tree of two levels."""
     switch, speeds = setup.network.switch, setup.node_speeds()
     size = switch.leaf_nodes or len(speeds)
     leaves = [range(first, min(first + size, len(speeds))) for first in range(0, len(speeds), size)]
@@ -87,7 +87,7 @@ def platform_xml(setup: Setup) -> str:
 
 
 def host_file(cluster: VirtualCluster, ranks: int, *, spread: bool = False) -> str:
-    """The host of each rank: nodes filled one after the other as mpirun's by-slot mapping does, or dealt out in turn.
+    """Write the host of each rank: nodes filled one after the other (mpirun's by-slot mapping), or in turn if `spread`.
 
     Raises:
         InvalidJobError: there are more ranks than cores.
@@ -127,7 +127,7 @@ def _leaf(setup: Setup, number: int, nodes: range, speeds: Sequence[float]) -> s
 
 
 def _tree(setup: Setup, leaves: Sequence[range], speeds: Sequence[float]) -> str:
-    """Leaf switches whose uplinks meet in an upper one."""
+    """Write leaf switches whose uplinks connect to an upper switch."""
     switch = setup.network.switch
     lines = ['<zone id="all" routing="Full">\n']
     lines += [_leaf(setup, number, leaf, speeds) for number, leaf in enumerate(leaves)]
