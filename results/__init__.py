@@ -1,1 +1,1 @@
-"""What happened: the record of a trial, the store that keeps it, and what can be computed from it."""
+"""Results: the record of a trial, the store of records, statistics, exports and reports."""

@@ -1,26 +1,26 @@
-"""Errors of the store and of what reads it."""
+"""Errors of the store and its readers."""
 
 import difflib
 
-TOLD = 4
-"""Names that a sentence has room for."""
+MOST_NAMES = 4
+"""Most names of studies in a sentence."""
 
 
 class ResultsError(Exception):
-    """What went wrong with stored results, as one sentence for the user."""
+    """An error in stored results; the message is one sentence for the user."""
 
 
 def no_such_study(name: str, place: str, names: list[str]) -> ResultsError:
-    """The error that a study is not among those of some names: all of a few are told, of more those most like it."""
-    there = f"there: {', '.join(names) or 'none'}"
-    if len(names) > TOLD:
-        nearest = difflib.get_close_matches(name, names, TOLD, cutoff=0.0)
-        there = f"of its {len(names)} the nearest: {', '.join(nearest)}; `hpltune show` lists all"
-    return ResultsError(f"there is no study {name} in {place} ({there})")
+    """Make the error for an unknown study, with all names if they are few, else with the most similar ones."""
+    known = f"there: {', '.join(names) or 'none'}"
+    if len(names) > MOST_NAMES:
+        nearest = difflib.get_close_matches(name, names, MOST_NAMES, cutoff=0.0)
+        known = f"of its {len(names)} the nearest: {', '.join(nearest)}; `hpltune show` lists all"
+    return ResultsError(f"there is no study {name} in {place} ({known})")
 
 
 class StudyExistsError(ResultsError):
-    """The name of a new study is taken."""
+    """The name of a new study is already in use."""
 
 
 class StudyBusyError(ResultsError):
@@ -32,4 +32,4 @@ class DamagedError(ResultsError):
 
 
 class DamagedWarning(UserWarning):
-    """Such a row is left out of a list."""
+    """A damaged row is left out of a list."""

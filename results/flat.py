@@ -1,4 +1,4 @@
-"""A trial as one row of plain values: the columns of every table hpltune writes."""
+"""Converts a trial to a row of plain values, the columns of every table that hpltune writes."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -21,17 +21,17 @@ COLUMNS: dict[str, type[Cell]] = {
     "simulated": bool, "part": float, "session": int, "hosts": str,
     "rank": int, "expected_gflops": float, "percent_of_peak": float,
 }  # fmt: skip
-"""Names and types in their order; `more_columns` follow, and later versions only append."""
+"""Names and types of the columns in their order; `more_columns` follow, and later versions only append columns."""
 
 
 @dataclass(frozen=True)
 class Placed:
-    """Where the configuration of a trial stands in its study, as `hpltune best` shows it.
+    """The rank of a trial's configuration in its study, as `hpltune best` shows it.
 
     Attributes:
         rank: from 1.
-        expected_gflops: what one more run of the configuration should give.
-        percent_of_peak: that, of the peak of the nodes in use; None where that is not known.
+        expected_gflops: the expected rate of one more run of the configuration.
+        percent_of_peak: the expected rate in percent of the peak of the nodes in use; None if that is not known.
     """
 
     rank: int
@@ -40,15 +40,15 @@ class Placed:
 
 
 def more_columns(records: Iterable[TrialRecord]) -> list[str]:
-    """Further columns of a table of these: parameters that are none of HPL.dat, such as layout, mpi and net.mtu."""
+    """Return more columns for these records: parameters that are not in HPL.dat, such as layout, mpi and net.mtu."""
     return sorted({name for record in records for name in record.params} - COLUMNS.keys())
 
 
 def flat(record: TrialRecord, placed: Placed | None = None) -> dict[str, Cell]:
-    """The row of a trial; None is what is missing or not finite.
+    """Make the row of a trial; None stands for values that are missing or not finite.
 
     Args:
-        placed: where its configuration stands; None where it has no place, or that was not asked.
+        placed: the rank of its configuration; None if it has none or it is not wanted.
     """
     row: dict[str, Cell] = {name: getattr(record, name, None) for name in COLUMNS}
     row.update({name: finite(getattr(record, name)) for name in FIGURES})

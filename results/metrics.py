@@ -1,4 +1,4 @@
-"""Figures of merit. Pure functions; a value that makes no sense is a ValueError that shows it."""
+"""Figures of merit, as pure functions; an impossible value raises a ValueError that shows it."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ def _positive(**values: float) -> None:
 
 
 def percent_of_peak(gflops: float, rpeak_gflops: float) -> float:
-    """Rmax in percent of Rpeak; above 100 where the clock ran faster than the one Rpeak was counted with.
+    """Return Rmax in percent of Rpeak; above 100 if the clock ran faster than the clock of Rpeak.
 
     Raises:
         ValueError: a value is not finite or not above zero.
@@ -25,7 +25,7 @@ def percent_of_peak(gflops: float, rpeak_gflops: float) -> float:
 
 
 def usd_per_gflops(price_usd: float, gflops: float) -> float:
-    """Price of the machine in US dollars for each GFLOPS it reached.
+    """Return the price of the machine in US dollars per GFLOPS.
 
     Raises:
         ValueError: a value is not finite or not above zero.
@@ -35,7 +35,7 @@ def usd_per_gflops(price_usd: float, gflops: float) -> float:
 
 
 def mflops_per_watt(gflops: float, power_w: float) -> float:
-    """Rate in MFLOPS for each watt under load, in the unit of the Green500.
+    """Return the rate in MFLOPS per watt under load, the unit of the Green500.
 
     Raises:
         ValueError: a value is not finite or not above zero.
@@ -46,7 +46,7 @@ def mflops_per_watt(gflops: float, power_w: float) -> float:
 
 @dataclass(frozen=True)
 class Merit:
-    """What a rate is worth on its machine; None where the machine's peak, price or power is not known."""
+    """The figures of merit of a rate; None where the machine's peak, price or power is not known."""
 
     percent_of_peak: float | None
     usd_per_gflops: float | None
@@ -60,10 +60,10 @@ def merit(
     price_usd: float | None = None,
     power_w: float | None = None,
 ) -> Merit:
-    """All figures of merit that can be told of a rate.
+    """Compute all known figures of merit of a rate.
 
     Raises:
-        ValueError: a value that was given is not finite or not above zero.
+        ValueError: a given value is not finite or not above zero.
     """
     return Merit(
         None if rpeak_gflops is None else percent_of_peak(gflops, rpeak_gflops),
@@ -73,7 +73,7 @@ def merit(
 
 
 def prefix_gflops(record: TrialRecord) -> float | None:
-    """Rate of a run until it was stopped, in GFLOPS; None where it failed."""
+    """Return the rate of a run until it was stopped, in GFLOPS; None if it failed."""
     if record.state is not TrialState.COMPLETE or record.hpl is None or not record.time_s:
         return None
     N = record.hpl.N

@@ -1,16 +1,16 @@
-"""What databases and text files agree on: finite figures, Unicode text, times."""
+"""Converts figures, texts and times to forms that all databases and text files can store."""
 
 import math
 from datetime import UTC, datetime
 
 
 def finite(figure: float | None) -> float | None:
-    """The figure, or None where it is infinite or not a number."""
+    """Return the figure, or None if it is infinite or NaN."""
     return figure if figure is not None and math.isfinite(figure) else None
 
 
 def unicode_text(text: str) -> str:
-    r"""The text, with what not every database can hold as its escape: `\udc80` (odd file names), `\x00` (garbage)."""
+    r"""Replace characters that not every database can store by escapes: `\udc80` (odd file names), `\x00` (garbage)."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", r"\x00")
 
 

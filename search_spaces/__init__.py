@@ -1,1 +1,1 @@
-"""What may be tried: parameters, restrictions, and the spaces that ship with hpltune. Knows no optimiser."""
+"""Search spaces: parameters, restrictions, and the spaces that ship with hpltune. Knows no optimiser."""

@@ -1,4 +1,4 @@
-"""Which partial point of a block is most like a wished one, found at once for all of them."""
+"""Finds the partial point of a block that is most similar to a wished one, with one vectorised comparison."""
 
 from collections.abc import Sequence
 
@@ -10,16 +10,16 @@ from .dimension import Point
 
 ABSENT = -1
 UNKNOWN = -2
-"""Of a wished value that no part has."""
+"""The number of a wished value that no part has."""
 MOST_KNOWN = 20_000
-"""Wishes whose answer is remembered: those beside one point differ from each other in few blocks."""
+"""Most cached answers; wishes near one point differ in few blocks, so the same answers are needed again."""
 
 
 class Parts:
-    """The partial points of a block with their values as numbers.
+    """The partial points of a block, with their values as numbers.
 
     Args:
-        parts: at least one.
+        parts: the partial points, at least one.
     """
 
     def __init__(self, parts: Sequence[Point]) -> None:
@@ -30,20 +30,20 @@ class Parts:
         self._known: dict[tuple[str | None, tuple[int, ...]], Point] = {}
 
     def nearest(self, wish: Point, keep: str | None) -> Point:
-        """The first of those that have most values as wished.
+        """Return the part with the most wished values; of equal ones the first.
 
         Args:
-            keep: the parameter whose value must be as wished, if any part has it so.
+            keep: the parameter that must have the wished value, if any part has it.
         """
         wished = tuple(
             self._numbers[name].get(wish[name], UNKNOWN) if name in wish else UNKNOWN for name in self._names
         )
-        asked = (keep if keep in self._names else None, wished)
-        if asked not in self._known:
+        question = (keep if keep in self._names else None, wished)
+        if question not in self._known:
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
-            self._known[asked] = self._nearest(wished, asked[0])
-        return self._known[asked]
+            self._known[question] = self._nearest(wished, question[0])
+        return self._known[question]
 
     def _nearest(self, wished: tuple[int, ...], keep: str | None) -> Point:
         agreeing = np.zeros(len(self._parts), dtype=np.int16)
@@ -51,13 +51,13 @@ class Parts:
             if number != UNKNOWN:
                 agreeing += column == number
         if keep is not None:
-            place = self._names.index(keep)
-            kept = self._table[place] == wished[place]
+            index = self._names.index(keep)
+            kept = self._table[index] == wished[index]
             agreeing[~kept] -= len(self._names) + 1 if kept.any() else 0
         return self._parts[int(np.argmax(agreeing))]
 
     def _column(self, name: str) -> list[int]:
-        """The number of each part's value of a parameter."""
+        """Assign numbers to the values of a parameter, and return the number of each part's value."""
         values: list[Scalar | None] = [part.get(name) for part in self._parts]
         present = [value for value in dict.fromkeys(values) if value is not None]
         numbers: dict[Scalar | None, int] = {value: number for number, value in enumerate(present)}

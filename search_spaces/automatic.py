@@ -1,4 +1,4 @@
-"""What "auto" means on a machine."""
+"""Chooses the values of "auto" on a machine."""
 
 from collections.abc import Sequence
 
@@ -13,13 +13,13 @@ AUTO = "auto"
 
 
 def automatic(name: str, machine: Machine, layouts: Sequence[str], *, as_it_comes: bool = False) -> Parameter:
-    """The parameter with all values that make sense here, best guess first.
+    """Make the parameter with all sensible values on this machine, best guess first.
 
     Args:
-        as_it_comes: among the kernels of each library is also the one that it takes itself.
+        as_it_comes: whether the kernels of each library include "auto", the library's own choice.
 
     Raises:
-        SpaceError: "auto" means nothing for it.
+        SpaceError: "auto" has no meaning for this parameter.
     """
     if name == "blas":
         return Parameter(name, tuple(machine.blas))
@@ -39,7 +39,7 @@ def automatic(name: str, machine: Machine, layouts: Sequence[str], *, as_it_come
 
 
 def full_layouts(machine: Machine) -> tuple[str, ...]:
-    """Ranks x threads that fill the cores of every node, single-threaded ones first."""
+    """List the layouts (ranks x threads) that fill the cores of every node, single-threaded ones first."""
     threaded = any(facts.threaded for facts in machine.blas.values()) or not machine.blas
     each = machine.cores // machine.nodes
     counts = [threads for threads in range(1, each + 1) if each % threads == 0]

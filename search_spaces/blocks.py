@@ -1,4 +1,4 @@
-"""Blocks of parameters that depend on one another, and the legal partial points of each."""
+"""Splits parameters into blocks that depend on one another, and lists the legal partial points of each block."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -11,21 +11,21 @@ from .parameter import Parameter
 from .restriction import Restriction
 
 Judge = Callable[[Point, Restriction], str | None]
-"""The sentence why a partial point breaks a rule, defaults filled in, or None."""
+"""Returns the sentence why a partial point, completed with defaults, breaks a rule, or None."""
 
 MOST_PARTS = 1_000_000
-"""Partial points of one block that are listed, some 400 bytes each; `full` on 96 cores has about 130,000."""
+"""Most partial points of a block, of some 400 bytes each; `full` on 96 cores has about 130,000."""
 
 
 def components(parameters: Mapping[str, Parameter], restrictions: Sequence[Restriction]) -> list[list[str]]:
-    """Names of the parameters of each block, in the order of the parameters."""
+    """Return the names of the parameters of each block, in the order of the parameters."""
     group = {name: {name} for name in parameters}
     links = [(parameter.name, parameter.by) for parameter in parameters.values() if parameter.by]
     for rule in restrictions:
         first, *others = _present(rule, parameters) or ("",)
         links += [(first, other) for other in others]
-    for one, other in links:
-        merged = group[one] | group[other]
+    for left, right in links:
+        merged = group[left] | group[right]
         for name in merged:
             group[name] = merged
     blocks = {id(members): members for members in group.values()}
@@ -35,10 +35,10 @@ def components(parameters: Mapping[str, Parameter], restrictions: Sequence[Restr
 def legal_parts(
     names: Sequence[str], parameters: Mapping[str, Parameter], restrictions: Sequence[Restriction], judge: Judge
 ) -> list[dict[str, Scalar]]:
-    """The legal partial points of a block: one parameter is added after the other, what breaks a rule dropped.
+    """List the legal partial points of a block: add one parameter after the other, and drop points that break a rule.
 
     Raises:
-        SpaceError: there is none, with an example for each rule that dropped some; or more than MOST_PARTS.
+        SpaceError: there is none (with an example for each rule that dropped points), or there are over MOST_PARTS.
     """
     parts: list[dict[str, Scalar]] = [{}]
     known: set[str] = set()
@@ -59,8 +59,8 @@ def legal_parts(
                 f"there are more than {MOST_PARTS:,} combinations of {', '.join(names)}, which depend on one another: "
                 "give them fewer values"
             )
-    places = [(name, {value: place for place, value in enumerate(parameters[name].values)}) for name in names]
-    return sorted(parts, key=lambda part: [place[part[name]] if name in part else -1 for name, place in places])
+    orders = [(name, {value: index for index, value in enumerate(parameters[name].values)}) for name in names]
+    return sorted(parts, key=lambda part: [order[part[name]] if name in part else -1 for name, order in orders])
 
 
 def _present(rule: Restriction, parameters: Mapping[str, Parameter]) -> list[str]:
@@ -68,10 +68,10 @@ def _present(rule: Restriction, parameters: Mapping[str, Parameter]) -> list[str
 
 
 def dependants_last(names: Iterable[str], parameters: Mapping[str, Parameter]) -> list[str]:
-    """Names with those that decide before those that depend on them.
+    """Sort names so that a parameter comes after the one on which it depends.
 
     Raises:
-        SpaceError: some depend on one another in a circle.
+        SpaceError: parameters depend on one another in a circle.
     """
     done: list[str] = []
     left = list(names)
@@ -85,7 +85,7 @@ def dependants_last(names: Iterable[str], parameters: Mapping[str, Parameter]) -
 
 
 def _grown(parts: Iterable[Point], parameter: Parameter) -> Iterator[dict[str, Scalar]]:
-    """Every partial point with every value that a parameter may have in it, or without where it is absent."""
+    """Yield each partial point with every legal value of a parameter, or unchanged if the parameter is absent there."""
     for part in parts:
         values = parameter.values_in(part)
         yield from ({**part, parameter.name: value} for value in values)
@@ -98,7 +98,7 @@ def _keeping(
     parts: Iterable[dict[str, Scalar]],
     broken: dict[str, str],
 ) -> Iterator[dict[str, Scalar]]:
-    """The parts that keep all rules; `broken` gets the first sentence of each rule that dropped one."""
+    """Yield the parts that keep all rules; `broken` gets the first sentence of each broken rule."""
     for part in parts:
         for name, judge in judges:
             sentence = judge(part)
@@ -110,7 +110,7 @@ def _keeping(
 
 
 def _remembering(rule: Restriction, names: Sequence[str], judge: Judge) -> Callable[[Point], str | None]:
-    """The rule's verdict from what it looks at alone, each combination of that judged once."""
+    """Make a function that judges a rule once for each combination of the parameters that it reads."""
     verdicts: dict[tuple[Scalar | None, ...], str | None] = {}
 
     def remembered(part: Point) -> str | None:

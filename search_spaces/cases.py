@@ -1,4 +1,4 @@
-"""Whether the cases of a parameter that depends on another are values which the other may have."""
+"""Checks the cases of a parameter that depends on another: each must be a possible value of the other."""
 
 import difflib
 
@@ -10,16 +10,16 @@ from .machine import Machine
 from .parameter import Parameter
 
 SHOWN = 20
-"""Of a decider with more values only so many are named."""
+"""Most values of a decider that a message names."""
 
 
 def check_cases(parameter: Parameter, decider: Parameter, machine: Machine, *, listed: bool) -> None:
-    """Refuse a case that is never met, whose values would silently never be tried.
+    """Refuse a case that never happens, because its values would silently never be tried.
 
     Args:
-        decider: the parameter that decides, with its values on this machine.
-        listed: whether the space itself lists the decider's values. Where the machine or the command line decides, a
-            case may be for another machine or command line, and only names that look mistyped are refused.
+        decider: the parameter on which the other depends, with its values on this machine.
+        listed: whether the space itself lists the decider's values. Otherwise the machine or the command line decides
+            them, a case may be for another machine or command line, and only misspelt names are refused.
 
     Raises:
         SpaceError: there is such a case; the message suggests the nearest value.

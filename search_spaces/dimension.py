@@ -1,4 +1,4 @@
-"""The parameters a space may have, with the values each may take and what it is when a space leaves it out."""
+"""The parameters that a space may have, each with its legal values and its default."""
 
 import difflib
 import math
@@ -20,12 +20,12 @@ _LAYOUT = re.compile(r"([1-9]\d{0,6})x([1-9]\d{0,6})")
 
 @dataclass(frozen=True)
 class Dimension:
-    """One known parameter.
+    """A known parameter.
 
     Attributes:
-        expected: legal values in words.
-        accepts: whether a value is legal on its own.
-        default: the value when a space does not name it, from what is known so far; None leaves it out.
+        expected: the legal values in words.
+        accepts: returns whether a value alone is legal.
+        default: returns the value when a space does not name it, from the parameters so far; None leaves it out.
     """
 
     expected: str
@@ -60,10 +60,10 @@ def _is_grid(value: Scalar) -> bool:
 
 
 def ranks_and_threads(layout: Scalar) -> tuple[int, int]:
-    """Ranks and threads of "RANKSxTHREADS".
+    """Read ranks and threads from "RANKSxTHREADS".
 
     Raises:
-        SpaceError: it is not of that form.
+        SpaceError: the text has another form.
     """
     match = _LAYOUT.fullmatch(str(layout))
     if match is None:
@@ -119,14 +119,14 @@ DIMENSIONS: dict[str, Dimension] = {
     ),
     "binding": _choice(list(BINDINGS), "core"),
 }
-"""In the order in which a point is completed: a default may look at what stands before it."""
+"""In the order in which a point is completed: a default may depend on earlier parameters."""
 
 DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
     "kernel": ("blas",),
     "grid": ("layout",),
     "N": ("memory_fraction", "NB", "grid", "layout"),
 }
-"""What else decides a parameter that a point leaves out."""
+"""The parameters that decide the default of each of these."""
 
 _ON_OFF = Dimension("on or off", lambda value: value in {"on", "off"}, lambda _point, _machine: None)
 _THREE_SIZES = _text(
@@ -157,7 +157,7 @@ NETWORK: Mapping[str, Dimension] = {
         "an interface or several, as eth0 or eth0,eth1", r"[\w.:-]{1,15}([,+][\w.:-]{1,15})*", lambda _p, _m: None
     ),
 }
-"""Network settings of real nodes; 68 bytes is the least an IPv4 link must carry (RFC 791)."""
+"""Network settings of real nodes; 68 bytes is the smallest MTU that IPv4 allows (RFC 791)."""
 
 VIRTUAL: Mapping[str, Dimension] = {
     "net.nics": _whole(1, None, 16),
@@ -171,7 +171,7 @@ FREE = Dimension(
 
 MPI_VALUE = r"-[0-9][0-9.]*|[A-Za-z0-9_./^+][A-Za-z0-9_./^+,:=@%-]*"
 MPI_RESERVED = r"mca_.*|(.*_)?(agent|args|chdir|libpath|prefix|env_list\w*|component_path|param_files?)"
-"""As launchers are told them: `runners/forwarded.py` says why, and what is reserved."""
+"""Names and values that launchers accept; `runners/forwarded.py` says why, and which names are reserved."""
 MPI = Dimension(
     "letters, digits and _ . , : / + = @ % ^ -, beginning with - only in a number, since shells of nodes read it",
     lambda value: re.fullmatch(MPI_VALUE, str(value)) is not None,
@@ -180,15 +180,15 @@ MPI = Dimension(
 
 
 def shown(value: object) -> str:
-    """A value as an error repeats it: signs that a terminal would obey, or that end a line, as their escapes."""
+    """Write a value for a message, with control characters as escapes."""
     return str(value) if str(value).isprintable() else repr(str(value))
 
 
 def dimension(name: str) -> Dimension:
-    """The parameter of that name; every `mpi.NAME` and `net.NAME` is one.
+    """Return the parameter of this name; every `mpi.NAME` and `net.NAME` is one.
 
     Raises:
-        SpaceError: there is none; the message suggests the nearest.
+        SpaceError: there is no such parameter; the message suggests the nearest.
     """
     for known in (DIMENSIONS, NETWORK, VIRTUAL):
         if name in known:

@@ -1,7 +1,7 @@
-"""How many points of a space HPL can tell apart: counted where that is quick, else estimated from some of them.
+"""Counts the different configurations of a space, or estimates their number for a large space.
 
-Of points that HPL cannot tell apart each counts as an equal part of one. So the number is that of all points, times the
-mean of 1 / (points that HPL cannot tell from it) over points drawn by chance.
+Points are equivalent if HPL runs the same instructions for them. The number of configurations is the number of points
+times the mean of 1 / (number of equivalent points), estimated over random points.
 """
 
 import math
@@ -18,21 +18,21 @@ from .dimension import Point
 from .space import SearchSpace
 
 COUNTED = 10_000
-"""Spaces up to so many points are counted, which takes half a second."""
+"""Most points of a space that are counted one by one, which takes half a second."""
 LOOKED_AT = 10_000
-"""Points that are looked at for an estimate, which takes as long."""
+"""Points that are compared for an estimate, which takes as long."""
 LEAST_DRAWN = 30
 JOINT = frozenset({"SWAP", "swap_threshold"})
-"""Another SWAP is the same with some thresholds only, so what may stand for one of them depends on the other."""
+"""These two are joined, because two values of SWAP are equivalent only for some thresholds."""
 
 
 @dataclass(frozen=True)
 class Distinct:
-    """Points that HPL can tell apart.
+    """The number of different configurations in a space.
 
     Attributes:
-        points: how many.
-        error: standard error of an estimate; 0 where they were counted.
+        points: the number, counted or estimated.
+        error: standard error of an estimate; 0 for a counted number.
     """
 
     points: int
@@ -46,7 +46,7 @@ class Distinct:
 
 
 def distinct(space: SearchSpace) -> Distinct:
-    """How many points of a space HPL can tell apart; the same each time."""
+    """Count or estimate the different configurations of a space; the result is the same each time."""
     if len(space) <= COUNTED:
         return Distinct(len({space.key(point) for point in space}))
     alike, chance = Alike(space), random.Random(0)  # noqa: S311 - not for secrets
@@ -58,10 +58,10 @@ def distinct(space: SearchSpace) -> Distinct:
 
 
 class Alike:
-    """Which points of a space HPL cannot tell apart: all combinations of what may stand for one another in each block.
+    """The equivalent points of a space: they are combinations of similar parts in each block.
 
     Attributes:
-        looked_at: points whose keys were compared so far.
+        looked_at: how many points have been compared so far.
     """
 
     def __init__(self, space: SearchSpace) -> None:
@@ -70,36 +70,36 @@ class Alike:
         self._blocks = [_Block(parts) for parts in _joined(space.blocks)]
 
     def count(self, point: Point) -> int:
-        """Points that HPL cannot tell from a legal one, itself included."""
-        key, found = self._space.key(point), 1
+        """Count the points that are equivalent to a legal one, itself included."""
+        key, count = self._space.key(point), 1
         for block in self._blocks:
             others = {name: value for name, value in point.items() if name not in block.names}
             parts = block.like(point)
-            found *= sum(self._space.key({**others, **part}) == key for part in parts)
+            count *= sum(self._space.key({**others, **part}) == key for part in parts)
             self.looked_at += len(parts)
-        return found
+        return count
 
 
 class _Block:
-    """The partial points of a block, sorted by what HPL can tell apart always."""
+    """The partial points of a block, grouped by the parameters whose values are never equivalent."""
 
     def __init__(self, parts: Sequence[Point]) -> None:
         self.names = _names(parts)
-        self._told_apart = sorted(self.names - MERGED)
+        self._distinguishing = sorted(self.names - MERGED)
         self._parts: dict[tuple[Scalar | None, ...], list[Point]] = {}
         for part in parts:
-            self._parts.setdefault(self._sort(part), []).append(part)
+            self._parts.setdefault(self._group_key(part), []).append(part)
 
     def like(self, point: Point) -> Sequence[Point]:
-        """Those that may be what a point has of this block, as far as that goes."""
-        return self._parts[self._sort(point)]
+        """List the parts of this block that may be equivalent to the point's own part."""
+        return self._parts[self._group_key(point)]
 
-    def _sort(self, point: Point) -> tuple[Scalar | None, ...]:
-        return tuple(map(point.get, self._told_apart))
+    def _group_key(self, point: Point) -> tuple[Scalar | None, ...]:
+        return tuple(map(point.get, self._distinguishing))
 
 
 def _joined(blocks: Iterable[Sequence[Point]]) -> list[Sequence[Point]]:
-    """The blocks that have something HPL may not tell apart, those with JOINT as one."""
+    """Return the blocks with possibly equivalent parts; those with JOINT are merged to one."""
     apart: list[Sequence[Point]] = []
     joint: list[Sequence[Point]] = []
     for parts in blocks:

@@ -2,4 +2,4 @@
 
 
 class SpaceError(Exception):
-    """What is wrong with a space or a point, as one sentence for the user."""
+    """An error in a space or a point; the message is one sentence for the user."""

@@ -1,7 +1,7 @@
-"""What each parameter does and when it matters, in one or two sentences for people who never tuned HPL.
+"""Explains each parameter and when it matters, in one or two sentences for people who have never tuned HPL.
 
-From HPL's own pages (https://www.netlib.org/benchmark/hpl/: algorithm, tuning) and from its source, whose functions
-`hpl.canonical` names. `explain` shows what matters in a study, docs/glossary.md shows all.
+The sources are HPL's pages (https://www.netlib.org/benchmark/hpl/: algorithm, tuning) and its source code, whose
+functions `hpl.canonical` names. `explain` shows the entries that matter in a study, docs/glossary.md shows all.
 """
 
 from collections.abc import Mapping
@@ -87,5 +87,5 @@ GLOSSARY: Mapping[str, str] = {
 
 
 def meaning(name: str) -> str | None:
-    """What a parameter does and when it matters; None where the glossary has no entry for it."""
+    """Return the entry of a parameter, or None if the glossary has none."""
     return GLOSSARY.get(name)

@@ -1,4 +1,4 @@
-"""Spaces from TOML files; every mistake is named with its file and key, or with the option it came from."""
+"""Loads spaces from TOML files; every mistake is named with its file and key, or with its option."""
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -34,35 +34,35 @@ BUDGET = "budget"
 
 
 def shipped() -> tuple[str, ...]:
-    """Names of the spaces that come with hpltune."""
+    """List the names of the spaces that come with hpltune."""
     return tuple(
         sorted(file.name.removesuffix(".toml") for file in _package().iterdir() if file.name.endswith(".toml"))
     )
 
 
 def space_text(name: str) -> str:
-    """The TOML of a shipped space or of a file.
+    """Read the TOML text of a shipped space or of a file.
 
     Raises:
-        SpaceError: there is neither.
+        SpaceError: there is no such space or file.
     """
     return _text(name)[1]
 
 
 def describe(name: str) -> str:
-    """The one-line description of a space."""
+    """Read the one-line description of a space."""
     place, text = _text(name)
     return str(_table(place, text).get("description", ""))
 
 
 def made_for(name: str) -> str | None:
-    """The virtual cluster that a space is made for, as `--cluster` takes it; None where it is made for any machine."""
+    """Read the virtual cluster of a space, as `--cluster` takes it; None for a space for any machine."""
     place, text = _text(name)
     return _table(place, text).get("cluster")
 
 
 def wants_all_blas(name: str, text: str | None = None) -> bool:
-    """Whether a space compares libraries, so that slow ones belong into it too; `text` as in `load`."""
+    """Return whether a space compares libraries, so that it also needs slow ones; `text` is as in `load`."""
     place, text = (name, text) if text is not None else _text(name)
     return _table(place, text).get("all_blas") is True
 
@@ -70,14 +70,14 @@ def wants_all_blas(name: str, text: str | None = None) -> bool:
 def load(
     name: str, machine: Machine, overrides: Mapping[str, Sequence[str]] | None = None, text: str | None = None
 ) -> SearchSpace:
-    """The space of a shipped name or a file, on a machine.
+    """Load a shipped space or a file for a machine.
 
     Args:
-        overrides: texts of values by parameter; they replace what the file says, or add the parameter.
-        text: the TOML, where it is already at hand; `name` is then only what it is called.
+        overrides: values as texts by parameter; they replace those of the file, or add the parameter.
+        text: the TOML text if the caller has it; `name` is then only its name in messages.
 
     Raises:
-        SpaceError: the file cannot be read, a key or value is wrong, or no point is legal; the message names the key.
+        SpaceError: the file cannot be read, a key or value (which the message names) is wrong, or no point is legal.
     """
     place, text = (name, text) if text is not None else _text(name)
     table = _table(place, text)
@@ -102,10 +102,10 @@ def load(
 
 
 def entries(name: str, overrides: Mapping[str, Sequence[str]] | None, text: str) -> dict[str, Any]:
-    """What a space and `--set` say of each parameter, as TOML has it; arguments as those of `load`.
+    """Read the entry of each parameter in a space and `--set`, in TOML's form; the arguments are as in `load`.
 
     Raises:
-        SpaceError: the text is no TOML, or a key or a name in it is unknown.
+        SpaceError: the text is no TOML, or has an unknown key or name.
     """
     wished = overrides or {}
     given = _flat(_parameters(name, _table(name, text)))
@@ -115,10 +115,10 @@ def entries(name: str, overrides: Mapping[str, Sequence[str]] | None, text: str)
 
 
 def check_overrides(overrides: Mapping[str, Sequence[str]]) -> None:
-    """Refuse names and values of `--set` that are none on any machine.
+    """Refuse names and values of `--set` that are illegal on every machine.
 
     Raises:
-        SpaceError: the sentence names the option, and the name that was meant, where there is one like it.
+        SpaceError: the sentence names the option, and suggests a similar name if there is one.
     """
     for name, texts in overrides.items():
         place = f"--set {name}"
@@ -132,7 +132,7 @@ def check_overrides(overrides: Mapping[str, Sequence[str]]) -> None:
 
 
 def passed_over(space: SearchSpace, overrides: Mapping[str, Sequence[str]]) -> list[str]:
-    """A sentence for each value of `--set` that no legal point of the space has, and each block without effect."""
+    """List a sentence for each value of `--set` that no legal point has, and for each rule or start without effect."""
     given = [name for name, texts in overrides.items() if name in space.parameters and list(texts) != [AUTO]]
     return [
         *(f"--set {name}: {sentence}." for name in given for sentence in space.never(name)),
@@ -145,7 +145,7 @@ def _package() -> Any:
 
 
 def _text(name: str) -> tuple[str, str]:
-    """What to call a space in messages, and its TOML."""
+    """Return a space's name for messages, and its TOML text."""
     if name in shipped():
         return f"space {name}", (_package() / f"{name}.toml").read_text(encoding="utf-8")
     path = Path(name)
@@ -160,7 +160,7 @@ def _text(name: str) -> tuple[str, str]:
 
 
 def _table(place: str, text: str) -> dict[str, Any]:
-    """The file's table, its keys known and of the right kind."""
+    """Parse the file's table, and check that its keys are known and have the right type."""
     try:
         table = parse_toml(text)
     except SpaceTomlError as error:
@@ -174,7 +174,7 @@ def _table(place: str, text: str) -> dict[str, Any]:
 
 
 def _known(what: str, names: Iterable[object], known: Collection[str]) -> None:
-    """Refuse a name that is not among the known ones, with the nearest of them."""
+    """Refuse unknown names, and suggest the nearest known one."""
     for name in names:
         if name not in known:
             near = difflib.get_close_matches(str(name), known, n=1)
@@ -190,7 +190,7 @@ def _parameters(place: str, table: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _tables(place: str, table: Mapping[str, Any], key: str) -> list[tuple[str, dict[str, Any]]]:
-    """The tables of a [[key]] list, each with where it stands."""
+    """List the tables of a [[key]] list, each with its name for messages."""
     found = [(f"{place}: {key} {number}", entry) for number, entry in enumerate(table.get(key, []), start=1)]
     for where, entry in found:
         if not isinstance(entry, dict):
@@ -199,7 +199,7 @@ def _tables(place: str, table: Mapping[str, Any], key: str) -> list[tuple[str, d
 
 
 def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
-    """`mpi` and `net` are tables in TOML ("mpi.btl = …"); their entries become `mpi.NAME` and `net.NAME`."""
+    """Flatten the tables `mpi` and `net` of TOML ("mpi.btl = …") to parameters `mpi.NAME` and `net.NAME`."""
     found: dict[str, Any] = {}
     for key, value in table.items():
         if key in {"mpi", "net"} and isinstance(value, dict):
@@ -210,7 +210,7 @@ def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _ordered(given: Mapping[str, Any]) -> list[str]:
-    """Parameters in the order of the dimensions, the others behind."""
+    """Sort parameters in the order of the dimensions, with unknown ones last."""
     order = [name for name in DIMENSIONS if name in given]
     return [*order, *(name for name in given if name not in order)]
 
@@ -218,7 +218,7 @@ def _ordered(given: Mapping[str, Any]) -> list[str]:
 def _parameters_here(
     given: Mapping[str, Any], places: Mapping[str, str], machine: Machine, *, as_it_comes: bool
 ) -> dict[str, Parameter]:
-    """The parameters on a machine by name; without those that are left to their default."""
+    """Make the parameters for a machine by name, without those that keep their default."""
     order = _ordered(given)
     found: dict[str, Parameter] = {}
     for key in sorted(order, key="grid".__eq__):
@@ -232,7 +232,7 @@ def _parameters_here(
 def _parameter(
     place: str, key: str, entry: Any, machine: Machine, layouts: Sequence[str], *, as_it_comes: bool
 ) -> Parameter | None:
-    """The parameter of one entry; None where the entry leaves it to its default."""
+    """Make the parameter of an entry; None if the entry keeps the default."""
     try:
         dimension(key)
         if entry == AUTO:
@@ -249,7 +249,7 @@ def _parameter(
 def _check_decider(
     place: str, parameter: Parameter, decider: Parameter | None, machine: Machine, *, listed: bool
 ) -> None:
-    """Refuse a decider that has no values before the budget is known, and cases that it never has."""
+    """Refuse a decider whose value only the budget gives, and cases that it never has."""
     if decider is None:
         chosen = f"{parameter.name} depends on {parameter.by}, whose value the budget chooses"
         raise SpaceError(f"{place}: {chosen}: give {parameter.by} its values as numbers")
@@ -274,7 +274,7 @@ def _depending(key: str, entry: Mapping[str, Any]) -> Parameter:
 
 
 def _layouts(parameters: Mapping[str, Parameter], machine: Machine) -> tuple[str, ...]:
-    """The layouts that a space may start: those of all cases, and the default where it may have none."""
+    """List the possible layouts of a space: those of all cases, and the default if a case has none."""
     default = str(DIMENSIONS["layout"].default({}, machine))
     layout = parameters.get("layout")
     if layout is None:
@@ -288,7 +288,7 @@ def _layouts(parameters: Mapping[str, Parameter], machine: Machine) -> tuple[str
 
 
 def _restrictions(place: str, table: Mapping[str, Any]) -> list[Restriction]:
-    """The rules a space asks for; those that always hold may be named too."""
+    """Return the rules that a space names; it may also name those that always hold."""
     names = table.get("restrictions", [])
     _known(f"{place}: restrictions: unknown name", names, [*RESTRICTIONS, *(rule.name for rule in ALWAYS)])
     return [RESTRICTIONS[name] for name in names if name in RESTRICTIONS]
@@ -314,7 +314,7 @@ def _starts(place: str, table: Mapping[str, Any]) -> list[dict[str, Scalar]]:
 
 
 def _legal(where: str, name: str, entry: Any, most: int | None = None) -> tuple[Scalar, ...]:
-    """Values that a parameter could have in some space."""
+    """Check that a parameter could have these values in some space, and return them."""
     try:
         known = dimension(name)
         listed = values(entry)
@@ -329,7 +329,7 @@ def _legal(where: str, name: str, entry: Any, most: int | None = None) -> tuple[
 
 
 def _override(name: str, texts: Sequence[str]) -> Any:
-    """The values of `--set`, which are texts, as what the parameter takes."""
+    """Convert the texts of `--set` to values of the parameter."""
     if list(texts) in ([AUTO], [BUDGET]):
         return texts[0]
     try:

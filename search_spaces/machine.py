@@ -1,4 +1,4 @@
-"""The facts of a machine that a space needs to know."""
+"""The facts of a machine that a space needs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class BlasFacts:
-    """One BLAS.
+    """The facts of a BLAS.
 
     Attributes:
-        kernels: worth trying, best guess first.
-        threaded: whether a build of it can use several threads.
-        known_kernels: every name that it can be asked for on this CPU, as far as it is known; slow ones too.
-        usual_kernel: what runs where a space names none.
+        kernels: the kernels that are worth trying, best guess first.
+        threaded: whether one of its builds can use several threads.
+        known_kernels: all known names of its kernels on this CPU, slow ones included.
+        usual_kernel: the kernel that runs if a space names none.
     """
 
     kernels: tuple[str, ...] = ("auto",)
@@ -22,22 +22,22 @@ class BlasFacts:
 
     @property
     def named_kernels(self) -> tuple[str, ...]:
-        """All of its kernels that have a name, those worth trying first."""
+        """All its kernels with a name, those worth trying first."""
         return tuple(kernel for kernel in dict.fromkeys((*self.kernels, *self.known_kernels)) if kernel != "auto")
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What "auto" and "budget" mean here.
+    """The facts from which "auto" and "budget" get their values.
 
     Attributes:
-        cores: physical cores.
-        memory_bytes: what HPL may take.
+        cores: the number of physical cores.
+        memory_bytes: the memory that HPL may take.
         blas: libraries by name, best guess first.
-        nodes: that the cores are spread over evenly.
+        nodes: the number of nodes, each with an equal part of the cores.
         mpis: MPI libraries by name, the preferred one first.
-        N: order of the matrix chosen from the budget, or None where nothing was chosen.
-        more_cores: what to do where a layout needs more cores than there are.
+        N: order of the matrix from the budget, or None if it is not chosen.
+        more_cores: advice for a layout that needs more cores than there are.
     """
 
     cores: int

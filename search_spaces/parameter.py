@@ -1,4 +1,4 @@
-"""A parameter of one space: the values it may take, possibly depending on another parameter."""
+"""A parameter of a space with its values, which may depend on another parameter."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from .dimension import Point, dimension, shown
 from .errors import SpaceError
 
 MOST_VALUES = 10_000
-"""A range with more values is a slip of the pen; listing it would take the machine's memory."""
+"""A range with more values is a mistake, and its list would fill the memory."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A name with its values in the order they are tried.
+    """A parameter of a space: a name with its values in the order in which they are tried.
 
     Attributes:
-        values: the legal values; where `by` is set, those of every case.
-        by: the parameter whose value decides, or None.
-        cases: with `by`: the legal values for each value of it; where none is listed the parameter is absent.
+        values: the legal values; with `by` those of every case.
+        by: the parameter on which the values depend, or None.
+        cases: with `by`: the legal values for each value of it; without values the parameter is absent.
 
     Raises:
-        SpaceError: no value, a repeated one, or one that the dimension does not accept.
+        SpaceError: there is no value, a value is repeated, or the dimension does not accept a value.
     """
 
     name: str
@@ -42,22 +42,22 @@ class Parameter:
 
     @classmethod
     def depending(cls, name: str, by: str, cases: Mapping[Scalar, tuple[Scalar, ...]]) -> "Parameter":
-        """A parameter whose values depend on another's."""
+        """Make a parameter whose values depend on another's."""
         values = tuple(dict.fromkeys(value for case in cases.values() for value in case))
         return cls(name, values, by, dict(cases))
 
     def values_in(self, point: Point) -> tuple[Scalar, ...]:
-        """The legal values beside the others of a point; empty where the parameter is absent there."""
+        """Return the legal values in a point; empty if the parameter is absent there."""
         if self.by is None or self.cases is None:
             return self.values
         return self.cases[point[self.by]] if point.get(self.by) in self.cases else ()
 
 
 def integers(low: int, high: int, step: int = 1, *, log: bool = False) -> tuple[int, ...]:
-    """Whole numbers of a range, both ends included; with `log` each is twice the one before.
+    """List the whole numbers of a range, both ends included; with `log` each is twice the one before.
 
     Raises:
-        SpaceError: an empty range, a step below 1, or more than MOST_VALUES values.
+        SpaceError: the range is empty, the step is below 1, or there are more than MOST_VALUES values.
     """
     if low > high or step < 1 or (log and low < 1):
         raise SpaceError(f"the range from {low} to {high} in steps of {step} is empty")
@@ -65,7 +65,7 @@ def integers(low: int, high: int, step: int = 1, *, log: bool = False) -> tuple[
         raise SpaceError(f"the range from {low} to {high} in steps of {step} has more than {MOST_VALUES} values")
     if not log:
         return tuple(range(low, high + 1, step))
-    found = [low]
-    while found[-1] * 2 <= high:
-        found.append(found[-1] * 2)
-    return tuple(found)
+    powers = [low]
+    while powers[-1] * 2 <= high:
+        powers.append(powers[-1] * 2)
+    return tuple(powers)

@@ -1,6 +1,6 @@
-"""Rules between parameters. Each has a name, and a sentence with the numbers that break it.
+"""Restrictions between parameters. Each has a name, and a sentence with the numbers that break it.
 
-A new rule is one function and one line in RESTRICTIONS.
+A new restriction is one function and one line in RESTRICTIONS.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,12 +17,12 @@ Check = Callable[[Point, Machine], str | None]
 
 @dataclass(frozen=True)
 class Restriction:
-    """One rule.
+    """A restriction.
 
     Attributes:
-        needs: the parameters it looks at, and those that decide them where a point leaves them out.
-        check: the sentence why a complete point breaks it, or None.
-        own: whether it is of one space alone, a `[[forbid]]` table.
+        needs: the parameters that it reads, and those that decide their defaults.
+        check: returns the sentence why a complete point breaks it, or None.
+        own: whether it belongs to one space, as a `[[forbid]]` table does.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Restriction:
 
 
 def grid_uses_all_ranks(point: Point, _machine: Machine) -> str | None:
-    """P x Q = ranks: surplus ranks would wait, missing ones stop HPL."""
+    """Require P x Q = ranks: surplus ranks would only wait, and missing ones stop HPL."""
     P, Q = parse_grid(str(point["grid"]))
     ranks, _ = ranks_and_threads(point["layout"])
     if ranks == P * Q:
@@ -42,7 +42,7 @@ def grid_uses_all_ranks(point: Point, _machine: Machine) -> str | None:
 
 
 def layout_fits_cores(point: Point, machine: Machine) -> str | None:
-    """Ranks x threads <= cores: more of them measure the scheduler, not HPL."""
+    """Require ranks x threads <= cores: more of them measure the scheduler, not HPL."""
     ranks, threads = ranks_and_threads(point["layout"])
     if ranks * threads <= machine.cores:
         return None
@@ -51,7 +51,7 @@ def layout_fits_cores(point: Point, machine: Machine) -> str | None:
 
 
 def ranks_fill_nodes_evenly(point: Point, machine: Machine) -> str | None:
-    """Every node has the same number of ranks, and cores for their threads."""
+    """Require the same number of ranks on every node, and cores for their threads."""
     ranks, threads = ranks_and_threads(point["layout"])
     each, rest = divmod(ranks, machine.nodes)
     if rest:
@@ -64,7 +64,7 @@ def ranks_fill_nodes_evenly(point: Point, machine: Machine) -> str | None:
 
 
 def threads_need_threaded_blas(point: Point, machine: Machine) -> str | None:
-    """More than one thread a rank only with a BLAS that has a threaded build."""
+    """Allow more than one thread per rank only with a BLAS that has a threaded build."""
     _, threads = ranks_and_threads(point["layout"])
     facts = machine.blas.get(str(point["blas"]))
     if threads == 1 or facts is None or facts.threaded:
@@ -74,7 +74,7 @@ def threads_need_threaded_blas(point: Point, machine: Machine) -> str | None:
 
 
 def kernel_of_its_blas(point: Point, machine: Machine) -> str | None:
-    """A kernel is asked only of the libraries that have it: another would run one of its own."""
+    """Allow a kernel only with a BLAS that has it; another BLAS would run one of its own kernels."""
     blas, kernel = str(point["blas"]), str(point["kernel"])
     owners = [name for name, facts in machine.blas.items() if kernel in facts.named_kernels]
     facts = machine.blas.get(blas)
@@ -85,14 +85,14 @@ def kernel_of_its_blas(point: Point, machine: Machine) -> str | None:
 
 
 def nbmin_at_most_nb(point: Point, _machine: Machine) -> str | None:
-    """NBMIN <= NB: the recursion cannot stop at more columns than a panel has."""
+    """Require NBMIN <= NB: the recursion cannot stop at more columns than a panel has."""
     if int(point["NBMIN"]) <= int(point["NB"]):
         return None
     return f"NBMIN = {point['NBMIN']} is larger than NB = {point['NB']}: take at most NB"
 
 
 def fits_memory(point: Point, machine: Machine) -> str | None:
-    """All ranks' matrices and panels fit the memory."""
+    """Require that the matrices and panels of all ranks fit the memory."""
     params = HplParams.from_words(point)
     needed = params.ranks * memory_bytes(params)
     if needed <= machine.memory_bytes:
@@ -104,7 +104,7 @@ def fits_memory(point: Point, machine: Machine) -> str | None:
 
 
 def n_at_least_nb(point: Point, _machine: Machine) -> str | None:
-    """N >= NB x Q: every process column has a panel."""
+    """Require N >= NB x Q: then every process column has a panel."""
     _, Q = parse_grid(str(point["grid"]))
     if int(point["N"]) >= int(point["NB"]) * Q:
         return None
@@ -113,7 +113,7 @@ def n_at_least_nb(point: Point, _machine: Machine) -> str | None:
 
 
 def grid_near_square(point: Point, _machine: Machine) -> str | None:
-    """P <= 2 Q and Q <= 8 P: beyond that no published grid has won."""
+    """Require P <= 2 Q and Q <= 8 P: no published grid outside of that was the fastest."""
     P, Q = parse_grid(str(point["grid"]))
     return (
         None
@@ -123,7 +123,7 @@ def grid_near_square(point: Point, _machine: Machine) -> str | None:
 
 
 def grid_flat(point: Point, _machine: Machine) -> str | None:
-    """P <= Q, as HPL's FAQ and every vendor advise."""
+    """Require P <= Q, as HPL's FAQ and every vendor advise."""
     P, Q = parse_grid(str(point["grid"]))
     return None if P <= Q else f"the grid {point['grid']} has more rows than columns: choose {Q}x{P}"
 
@@ -140,7 +140,7 @@ ALWAYS: tuple[Restriction, ...] = (
     Restriction("n_at_least_nb", ("N", "memory_fraction", "NB", "grid", "layout"), n_at_least_nb),
     Restriction("fits_memory", _MEMORY, fits_memory),
 )
-"""Hold in every space: a point that breaks one cannot be run."""
+"""Restrictions of every space: a point that breaks one cannot run."""
 
 RESTRICTIONS: Mapping[str, Restriction] = {
     restriction.name: restriction
@@ -149,11 +149,11 @@ RESTRICTIONS: Mapping[str, Restriction] = {
         Restriction("grid_flat", ("grid", "layout"), grid_flat),
     )
 }
-"""A space may ask for these by name."""
+"""Restrictions that a space may name."""
 
 
 def forbidden(number: int, when: Mapping[str, tuple[Scalar, ...]], because: str) -> Restriction:
-    """The rule of a `[[forbid]]` table: points in which every named parameter has one of its listed values."""
+    """Make the restriction of a `[[forbid]]` table, against points in which every named parameter has a listed value."""
 
     def check(point: Point, _machine: Machine) -> str | None:
         return because if all(point.get(name) in values for name, values in when.items()) else None

@@ -1,7 +1,8 @@
 """A search space: the legal points, counted, numbered and explained.
 
-Parameters that share a restriction or depend on one another form a block. Only blocks are enumerated; the space is
-their product, so millions of points cost no more than the largest block, and any of them is found by its number.
+Parameters that share a restriction or depend on one another form a block. Only the points of each block are listed, and
+the space is the product of its blocks. So a space of millions of points costs no more than its largest block, and each
+point has a number.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,24 +22,24 @@ from .parameter import Parameter
 from .restriction import Restriction
 
 SIZES = ("N", "memory_fraction")
-"""Each says how large the matrix is, so a space has one of them, or none where that is left to the budget."""
+"""Parameters that give the size of the matrix: a space has one of them, or none if the budget decides."""
 
 NOT_HPL = ("blas", "kernel", "layout", "binding", "mpi")
-"""What tells configurations apart beside HPL's own parameters, `mpi.*` and `net.*`."""
+"""Parameters of a configuration besides HPL's own, `mpi.*` and `net.*`."""
 
 
 class SearchSpace:
-    """The legal points over some parameters on one machine.
+    """The legal points of some parameters on a machine.
 
     Args:
-        name: how the space is called.
-        machine: what "fits" means.
-        parameters: with their values in the order they are tried.
-        restrictions: every rule a legal point keeps.
-        starts: points that engines should try first, as far as they are legal; they may name some parameters only.
+        name: the space's name.
+        machine: the facts by which restrictions judge.
+        parameters: the parameters, with values in the order in which they are tried.
+        restrictions: the rules that a legal point keeps.
+        starts: points that engines should try first if they are legal; they need not name all parameters.
 
     Raises:
-        SpaceError: a parameter depends on one that is not there, or no point is legal.
+        SpaceError: a parameter depends on a missing one, or no point is legal.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class SearchSpace:
         self._starts = tuple(starts)
 
     def keeping(self, *rules: Restriction) -> "SearchSpace":
-        """The same space with further rules.
+        """Make the same space with more rules.
 
         Raises:
             SpaceError: no point is legal.
@@ -74,32 +75,32 @@ class SearchSpace:
         return SearchSpace(self.name, self.machine, parameters, (*self.restrictions, *rules), self._starts)
 
     def __len__(self) -> int:
-        """Legal points."""
+        """Count the legal points."""
         return prod(len(block) for block in self._blocks)
 
     def __iter__(self) -> Iterator[Point]:
-        """All legal points, in the order of their numbers."""
+        """Yield all legal points, in the order of their numbers."""
         return (self.point(number) for number in range(len(self)))
 
     def point(self, number: int) -> dict[str, Scalar]:
-        """The legal point of a number from 0; the last block varies fastest.
+        """Return the legal point with a number, from 0; the last block varies fastest.
 
         Raises:
-            IndexError: there are not that many.
+            IndexError: there are not so many points.
         """
         if not 0 <= number < len(self):
             raise IndexError(f"point {number} of {len(self)}")
-        found: dict[str, Scalar] = {}
+        values: dict[str, Scalar] = {}
         for block in reversed(self._blocks):
-            number, place = divmod(number, len(block))
-            found.update(block[place])
-        return {name: found[name] for name in self.parameters if name in found}
+            number, index = divmod(number, len(block))
+            values.update(block[index])
+        return {name: values[name] for name in self.parameters if name in values}
 
     def complete(self, params: Point) -> dict[str, Scalar]:
-        """A point with every parameter that HPL and its launch need: defaults, and N from `memory_fraction`.
+        """Complete a point with every parameter that HPL and its launch need: defaults, and N from `memory_fraction`.
 
         Raises:
-            SpaceError: N is neither given nor can be derived.
+            SpaceError: N is not given and cannot be derived.
         """
         full = self._with_defaults(params)
         if "N" not in full:
@@ -112,12 +113,12 @@ class SearchSpace:
         return self.complete(self.point(0))
 
     def representative(self, params: Point) -> dict[str, Scalar]:
-        """A complete point that HPL cannot tell from this one: the same for all of these."""
+        """Return the complete point that represents all points with the same key."""
         full = self.complete(params)
-        return {**full, **_told_apart(full)}
+        return {**full, **_representative_words(full)}
 
     def why_not(self, params: Point) -> str | None:
-        """The sentence why a point is illegal in this space, or None."""
+        """Return the sentence why a point is illegal in this space, or None."""
         for name in params:
             if name not in self.parameters and not (name in DIMENSIONS and params[name] == self._default(name, params)):
                 known = ", ".join(self.parameters)
@@ -129,19 +130,19 @@ class SearchSpace:
         return self._broken(params, self.restrictions)
 
     def key(self, params: Point) -> str:
-        """The identity of a configuration: points that HPL cannot tell apart have the same."""
+        """Return the identity of a configuration; points for which HPL runs the same instructions share it."""
         full = self.complete(params)
         others = {name: value for name, value in full.items() if name in NOT_HPL or name[:4] in {"mpi.", "net."}}
-        return " ".join(f"{name}={value}" for name, value in sorted({**_told_apart(full), **others}.items()))
+        return " ".join(f"{name}={value}" for name, value in sorted({**_representative_words(full), **others}.items()))
 
     @property
     def varying(self) -> Mapping[str, Parameter]:
-        """The parameters that have more than one value."""
+        """The parameters with more than one value."""
         return {name: parameter for name, parameter in self.parameters.items() if len(parameter.values) > 1}
 
     @cached_property
     def asked_n(self) -> int | None:
-        """The largest N that it asks for, a part of the memory up to its rounding to NB; None where the budget says."""
+        """The largest N of the space, with a part of the memory rounded to NB; None if the budget decides."""
         points = [
             self.nearest({name: value}, keep=name)
             for name in SIZES
@@ -157,14 +158,14 @@ class SearchSpace:
 
     @cached_property
     def starts(self) -> tuple[dict[str, Scalar], ...]:
-        """The legal start points, with the first legal value for what they leave out."""
+        """The legal start points, with the first legal value of each parameter that they leave out."""
         return tuple(self.nearest(start) for start in self._starts if self._refused(start) is None)
 
     def idle(self, touched: Collection[str]) -> Iterator[str]:
-        """The sentence why for each start point that is not tried and each rule of the space's own that drops nothing.
+        """Yield a sentence for each start point that is not tried, and for each own rule of the space without effect.
 
         Args:
-            touched: parameters that have other values than the space says; what looks at them is left out.
+            touched: parameters whose values were changed; start points and rules with them are left out.
         """
         for number, start in enumerate(self._starts, start=1):
             refused = None if start.keys() & set(touched) else self._refused(start)
@@ -175,18 +176,18 @@ class SearchSpace:
                 yield f"{rule.name} has no effect here: no combination that is valid without it matches it"
 
     def nearest(self, wish: Point, keep: str | None = None) -> dict[str, Scalar]:
-        """The legal point that keeps most of a wished one's values, in each block the first of the best.
+        """Return the legal point with the most wished values, in each block the first of the best.
 
         Args:
-            keep: the parameter whose value must stay as wished, if any legal point has it.
+            keep: the parameter that must have the wished value, if any legal point has it.
         """
-        found: dict[str, Scalar] = {}
+        values: dict[str, Scalar] = {}
         for parts in self._parts:
-            found.update(parts.nearest(wish, keep))
-        return {name: found[name] for name in self.parameters if name in found}
+            values.update(parts.nearest(wish, keep))
+        return {name: values[name] for name in self.parameters if name in values}
 
     def never(self, name: str) -> Iterator[str]:
-        """For each value of a parameter that no legal point has, the sentence why."""
+        """Yield the sentence why for each value of a parameter that no legal point has."""
         for value in self.parameters[name].values:
             point = self.nearest({name: value}, keep=name)
             if point.get(name) != value:
@@ -198,7 +199,7 @@ class SearchSpace:
 
     @property
     def blocks(self) -> Sequence[Sequence[Point]]:
-        """The legal partial points of each block; a point has one of each."""
+        """The legal partial points of each block; a point has one from each block."""
         return self._blocks
 
     def _with_defaults(self, params: Point) -> dict[str, Scalar]:
@@ -211,7 +212,7 @@ class SearchSpace:
         return full
 
     def _judged(self, params: Point, rule: Restriction) -> str | None:
-        """Why a partial point breaks a rule; N is derived only where the rule looks at it."""
+        """Return why a partial point breaks a rule, or None; N is derived only if the rule reads it."""
         full = self._with_defaults(params)
         try:
             if "N" in rule.needs and "N" not in full:
@@ -224,7 +225,7 @@ class SearchSpace:
         return sentence
 
     def _refused(self, start: Point) -> str | None:
-        """Why a start point is illegal, or None."""
+        """Return why a start point is illegal, or None."""
         point = self.nearest(start)
         met = all(point.get(name) == value for name, value in start.items())
         return None if met else self.why_not({**point, **start})
@@ -239,7 +240,7 @@ class SearchSpace:
         return next((sentence for rule in rules if (sentence := rule.check(full, self.machine))), None)
 
     def _value_sentence(self, parameter: Parameter, params: Point) -> str | None:
-        """What is wrong with a point's value of a parameter; nothing where it is absent and may be."""
+        """Return the fault of a point's value of a parameter, or None; it may be absent where no value is legal."""
         if parameter.by is not None and parameter.by not in params and parameter.name in params:
             return f"it depends on {parameter.by}, which the point does not give"
         legal = parameter.values_in(params)
@@ -272,6 +273,6 @@ class SearchSpace:
             raise SpaceError(str(error)) from error
 
 
-def _told_apart(full: Point) -> dict[str, Scalar]:
-    """HPL's own parameters of a complete point, as those of all points that run the same instructions."""
+def _representative_words(full: Point) -> dict[str, Scalar]:
+    """Return HPL's own parameters of a complete point, the same for all points with the same instructions."""
     return canonical(HplParams.from_words(full)).words()

@@ -1,4 +1,4 @@
-"""Values as people write them: in TOML, and as texts after `--set`."""
+"""Reads values as people write them: in TOML, and as texts after `--set`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,10 +13,10 @@ RANGE_KEYS = ("low", "high", "step", "log")
 
 
 def values(entry: Any) -> tuple[Scalar, ...]:
-    """The values of a TOML entry: one, a list, or a range.
+    """Return the values of a TOML entry: a single value, a list, or a range.
 
     Raises:
-        SpaceError: it is none of these.
+        SpaceError: the entry is none of these.
     """
     if isinstance(entry, dict):
         return _range(entry)
@@ -28,7 +28,7 @@ def values(entry: Any) -> tuple[Scalar, ...]:
 
 
 def converted(name: str, text: str) -> Scalar:
-    """A text as what the parameter takes; settings hpltune knows nothing of keep every digit as written.
+    """Convert a text to a value of the parameter; unknown settings keep their digits as written.
 
     Raises:
         SpaceError: there is no such parameter.

@@ -1,1 +1,1 @@
-"""Studies for other programs: CSV, JSON lines, HPL.dat, pandas."""
+"""Exports studies for other programs: CSV, JSON lines, HPL.dat, pandas."""

@@ -1,4 +1,4 @@
-"""Trials as a pandas data frame; the only module that imports pandas."""
+"""Converts trials to a pandas data frame; this is the only module that imports pandas."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,16 +16,16 @@ _TIMES = ("started_at", "ended_at")
 
 
 def frame(records: Iterable[TrialRecord]) -> pd.DataFrame:
-    """One row a trial, in the columns that every CSV export has; their types are the same however many rows there are.
+    """Make a data frame with a row per trial, the columns of a CSV export, and the same types for any number of rows.
 
-    What is missing is missing (`pd.NA`), never zero and never an empty number; times are in UTC. Where a configuration
-    stands among the others is known in an export only.
+    A missing value is `pd.NA`, never zero and never NaN; times are in UTC. The rank of a configuration is known only in
+    an export.
     """
     return _typed(pd.DataFrame([flat(record) for record in records], columns=list(COLUMNS)))
 
 
 def read(csv: Path | str) -> pd.DataFrame:
-    """The file that `hpltune export csv` wrote, with the types of `frame`; an empty text is missing there too."""
+    """Read a file of `hpltune export csv` with the types of `frame`; an empty text is a missing value."""
     return _typed(pd.read_csv(csv, dtype={name: _PANDAS[kind] for name, kind in COLUMNS.items()}))
 
 

@@ -1,4 +1,4 @@
-"""Trials as JSON lines and back: one object a line, nothing of a record is lost."""
+"""Converts trials to JSON lines and back, one object per line, without any loss."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -20,28 +20,28 @@ _AS_THEY_ARE = (
 
 
 def to_json_lines(records: Iterable[TrialRecord]) -> str:
-    """The columns of the CSV, then `hosts`, `params`, `versions`, `hpl_dat`, `output` and `errors_text`."""
+    """Write the columns of the CSV, then `hosts`, `params`, `versions`, `hpl_dat`, `output` and `errors_text`."""
     return "".join(map(json_line, records))
 
 
 def json_line(record: TrialRecord, placed: Placed | None = None) -> str:
-    """The line of one trial.
+    """Write the line of a trial.
 
     Args:
-        placed: as of `flat`.
+        placed: as in `flat`.
     """
     return unicode_text(json.dumps(_object(record, placed), ensure_ascii=False, allow_nan=False)) + "\n"
 
 
 def from_json_lines(text: str, name: str = "JSON lines") -> list[TrialRecord]:
-    """The records that `to_json_lines` wrote.
+    """Read the records that `to_json_lines` wrote.
 
     Args:
-        text: what it wrote; empty lines are skipped, unknown keys ignored.
-        name: what the text is called in errors.
+        text: the JSON lines; empty lines and unknown keys are ignored.
+        name: the name of the text in errors.
 
     Raises:
-        ResultsError: a line is not such a record; the message names it.
+        ResultsError: a line is no such record; the message names the line.
     """
     return list(_records(text, name))
 

@@ -1,4 +1,4 @@
-"""A report as JSON, for scripts."""
+"""Renders a report as JSON, for scripts."""
 
 import json
 from collections.abc import Iterator

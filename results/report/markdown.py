@@ -1,4 +1,4 @@
-"""A report as Markdown, for a wiki or a notebook."""
+"""Renders a report as Markdown, for a wiki or a notebook."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ from .model import Report, Sentence, Table
 
 
 def to_markdown(report: Report) -> str:
-    """The sentences and tables of a report as Markdown; figures are left out."""
+    """Render the sentences and tables of a report as Markdown; figures are left out."""
     parts = [f"# {report.title}"] if report.title else []
     for part in report.parts:
         if isinstance(part, Sentence):
@@ -19,7 +19,7 @@ def to_markdown(report: Report) -> str:
 
 
 def table_lines(table: Table) -> str:
-    """A table as Markdown, with all its columns."""
+    """Render a table as Markdown, with all its columns."""
     heads = [column.name for column in table.columns]
     marks = ["---" for _ in heads]
     return "\n".join([_line(heads), "|" + "".join(f"{mark}|" for mark in marks), *map(_line, table.rows)])

@@ -83,7 +83,7 @@ class Table:
                 raise ValueError(f"a row of table {self.title!r} has {len(row)} cells for {len(self.columns)} columns")
 
     def only(self, names: tuple[str, ...]) -> "Table":
-        """The table with some of its columns."""
+        """Return the table with some of its columns."""
         kept = [number for number, column in enumerate(self.columns) if column.name in names]
         columns = tuple(self.columns[number] for number in kept)
         rows = tuple(tuple(row[number] for number in kept) for row in self.rows)

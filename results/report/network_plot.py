@@ -1,4 +1,4 @@
-"""A picture of what networks were measured to do. matplotlib is imported only when it is drawn."""
+"""Plots the measurements of networks. matplotlib is imported only when a plot is drawn."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,7 +8,7 @@ from ..store.networks import NetworkProbe
 
 
 def plot_probes(probes: Mapping[str, NetworkProbe], file: Path) -> None:
-    """Time of a message, and its rate, over its size; one curve for each name.
+    """Plot the time of a message, and its rate, over its size; one curve for each name.
 
     Raises:
         ResultsError: the file cannot be written.

@@ -1,11 +1,11 @@
-"""A trial's result in a few words."""
+"""Describes a trial's result in a few words."""
 
 from ..metrics import prefix_gflops
 from ..record import Kind, TrialRecord, TrialState
 
 
 def outcome(record: TrialRecord) -> str:
-    """The GFLOPS of a trial, or the stage that failed with its reason."""
+    """Describe the GFLOPS of a trial, or the stage that failed with its reason."""
     if record.ranked and record.gflops is not None:
         return f"{record.gflops:8.2f} GFLOPS{' small' if record.kind is Kind.SMALL else ''}"
     if record.kind is Kind.GIVEN_UP:

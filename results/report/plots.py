@@ -1,4 +1,4 @@
-"""Pictures of results. matplotlib is imported only when one is drawn."""
+"""Plots of results. matplotlib is imported only when one is drawn."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from ..errors import ResultsError
 
 @dataclass(frozen=True)
 class DesignPoint:
-    """A cluster in a picture: its name, Rmax and Rpeak in GFLOPS, and its price in US dollars where it is known."""
+    """A cluster in a plot: its name, Rmax and Rpeak in GFLOPS, and its price in US dollars if known."""
 
     name: str
     gflops: float
@@ -18,7 +18,7 @@ class DesignPoint:
 
 
 def plot_designs(points: Sequence[DesignPoint], file: Path) -> None:
-    """Rmax within Rpeak for each design, and beside it price per GFLOPS where prices are known; each has its own row.
+    """Plot Rmax within Rpeak for each design, and beside it the price per GFLOPS where it is known.
 
     Raises:
         ResultsError: the file cannot be written.

@@ -1,4 +1,4 @@
-"""A report on a terminal: nothing of a table is cut off, however narrow the terminal is."""
+"""Prints a report on a terminal, without cutting off tables on a narrow one."""
 
 from rich.console import Console
 from rich.measure import Measurement
@@ -38,7 +38,7 @@ def print_table(console: Console, table: Table) -> None:
 
 
 def _pieces(table: Table, width: int) -> list[Table]:
-    """The table as several, each with its first column and as many of the others as fit a width."""
+    """Split a table into several, each with its first column and as many other columns as fit the width."""
     lines = [tuple(column.name for column in table.columns), *table.rows]
     left = width - 1 - BORDER - max(len(line[0]) for line in lines)
     most = max(1, left // (BORDER + max(len(cell) for line in lines for cell in line[1:])))

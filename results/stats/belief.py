@@ -1,15 +1,14 @@
-"""What the runs of all configurations together say of the rate of each, however lucky or unlucky single runs were.
+"""Posterior distributions of the configurations' rates, from the runs of all configurations together.
 
-The rate of a configuration is the one that as many of its undisturbed runs surpass as fall short of it; how runs
-scatter around it is in `noise`. What rates are usual is learnt from all configurations: the prior is the mixture of
-what is believed of them, made in a few steps from nothing (N. Laird, "Nonparametric Maximum Likelihood Estimation of a
-Mixing Distribution", JASA 73 (1978); few steps leave it smooth). So the lucky run by which one was chosen is held
-against those that were not chosen, and nothing has to be left out (B. Efron, "Tweedie's Formula and Selection Bias",
-JASA 106 (2011)). What a configuration says of itself counts a fifth in its own prior, so that few are not believed to
-differ because there is nothing else to compare them with.
+The rate of a configuration is the median of its undisturbed runs; `noise` models the scatter around it. The prior of
+rates is learnt from all configurations (empirical Bayes): it is the mixture of their posteriors, computed in a few
+steps from a flat one (N. Laird, "Nonparametric Maximum Likelihood Estimation of a Mixing Distribution", JASA 73
+(1978)); few steps leave it smooth. This prior corrects the bias of choosing a configuration for a lucky run (B. Efron,
+"Tweedie's Formula and Selection Bias", JASA 106 (2011)), so no run has to be left out. A configuration's own runs count
+a fifth in its prior, so that few configurations do not count as different just because there are no others to compare.
 
-The noise is alike for all but not known, so all that is said is said for each size that it may have, and taken together
-by how likely each is: where repeats leave open whether runs differ much, they leave it open for all at once.
+The noise is the same for all configurations, but not known. So the posterior is computed for each possible size of the
+noise, and averaged with the probabilities of the sizes.
 """
 
 import math
@@ -23,20 +22,20 @@ from .noise import Array, density, noise_of
 OWN = 0.8
 STEPS = 10
 PLACES = 1200
-"""Rates that are looked at, four for each standard deviation of the noise; what is slower than them is no contender."""
+"""Points of the grid of rates, four for each standard deviation of the noise; slower configurations do not contend."""
 _LEGENDRE, _GAUSS = np.polynomial.legendre.leggauss(8)
 WITHIN, WEIGHTS = (1 + _LEGENDRE) / 2, _GAUSS / 2
-"""Where between one rate and the next it is looked at who is faster of those between the same two (Gauss, Legendre)."""
+"""Gauss-Legendre points between two rates of the grid, to decide which of two configurations there is faster."""
 
 
 @dataclass(frozen=True)
 class RatePosterior:
-    """What is believed of the rates of some configurations.
+    """The posterior of the rates of some configurations.
 
     Attributes:
-        contenders: places of those that are near enough to the fastest to need a belief.
-        rates: logarithms of rates, evenly rising.
-        shares: for each size that the noise may have and each contender the probability of each of `rates`.
+        contenders: indices of the configurations that are near enough to the fastest.
+        rates: logarithms of rates, in equal steps.
+        shares: the probability of each of `rates`, for each size of the noise and each contender.
         weights: the probability of each size of the noise.
     """
 
@@ -46,21 +45,21 @@ class RatePosterior:
     weights: Array
 
     def medians(self) -> dict[int, float]:
-        """The rate of each contender that it surpasses as likely as not, by its place."""
+        """Return the median of each contender's rate, by its index."""
         ends = self.rates + (self.rates[1] - self.rates[0]) / 2
         shares = np.tensordot(self.weights, self.shares, axes=1).cumsum(axis=1)
         middles = [math.exp(np.interp(0.5, below, ends)) for below in shares]
         return dict(zip(self.contenders, middles, strict=True))
 
-    def ahead(self, place: int) -> dict[int, float]:
-        """The probability that one contender is faster than each other, by their places."""
-        shares = self.shares[:, self.contenders.index(place), :, None]
-        slower = self.shares.cumsum(axis=2) - self.shares / 2  # as fast counts half
+    def ahead(self, contender: int) -> dict[int, float]:
+        """Return the probability that a contender is faster than each other one, by their indices."""
+        shares = self.shares[:, self.contenders.index(contender), :, None]
+        slower = self.shares.cumsum(axis=2) - self.shares / 2  # an equal rate counts half
         return dict(zip(self.contenders, (self.weights @ (slower @ shares)[..., 0]).tolist(), strict=True))
 
-    def fastest(self, place: int) -> float:
-        """The probability that one contender is the fastest of all."""
-        index = self.contenders.index(place)
+    def fastest(self, contender: int) -> float:
+        """Return the probability that a contender is the fastest of all."""
+        index = self.contenders.index(contender)
         others = np.delete(self.shares, index, axis=1)
         below = others.cumsum(axis=2) - others
         all_slower = sum(
@@ -69,12 +68,12 @@ class RatePosterior:
         return float(self.weights @ (self.shares[:, index] * all_slower).sum(axis=1))
 
 
-def believed(groups: Sequence[Sequence[float]], shown: float = 0.0) -> RatePosterior | None:
-    """What the runs of some configurations say; None where none ran twice, so that the noise is not known.
+def posterior_rates(groups: Sequence[Sequence[float]], shown: float = 0.0) -> RatePosterior | None:
+    """Compute the posterior of some configurations' rates; None if none ran twice, as the noise is then not known.
 
     Args:
-        groups: the rates of each configuration, at least one, all above zero.
-        shown: noise that the machine has shown otherwise, as in `noise_of`.
+        groups: the rates of each configuration's runs, at least one, all above zero.
+        shown: noise of the machine from other runs, as in `noise_of`.
     """
     logs = [np.log(np.array(rates)) for rates in groups]
     if all(len(runs) < 2 for runs in logs):
@@ -94,7 +93,7 @@ def believed(groups: Sequence[Sequence[float]], shown: float = 0.0) -> RatePoste
 
 
 def _shares(likelihood: Array) -> Array:
-    """The probability of each rate, by what the runs of each contender say as a logarithm, and what all say of each."""
+    """Return the probability of each rate, from the log-likelihood of each contender's runs and a prior from all."""
     likely = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
     shares = _normal(likely)
     for _ in range(STEPS):

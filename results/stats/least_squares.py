@@ -1,11 +1,11 @@
-"""Least squares whose coefficients are times, sizes and the like."""
+"""Least squares with coefficients that cannot be negative, such as times and sizes."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 
 def non_negative(terms: NDArray[np.float64], values: NDArray[np.float64]) -> list[float]:
-    """Coefficients of at least 0 that come nearest to values as a sum of terms (Lawson and Hanson 1974).
+    """Fit values by a sum of terms with coefficients of at least 0 (Lawson and Hanson 1974).
 
     Args:
         terms: shape (values, coefficients).

@@ -1,8 +1,8 @@
-"""How fast the machine was at each time of a study, so that runs of different times can be held against each other.
+"""Estimates the speed of the machine at each time of a study, to compare runs of different times.
 
-A study has its search and then rounds in which each finalist runs once. Configurations that ran in a round and before
-tell by how much the machine changed in between. That it did not change is believed unless they say otherwise: the
-finalists were chosen for fast runs, so they become slower a little by themselves.
+A study has a search and then rounds in which each finalist runs once. Configurations that ran both in a round and
+before it show by how much the machine changed. Without clear evidence the machine counts as unchanged, because the
+finalists were chosen for fast runs and so tend to be a little slower later.
 """
 
 import math
@@ -15,17 +15,17 @@ from .noise import Array, evidence_of, usual_evidence
 from .ranking import Ranked, Time
 
 CHANGED = 0.1
-"""Probability that a machine is faster or slower in the next round, before its runs are seen."""
+"""Prior probability that a machine is faster or slower in the next round."""
 CHANGE = 0.3
-"""Mean of that in the logarithm of the rate, up or down."""
+"""Mean size of such a change, in the logarithm of the rate."""
 STEPS = 41
 
 
 def drift_corrected(entries: Sequence[Ranked], shown: float = 0.0) -> list[Ranked]:
-    """Configurations with the rates that their runs would have had when the last round was run.
+    """Correct the rates of configurations to the machine's speed in the last round.
 
     Args:
-        shown: noise that the machine has shown otherwise, as in `noise_of`.
+        shown: noise of the machine from other runs, as in `noise_of`.
     """
     levels = _levels(entries, shown)
     if not any(levels.values()):
@@ -35,7 +35,7 @@ def drift_corrected(entries: Sequence[Ranked], shown: float = 0.0) -> list[Ranke
 
 
 def change(entries: Sequence[Ranked], shown: float = 0.0) -> float:
-    """By which part the machine was faster in the last round than in the search before it; below 0 where slower."""
+    """Return the relative change of the machine's speed from the search to the last round; below 0 for slower."""
     levels = _levels(entries, shown)
     if not levels:
         return 0.0
@@ -49,7 +49,7 @@ def _rates(entry: Ranked, levels: dict[Time, float], now: float) -> tuple[float,
 
 
 def _levels(entries: Sequence[Ranked], shown: float) -> dict[Time, float]:
-    """The logarithm of the machine's speed at each time against the first; of entries whose times are known."""
+    """Return the logarithm of the machine's speed at each time relative to the first, from entries with known times."""
     levels: dict[Time, float] = {}
     level = 0.0
     for now in sorted({time for entry in entries for time in entry.times}):
@@ -67,7 +67,7 @@ def _levels(entries: Sequence[Ranked], shown: float) -> dict[Time, float]:
 
 
 def _changed(before_and_now: Sequence[tuple[Array, Array]], level: float, shown: float) -> float:
-    """By how much the machine changed, as a logarithm: 0 unless that it did is more likely than that it did not."""
+    """Return the logarithm of the machine's change: 0 unless a change is more likely than none."""
     apart = np.array([now.mean() - before.mean() - level for before, now in before_and_now])
     middle, reach = float(np.median(apart)), float(np.abs(apart - np.median(apart)).max()) + 0.01
     changes = np.linspace(middle - reach, middle + reach, STEPS)

@@ -1,9 +1,9 @@
-"""By how much runs of one configuration differ: what is usual of it, and what repeats tell.
+"""The noise of runs of one configuration: a prior, and the evidence of repeated runs.
 
-Runs scatter around the rate of their configuration by a normal noise that is alike for all, in logarithms. Some are
-slower by anything, because machines hiccup (T. Hoefler and R. Belli, "Scientific Benchmarking of Parallel Computing
-Systems", SC 2015, section 3); that one is as much faster is rarer. So a slow run among fast ones is a hiccup, where
-most are slow the fast one was luck, and where runs differ by much everywhere that is the noise.
+The logarithms of rates scatter around that of their configuration with a normal noise that is the same for all
+configurations. A disturbed run can be slower by any amount (T. Hoefler and R. Belli, "Scientific Benchmarking of
+Parallel Computing Systems", SC 2015, section 3); much faster runs are rarer. So a slow run among fast ones is a
+disturbance, a fast run among slow ones is luck, and large differences in all configurations are noise.
 """
 
 import math
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 USUAL_NOISE = 0.01
-"""By how much repeated runs usually differ, as a relative standard deviation; a third or three times that often do."""
+"""Usual relative standard deviation of repeated runs; a third of it or three times it is common too."""
 TAIL = 3.0
-"""Degrees of freedom of that, in logarithms: on a machine that others use runs may differ by half as well."""
+"""Degrees of freedom of the prior, in logarithms: on a shared machine runs may differ even by half."""
 HICCUP = 0.05
-"""Part of the runs that something else on the machine slows, and of those that are faster than they should be."""
+"""Part of the runs that are disturbed and slower, and part of the runs that are too fast."""
 LUCK = 0.01
 LOSS = 0.5
-"""Mean of what such a run loses or gains, in the logarithm of the rate."""
+"""Mean loss or gain of such a run, in the logarithm of the rate."""
 NOISES = np.geomspace(3e-4, 1.0, 29)
 LEAST_WEIGHT = 1e-2
 REACH = np.linspace(-3.0, 3.0, 31)
@@ -31,7 +31,7 @@ REACH = np.linspace(-3.0, 3.0, 31)
 
 @dataclass(frozen=True)
 class Noise:
-    """What is believed of the noise.
+    """The posterior of the noise.
 
     Attributes:
         sizes: standard deviations in the logarithm of the rate, rising.
@@ -43,14 +43,14 @@ class Noise:
 
     @property
     def usual(self) -> float:
-        """The geometric mean of the standard deviations, as they are believed."""
+        """The geometric mean of the standard deviations, weighted by their probabilities."""
         return float(np.exp(self.weights @ np.log(self.sizes)))
 
     def one_more(self, gflops: float, runs: int, certainty: float) -> float:
-        """The rate that one more run of a configuration reaches with a stated probability, in the unit of its rate.
+        """Return the rate that one more run of a configuration reaches with a stated probability.
 
         Args:
-            gflops: median of its runs, of which there are so many.
+            gflops: median of its runs, whose number is `runs`.
             certainty: above 0.5, below 1.
         """
         from scipy.special import ndtr  # noqa: PLC0415 - slow to import, and most commands do not need it
@@ -61,12 +61,12 @@ class Noise:
 
 
 def noise_of(logs: Sequence[Array], shown: float = 0.0) -> Noise:
-    """What runs say of the noise; rates are left open, so that only repeats count.
+    """Compute the posterior of the noise; the rates are unknown, so only repeated runs count.
 
     Args:
-        logs: of each configuration the logarithms of its rates.
-        shown: what else has shown it on this machine, as a standard deviation; 0 for nothing. Where that is more than
-            usual it takes the place of what is usual, and without repeats no smaller noise is believed.
+        logs: for each configuration the logarithms of its rates.
+        shown: noise of this machine from other runs, as a standard deviation; 0 if there are none. If it is larger than
+            usual, it replaces the usual noise, and without repeated runs no smaller noise is possible.
     """
     repeats = [runs for runs in logs if len(runs) > 1]
     evidence = usual_evidence(shown) + sum(evidence_of(runs) for runs in repeats)
@@ -78,19 +78,19 @@ def noise_of(logs: Sequence[Array], shown: float = 0.0) -> Noise:
 
 
 def usual_evidence(shown: float = 0.0) -> Array:
-    """How likely each of NOISES is before anything ran twice, as a logarithm; `shown` as in `noise_of`."""
+    """Return the log prior of each of NOISES; `shown` is as in `noise_of`."""
     usual = max(USUAL_NOISE, shown)
     return np.asarray(-0.5 * (TAIL + 1) * np.log1p(np.log(NOISES / usual) ** 2 / TAIL))
 
 
 def evidence_of(runs: Array) -> Array:
-    """How likely the runs of a configuration are with each of NOISES, whatever its rate, as a logarithm."""
+    """Return the log-likelihood of a configuration's runs for each of NOISES, whatever its rate."""
     rates = np.sort((runs[:, None] + NOISES[:, None, None] * REACH).reshape(len(NOISES), -1))
     likely = density(runs[:, None] - rates[:, None, :], NOISES[:, None, None]).prod(axis=1)
     return np.asarray(np.log(((likely[:, 1:] + likely[:, :-1]) / 2 * np.diff(rates)).sum(axis=1)))
 
 
 def density(off: Array, noise: Array | float) -> Array:
-    """Of runs that are so far from the rate of their configuration."""
+    """Return the density of runs at these distances from the rate of their configuration."""
     steady: Array = np.exp(-0.5 * (off / noise) ** 2) / (noise * math.sqrt(2 * math.pi))
     return (1 - HICCUP - LUCK) * steady + np.where(off < 0, HICCUP, LUCK) * np.exp(-np.abs(off) / LOSS) / LOSS

@@ -1,22 +1,22 @@
-"""How far one more value of a kind may be from those before, with a stated probability."""
+"""One-sided prediction margin for the next value (Student's t)."""
 
 import math
 from collections.abc import Sequence
 from statistics import fmean
 
 USUAL_COUNT = 2
-"""Values that what is usual counts for, beside those that were seen."""
+"""Degrees of freedom of the usual standard deviation, besides those of the values."""
 
 
 def prediction_margin(values: Sequence[float], usual_sd: float, certainty: float) -> float:
-    """By how much the next value is above the mean of these at most, or below it, in their unit.
+    """Return how far the next value is above the mean at most, or below it at most, in the values' unit.
 
-    Student's t for one more of the kind, with the standard deviation of the values and the usual one pooled.
+    It is Student's t for one more value, with the pooled standard deviation of the values and the usual one.
 
     Args:
-        values: at least one.
-        usual_sd: standard deviation that is taken before it is seen.
-        certainty: probability of not being further away on that side, below 1.
+        values: the values so far, at least one.
+        usual_sd: the prior standard deviation.
+        certainty: probability that the next value is within the margin on one side, below 1.
     """
     from scipy.special import stdtrit  # noqa: PLC0415 - slow to import, and most commands do not need it
 

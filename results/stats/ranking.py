@@ -15,7 +15,7 @@ _FIRST = ("blas", "kernel", "layout", "grid")
 
 
 class Time(NamedTuple):
-    """When in a study a run was made: its sitting, and there 0 in the search, else the round of the confirmation."""
+    """The time of a run in a study: its session, and in it the round of the confirmation, 0 for the search."""
 
     sitting: int
     turn: int
@@ -23,17 +23,17 @@ class Time(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranked:
-    """One configuration and what its valid runs gave.
+    """A configuration with the results of its valid runs.
 
     Attributes:
         key: identity of the configuration.
         params: the configuration in the words of the space.
-        gflops: every valid run, at least one, in the order they were made.
-        best_record_number: the run nearest to the median: the one whose files represent the configuration.
-        failed_runs: its runs that did not count: crashed, timed out, or with a residual that FAILED.
-        hosts: on how many it ran; 0 where that is not known.
-        believed_gflops: its rate by the runs of all configurations; None where the noise of runs is not known.
-        times: when each of its valid runs was made; empty where that is not known.
+        gflops: the rates of all valid runs, at least one, in their order.
+        best_record_number: the run nearest to the median, whose files represent the configuration.
+        failed_runs: how many runs do not count: crashed, timed out, or with a residual that FAILED.
+        hosts: on how many hosts it ran; 0 if that is not known.
+        believed_gflops: its posterior rate from the runs of all configurations; None if the noise is not known.
+        times: the time of each valid run; empty if that is not known.
     """
 
     key: str
@@ -47,7 +47,7 @@ class Ranked:
 
     @property
     def runs(self) -> int:
-        """Valid runs."""
+        """The number of valid runs."""
         return len(self.gflops)
 
     @property
@@ -57,12 +57,12 @@ class Ranked:
 
     @property
     def expected_gflops(self) -> float:
-        """What one more run is expected to give: what is told of it and what ranks it."""
+        """The expected rate of one more run, which is shown and by which it is ranked."""
         return self.median_gflops if self.believed_gflops is None else self.believed_gflops
 
     @property
     def range_gflops(self) -> tuple[float, float]:
-        """Slowest and fastest run in GFLOPS."""
+        """The slowest and fastest run in GFLOPS."""
         return min(self.gflops), max(self.gflops)
 
     @property
@@ -75,11 +75,10 @@ class Ranked:
 
 
 def rank(records: Iterable[TrialRecord]) -> Sequence[Ranked]:
-    """Configurations by the median of their valid runs, best first.
+    """Rank configurations by the median of their valid runs, best first.
 
-    A configuration seen once may owe its place to a lucky run: `confidence.rerank_by_posterior` looks at that. A run
-    that is not `ranked` never counts, nor do pilots and extrapolations; a configuration without a run that counts does
-    not appear.
+    A configuration with one run may owe its rank to luck; `confidence.rerank_by_posterior` corrects that. Runs that are
+    not `ranked`, pilots and extrapolations never count, and a configuration without a valid run does not appear.
     """
     groups: dict[str, list[tuple[TrialRecord, Time]]] = defaultdict(list)
     failures: dict[str, int] = defaultdict(int)
@@ -98,14 +97,14 @@ def rank(records: Iterable[TrialRecord]) -> Sequence[Ranked]:
 
 
 def on_the_hosts_left(records: Sequence[TrialRecord]) -> Sequence[TrialRecord]:
-    """Without the results of more or fewer hosts than the last result: since then a cluster lost some, or got some."""
+    """Drop results on more or fewer hosts than the last one, because the cluster has lost or got some since then."""
     counts = {record.number: hosts_of(record) for record in records if record.ranked and hosts_of(record)}
     last = counts[max(counts)] if counts else 0
     return [record for record in records if counts.get(record.number, last) == last]
 
 
 def hosts_of(record: TrialRecord) -> int:
-    """On how many hosts a trial ran; 0 where that is not known."""
+    """Return on how many hosts a trial ran; 0 if that is not known."""
     return len(record.observed.hosts) if record.observed else 0
 
 
@@ -125,10 +124,10 @@ def _summary(key: str, group: Sequence[tuple[TrialRecord, Time]], failed_runs: i
 
 
 def relative_sd(entries: Iterable[Ranked]) -> float | None:
-    """Pooled relative standard deviation of repeated runs, as a part of 1; None where nothing was repeated.
+    """Return the pooled relative standard deviation of repeated runs, as a part of 1; None if none ran twice.
 
     Each configuration gives the squared deviations of its runs from its own mean, relative to that mean, and one degree
-    of freedom less than it has runs.
+    of freedom less than its number of runs.
     """
     squares, freedom = 0.0, 0
     for entry in entries:

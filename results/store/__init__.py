@@ -1,1 +1,1 @@
-"""Where studies are kept: SQLite and PostgreSQL behind one store."""
+"""The store of studies, in SQLite or PostgreSQL."""

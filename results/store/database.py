@@ -1,4 +1,4 @@
-"""What the store wants of a database; its kinds are in `sqlite.py` and `postgresql.py`."""
+"""The interface of a database for the store; `sqlite.py` and `postgresql.py` implement it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -13,12 +13,12 @@ from .lease import Lease
 
 
 class Database(ABC):
-    """A database that can be connected to.
+    """A database to which the store connects.
 
     Attributes:
-        place: what it is called in messages and after --db; never holds a password.
-        read_options: execution options of a transaction that only reads, and sees one state of the database.
-        lost_host: ends the sentence about a study that is busy on another host: what to do if that host died.
+        place: its name in messages and after --db, never with a password.
+        read_options: execution options of a transaction that only reads and sees one state of the database.
+        lost_host: what to do if another host that works on a study has died; the end of that sentence.
     """
 
     read_options: ClassVar[Mapping[str, object]]
@@ -30,52 +30,52 @@ class Database(ABC):
 
     @abstractmethod
     def check(self, *, create: bool) -> None:
-        """Make sure that it can hold studies, before anything is changed in it.
+        """Check that the database can hold studies, before anything is changed in it.
 
         Args:
-            create: whether it may be empty or missing.
+            create: whether the database may be empty or missing.
 
         Raises:
-            ResultsError: it cannot.
+            ResultsError: it cannot hold studies.
         """
 
     @abstractmethod
     def meaning(self, error: BaseException) -> str:
-        """What an error of the driver means to the user and what to do, without the place."""
+        """Explain an error of the driver and say what to do, without the database's name."""
 
     @abstractmethod
     def settle(self) -> None:
-        """Do what is left of opening once its tables are there."""
+        """Finish opening the database once its tables exist."""
 
     def alive(self, _connection: Connection, lease: Lease) -> bool:
-        """Whether another process than this one holds a lease and still runs."""
+        """Return whether another process holds a lease and still runs."""
         return lease.alive
 
     def close(self) -> None:
-        """Give all connections back."""
+        """Close all connections."""
         self.engine.dispose()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that only reads."""
+        """Run the block in a transaction that only reads."""
         with self.in_sentences(), self.engine.connect() as connection:
             yield connection.execution_options(**self.read_options)
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction that is on disk when the block ends, and is undone where it raises."""
+        """Run the block in a transaction that is on disk when the block ends, or undone if the block raises."""
         with self.in_sentences(), self.engine.begin() as connection:
             yield connection
 
     @contextmanager
     def migrating(self) -> Iterator[Connection]:
-        """As `writing`; no other process migrates at the same time."""
+        """Run the block as `writing` does, while no other process migrates."""
         with self.writing() as connection:
             yield connection
 
     @contextmanager
     def in_sentences(self) -> Iterator[None]:
-        """Turn what the driver raises into one sentence."""
+        """Turn errors of the driver into a ResultsError with one sentence."""
         try:
             yield
         except (DBAPIError, self.engine.dialect.loaded_dbapi.Error) as error:

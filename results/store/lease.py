@@ -1,4 +1,4 @@
-"""Who works on a study: a process named so that it can be told from a dead one, also after a reboot."""
+"""The lease of a study: it identifies the process that works on it, also after a reboot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _boot_id() -> str:
 
 
 def _started(pid: int) -> str | None:
-    """Start time of a process in clock ticks since boot; None when there is no such process, or only its remains."""
+    """Return the start time of a process in clock ticks since boot; None for no process or a zombie."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -27,7 +27,7 @@ def _started(pid: int) -> str | None:
 
 @dataclass(frozen=True)
 class Lease:
-    """One process on one boot of one host. Process numbers are reused, start times are not."""
+    """The identity of a process: host, boot, number and start time, because numbers are reused."""
 
     host: str
     boot_id: str
@@ -36,17 +36,17 @@ class Lease:
 
     @classmethod
     def mine(cls) -> Lease:
-        """The lease of this process."""
+        """Make the lease of this process."""
         return cls.of(os.getpid())
 
     @classmethod
     def of(cls, pid: int) -> Lease:
-        """The lease of a process of this host."""
+        """Make the lease of a process on this host."""
         return cls(platform.node(), _boot_id(), pid, _started(pid) or "")
 
     @classmethod
     def parse(cls, text: str) -> Lease | None:
-        """The lease written by `str`; None for anything else."""
+        """Read a lease that `str` wrote; None for any other text."""
         parts = text.split("|")
         if len(parts) != 4 or not parts[2].isdecimal():
             return None
@@ -57,12 +57,12 @@ class Lease:
 
     @property
     def of_this_host(self) -> bool:
-        """Whether its process is or was on this host, as far as names tell."""
+        """Whether its process is or was on this host, by the host's name."""
         return self.host == platform.node()
 
     @property
     def alive(self) -> bool:
-        """Whether another process than this one holds it and still runs; processes of other hosts count as living."""
+        """Whether another process holds it and still runs; processes on other hosts count as running."""
         if self == Lease.mine():
             return False
         if not self.of_this_host:

@@ -1,7 +1,7 @@
-"""The database's history: ordered functions, each in one transaction with the row that says it was applied.
+"""Migrates databases: ordered functions, each in one transaction with the row that records it.
 
-A released migration is never changed; what it made is kept as a database file in the tests. SQL is written out, because
-`schema.py` describes today's tables and these describe yesterday's.
+A released migration is never changed; the tests keep a database file of each schema. The SQL is written out, because
+`schema.py` describes only the current tables.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,11 +13,11 @@ from ..errors import ResultsError
 from .database import Database
 
 MARKER = "hpltune_migrations"
-"""The bookkeeping table; a database without it is not ours."""
+"""The table of applied migrations; a database without it is not ours."""
 
 
 def m001_studies_trials_outputs(connection: Connection) -> None:
-    """The first schema."""
+    """Make the first schema."""
     blob = LargeBinary().compile(dialect=connection.dialect)
     connection.execute(
         text("""
@@ -57,13 +57,13 @@ def m001_studies_trials_outputs(connection: Connection) -> None:
 
 
 def m002_parts_and_sessions(connection: Connection) -> None:
-    """Trials that are less than a full run, and which sitting of a study they belong to."""
+    """Add the part of a full run and the session to trials."""
     connection.execute(text("ALTER TABLE trials ADD COLUMN part FLOAT NOT NULL DEFAULT 1"))
     connection.execute(text("ALTER TABLE trials ADD COLUMN session INTEGER NOT NULL DEFAULT 0"))
 
 
 def m003_networks(connection: Connection) -> None:
-    """How networks were before they were changed, and what they were measured to do."""
+    """Add the original settings and the measurements of networks."""
     connection.execute(
         text("""
         CREATE TABLE network_originals (
@@ -84,12 +84,12 @@ def m003_networks(connection: Connection) -> None:
 
 
 def m004_owners_of_trials(connection: Connection) -> None:
-    """Which of the processes that work on a study runs a trial."""
+    """Add the owner of a trial: the process that runs it."""
     connection.execute(text("ALTER TABLE trials ADD COLUMN owner TEXT"))
 
 
 def m005_given_up(connection: Connection) -> None:
-    """Full runs that were given up are of a kind of their own; their reason alone told them from prefixes."""
+    """Give runs that were stopped early their own kind; before, only their reason distinguished them from prefixes."""
     connection.execute(text("UPDATE trials SET kind = 'given-up' WHERE kind = 'prefix' AND reason LIKE 'given up%'"))
 
 
@@ -103,10 +103,10 @@ MIGRATIONS: Sequence[Callable[[Connection], None]] = (
 
 
 def applied(connection: Connection, place: str) -> list[str]:
-    """Names of the migrations a database has had, oldest first; reads only.
+    """Return the names of a database's migrations, oldest first; this only reads.
 
     Args:
-        place: what the database is called in messages.
+        place: the database's name in messages.
 
     Raises:
         ResultsError: the database belongs to another program, or was written by a newer hpltune.
@@ -130,10 +130,10 @@ def applied(connection: Connection, place: str) -> list[str]:
 
 
 def migrate(database: Database) -> None:
-    """Bring a database to the current schema; each step is applied once, also with two processes at it.
+    """Bring a database to the current schema; each migration is applied once, even with two processes.
 
     Raises:
-        ResultsError: as `applied`; the database is untouched then.
+        ResultsError: as in `applied`; the database is unchanged then.
     """
     with database.reading() as connection:
         had = len(applied(connection, database.place))

@@ -1,4 +1,4 @@
-"""What is stored of networks: how they were before anything was changed, and what they were measured to do."""
+"""Stores the original settings of networks before any change, and the measurements of networks."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class NetworkOriginal:
     """A setting of a host as it was before hpltune changed it.
 
     Attributes:
-        interface: "" where the setting is the whole host's.
-        ssh: the tokens that reach the host, empty for the machine of the owner itself.
+        interface: "" for a setting of the whole host.
+        ssh: the tokens that reach the host; empty for the owner's machine itself.
         study: the study that changed it, or None.
-        owner: the process that changed it, as `Lease` writes it.
+        owner: the process that changed it, as the text of a `Lease`.
     """
 
     host: str
@@ -42,26 +42,26 @@ class NetworkOriginal:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What tells originals apart: host, interface and setting."""
+        """The identity of an original: host, interface and setting."""
         return (self.host, self.interface, self.setting)
 
     @property
     def busy(self) -> Lease | None:
-        """The other living process that has it changed now, or None."""
+        """The other living process that holds this change, or None."""
         lease = Lease.parse(self.owner)
         return lease if lease is not None and lease.alive else None
 
 
 @dataclass(frozen=True)
 class NetworkProbe:
-    """A measurement of the way between two hosts.
+    """A measurement of the connection between two hosts.
 
     Attributes:
-        program: what measured, with its version.
-        settings: network settings it was measured under, by name.
+        program: the program that measured, with its version.
+        settings: the network settings during the measurement, by name.
         latency_us: half a round trip of the shortest message.
-        bandwidth_mbit_s: of large messages; 10^6 bits.
-        points: bytes of a message, and microseconds it took one way.
+        bandwidth_mbit_s: rate of large messages, in 10^6 bits per second.
+        points: pairs of a message's bytes and its one-way time in microseconds.
     """
 
     study: str | None
@@ -76,19 +76,19 @@ class NetworkProbe:
 
 
 class NetworkRecords:
-    """The tables of networks in a store."""
+    """The methods of a store for networks."""
 
     def __init__(self, reading: Transaction, writing: Transaction) -> None:
         self._reading, self._writing = reading, writing
 
     def remember(self, originals: Sequence[NetworkOriginal]) -> Sequence[NetworkOriginal]:
-        """Commit originals before the first change; their owner is this process.
+        """Commit originals before the first change; this process is their owner.
 
         Returns:
-            The same, with the older value where one was left by a process that was killed.
+            The same, but with the older value where a killed process left one.
 
         Raises:
-            ResultsError: another living process has changed one of them; nothing is stored then.
+            ResultsError: another living process has changed one of them; then nothing is stored.
         """
         kept = []
         with self._writing() as connection:
@@ -110,13 +110,13 @@ class NetworkRecords:
         return kept
 
     def forget(self, keys: Sequence[tuple[str, str, str]]) -> None:
-        """Drop originals that are put back, by host, interface and setting."""
+        """Delete originals that are restored, by host, interface and setting."""
         with self._writing() as connection:
             for key in keys:
                 connection.execute(delete(NETWORK_ORIGINALS).where(_at(*key)))
 
     def originals(self) -> Sequence[NetworkOriginal]:
-        """All originals that are not put back, oldest first."""
+        """List the originals that are not restored, oldest first."""
         order = (NETWORK_ORIGINALS.c.recorded_at, NETWORK_ORIGINALS.c.host, NETWORK_ORIGINALS.c.setting)
         with self._reading() as connection:
             return [
@@ -131,7 +131,7 @@ class NetworkRecords:
         return (last or 0) + 1
 
     def probes(self, study: str | None = None) -> Sequence[NetworkProbe]:
-        """Measurements of a study, or all of them; oldest first."""
+        """List the measurements of a study, or all of them; oldest first."""
         query = select(NETWORK_PROBES).order_by(NETWORK_PROBES.c.number)
         if study is not None:
             query = query.where(NETWORK_PROBES.c.study == study)

@@ -1,4 +1,4 @@
-"""All that is peculiar to PostgreSQL: how a database is reached, who lives beside us in it, what its errors mean."""
+"""A database in PostgreSQL: the connection, the locks of living processes, and the meaning of errors."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 SCHEMES = ("postgresql", "postgresql+psycopg", "postgres")
 SHAPE = "postgresql://user@host:port/name"
 SECRETS = ("password", "sslpassword")
-"""Parameters of a URL that are never shown; libpq takes them there too."""
+"""Parameters of a URL that are never shown; libpq accepts them there too."""
 AWAY_S = 60.0
-"""Seconds a server that was there before may be away, as when it is restarted; waited for once."""
+"""Seconds that a known server may be unreachable, for example during a restart; we wait once."""
 MIGRATING = 0x68706C74756E65
-"""The lock of who changes the schema: "hpltune" in ASCII; locks of this kind are numbers, each database has its own."""
+"""The advisory lock for changes of the schema: "hpltune" in ASCII. Such a lock is a number within a database."""
 CONNECTING = {
     "application_name": "hpltune",
     "client_encoding": "utf8",
@@ -38,7 +38,7 @@ CONNECTING = {
     "keepalives_count": "3",
     "tcp_user_timeout": "30000",
 }
-"""Parameters of libpq that a URL may overrule; a server that is gone is noticed after a minute, not after hours."""
+"""Parameters of libpq, which a URL may overrule; they detect a lost server after a minute, not after hours."""
 _SESSION = """
 SELECT set_config(name, value, false)
 FROM pg_settings JOIN (VALUES
@@ -48,8 +48,8 @@ FROM pg_settings JOIN (VALUES
 ) AS wanted (name, value) USING (name)
 WHERE name <> 'synchronous_commit' OR setting = 'off'
 """
-"""What a session asks of the server, as far as its version knows it: a commit is on disk when it is reported, an idle
-session stays, and a client's host that is gone is noticed after a minute."""
+"""Settings of a session, as far as the server's version knows them: a reported commit is on disk, an idle session stays
+open, and the server detects a lost client after a minute."""
 _LOST = "the connection was lost: everything finished before is kept, go on when the server is there again"
 _NOBODY = "no server answers there: start it, or correct host and port in the URL"
 _CROSSED = "another program changed the same rows: everything finished before is kept, try again"
@@ -68,7 +68,7 @@ _STATES = {
     "57P02": _LOST,
     "57P05": _LOST,
 }
-"""SQLSTATE (PostgreSQL's manual, appendix A) and the sentence for the user."""
+"""Codes of SQLSTATE (PostgreSQL's manual, appendix A), each with the sentence for the user."""
 _WORDS = {
     "server closed the connection|connection (is|has been) (lost|closed)|could not (receive|send) data": _LOST,
     "password authentication failed": "the server refused user or password: correct PGPASSWORD or ~/.pgpass",
@@ -85,14 +85,14 @@ _WORDS = {
     "shutting down": "the server is being stopped: try again when it is there again",
     "too many clients|too many connections|remaining connection slots": _FULL,
 }
-"""What libpq says where it gives no SQLSTATE, which is while it connects, as regular expressions."""
+"""Regular expressions for messages of libpq while it connects, which have no SQLSTATE, and the sentences."""
 
 
 class PostgresqlDatabase(Database):
     """A database on a server that many hosts may share.
 
-    Each connection holds a shared lock that stands for its process. The server drops it when the process ends, or
-    when its host has been silent for a minute, so the lease of a dead process holds nobody up, wherever it ran.
+    Each connection holds a shared lock that represents its process. The server drops the lock when the process ends, or
+    when its host has been silent for a minute. So the lease of a dead process blocks nobody, on any host.
     """
 
     read_options: ClassVar = {"isolation_level": "REPEATABLE READ"}
@@ -108,7 +108,7 @@ class PostgresqlDatabase(Database):
         event.listen(self.engine, "connect", self._prepare)
 
     def check(self, *, create: bool) -> None:
-        """As the contract; the text of trials is Unicode, so other encodings would lose some of them."""
+        """Check the database as the contract says; its encoding must be UTF8, because trials contain Unicode text."""
         with self.reading() as connection:
             encoding = connection.execute(text("SHOW server_encoding")).scalar()
             if encoding not in {"UTF8", "SQL_ASCII"}:
@@ -122,23 +122,23 @@ class PostgresqlDatabase(Database):
                 )
 
     def settle(self) -> None:
-        """From now on a server that is away is waited for."""
+        """Wait for an unreachable server from now on."""
         self._away_s = AWAY_S
 
     def alive(self, connection: Connection, lease: Lease) -> bool:
-        """As the contract; on this host a process also counts that has lost its connection."""
+        """Return as the contract says; on this host a process without a connection also counts as running."""
         free = connection.execute(select(func.pg_try_advisory_xact_lock(_mark(lease)))).scalar()
         return not free or (lease.of_this_host and lease.alive)
 
     @contextmanager
     def migrating(self) -> Iterator[Connection]:
-        """As the contract."""
+        """Run the block as the contract says."""
         with self.writing() as connection:
             connection.execute(select(func.pg_advisory_xact_lock(MIGRATING)))
             yield connection
 
     def meaning(self, error: BaseException) -> str:
-        """As the contract."""
+        """Explain an error as the contract says."""
         said = " ".join(str(error).partition("\n")[0].split())
         by_state = _STATES.get(getattr(error, "sqlstate", None) or "")
         by_words = (meaning for sign, meaning in _WORDS.items() if re.search(sign, str(error)))
@@ -205,5 +205,5 @@ def _engine(url: URL) -> Engine:
 
 
 def _mark(lease: Lease) -> int:
-    """The number of the lock that stands for a process."""
+    """Return the number of the lock that represents a process."""
     return int.from_bytes(blake2b(str(lease).encode(), digest_size=8).digest(), signed=True)

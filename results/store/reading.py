@@ -1,4 +1,4 @@
-"""What is read of a store: whole studies, or as much of a large one as somebody wants to see."""
+"""Reads studies and trials from a store, whole or in parts."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .rows import CONTENDER, FLAT, Row, contender_of, object_of, row_of, study_o
 from .schema import OUTPUTS, STUDIES, TRIALS
 
 CONTENDERS = 1000
-"""Configurations of a study that are ranked; what is behind the fastest thousand decides nothing."""
+"""Most configurations of a study that are ranked; those after the fastest thousand do not matter."""
 AT_A_TIME = 500
-"""Rows in memory where all of a study pass through."""
+"""Rows in memory at a time when all rows of a study are read."""
 _SMALLER = [kind.value for kind in SMALLER_RUNS]
 _RANKED = (
     (TRIALS.c.state == TrialState.COMPLETE.value)
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Tally:
-    """How many trials a study has, and how many of them failed."""
+    """The numbers of all trials and of failed trials in a study."""
 
     trials: int = 0
     failed: int = 0
@@ -47,8 +47,8 @@ class Contenders:
     """The fastest configurations of a study.
 
     Attributes:
-        records: their full runs, with what ranks them and no more.
-        configurations: how many the study has that have a rate, those that are left out included.
+        records: their full runs, with only the fields that a ranking needs.
+        configurations: how many configurations with a rate the study has, including those left out.
     """
 
     records: Sequence[TrialRecord]
@@ -58,8 +58,8 @@ class Contenders:
 class Reader:
     """The methods of a store that only read.
 
-    Where a row is damaged, what is asked for by its name raises DamagedError; a list leaves it out, and a
-    DamagedWarning names it.
+    A method that asks for one row by its name raises DamagedError if the row is damaged. A list leaves a damaged row
+    out, and a DamagedWarning names it.
     """
 
     def __init__(self, database: Database) -> None:
@@ -67,19 +67,19 @@ class Reader:
         self.place = database.place
 
     def study(self, name: str) -> Study:
-        """One study.
+        """Read a study.
 
         Raises:
-            ResultsError: there is none of that name; the message lists those there are.
+            ResultsError: there is no such study; the message lists the existing ones.
         """
         with self._database.reading() as connection:
             return study_of(self._study_row(connection, name))
 
     def newest(self) -> Study:
-        """The study created last.
+        """Read the study that was created last.
 
         Raises:
-            ResultsError: there is none yet.
+            ResultsError: there is no study yet.
         """
         studies = self.studies()
         if not studies:
@@ -87,13 +87,13 @@ class Reader:
         return studies[-1]
 
     def studies(self) -> Sequence[Study]:
-        """All studies, oldest first."""
+        """List all studies, oldest first."""
         with self._database.reading() as connection:
             rows = connection.execute(select(STUDIES).order_by(STUDIES.c.created_at, STUDIES.c.name)).mappings()
             return _readable(rows, study_of)
 
     def others(self, name: str) -> Sequence[Lease]:
-        """The other living processes that work on a study.
+        """List the other living processes that work on a study.
 
         Raises:
             ResultsError: there is no such study.
@@ -102,7 +102,7 @@ class Reader:
             return self._others(connection, self._study_row(connection, name))
 
     def tallies(self) -> dict[str, Tally]:
-        """How many trials each study has that has any, by its name."""
+        """Count the trials of each study that has any, by its name."""
         query = select(TRIALS.c.study, TRIALS.c.state, func.count()).group_by(TRIALS.c.study, TRIALS.c.state)
         found: dict[str, Tally] = {}
         with self._database.reading() as connection:
@@ -113,7 +113,7 @@ class Reader:
         return found
 
     def count(self, study: str, states: Collection[TrialState] | None = None) -> int:
-        """How many trials of a study there are in these states, None for all."""
+        """Count the trials of a study in these states; None counts all."""
         with self._database.reading() as connection:
             query = _of(select(func.count()).select_from(TRIALS), study, None, states)
             return int(connection.execute(query).scalar_one())
@@ -126,13 +126,13 @@ class Reader:
         states: Collection[TrialState] | None = None,
         outputs: bool = False,
     ) -> Sequence[TrialRecord]:
-        """The trials of a study in the order they were begun.
+        """Read the trials of a study in the order of their begin.
 
         Args:
             study: its name.
-            kinds: only these; None for all.
-            states: only these; None for all.
-            outputs: also `hpl_dat`, `output` and `errors_text`, which are "" otherwise.
+            kinds: only trials of these kinds; None for all.
+            states: only trials in these states; None for all.
+            outputs: whether to read `hpl_dat`, `output` and `errors_text`, which are "" otherwise.
 
         Raises:
             ResultsError: there is no such study.
@@ -150,10 +150,10 @@ class Reader:
     def newest_records(
         self, study: str, count: int, before: int = 0, states: Collection[TrialState] | None = None
     ) -> Sequence[TrialRecord]:
-        """As `records`, only so many of those begun last.
+        """Read the last `count` trials as `records` does.
 
         Args:
-            before: leave so many out that were begun after them.
+            before: how many later trials to skip.
         """
         query = _of(select(TRIALS), study, None, states).order_by(TRIALS.c.number.desc()).limit(count).offset(before)
         with self._database.reading() as connection:
@@ -161,7 +161,7 @@ class Reader:
         return _readable(rows[::-1], trial_of)
 
     def each(self, study: str) -> Iterator[TrialRecord]:
-        """The trials of a study with what they printed, one after the other: only a few are in memory at a time.
+        """Yield the trials of a study with their outputs; only a few are in memory at a time.
 
         Raises:
             ResultsError: there is no such study.
@@ -175,10 +175,10 @@ class Reader:
             yield from _each_readable(rows, lambda row: trial_of(row, None if row["stdout_zlib"] is None else row))
 
     def each_flat(self, study: str) -> tuple[list[str], Iterator[Row]]:
-        """The trials of a study as rows of `flat`, one after the other: only a few are in memory at a time.
+        """Return the trials of a study as a stream of rows of `flat`; only a few are in memory at a time.
 
         Returns:
-            The names of the parameters that have no column of their own, and the rows.
+            The names of the parameters without a column in `flat`, and the rows.
 
         Raises:
             ResultsError: there is no such study.
@@ -188,7 +188,7 @@ class Reader:
         with self._database.reading() as connection:
             self._study_row(connection, study)
             for text in self._passing(connection, query).scalars():
-                with suppress(ValueError):  # told where the row itself is read
+                with suppress(ValueError):  # reported when the row itself is read
                     names.update(object_of(text, "params"))
         return sorted(names - COLUMNS.keys()), self._rows(study)
 
@@ -202,10 +202,10 @@ class Reader:
         return connection.execute(query, execution_options={"yield_per": AT_A_TIME})
 
     def contenders(self, study: str, *, of_each_size: bool = False) -> Contenders:
-        """What ranks the fastest configurations of a study.
+        """Read the fastest configurations of a study, for a ranking.
 
         Args:
-            of_each_size: as many of each number of ranks and threads, because rates are not all that counts.
+            of_each_size: whether to read as many for each number of ranks and threads, for objectives besides the rate.
         """
         with self._database.reading() as connection:
             ours = (TRIALS.c.study == study) & TRIALS.c.kind.not_in(_SMALLER)
@@ -224,7 +224,7 @@ class Reader:
 
     @staticmethod
     def _on_the_hosts_left(connection: Connection, study: str) -> ColumnElement[bool]:
-        """Leaves out results of more or fewer hosts than the last result, as `statistics.on_the_hosts_left` does."""
+        """Restrict a query to results on as many hosts as the last one, as `ranking.on_the_hosts_left` does."""
         known = (TRIALS.c.study == study) & TRIALS.c.hosts.is_not(None) & (TRIALS.c.hosts != "[]")
         texts = list(connection.execute(select(TRIALS.c.hosts).where(known).distinct()).scalars())
         if len(texts) < 2:
@@ -236,7 +236,7 @@ class Reader:
         return unseen | TRIALS.c.hosts.not_in(others)
 
     def get(self, study: str, number: int) -> TrialRecord:
-        """One trial with what it read and printed.
+        """Read a trial with its HPL.dat and outputs.
 
         Raises:
             ResultsError: there is no such study, or it has no trial of that number.
@@ -252,14 +252,14 @@ class Reader:
         return trial_of(row, printed)
 
     def of_the_launch(self, record: TrialRecord) -> Sequence[int]:
-        """Numbers of the other trials that shared the launch of one."""
+        """List the numbers of the other trials in the same launch."""
         alike = (TRIALS.c.study == record.study) & (TRIALS.c.directory == record.directory)
         query = select(TRIALS.c.number).where(alike & (TRIALS.c.number != record.number)).order_by(TRIALS.c.number)
         with self._database.reading() as connection:
             return list(connection.execute(query).scalars()) if record.directory else []
 
     def left_behind(self, study: str, known: AbstractSet[int]) -> Sequence[int]:
-        """Numbers of the trials that `Store.abandon_running` would end."""
+        """List the numbers of the trials that `Store.abandon_running` would end."""
         with self._database.reading() as connection:
             return self._left(connection, study, known)
 
@@ -286,7 +286,7 @@ class Reader:
 def _of(
     query: Select[Any], study: str, kinds: Collection[Kind] | None, states: Collection[TrialState] | None
 ) -> Select[Any]:
-    """Only trials of a study, of these kinds and states."""
+    """Restrict a query to trials of a study, of these kinds and states."""
     query = query.where(TRIALS.c.study == study)
     if kinds is not None:
         query = query.where(TRIALS.c.kind.in_([kind.value for kind in kinds]))
@@ -300,7 +300,7 @@ def _readable(rows: Iterable[R], read: Callable[[R], T]) -> list[T]:
 
 
 def _each_readable(rows: Iterable[R], read: Callable[[R], T]) -> Iterator[T]:
-    """What rows hold; of one that is damaged there is a warning instead."""
+    """Read rows; a damaged row gives a warning instead."""
     for row in rows:
         try:
             yield read(row)

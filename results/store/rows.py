@@ -1,8 +1,8 @@
-"""Records to rows and back.
+"""Converts records to rows and back.
 
-Two things are changed on the way in, so that no trial is lost to them: a figure that is infinite or not a number is
-missing, and what some database cannot hold as text (a lone surrogate from an odd file name, NUL) is written as its
-escape. What a trial read and printed is kept as it is.
+Two kinds of values are changed, so that every trial can be stored: an infinite figure or NaN becomes missing, and
+characters that some database cannot store (a lone surrogate from an odd file name, NUL) become escapes. A trial's
+HPL.dat and outputs are stored unchanged.
 """
 
 import json
@@ -41,7 +41,7 @@ FLAT = (
     TRIALS.c.params,
     *(_COMPUTED[name] if name in _COMPUTED else TRIALS.c[name] for name in COLUMNS),
 )
-"""What `row_of` reads, in its order."""
+"""The columns that `row_of` reads, in its order."""
 _SIMULATED, _HOSTS = (3 + list(COLUMNS).index(name) for name in ("simulated", "hosts"))
 CONTENDER = tuple(
     TRIALS.c[name]
@@ -50,13 +50,13 @@ CONTENDER = tuple(
         *("params", "versions", "library", "hosts"),
     )
 )
-"""What `contender_of` reads."""
+"""The columns that `contender_of` reads."""
 Row = tuple[list[Cell], Mapping[str, Any]]
 """The cells of `flat.COLUMNS`, and all parameters."""
 
 
 def study_row(study: Study) -> dict[str, Any]:
-    """The row of a study, without its owner."""
+    """Make the row of a study, without its owner."""
     row = {field.name: getattr(study, field.name) for field in fields(Study)}
     row.update({name: json_text(dict(row[name])) for name in _STUDY_JSON})
     row.update({name: unicode_text(row[name]) for name in _STUDY_TEXTS})
@@ -64,7 +64,7 @@ def study_row(study: Study) -> dict[str, Any]:
 
 
 def study_of(row: RowMapping) -> Study:
-    """The study of a row."""
+    """Read the study from a row."""
     values = {field.name: row[field.name] for field in fields(Study)}
     with _readable(f"study {row['name']}"):
         values.update({name: object_of(row[name], name) for name in _STUDY_JSON})
@@ -72,7 +72,7 @@ def study_of(row: RowMapping) -> Study:
 
 
 def trial_row(record: TrialRecord) -> dict[str, Any]:
-    """The row of a trial, without what it printed."""
+    """Make the row of a trial, without its outputs."""
     observed = record.observed
     return {
         **{name: getattr(record, name) for name in _PLAIN},
@@ -95,7 +95,7 @@ def trial_row(record: TrialRecord) -> dict[str, Any]:
 
 
 def trial_of(row: RowMapping, output: RowMapping | None = None) -> TrialRecord:
-    """The record of a row, with what it printed where that was read too."""
+    """Read the record from a row, with its outputs if they were read too."""
     with _readable(f"trial {row['number']} of study {row['study']}"):
         printed: dict[str, Any] = {}
         if output is not None:
@@ -120,7 +120,7 @@ def trial_of(row: RowMapping, output: RowMapping | None = None) -> TrialRecord:
 
 
 def contender_of(row: RowMapping) -> TrialRecord:
-    """Of the record of a row only what ranks it."""
+    """Read from a row only the fields that a ranking needs."""
     with _readable(f"trial {row['number']} of study {row['study']}"):
         hosts = () if row["library"] is None else _hosts_of(row["hosts"])
         return TrialRecord(
@@ -135,7 +135,7 @@ def contender_of(row: RowMapping) -> TrialRecord:
 
 
 def row_of(row: Sequence[Any]) -> Row:
-    """What `flat` says of the record of a row of FLAT, without making that: large studies pass through here."""
+    """Convert a row of FLAT as `flat` converts its record, but without making the record: large studies are read so."""
     try:
         cells = list(row)
         cells[_SIMULATED] = _simulated(row[_SIMULATED])
@@ -147,7 +147,7 @@ def row_of(row: Sequence[Any]) -> Row:
 
 @contextmanager
 def _readable(what: str) -> Iterator[None]:
-    """Say of a row that cannot be read whose it is."""
+    """Turn errors of a damaged row into a DamagedError that names the row."""
     try:
         yield
     except (ValueError, TypeError, KeyError, RecursionError, HplError, zlib.error) as error:
@@ -155,7 +155,7 @@ def _readable(what: str) -> Iterator[None]:
 
 
 def output_row(record: TrialRecord) -> dict[str, Any]:
-    """What a trial read and printed, compressed."""
+    """Make the row of a trial's HPL.dat and outputs, compressed."""
     return {
         "study": record.study,
         "number": record.number,
@@ -204,10 +204,10 @@ def _hosts_of(text: str) -> tuple[str, ...]:
 
 
 def object_of(text: str, column: str) -> dict[str, Any]:
-    """What a column of JSON holds.
+    """Read a JSON object from a column.
 
     Raises:
-        ValueError: it is damaged; the sentence names the column.
+        ValueError: the text is damaged; the sentence names the column.
     """
     found = _json(text, column)
     if not isinstance(found, dict):
@@ -223,7 +223,7 @@ def _json(text: str, column: str) -> object:
 
 
 def json_text(value: object) -> str:
-    """As options and facts are stored."""
+    """Write a value as the JSON of options and facts."""
     return json.dumps(value, allow_nan=False)
 
 

@@ -1,4 +1,4 @@
-"""The tables as the current version reads and writes them; `migrations.py` is what makes them."""
+"""The tables as the current version reads and writes them; `migrations.py` makes them."""
 
 from sqlalchemy import (
     Boolean,
@@ -54,7 +54,7 @@ HPL_COLUMNS = (
     Column("EQUIL", Text),
     Column("alignment", Integer),
 )
-"""What HPL was asked, in the words of the record; all empty where the point never got that far."""
+"""The columns of HPL's parameters, named as in the record; all are empty if the trial failed before it had them."""
 
 TRIALS = Table(
     "trials",
@@ -117,7 +117,7 @@ NETWORK_ORIGINALS = Table(
     Column("owner", Text, nullable=False),
     Column("recorded_at", Text, nullable=False),
 )
-"""No study owns these: a study that is deleted must not take along how to put its hosts back."""
+"""No study owns these rows: to delete a study must not delete the original settings of its hosts."""
 
 NETWORK_PROBES = Table(
     "network_probes",

@@ -1,4 +1,4 @@
-"""A connection on which nobody waits for ever: a server that is frozen keeps its connections and answers nothing."""
+"""A connection with a time limit: a frozen server keeps its connections open but does not answer."""
 
 import time
 from typing import Any, TypeVar
@@ -8,14 +8,14 @@ from psycopg.abc import PQGen
 
 T = TypeVar("T")
 SILENT_S = 30.0
-"""Seconds without a sign of the server after which it is taken for gone; it waits for locks less long."""
+"""Seconds of silence after which the server counts as lost; the limit for locks is shorter."""
 
 
 class ImpatientConnection(psycopg.Connection[Any]):
-    """A connection that is closed when the server has been silent for too long."""
+    """A connection that closes itself when the server has been silent for too long."""
 
     def wait(self, gen: PQGen[T], *arguments: Any, **options: Any) -> T:
-        """As psycopg's.
+        """Wait as psycopg does.
 
         Raises:
             psycopg.OperationalError: the server is silent.

@@ -1,4 +1,4 @@
-"""All that is peculiar to SQLite: how a database is opened, and what its errors mean."""
+"""A database in SQLite: how it is opened, and the meaning of errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MEANINGS = {
     "malformed": "the file is damaged: restore a copy of it, or give another with --db",
     "disk I/O error": "the disk failed or a limit on file sizes was reached: everything finished before is kept",
 }
-"""Parts of SQLite's own messages (the table in its `main.c`) and the sentence for the user."""
+"""Parts of SQLite's own messages (the table in its `main.c`), each with the sentence for the user."""
 
 
 class SqliteDatabase(Database):
@@ -43,7 +43,7 @@ class SqliteDatabase(Database):
         self._copy: TemporaryDirectory[str] | None = None
 
     def check(self, *, create: bool) -> None:
-        """As the contract; with `create` the folder is made, without it what nobody may write can be read."""
+        """Check as the contract says; `create` makes the folder, and without it a read-only file can be read."""
         path = self._path
         if path.is_dir():
             raise ResultsError(f"{path} is a folder, not a database: give a file with --db")
@@ -59,10 +59,10 @@ class SqliteDatabase(Database):
             raise ResultsError(f"cannot make {path.parent} for the database: {error.strerror}") from error
 
     def _open_to_read(self) -> None:
-        """Open a file of which nothing may be changed, nor anything be made beside it, as SQLite does of its own.
+        """Open a read-only file in a folder where SQLite cannot make its own files.
 
-        Where no writer left a log beside it the file is whole. Else, or where its schema is of an older hpltune, a copy
-        of both is read.
+        Without a writer's log beside it the file is complete. With a log, or with an older schema, a copy of both is
+        read.
         """
         self._only_read = True
         log = _log_of(self._path)
@@ -87,7 +87,7 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """As the contract."""
+        """Run the block as the contract says."""
         if self._only_read:
             raise ResultsError(f"database {self.place}: {_MEANINGS['readonly database']}")
         with super().writing() as connection:
@@ -95,21 +95,21 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def migrating(self) -> Iterator[Connection]:
-        """As the contract; also of a copy that is read."""
+        """Run the block as the contract says, also for a copy that is only read."""
         with super().writing() as connection:
             yield connection
 
     def close(self) -> None:
-        """As the contract."""
+        """Close all connections, and remove the copy that was read."""
         super().close()
         if self._copy is not None:
             self._copy.cleanup()
 
     def settle(self) -> None:
-        """Let readers and one writer work at the same time; the database remembers it.
+        """Let readers and one writer work at the same time (write-ahead log); the database remembers this mode.
 
-        Where the file system cannot do it SQLite stays with its rollback journal, which is as safe. The change needs
-        the database for itself and does not wait for it, unlike transactions, so this does.
+        If the file system does not allow it, SQLite keeps its rollback journal, which is as safe. The change needs
+        exclusive access but, unlike transactions, does not wait for it, so this method waits.
         """
         if self._only_read:
             return
@@ -126,7 +126,7 @@ class SqliteDatabase(Database):
                     time.sleep(0.01)
 
     def meaning(self, error: BaseException) -> str:
-        """As the contract."""
+        """Explain an error as the contract says."""
         said = str(error)
         for sign, meaning in _MEANINGS.items():
             if sign in said:
@@ -135,7 +135,7 @@ class SqliteDatabase(Database):
 
 
 def _writable(path: Path) -> bool:
-    """Whether a database can be written: that makes files beside it."""
+    """Return whether a database can be written, for which SQLite makes files beside it."""
     return os.access(path, os.W_OK) and os.access(path.resolve().parent, os.W_OK)
 
 
@@ -144,10 +144,10 @@ def _log_of(path: Path) -> Path:
 
 
 def _engine(path: Path, busy_s: float, query: Mapping[str, str] | None = None) -> Engine:
-    """What connects to a file.
+    """Make the engine that connects to a file.
 
     Args:
-        query: parameters of SQLite's URI; None where it needs none.
+        query: parameters of SQLite's URI; None for a plain path.
     """
     url = URL.create("sqlite", database=str(path))
     if query is not None:
@@ -169,7 +169,7 @@ def _engine(path: Path, busy_s: float, query: Mapping[str, str] | None = None) -
 
 
 def _holders(path: Path) -> str:
-    """The other processes that have the file open, as " (process 12)"; "" where it cannot be told."""
+    """Name the other processes that have the file open, as " (process 12)"; "" if they are not known."""
     here = str(path.resolve())
     others = (process for process in Path("/proc").glob("[0-9]*") if process.name != str(os.getpid()))
     found = [f"process {process.name}" for process in others if _has_open(process, here)]

@@ -1,4 +1,4 @@
-"""The store: one database, and the only truth about what was measured."""
+"""The store of studies and trials in one database."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .schema import NETWORK_ORIGINALS, NETWORK_PROBES, OUTPUTS, STUDIES, TRIALS
 from .sqlite import SqliteDatabase
 
 BUSY_S = 10.0
-"""Seconds a write waits for another program to finish its own."""
+"""Seconds that a write waits for the write of another program."""
 _RUNNING = TRIALS.c.state == TrialState.RUNNING.value
 _SEEN_TO_END = TRIALS.c.ended_at.is_not(None) & (TRIALS.c.state != TrialState.CANCELLED.value)
 
@@ -32,12 +32,12 @@ _SEEN_TO_END = TRIALS.c.ended_at.is_not(None) & (TRIALS.c.state != TrialState.CA
 class Store(Reader):
     """Studies and trials in one database.
 
-    Each write is one transaction that is on disk when the method returns; where it raises, nothing of it is. Several
-    processes may use one database; a study is written by those processes that hold a lease of it. Every method
-    raises ResultsError with a sentence where the database is locked, full, read-only, damaged or gone.
+    Each write is one transaction: it is on disk when the method returns, and if the method raises, nothing is written.
+    Several processes may use one database; only processes with a lease of a study write to it. Every method raises a
+    ResultsError with a sentence if the database is locked, full, read-only, damaged or gone.
 
     Attributes:
-        place: what the database is called in messages and after --db; never holds a password.
+        place: the database's name in messages and after --db, never with a password.
     """
 
     @classmethod
@@ -45,13 +45,13 @@ class Store(Reader):
         """Open a database and bring it to the current schema.
 
         Args:
-            place: the file of a SQLite database, or the URL of one of PostgreSQL.
-            create: make what is missing: the file with its folder, the tables on a server.
-            busy_s: seconds a write waits for another program to finish its own.
+            place: the file of a SQLite database, or the URL of a PostgreSQL database.
+            create: whether to make a missing file with its folder, or missing tables on a server.
+            busy_s: seconds that a write waits for the write of another program.
 
         Raises:
-            ResultsError: it is missing, not ours, newer than this program, or cannot be reached, read or written; it
-                is unchanged then.
+            ResultsError: the database is missing, not ours, newer than this program, or cannot be reached, read or
+                written; it is unchanged then.
         """
         database = _database(place, busy_s)
         try:
@@ -65,7 +65,7 @@ class Store(Reader):
 
     @property
     def network(self) -> NetworkRecords:
-        """What is stored of networks."""
+        """The methods for networks."""
         return NetworkRecords(self._database.reading, self._database.writing)
 
     def __enter__(self) -> Self:
@@ -77,7 +77,7 @@ class Store(Reader):
         self.close()
 
     def close(self) -> None:
-        """Give the database back; what is stored stays."""
+        """Close the database."""
         self._database.close()
 
     def create_study(self, study: Study) -> None:
@@ -95,10 +95,10 @@ class Store(Reader):
                 ) from error
 
     def take(self, name: str) -> Study:
-        """Make this process the one that works on a study, and its state "running".
+        """Make this process the only one that works on a study, and set the study's state to "running".
 
         Raises:
-            StudyBusyError: another living process does.
+            StudyBusyError: another living process works on it.
             ResultsError: there is no such study.
         """
         with self._database.writing() as connection:
@@ -107,10 +107,10 @@ class Store(Reader):
         return self.study(name)
 
     def join(self, name: str) -> Study:
-        """Make this process one more of those that work on a study.
+        """Add this process to those that work on a study.
 
         Raises:
-            ResultsError: there is no such study, or nobody works on it now.
+            ResultsError: there is no such study, or no process works on it now.
         """
         with self._database.writing() as connection:
             if not self._others(connection, self._study_row(connection, name, lock=True)):
@@ -119,7 +119,7 @@ class Store(Reader):
         return self.study(name)
 
     def set_options(self, name: str, options: Mapping[str, object]) -> None:
-        """Replace what a study was asked for, and take its lease.
+        """Replace the options of a study, and take its lease.
 
         Raises:
             StudyBusyError: another living process works on it.
@@ -130,13 +130,13 @@ class Store(Reader):
             connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(options=json_text(dict(options))))
 
     def note_host(self, name: str, facts: Mapping[str, object]) -> None:
-        """Add facts of the machine that were found out after a study began; a ResultsError where there is none."""
+        """Add facts of the machine to a study that has begun; a ResultsError if there is no such study."""
         with self._database.writing() as connection:
             text = json_text({**study_of(self._study_row(connection, name, lock=True)).host, **facts})
             connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(host=text))
 
     def end_study(self, name: str, state: StudyState) -> None:
-        """Say how a study stands, unless others still work on it, and give the lease back.
+        """Set the state of a study, unless others still work on it, and release the lease.
 
         Raises:
             StudyBusyError: other living processes work on it, and this one does not.
@@ -152,7 +152,7 @@ class Store(Reader):
         """Remove studies with all their trials, all of them or none.
 
         Raises:
-            StudyBusyError: another living process works on one.
+            StudyBusyError: another living process works on one of them.
             ResultsError: there is no such study.
         """
         with self._database.writing() as connection:
@@ -161,10 +161,10 @@ class Store(Reader):
             connection.execute(delete(STUDIES).where(STUDIES.c.name.in_(names)))
 
     def rename_study(self, old: str, new: str, moved: tuple[str, str] | None = None) -> None:
-        """Give a study another name; where it worked on it, this process gives its lease back.
+        """Rename a study; if this process works on it, it releases its lease.
 
         Args:
-            moved: the folder of its runs, before and now, where it was moved.
+            moved: the old and the new folder of its runs, if they were moved.
 
         Raises:
             StudyBusyError: another living process works on it.
@@ -188,10 +188,10 @@ class Store(Reader):
             connection.execute(delete(STUDIES).where(STUDIES.c.name == old))
 
     def begin(self, record: TrialRecord) -> int:
-        """Commit a RUNNING trial before it is launched, and return the number it got.
+        """Commit a RUNNING trial before its launch, and return its new number.
 
         Args:
-            record: what is known before the launch; its number and state do not matter.
+            record: the fields that are known before the launch; its number and state do not matter.
 
         Raises:
             StudyBusyError: another living process works on the study.
@@ -203,16 +203,17 @@ class Store(Reader):
     def begin_first(
         self, record: TrialRecord, known: AbstractSet[int], kinds: Collection[Kind] = (), most: int | None = None
     ) -> int | None:
-        """As `begin`, but not where another process was the first to begin this kind of run of the configuration.
+        """Begin a trial as `begin` does, unless another process has begun this kind of run of the configuration.
 
         Args:
-            known: numbers of the trials this process has heard of; what is among them it repeats on purpose.
-            kinds: kinds of trials of which there may be `most`, those aside whose end was not seen. A repeat
+            known: numbers of the trials that this process knows; if the configuration is among them, it is repeated on
+                purpose.
+            kinds: kinds of trials of which there may be `most`, not counting those whose end nobody saw. A repeated run
                 counts, but is never refused.
 
         Returns:
-            None, and nothing is stored, where such a trial is there and none of them known, or no room for a new one.
-            Trials that were cancelled, or left unfinished by a process that was killed, do not count.
+            None, and nothing is stored, if there is such a trial that this process does not know, or if there are
+            already `most` trials. Cancelled trials, and trials that a killed process left unfinished, do not count.
 
         Raises:
             StudyBusyError, ResultsError: as `begin`.
@@ -242,14 +243,14 @@ class Store(Reader):
         return begun.number
 
     def finish(self, record: TrialRecord) -> None:
-        """Commit the outcome of a trial that was begun, with what it printed.
+        """Commit the outcome of a trial with its outputs.
 
-        Where it raises for want of space the trial stays RUNNING, so the same record can be finished later. So can a
-        trial of this process that others ended because the database had lost sight of it.
+        If the disk is full this raises and the trial stays RUNNING, so the same record can be finished later. This also
+        finishes a trial of this process that others ended because the database had lost its connection.
 
         Raises:
-            ResultsError: no such trial is RUNNING, or was when its process was lost sight of.
-            ValueError: the record itself still says RUNNING.
+            ResultsError: no such trial is RUNNING, or was RUNNING when the connection was lost.
+            ValueError: the record's own state is still RUNNING.
         """
         if record.state is TrialState.RUNNING:
             raise ValueError(f"trial {record.number} of study {record.study} is finished with state {record.state}")
@@ -264,15 +265,15 @@ class Store(Reader):
             connection.execute(insert(OUTPUTS).values(**output_row(record)))
 
     def abandon_running(self, study: str, reason: str, known: AbstractSet[int] = frozenset()) -> int:
-        """Take a study's lease and turn the trials that killed processes left RUNNING into failures.
+        """Take a study's lease and mark the trials that killed processes left RUNNING as failed.
 
         Args:
             study: its name.
             reason: the sentence for those trials.
-            known: numbers of the trials that this process runs itself.
+            known: numbers of the trials that this process runs.
 
         Returns:
-            How many there were; those of other living processes that work on the study are not among them.
+            The number of these trials; trials of other living processes are not changed.
 
         Raises:
             StudyBusyError: another living process works on the study, and this one has not joined it.
@@ -286,7 +287,7 @@ class Store(Reader):
             return connection.execute(update(TRIALS).where(left).values(**values)).rowcount
 
     def _take(self, connection: Connection, name: str, *, join: bool = False) -> None:
-        """Hold a lease of a study until it is ended; nobody else gets in between within the transaction."""
+        """Take a lease of a study until it is ended; within the transaction no other process can take it."""
         study = self._study_row(connection, name, lock=True)
         mine = Lease.mine()
         if str(mine) in (study["owner"] or "").splitlines():
