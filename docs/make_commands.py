@@ -22,7 +22,7 @@ Ctrl-C (143 by SIGTERM, 129 by SIGHUP; 130 by any of them where runs were under 
 
 
 def page() -> str:
-    """The whole page."""
+    """Write the whole page."""
     group: Any = typer.main.get_command(app)
     return HEAD + "".join(_section(name, command) for name, command in _all(group.commands))
 

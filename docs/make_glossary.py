@@ -19,7 +19,7 @@ a study. [Search spaces](spaces.md) has their values, [the network](network.md) 
 
 
 def page() -> str:
-    """The whole page."""
+    """Write the whole page."""
     return HEAD + "".join(f"| `{name}` | {text} |\n" for name, text in GLOSSARY.items())
 
 

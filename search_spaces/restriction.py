@@ -153,7 +153,7 @@ RESTRICTIONS: Mapping[str, Restriction] = {
 
 
 def forbidden(number: int, when: Mapping[str, tuple[Scalar, ...]], because: str) -> Restriction:
-    """Make the restriction of a `[[forbid]]` table, against points in which every named parameter has a listed value."""
+    """Make the restriction of a `[[forbid]]` table, against points whose named parameters all have listed values."""
 
     def check(point: Point, _machine: Machine) -> str | None:
         return because if all(point.get(name) in values for name, values in when.items()) else None

@@ -7,7 +7,7 @@ from .model import Report, Rows
 
 
 def to_json(report: Report) -> str:
-    """The facts of a report as JSON, a key a line, or a row a line."""
+    """Render the facts of a report as JSON, with a key or a row per line."""
     return "".join(json_parts(report))
 
 
