@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -85,17 +86,24 @@ class TestWithAFakeLauncher(RunnerContract):
         assert not running(program)
 
 
+def confine(cpus: set[int]) -> None:
+    """Let all threads of this process run on these CPUs only, as taskset does before a program starts."""
+    for thread in Path("/proc/self/task").iterdir():
+        with suppress(ProcessLookupError):
+            os.sched_setaffinity(int(thread.name), cpus)
+
+
 class RealLauncher(RunnerContract):
     @pytest.mark.parametrize("binding", ["core", "socket"])
     def test_ranks_stay_on_the_cores_that_taskset_left_us(self, runner: Runner, tmp_path: Path, binding: str) -> None:
         before = os.sched_getaffinity(0)
-        os.sched_setaffinity(0, {max(before)})
+        confine({max(before)})
         try:
             look = self.job(tmp_path, "grep Cpus_allowed_list /proc/self/status", binding=binding)
             status = wait(runner, runner.submit(look))
             assert os.sched_getaffinity(0) == {max(before)}
         finally:
-            os.sched_setaffinity(0, before)
+            confine(before)
         assert status.state is JobState.COMPLETED, status.message
         assert RunPaths(tmp_path).read_stdout().split()[1] == str(max(before))
 
