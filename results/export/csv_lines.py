@@ -1,4 +1,4 @@
-"""Trials as CSV: one line a trial, in the columns of `results.flat`."""
+"""Writes trials as CSV: one line per trial, in the columns of `results.flat`."""
 
 import csv
 import io
@@ -15,14 +15,14 @@ _NUMBER = list(COLUMNS).index("number")
 _PLACED = tuple(field.name for field in fields(Placed))
 NOWHERE: Mapping[int, Placed] = MappingProxyType({})
 LINES = 500
-"""Of a part."""
+"""Lines in a part."""
 
 
 def to_csv(records: Iterable[TrialRecord], placed: Mapping[int, Placed] = NOWHERE) -> str:
-    """Comma-separated values with a header line; what is missing is empty.
+    """Write comma-separated values with a header line; a missing value is empty.
 
     Args:
-        placed: where trials stand in their study, by their numbers.
+        placed: ranks of trials in their study, by the trials' numbers.
     """
     known = list(records)
     rows = ((list(flat(record).values()), record.params) for record in known)
@@ -30,10 +30,10 @@ def to_csv(records: Iterable[TrialRecord], placed: Mapping[int, Placed] = NOWHER
 
 
 def csv_parts(more: Sequence[str], rows: Iterable[Row], placed: Mapping[int, Placed] = NOWHERE) -> Iterator[str]:
-    """The same of rows that come one after the other, in parts of some lines.
+    """Yield the CSV of a stream of rows, in parts of some lines.
 
     Args:
-        more: names of the parameters that have a column behind the others.
+        more: names of the parameters that get a column after the others.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

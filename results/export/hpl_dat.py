@@ -1,4 +1,4 @@
-"""The HPL.dat of a stored trial."""
+"""Writes the HPL.dat of a stored trial."""
 
 from hpl.dat import HplDat, render
 
@@ -7,10 +7,10 @@ from ..record import TrialRecord
 
 
 def to_hpl_dat(record: TrialRecord) -> str:
-    """The HPL.dat of a trial: the file it ran where that was stored, else one that asks for the same.
+    """Return the HPL.dat of a trial: the stored file that it ran, else an equivalent one.
 
     Raises:
-        ResultsError: the trial never got as far as an HPL.dat.
+        ResultsError: the trial ended before it had an HPL.dat.
     """
     if record.hpl_dat:
         return record.hpl_dat

@@ -1,4 +1,4 @@
-"""A ranking as a table: what was measured of each configuration, and the parameters in which they differ."""
+"""Makes the table of a ranking: the figures of each configuration, and the parameters that differ."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -16,8 +16,8 @@ def ranking_table(title: str, ranking: Sequence[Ranked], more: Mapping[str, Sequ
     """Build the table of a ranking; a narrow page has the parameters of each configuration below it.
 
     Args:
-        ranking: best first.
-        more: further columns, their cells by head.
+        ranking: the configurations, best first.
+        more: more columns, with their cells by head.
     """
     names = varying(ranking)
     columns = {**measured_columns(ranking), **more}
@@ -36,7 +36,7 @@ def ranking_table(title: str, ranking: Sequence[Ranked], more: Mapping[str, Sequ
 
 
 def measured_columns(ranking: Sequence[Ranked]) -> dict[str, list[str]]:
-    """What was measured of each configuration, cells by head; how many runs failed only where any did."""
+    """Return the columns with figures by head; failed runs have a column only if there are any."""
     spreads = [entry.spread_percent for entry in ranking]
     columns = {
         "rank": [str(place) for place in range(1, len(ranking) + 1)],
@@ -51,5 +51,5 @@ def measured_columns(ranking: Sequence[Ranked]) -> dict[str, list[str]]:
 
 
 def named_values(params: Mapping[str, object], names: Sequence[str], separator: str = "  ") -> str:
-    """Some parameters of a configuration on one line, as "NB=192  grid=2x4"."""
+    """Write some parameters of a configuration on one line, as "NB=192  grid=2x4"."""
     return separator.join(f"{name}={params[name]}" for name in names if name in params)

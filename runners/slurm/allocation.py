@@ -30,7 +30,7 @@ _FAILED_NODE = re.compile(r"[Nn]ode failure on (\S+)")
 
 
 class Doubt(Enum):
-    """What is known of a launcher that failed."""
+    """The state of the question why a launcher failed."""
 
     NONE = "no launcher failed"
     ASKED = "Slurm is asked, as it may know better why"
@@ -41,9 +41,9 @@ class Allocation:
     """A Slurm job with our worker in it, which takes one trial after another.
 
     Attributes:
-        number: the job's, as Slurm names it.
-        polling: when Slurm is asked about it.
-        over: Slurm says that it has ended.
+        number: the number of the Slurm job.
+        polling: the times of the questions to Slurm.
+        over: whether Slurm says that it has ended.
     """
 
     def __init__(self, options: SlurmOptions, launcher: Launcher, folder: Path, time_s: float) -> None:
@@ -181,13 +181,13 @@ class Allocation:
             client.cancel([self.number])
 
     def _ask_why(self) -> None:
-        """Ask Slurm why a launcher failed: it may know better."""
+        """Ask Slurm soon why a launcher failed, as it may know a better reason, such as a failed node."""
         if self._doubt is Doubt.NONE:
             self._doubt = Doubt.ASKED
             self.polling.soon()
 
     def _wait(self, seen: Queued) -> None:
-        """Take in why the job waits, and end it where it waits for ever or too long."""
+        """Process why the job waits, and end it if it would wait for ever or too long."""
         trial = self._trials.current
         if trial is not None and trial.status.state is JobState.QUEUED:
             trial.status = replace(trial.status, message=why_it_waits(seen))
@@ -216,10 +216,10 @@ class Allocation:
         trial.finish(state, message, report.exit_code)
 
     def _end(self, state: JobState, sentence: str, failed: tuple[str, ...] = ()) -> None:
-        """End it: what the worker still said counts, unless Slurm knows better why a launcher failed.
+        """Finish the trials of an ended job, by the worker's last report unless Slurm knows why a launcher failed.
 
         Args:
-            failed: nodes that failed with it.
+            failed: the nodes that failed.
         """
         self.over = True
         current, trials = self._trials.current, self._trials.take_all()

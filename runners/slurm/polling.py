@@ -1,10 +1,10 @@
-"""When Slurm is asked about a job: often at first and while it ends, seldom in between."""
+"""Decides when to ask Slurm about a job: often at first and while it ends, seldom in between."""
 
 import time
 from dataclasses import dataclass, field
 
 FIRST_PAUSE_S, LAST_PAUSE_S, ENDING_PAUSE_S = 0.1, 10.0, 1.0
-"""Pauses between two questions to Slurm: short at first and while a job ends, otherwise such that no site minds."""
+"""Pauses between two questions to Slurm: short at first and while a job ends, otherwise long enough for any site."""
 
 
 @dataclass
@@ -13,7 +13,7 @@ class Polling:
 
     Attributes:
         submitted_s: when the job was submitted.
-        asked_s: when Slurm was asked last.
+        asked_s: when Slurm was last asked.
         answered_s: when Slurm answered last.
         pause_s: seconds until it is asked again.
     """
@@ -33,7 +33,7 @@ class Polling:
 
     @property
     def silent(self) -> bool:
-        """Whether Slurm did not answer when it was asked last."""
+        """Whether Slurm did not answer the last question."""
         return self.answered_s < self.asked_s
 
     def soon(self) -> None:

@@ -1,4 +1,4 @@
-"""The trials of one allocation: the worker takes one after another."""
+"""The trials of an allocation, which its worker runs one after another."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ from .spool import Spool
 
 @dataclass(eq=False)
 class Trial:
-    """One of our jobs.
+    """A job that runs in an allocation.
 
     Attributes:
-        number: in its allocation, once it was handed over; 0 before.
-        deadline_s: of this process's monotonic clock, by which its end should be known.
+        number: its number in the allocation; 0 until the worker gets it.
+        deadline_s: when its end should be known, by this process's monotonic clock.
         stopped_s: of that clock, when the worker was told to end it; 0 before.
     """
 
@@ -30,13 +30,13 @@ class Trial:
     stopped_s: float = 0.0
 
     def finish(self, state: JobState, message: str, exit_code: int | None = None) -> None:
-        """End it."""
+        """Set its final status."""
         now = datetime.now(UTC)
         self.status = replace(self.status, state=state, exit_code=exit_code, message=message, ended_at=now)
 
 
 class TrialQueue:
-    """Trials that wait, and the one that the worker has."""
+    """The waiting trials, and the current one, which the worker has."""
 
     def __init__(self, spool: Spool) -> None:
         self.current: Trial | None = None
@@ -46,34 +46,34 @@ class TrialQueue:
 
     @property
     def idle(self) -> bool:
-        """Whether there is no trial."""
+        """Whether there are no trials."""
         return self.current is None and not self._waiting
 
     def add(self, trial: Trial) -> None:
-        """Have a trial run after those before it."""
+        """Queue a trial behind the earlier ones."""
         self._waiting.append(trial)
         self._hand_over()
 
     def drop_current(self) -> None:
-        """Hand over the next trial: the current one has ended."""
+        """Remove the current trial, which has ended, and hand over the next."""
         self.current = None
         self._hand_over()
 
     def withdraw(self, trial: Trial) -> None:
-        """Cancel a trial that waits; nothing happens where it does not."""
+        """Cancel a trial if it is still waiting."""
         if trial in self._waiting:
             self._waiting.remove(trial)
             trial.finish(JobState.CANCELLED, "the run was cancelled")
 
     def take_all(self) -> list[Trial]:
-        """Take out all trials, the current one first."""
+        """Remove and return all trials, the current one first."""
         trials = [*([] if self.current is None else [self.current]), *self._waiting]
         self.current = None
         self._waiting.clear()
         return trials
 
     def _hand_over(self) -> None:
-        """Give the worker the next trial, if it has none."""
+        """Give the worker the next trial if it has none."""
         if self.current is not None or not self._waiting:
             return
         trial = self._waiting.popleft()
