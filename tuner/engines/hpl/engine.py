@@ -8,7 +8,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from hpl.params import Scalar
-from results.stats.belief import believed
+from results.stats.belief import posterior_rates
 from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 
@@ -98,7 +98,7 @@ class HplEngine(Engine):
 
         The model is not asked: its noise is normal, so a few runs that are slow by half make it smooth over all others.
         """
-        belief = believed(list(self._rates.values())) if self._rates else None
+        belief = posterior_rates(list(self._rates.values())) if self._rates else None
         if belief is None:
             return super().choice()
         keys, medians = list(self._rates), belief.medians()
