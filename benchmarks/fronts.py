@@ -84,7 +84,7 @@ class Table:
             rates: dict[str, float] = json.loads(file.read_text(encoding="utf-8"))
             return rates
         wishes = [Wish(self.space.complete(point)) for point in self.space]
-        found = simulate(self.site, wishes, slots=cores_here(), limit_s=LIMIT_S, stop=StopRequest())
+        found = simulate(self.site, wishes, jobs=cores_here(), limit_s=LIMIT_S, stop=StopRequest())
         rates = {self.space.key(wish.params): one.gflops for wish, one in zip(wishes, found, strict=True) if one.gflops}
         file.write_text(json.dumps(rates), encoding="utf-8")
         return rates

@@ -39,7 +39,7 @@ def errors(
     """Simulated over published rate, less 1."""
     cluster = with_constants(site.cluster, constants)
     wishes = [Wish(figures.params(test, cluster.cores), cluster) for test in tests]
-    found = simulate(site, wishes, slots=cores_here(), limit_s=120, stop=StopRequest())
+    found = simulate(site, wishes, jobs=cores_here(), limit_s=120, stop=StopRequest())
     return [(row.gflops or 0.0) / test.gflops - 1 for row, test in zip(found, tests, strict=True)]
 
 

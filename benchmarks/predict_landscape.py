@@ -46,7 +46,7 @@ def main(arguments: Sequence[str]) -> int:
         lab_cluster(calibrated_cluster(workshop.site, measured, "four hosts")), places, None, None
     )
     began_s = time.perf_counter()
-    found = simulate(site, [Wish.of_real(point) for point in points], slots=cores_here(), limit_s=600.0, stop=stop)
+    found = simulate(site, [Wish.of_real(point) for point in points], jobs=cores_here(), limit_s=600.0, stop=stop)
     simulated_s = time.perf_counter() - began_s
     told = tuple(
         replace(place, predicted_gflops=one.gflops) for place, one in zip(landscape.places, found, strict=True)

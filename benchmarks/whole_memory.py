@@ -58,7 +58,7 @@ def simulated(path: Path, places: UserDirs) -> list[Simulated]:
     chosen = [better[0], *random.Random(path.name).sample(better[1:], CONFIGURATIONS - 1)]
     space, sizes = landscape.search_space(), [N // 2**halved for halved in range(6)]
     wishes = [Wish.of_real({**space.complete(place.params), "N": size}) for place in chosen for size in sizes]
-    found = simulate(site, wishes, slots=cores_here(), limit_s=600.0, stop=StopRequest())
+    found = simulate(site, wishes, jobs=cores_here(), limit_s=600.0, stop=StopRequest())
     rows = [found[first : first + len(sizes)] for first in range(0, len(found), len(sizes))]
     times = [{size: one.time_s for size, one in zip(sizes, row, strict=True) if one.time_s} for row in rows]
     return [Simulated(times_s, cluster.rpeak_gflops) for times_s in times]

@@ -121,8 +121,8 @@ def reproduce(request: ReproduceRequest, listener: Listener, stop: StopRequest) 
     with open_session(request.db, listener, stop) as session:
         with stop.preparing():
             site = SimulatedCluster.open(load_cluster(figures.cluster), session.user_dirs, None, listener)
-        slots = request.jobs or cores_here()
-        tests = simulate_tests(site, figures, slots=slots, limit_s=request.limit_s, stop=stop)
+        jobs = request.jobs or cores_here()
+        tests = simulate_tests(site, figures, jobs=jobs, limit_s=request.limit_s, stop=stop)
         result = ReproduceResult(site.cluster, figures, tests)
         if stop.requested:
             sentence = f"Stopped before all published tests were simulated: {_begins_anew(request)}"

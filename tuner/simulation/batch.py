@@ -46,7 +46,7 @@ def simulate(
     site: SimulatedCluster,
     wishes: Sequence[Wish],
     *,
-    slots: int,
+    jobs: int,
     limit_s: float,
     stop: StopRequest,
     every_message: bool | None = None,
@@ -56,7 +56,7 @@ def simulate(
     Returns:
         One result a wish, in their order; fewer where the user stopped it.
     """
-    simulator = Simulator(site, slots, limit_s, every_message)
+    simulator = Simulator(site, jobs, limit_s, every_message)
     folder = Path(tempfile.mkdtemp(prefix="hpltune-simulate-"))
     book = MemoryBook(folder)
     trials = SimulatedTrials(simulator, book, lambda _: None, stop)

@@ -53,12 +53,12 @@ class Simulator:
     """The simulator of one virtual cluster.
 
     Attributes:
-        slots: how many simulations run at a time.
+        jobs: how many simulations run at a time.
         limit_s: real seconds after which one is ended.
     """
 
     site: SimulatedCluster
-    slots: int
+    jobs: int
     limit_s: float
     every_message: bool | None = None
     memory_bytes: int = field(default_factory=lambda: int(MEMORY_SHARE * psutil.virtual_memory().available))
@@ -67,7 +67,7 @@ class Simulator:
     @property
     def free(self) -> bool:
         """Whether another simulation may start."""
-        return len(self._pending) < self.slots
+        return len(self._pending) < self.jobs
 
     def start(
         self, plan: VirtualPlan, directory: Path, on_fraction: Callable[[float, float], None] = lambda *_: None
@@ -135,10 +135,10 @@ class Simulator:
         if stop.at_once:
             pending.runner.cancel([pending.job])
         resident = pending.runner.resident_bytes(pending.job)
-        if resident > self.memory_bytes / self.slots:
+        if resident > self.memory_bytes / self.jobs:
             pending.outgrown = (
                 f"the simulation took {gibibytes(resident)} of memory, more than its share of "
-                f"{gibibytes(int(self.memory_bytes / self.slots))}: use fewer --jobs or fewer ranks"
+                f"{gibibytes(int(self.memory_bytes / self.jobs))}: use fewer --jobs or fewer ranks"
             )
             pending.runner.cancel([pending.job])
 

@@ -31,7 +31,7 @@ class SimulatedWorkers:
     @property
     def free(self) -> bool:
         """Whether another simulation may start."""
-        return len(self._asked) < self.trials.simulator.slots
+        return len(self._asked) < self.trials.simulator.jobs
 
     @property
     def under_way(self) -> Batch:

@@ -39,7 +39,7 @@ class Workbench:
         runner: makes a runner for a part of the cluster.
     """
 
-    places: UserDirs
+    user_dirs: UserDirs
     site: Inventory
     evaluator: Evaluator
     others: tuple[Evaluator, ...] = ()
@@ -50,7 +50,7 @@ class Workbench:
     def open(
         cls,
         options: TuneOptions,
-        places: UserDirs,
+        user_dirs: UserDirs,
         listener: Listener,
         *,
         probing: bool = True,
@@ -66,17 +66,17 @@ class Workbench:
             hpl.errors.HplError: MPI, a BLAS or the source is missing; the sentence says what to do.
             TunerError: a BLAS that was asked for is not on this machine.
         """
-        search = SearchPaths(prefix=places.prefix, cache=places.cache)
+        search = SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache)
         cluster = None if options.real_cluster is None else stored_cluster(options.real_cluster)
-        site = look_around(options, places, listener, probing=probing and cluster is None)
+        site = look_around(options, user_dirs, listener, probing=probing and cluster is None)
         starters = launchers(Installed(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
         if cluster is None:
             source = None if options.xhpl else obtain(search, options.hpl_source)
-            return cls(places, site, Evaluator(site, search, source, LocalRunner(starters)))
+            return cls(user_dirs, site, Evaluator(site, search, source, LocalRunner(starters)))
         if cluster.slurm:
             whole, notices = survey_slurm(cluster, cluster.slurm, site)
         else:
-            whole, notices = survey_nodes(cluster, site, places.shared, leave_out=leave_out)
+            whole, notices = survey_nodes(cluster, site, user_dirs.shared, leave_out=leave_out)
         for sentence in notices:
             listener(Notice(sentence))
         if probing:
@@ -89,28 +89,28 @@ class Workbench:
 
         def runner() -> Runner:
             if cluster.slurm and whole.nodes:
-                return slurm_runner(whole, starters, queue_limit_s, places.data / "slurm")
+                return slurm_runner(whole, starters, queue_limit_s, user_dirs.data / "slurm")
             return SshRunner(starters, cluster.reach, cluster.check_s)
 
         evaluator = Evaluator(whole, search, source, runner(), listener=listener)
         if cluster.slurm:
             evaluator = replace(evaluator, patience_s=min(SILENCE_S, queue_limit_s))
-        workshop = cls.on(whole, options.parallel, places, evaluator, runner)
-        if workshop.others:
-            each = workshop.site.node_count
+        workbench = cls.on(whole, options.parallel, user_dirs, evaluator, runner)
+        if workbench.others:
+            each = workbench.site.node_count
             nodes = f"{counted(each, 'node')} of its own"
-            listener(Notice(f"{counted(1 + len(workshop.others), 'trial')} at a time, each on {nodes}."))
-        return workshop
+            listener(Notice(f"{counted(1 + len(workbench.others), 'trial')} at a time, each on {nodes}."))
+        return workbench
 
     @classmethod
     def on(
-        cls, whole: Inventory, parallel: int, places: UserDirs, evaluator: Evaluator, runner: Callable[[], Runner]
+        cls, whole: Inventory, parallel: int, user_dirs: UserDirs, evaluator: Evaluator, runner: Callable[[], Runner]
     ) -> "Workbench":
-        """A workshop with so many equal parts of a cluster, each with a runner of its own."""
-        slots = min(parallel, len(whole.node_names)) if whole.node_names else parallel
-        sites = [part(whole, number, slots) for number in range(slots)]
+        """A workbench with so many equal parts of a cluster, each with a runner of its own."""
+        parts = min(parallel, len(whole.node_names)) if whole.node_names else parallel
+        sites = [part(whole, number, parts) for number in range(parts)]
         first, *others = (replace(evaluator, site=site, runner=runner()) for site in sites)
-        return cls(places, first.site, first, tuple(others), whole, runner)
+        return cls(user_dirs, first.site, first, tuple(others), whole, runner)
 
     def close(self) -> None:
         """End whatever still runs, and give nodes back."""
@@ -118,7 +118,7 @@ class Workbench:
             evaluator.runner.close()
 
     def without(self, lost: Sequence[str]) -> "Workbench":
-        """The workshop on the nodes that are left, in as many parts as before where there are enough.
+        """The workbench on the nodes that are left, in as many parts as before where there are enough.
 
         Raises:
             TunerError: none is.
@@ -126,7 +126,7 @@ class Workbench:
         if self.whole is None or self.runner is None:
             raise TunerError("this machine is the only node")
         self.close()
-        return self.on(without(self.whole, lost), 1 + len(self.others), self.places, self.evaluator, self.runner)
+        return self.on(without(self.whole, lost), 1 + len(self.others), self.user_dirs, self.evaluator, self.runner)
 
     def build(
         self, names: Sequence[str], threads: Sequence[int], listener: Listener, mpis: Sequence[str] = ("",)
@@ -151,7 +151,7 @@ class Workbench:
             build(recipe, self.evaluator.search, on_step=lambda *step: listener(BuildStep(*step)))
 
 
-def look_around(options: TuneOptions, places: UserDirs, listener: Listener, *, probing: bool = True) -> Inventory:
+def look_around(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *, probing: bool = True) -> Inventory:
     """The machine as the options want it seen.
 
     Raises:
@@ -159,7 +159,7 @@ def look_around(options: TuneOptions, places: UserDirs, listener: Listener, *, p
         TunerError: a BLAS that was asked for is not on this machine.
     """
     return survey(
-        SearchPaths(prefix=places.prefix, cache=places.cache),
+        SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache),
         Wanted(
             extra_blas=options.blas_files or {},
             only=options.blas_only,

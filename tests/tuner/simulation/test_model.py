@@ -40,7 +40,7 @@ def run(
     ranks = (cluster or site.cluster).cores
     usual: dict[str, Scalar] = {"N": 2000, "NB": 64, "grid": f"1x{ranks}", "layout": f"{ranks}x1", "blas": "atlas"}
     wishes = [Wish({**usual, **(params or {})}, cluster)]
-    return simulate(site, wishes, slots=1, limit_s=120, stop=StopRequest(), every_message=every)[0]
+    return simulate(site, wishes, jobs=1, limit_s=120, stop=StopRequest(), every_message=every)[0]
 
 
 def rate(simulated: Simulated) -> float:
@@ -54,7 +54,7 @@ def with_nodes(cluster: VirtualCluster, **changes: float) -> VirtualCluster:
 
 def test_the_kronos_tests_are_predicted_as_well_as_promised(site: SimulatedCluster) -> None:
     figures = published("kronos")
-    rows = simulate_tests(site, figures, slots=2, limit_s=120, stop=StopRequest())
+    rows = simulate_tests(site, figures, jobs=2, limit_s=120, stop=StopRequest())
     errors = {row.test.number: abs(row.error or 9.0) for row in rows}
     assert sum(row.test.role == "fitted" for row in rows) <= 3
     typical = typical_error(rows)
@@ -221,13 +221,13 @@ def test_what_the_cluster_cannot_do_is_a_sentence(
 def test_a_simulation_that_takes_too_long_is_ended(site: SimulatedCluster) -> None:
     point: dict[str, Scalar] = {"N": 60000, "NB": 32, "grid": "12x12", "layout": "144x1", "blas": "atlas", "DEPTH": 1}
     cluster = with_nodes(site.cluster, count=144, memory_gib=99)
-    found = simulate(site, [Wish(point, cluster)], slots=1, limit_s=1.0, stop=StopRequest())
+    found = simulate(site, [Wish(point, cluster)], jobs=1, limit_s=1.0, stop=StopRequest())
     assert "stopped at its time limit of 1 s" in found[0].reason
     assert not [process for process in psutil.Process().children(recursive=True) if process.name() == "smpimain"]
 
 
 def test_a_simulation_that_outgrows_its_memory_is_ended(site: SimulatedCluster, tmp_path: Path) -> None:
-    simulator = Simulator(site, slots=1, limit_s=60, memory_bytes=2**20)
+    simulator = Simulator(site, jobs=1, limit_s=60, memory_bytes=2**20)
     point: dict[str, Scalar] = {"N": 12000, "NB": 64, "grid": "2x4", "layout": "8x1", "blas": "atlas", "DEPTH": 1}
     measured = simulator.run(virtual_plan(point, site.cluster), tmp_path / "run", StopRequest())
     fault = measured.verdict.faults[0]
@@ -248,7 +248,7 @@ def test_memory_alignment_takes_no_simulated_time(
 ) -> None:
     def told(alignment: int) -> tuple[object, str]:
         point = {"N": 1500, "NB": 48, "layout": "8x1", "blas": "atlas", **params, "alignment": alignment}
-        simulator = Simulator(site, slots=1, limit_s=120)
+        simulator = Simulator(site, jobs=1, limit_s=120)
         measured = simulator.run(virtual_plan(point, site.cluster), home / str(alignment), StopRequest())
         return measured.verdict.results, measured.errors_text
 

@@ -31,7 +31,7 @@ def site(home: Path) -> SimulatedCluster:
 def rates(site: SimulatedCluster, cluster: VirtualCluster, *configurations: dict[str, str | int]) -> list[float]:
     usual: dict[str, str | int] = {"N": 1200, "NB": 64, "grid": "1x4", "layout": "4x1", "blas": "openblas"}
     wishes = [Wish({**usual, "BCAST": "1rg", **configuration}, cluster) for configuration in configurations]
-    found = simulate(site, wishes, slots=2, limit_s=60, stop=StopRequest())
+    found = simulate(site, wishes, jobs=2, limit_s=60, stop=StopRequest())
     assert all(one.gflops for one in found), {one.reason for one in found}
     return [one.gflops or 0.0 for one in found]
 

@@ -84,12 +84,12 @@ def simulate_checks(
     site: SimulatedCluster,
     points: Sequence[Mapping[str, Scalar]],
     measured: Measurements,
-    slots: int,
+    jobs: int,
     stop: StopRequest,
 ) -> list[Check]:
     """Simulate the configurations whose real runs were measured; fewer where somebody stopped it."""
     wishes = [Wish.of_real(point) for point in points]
-    simulated = simulate(site, wishes, slots=slots, limit_s=SIMULATION_LIMIT_S, stop=stop)
+    simulated = simulate(site, wishes, jobs=jobs, limit_s=SIMULATION_LIMIT_S, stop=stop)
     return [
         Check(point, tuple(measured.rates.get(number, ())), measured.reasons.get(number, ""), one)
         for number, (point, one) in enumerate(zip(points, simulated, strict=False))

@@ -156,7 +156,7 @@ def _shared(asked: MeasurementPlan, calibrator: Calibrator, listener: Listener) 
 @contextmanager
 def _folder(workbench: Workbench) -> Iterator[Path]:
     """A new folder where runs may write; on a cluster all nodes see it."""
-    shared = workbench.places.data / "runs" if workbench.site.nodes else None
+    shared = workbench.user_dirs.data / "runs" if workbench.site.nodes else None
     if shared:
         shared.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="hpltune-calibrate-", dir=shared, ignore_cleanup_errors=True) as name:

@@ -24,11 +24,11 @@ class ComparedTest:
 
 
 def simulate_tests(
-    site: SimulatedCluster, published: Published, *, slots: int, limit_s: float, stop: StopRequest
+    site: SimulatedCluster, published: Published, *, jobs: int, limit_s: float, stop: StopRequest
 ) -> tuple[ComparedTest, ...]:
     """Simulate the published tests; fewer where somebody stopped it."""
     wishes = [Wish(published.params(test, site.cluster.cores)) for test in published.tests]
-    simulated = simulate(site, wishes, slots=slots, limit_s=limit_s, stop=stop)
+    simulated = simulate(site, wishes, jobs=jobs, limit_s=limit_s, stop=stop)
     return tuple(ComparedTest(test, row) for test, row in zip(published.tests, simulated, strict=False))
 
 
