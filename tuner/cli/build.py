@@ -1,6 +1,6 @@
 """`hpltune build`: make the xhpl programs ahead of time."""
 
-from .common import BlasFiles, Json, Source, console, errors, places
+from .common import BlasFiles, Json, Source, console, errors, user_dirs
 from .terminal import show_report
 
 
@@ -23,5 +23,5 @@ def build(blas: BlasFiles = None, hpl_source: Source = None, as_json: Json = Fal
     names, files = parse_blas(blas or [])
     options = TuneOptions(blas_only=names, blas_files=files, hpl_source=hpl_source)
     with display(out) as listener:
-        result = command.build(command.BuildRequest(places(), options), listener)
+        result = command.build(command.BuildRequest(user_dirs(), options), listener)
     show_report(out, result.report(), as_json=as_json)

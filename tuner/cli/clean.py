@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from .common import console, places
+from .common import console, user_dirs
 from .terminal import show_report
 
 
@@ -29,7 +29,7 @@ def clean(
     from .consent import agreed
 
     out = console()
-    planned = command.plan_clean(command.CleanRequest(places(), runs))
+    planned = command.plan_clean(command.CleanRequest(user_dirs(), runs))
     show_report(out, planned.report(), as_json=False)
     if planned.targets and not (dry_run or yes or agreed("Remove these?")):
         out.print("Nothing was removed.")

@@ -128,7 +128,7 @@ Power = Annotated[
 ]
 
 
-def places() -> "UserDirs":
+def user_dirs() -> "UserDirs":
     """Where hpltune keeps its things for this user."""
     from ..user_dirs import UserDirs
 
@@ -140,8 +140,8 @@ def open_store(db: str | None, *, create: bool) -> "Store":
     from .. import database
     from ..user_dirs import UserDirs
 
-    user_dirs = UserDirs.of_user(to_read=not create)
-    return database.open_store(db, user_dirs, create=create, on_new_folder=remark)
+    folders = UserDirs.of_user(to_read=not create)
+    return database.open_store(db, folders, create=create, on_new_folder=remark)
 
 
 def remark(sentence: str) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .common import LARGEST_INT, BlasFiles, errors, places
+from .common import LARGEST_INT, BlasFiles, errors, user_dirs
 from .terminal import show_report
 
 
@@ -36,7 +36,7 @@ def dat(
     from ..options import parse_blas
 
     names, files = parse_blas(blas or [])
-    result = command.dat(command.DatRequest(memory_fraction, n, nb, ranks, names, files), places())
+    result = command.dat(command.DatRequest(memory_fraction, n, nb, ranks, names, files), user_dirs())
     show_report(errors(), result.report(), as_json=False)
     if out is None:
         print(result.text, end="")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Json, Rpeak, console, places
+from .common import Json, Rpeak, console, user_dirs
 from .terminal import show_report
 
 
@@ -43,7 +43,7 @@ def doctor(
 
         if blas or rpeak:
             raise UsageError("--blas and --rpeak are of this machine: what nodes have stands in the cluster's file")
-        examined = doctor_cluster(cluster, places())
+        examined = doctor_cluster(cluster, user_dirs())
         show_report(console(), examined.report(), as_json=as_json)
         raise typer.Exit(1 if examined.missing else 0)
     from ..commands import doctor as command
@@ -52,6 +52,6 @@ def doctor(
     names, files = parse_blas(blas or [])
     if len(names) > len(files):
         raise UsageError("doctor looks at every BLAS it knows: --blas NAME=FILE adds your own")
-    result = command.doctor(command.DoctorRequest(places(), files, rpeak))
+    result = command.doctor(command.DoctorRequest(user_dirs(), files, rpeak))
     show_report(console(), result.report(), as_json=as_json)
     raise typer.Exit(1 if result.findings.missing else 0)

@@ -45,10 +45,10 @@ def show(
         hpltune net show --hosts h1 --ssh "ssh -F lab/ssh_config" --json
     """
     from ..commands.net_show import NetShowRequest, net_show
-    from .common import places
+    from .common import user_dirs
 
     request = NetShowRequest(hosts, interface, ssh)
-    if db is None and not places().database.exists():
+    if db is None and not user_dirs().database.exists():
         result = net_show(request, None)
     else:
         with open_store(db, create=False) as store:
@@ -140,9 +140,9 @@ def restore(
     from runners.network.journal import tokens_of
 
     from ..commands.net_restore import NetRestoreRequest, net_restore
-    from ..network.options import way
+    from ..network.options import way_to_hosts
 
-    reach, names = way(hosts, ssh)
+    reach, names = way_to_hosts(hosts, ssh)
     request = NetRestoreRequest(names if hosts else (), tokens_of(reach), force, forget)
     with open_store(db, create=True) as store:
         result = net_restore(request, store)

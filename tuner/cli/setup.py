@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Json, console, errors, places
+from .common import Json, console, errors, user_dirs
 from .terminal import show_report
 
 
@@ -37,7 +37,7 @@ def setup(
     from .consent import agreed
 
     out = errors() if as_json else console()
-    planned = command.plan_setup(command.SetupRequest(places(), with_ or [], private))
+    planned = command.plan_setup(command.SetupRequest(user_dirs(), with_ or [], private))
     show_report(out, planned.report(), as_json=False)
     if dry_run:
         if as_json:

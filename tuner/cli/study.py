@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Db, complete_study, console, open_store, places
+from .common import Db, complete_study, console, open_store, user_dirs
 from .plain_help import PlainCommand, PlainGroup
 from .terminal import show_report
 
@@ -37,7 +37,7 @@ def delete(
 
     out = console()
     with open_store(db, create=False) as store:
-        planned = plan_deletion(store, DeleteRequest(places(), names))
+        planned = plan_deletion(store, DeleteRequest(user_dirs(), names))
         show_report(out, planned.report(), as_json=False)
         if not (yes or agreed("Delete this for good?")):
             out.print("Nothing was deleted.")
@@ -56,4 +56,4 @@ def rename(old: Named, new: Annotated[str, typer.Argument(metavar="NEW", help="I
     from ..commands.study import RenameRequest, rename_study
 
     with open_store(db, create=False) as store:
-        show_report(console(), rename_study(store, RenameRequest(places(), old, new)).report(), as_json=False)
+        show_report(console(), rename_study(store, RenameRequest(user_dirs(), old, new)).report(), as_json=False)

@@ -10,7 +10,7 @@ from results.report.model import Report, Sentence
 
 from ..errors import TunerError
 from ..hold_folders import hold_folders
-from ..provision.install import remembered
+from ..provision.install import installed_packages
 from ..user_dirs import UserDirs
 
 OURS = ("builds", "probes", "source", "prefix", "setup.log", "install.log")
@@ -85,7 +85,7 @@ def clean(planned: PlannedClean, *, dry_run: bool = False) -> CleanResult:
 
 def _staying(user_dirs: UserDirs) -> list[str]:
     """What `clean` never removes, and how to."""
-    packages = remembered(user_dirs.manifest)
+    packages = installed_packages(user_dirs.manifest)
     system = f"System packages stay; setup installed these: apt-get remove {' '.join(packages)}; apt-get autoremove"
     return [
         *([system] if packages else []),

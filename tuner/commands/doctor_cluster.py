@@ -22,8 +22,8 @@ from runners.hosts.node_facts import NodeSays, ask_nodes
 from runners.toml_file import GIB
 
 from ..errors import TunerError
-from ..machine.cluster_nodes import AskNodes, asked
-from ..machine.node_checks import cautions_of, common_blas, faults, foreign_cpu, library_files
+from ..machine.cluster_nodes import AskNodes, ask_cluster
+from ..machine.node_checks import common_blas, foreign_cpu, library_files, node_cautions, node_faults
 from ..machine.slurm_facts import BY_SRUN, SlurmFacts, ask_slurm, slurm_faults
 from ..machine.survey import usable_mpis
 from ..units import duration, gibibytes
@@ -129,14 +129,14 @@ def _of_nodes(
     file: Path, cluster: Cluster, shared: Sequence[Path], libraries: HostLibraries, ask: AskNodes
 ) -> NodeFindings:
     mpi, blas = libraries.mpi, libraries.blas
-    says, silent = asked(cluster, shared, mpi.mpirun if mpi else None, library_files(blas), ask)
-    missing, advice = [*silent, *faults(cluster, says, mpi, shared)], []
+    says, silent = ask_cluster(cluster, shared, mpi.mpirun if mpi else None, library_files(blas), ask)
+    missing, advice = [*silent, *node_faults(cluster, says, mpi, shared)], []
     filled: Mapping[str, Fact] = {}
     if says:
         common, lacking = common_blas(blas, says)
         foreign = foreign_cpu(cluster, says, host_facts(detect().cores).cpu_model)
         missing += [*([] if common else ["no BLAS library is on all nodes"]), *([foreign] if foreign else [])]
-        advice = [*(f"{sentence}; a study leaves it out" for sentence in lacking), *cautions_of(cluster, says)]
+        advice = [*(f"{sentence}; a study leaves it out" for sentence in lacking), *node_cautions(cluster, says)]
         filled = _fill(file, cluster, _facts(cluster, says))
     return NodeFindings(
         _node_table(cluster, says), [asdict(node) for node in says], filled, tuple(missing), tuple(advice)

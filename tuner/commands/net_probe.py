@@ -22,7 +22,7 @@ from runners.network.survey import Node, look_at, require_interfaces
 from ..errors import TunerError, UsageError
 from ..events import Listener, Notice
 from ..network.around_study import AGAIN, StoreJournal, recover_at_start
-from ..network.options import chosen_interfaces, combinations, way
+from ..network.options import chosen_interfaces, setting_combinations, way_to_hosts
 from ..network.words import words
 
 SHOWN_BYTES = (1, 1024, 65_536)
@@ -117,12 +117,12 @@ def net_probe(request: NetProbeRequest, store: Store, listener: Listener) -> Net
         TunerError, RunnerError: a sentence says why nothing could be measured.
     """
     recover_at_start(store, listener)
-    wanted = combinations(request.settings)
+    wanted = setting_combinations(request.settings)
     if request.through not in PROGRAMS:
         raise UsageError(f"--through {request.through}: expected one of {', '.join(PROGRAMS)}")
     if request.study is not None:
         store.study(request.study)
-    reach, names = way(request.hosts, request.ssh)
+    reach, names = way_to_hosts(request.hosts, request.ssh)
     if len(names) != 2:
         raise UsageError(f"--hosts {request.hosts}: a probe is between two hosts, as --hosts h1,h2")
     path = _path(request, reach, names)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from results.report.model import Report, Sentence
 from results.store.store import Store
 
-from ..network.around_study import forget_host, recover
+from ..network.around_study import forget_host, put_back_changed_hosts
 
 
 @dataclass(frozen=True)
@@ -47,5 +47,5 @@ def net_restore(request: NetRestoreRequest, store: Store) -> NetRestoreResult:
     """
     if request.forget is not None:
         return NetRestoreResult((forget_host(store, request.forget),), ())
-    done, left = recover(store, force=request.force, hosts=request.hosts, ssh=request.ssh)
+    done, left = put_back_changed_hosts(store, force=request.force, hosts=request.hosts, ssh=request.ssh)
     return NetRestoreResult(tuple(done), tuple(left))

@@ -9,7 +9,7 @@ from runners.network.registry import SETTINGS
 from runners.network.setting import PREFIX
 
 from ..network.host_settings import HostSetting, settings_of_hosts
-from ..network.options import way
+from ..network.options import way_to_hosts
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def net_show(request: NetShowRequest, store: Store | None) -> NetShowResult:
     Raises:
         TunerError, RunnerError: a sentence says which host or interface cannot be asked.
     """
-    reach, names = way(request.hosts, request.ssh)
+    reach, names = way_to_hosts(request.hosts, request.ssh)
     settings = settings_of_hosts(reach, names, request.interface)
     changed = {row.host for row in (store.network.originals() if store else ())}
     return NetShowResult(settings, tuple(host for host in names if host in changed))

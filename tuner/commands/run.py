@@ -19,7 +19,7 @@ from ..events import Listener, Notice
 from ..machine.inventory import FOREIGN
 from ..machine.textbook import first_choice
 from ..machine.versions import versions
-from ..network.around_study import networked, prepare, recover_at_start
+from ..network.around_study import network_around, prepare_network, recover_at_start
 from ..options import TuneOptions, user_program
 from ..reports.run import run_facts, run_sentences
 from ..stopping import StopRequest
@@ -123,8 +123,8 @@ def _measured(
     with stop.preparing():
         workbench.build([plan.blas], [plan.threads], listener, [plan.launch.mpi])
     study = _new_study(request, workbench, store)
-    with closing_study(study, store), networked(workbench, store, study, listener) as ready:
-        prepare(ready.evaluator, {f"{PREFIX}{name}": [value] for name, value in plan.network.items()})
+    with closing_study(study, store), network_around(workbench, store, study, listener) as ready:
+        prepare_network(ready.evaluator, {f"{PREFIX}{name}": [value] for name, value in plan.network.items()})
         book = FileBook(store, study, session.context.runs)
         run_of_file = FileRun(plan, book, ready.evaluator, request.walltime_s, listener, stop)
         records = _repeated(run_of_file, request.repeats)

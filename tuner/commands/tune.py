@@ -19,7 +19,7 @@ from ..events import Listener, Notice
 from ..machine.inventory import Inventory
 from ..machine.mpi_parameters import require_mpi_parameters
 from ..machine.problem_size import SMALLEST_N
-from ..network.around_study import networked, recover_at_start
+from ..network.around_study import network_around, recover_at_start
 from ..options import TuneOptions
 from ..provision.setup import provision_if_needed
 from ..reports.summary import StudySummary
@@ -192,7 +192,7 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
         if not stored:
             load_space(options, workbench.site, SMALLEST_N, text)
         begun = enter(name, options, store, workbench, resume=request.resume, join=join)
-        with closing_study(begun.name, store), networked(workbench, store, begun.name, listener) as ready:
+        with closing_study(begun.name, store), network_around(workbench, store, begun.name, listener) as ready:
             _introduce(begun.name, options, workbench.site, listener)
             return campaign.tune(options, begun, ready, session.context, joined=join)
 

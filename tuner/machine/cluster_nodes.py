@@ -16,7 +16,16 @@ from ..errors import TunerError
 from ..units import gibibytes
 from ..words import counted
 from .inventory import Inventory, Nodes
-from .node_checks import SEEN, cautions_of, common_blas, faults, foreign_cpu, lacking_files, library_files, memory_of
+from .node_checks import (
+    SEEN,
+    common_blas,
+    foreign_cpu,
+    lacking_files,
+    library_files,
+    memory_of,
+    node_cautions,
+    node_faults,
+)
 
 AskNodes = Callable[
     [Transport, Sequence[str], Sequence[Path], Path | None], Mapping[str, NodeSays | UnreachableError | ProcessError]
@@ -59,10 +68,10 @@ def survey_nodes(
         TunerError: a node does not answer, or does not fit the others; the sentence names it.
     """
     program = [inventory.xhpl] if inventory.xhpl else []
-    says, silent = asked(cluster, shared, inventory.mpi.mpirun, [*program, *library_files(inventory.blas)], ask)
+    says, silent = ask_cluster(cluster, shared, inventory.mpi.mpirun, [*program, *library_files(inventory.blas)], ask)
     if silent and not (leave_out and says):
         raise TunerError("; ".join(silent))
-    for sentence in (*faults(cluster, says, inventory.mpi, shared), *lacking_files(says, program)):
+    for sentence in (*node_faults(cluster, says, inventory.mpi, shared), *lacking_files(says, program)):
         raise TunerError(sentence)
     blas, lacking = common_blas(inventory.blas, says)
     if lacking and not blas:
@@ -71,7 +80,7 @@ def survey_nodes(
     memory_bytes, scarcest = memory_of(cluster, says)
     nodes = Nodes(tuple(node.node for node in says), len(says), cores, memory_bytes, cluster, scarcest=scarcest)
     notices = [f"Left out: {sentence}." for sentence in (*silent, *lacking)]
-    cautions = [f"Caution: {sentence}." for sentence in cautions_of(cluster, says)]
+    cautions = [f"Caution: {sentence}." for sentence in node_cautions(cluster, says)]
     inventory = on_nodes(replace(inventory, blas=blas), nodes, _rpeak(cluster, says, inventory, cores))
     return inventory, [*notices, _size(says, cores), *cautions]
 
@@ -90,15 +99,15 @@ def on_nodes(inventory: Inventory, nodes: Nodes, rpeak: Rpeak) -> Inventory:
     return replace(inventory, host=host, rpeak=rpeak, nodes=nodes)
 
 
-def part(inventory: Inventory, number: int, parts: int) -> Inventory:
+def part_of(inventory: Inventory, number: int, parts: int) -> Inventory:
     """One of several equal parts of a cluster; nodes that are left over belong to none."""
     if inventory.nodes is None or not inventory.nodes.names:
         return inventory
     size = inventory.nodes.count // parts
-    return only(inventory, inventory.nodes.names[number * size : (number + 1) * size])
+    return with_nodes(inventory, inventory.nodes.names[number * size : (number + 1) * size])
 
 
-def only(inventory: Inventory, names: tuple[str, ...]) -> Inventory:
+def with_nodes(inventory: Inventory, names: tuple[str, ...]) -> Inventory:
     """The inventory with some of its nodes."""
     if inventory.nodes is None:
         return inventory
@@ -107,7 +116,7 @@ def only(inventory: Inventory, names: tuple[str, ...]) -> Inventory:
     return on_nodes(inventory, replace(inventory.nodes, names=names, count=len(names)), rpeak)
 
 
-def without(inventory: Inventory, lost: Sequence[str]) -> Inventory:
+def without_nodes(inventory: Inventory, lost: Sequence[str]) -> Inventory:
     """The same cluster after nodes were lost.
 
     Raises:
@@ -116,10 +125,10 @@ def without(inventory: Inventory, lost: Sequence[str]) -> Inventory:
     left = tuple(name for name in inventory.node_names if name not in lost)
     if not left:
         raise TunerError(f"node {', '.join(lost)} failed, and no other is known: go on with `hpltune tune --resume`")
-    return only(inventory, left)
+    return with_nodes(inventory, left)
 
 
-def asked(
+def ask_cluster(
     cluster: Cluster, shared: Sequence[Path], mpirun: Path | None, files: Sequence[Path], ask: AskNodes = ask_nodes
 ) -> tuple[list[NodeSays], list[str]]:
     """What the nodes say of themselves, and the sentences about those that say nothing.

@@ -19,7 +19,7 @@ SEEN = ".seen-by-all-nodes"
 """How the names of files begin that are put into shared folders, for all nodes to see."""
 
 
-def faults(cluster: Cluster, says: Sequence[NodeSays], mpi: Mpi | None, shared: Sequence[Path]) -> Iterator[str]:
+def node_faults(cluster: Cluster, says: Sequence[NodeSays], mpi: Mpi | None, shared: Sequence[Path]) -> Iterator[str]:
     """Why nodes cannot run together, a sentence each.
 
     Args:
@@ -98,7 +98,7 @@ def lacking_files(says: Sequence[NodeSays], files: Sequence[Path]) -> Iterator[s
             yield f"node {', '.join(without_it)} has no {file}: install it there, at the same path"
 
 
-def cautions_of(cluster: Cluster, says: Sequence[NodeSays]) -> Iterator[str]:
+def node_cautions(cluster: Cluster, says: Sequence[NodeSays]) -> Iterator[str]:
     """How nodes differ that can run together, a sentence each."""
     first, cores = says[0], cluster.node.cores or min(node.cores for node in says)
     for node in says:

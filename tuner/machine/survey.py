@@ -113,10 +113,10 @@ def survey(
         inventory.named(name)
     if not inventory.blas:
         raise TunerError("no BLAS library was found: run `hpltune setup`, or name one with --blas NAME=/path/lib.so")
-    return timed(inventory, search, on_probe, instruments)
+    return with_kernel_rates(inventory, search, on_probe, instruments)
 
 
-def timed(
+def with_kernel_rates(
     inventory: Inventory, search: SearchPaths, on_probe: OnProbe | None, instruments: Instruments = OF_THIS_MACHINE
 ) -> Inventory:
     """Add to an inventory how fast each kernel of its BLAS libraries is on one core of this host.

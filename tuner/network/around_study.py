@@ -42,7 +42,7 @@ class StoreJournal:
     @property
     def holder(self) -> Holder:
         """The process that changes the network: this one."""
-        return Holder(str(Lease.mine()), self.study or "", lives)
+        return Holder(str(Lease.mine()), self.study or "", may_still_run)
 
     def remember(self, originals: Sequence[Original]) -> Sequence[Original]:
         """Store originals; one that is stored already stays."""
@@ -67,7 +67,7 @@ def original_of(row: NetworkOriginal) -> Original:
 
 
 @contextmanager
-def networked(workbench: Workbench, store: Store, study: str, listener: Listener) -> Iterator[Workbench]:
+def network_around(workbench: Workbench, store: Store, study: str, listener: Listener) -> Iterator[Workbench]:
     """Let the evaluators of a workbench set the network of its nodes; everything is put back at the end."""
     nodes = (workbench.whole or workbench.site).nodes
     if nodes is None or not nodes.names:
@@ -86,7 +86,7 @@ def networked(workbench: Workbench, store: Store, study: str, listener: Listener
             listener(Notice(f"Caution: a network setting is not put back: {why}; {AGAIN}."))
 
 
-def prepare(evaluator: Evaluator, wanted: Mapping[str, Sequence[Scalar]]) -> None:
+def prepare_network(evaluator: Evaluator, wanted: Mapping[str, Sequence[Scalar]]) -> None:
     """Check before any work that all nodes have the named interfaces, and take their network for the study.
 
     Args:
@@ -104,7 +104,7 @@ def prepare(evaluator: Evaluator, wanted: Mapping[str, Sequence[Scalar]]) -> Non
         raise TunerError(str(error)) from error
 
 
-def recover(
+def put_back_changed_hosts(
     store: Store, *, force: bool = False, hosts: Sequence[str] = (), ssh: tuple[str, ...] = ()
 ) -> tuple[list[str], list[str]]:
     """Put back the hosts that a killed hpltune left changed, as far as they answer.
@@ -142,11 +142,11 @@ def recover(
 
 def _settled(way: tuple[str, ...], named: Sequence[str], host: str, *, force: bool) -> Sequence[Original]:
     """Put back what the notes of a host tell."""
-    holder = Holder(str(Lease.mine()), "", lambda owner: lives(owner, force=force))
+    holder = Holder(str(Lease.mine()), "", lambda owner: may_still_run(owner, force=force))
     return settle(reach_of(way), host, holder, of_all_users=host in named)
 
 
-def lives(owner: str, *, force: bool = False) -> bool:
+def may_still_run(owner: str, *, force: bool = False) -> bool:
     """Whether another process that changed a network may still run.
 
     Args:
@@ -173,7 +173,7 @@ def forget_host(store: Store, host: str) -> str:
 
 def recover_at_start(store: Store, listener: Listener) -> None:
     """Put back what can be put back before a command begins, and tell the listener."""
-    done, left = recover(store)
+    done, left = put_back_changed_hosts(store)
     for sentence in (*done, *left):
         listener(Notice(sentence))
 

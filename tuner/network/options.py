@@ -16,7 +16,7 @@ from runners.network.survey import Node
 from ..errors import UsageError
 
 
-def way(hosts: str | None, ssh: str | None) -> tuple[Transport, tuple[str, ...]]:
+def way_to_hosts(hosts: str | None, ssh: str | None) -> tuple[Transport, tuple[str, ...]]:
     """The way to the hosts of `--hosts`, and their names; without `--hosts` this machine.
 
     Raises:
@@ -53,7 +53,7 @@ def chosen_interfaces(interface: str | None, node: Node) -> tuple[str, ...]:
         raise UsageError(f"--interface {interface}: {error}") from error
 
 
-def combinations(with_: Sequence[str]) -> list[Mapping[str, Scalar]]:
+def setting_combinations(with_: Sequence[str]) -> list[Mapping[str, Scalar]]:
     """All combinations of the values of `--with NAME=V[,V]`; without it one that changes nothing.
 
     Raises:

@@ -86,7 +86,7 @@ class Installation:
         names = [package.name for package in found.wanted]
         with self._passing_over(), self._working(f"apt-get install {' '.join(names)}"):
             self._apt_install(names)
-            remember(self.user_dirs, names)
+            note_installed(self.user_dirs, names)
             self._installed(_names(found.wanted), "system-wide")
 
     def _apt_install(self, names: Sequence[str]) -> None:
@@ -146,13 +146,13 @@ class Installation:
             self.listener(WorkEnded())
 
 
-def remember(user_dirs: UserDirs, names: Sequence[str]) -> None:
+def note_installed(user_dirs: UserDirs, names: Sequence[str]) -> None:
     """Note which system packages were installed, for `hpltune clean` to name."""
-    text = json.dumps({"apt": sorted({*remembered(user_dirs.manifest), *names})}, indent=1)
+    text = json.dumps({"apt": sorted({*installed_packages(user_dirs.manifest), *names})}, indent=1)
     write_text(user_dirs.manifest, text)
 
 
-def remembered(manifest: Path) -> list[str]:
+def installed_packages(manifest: Path) -> list[str]:
     """The system packages that setup installed; none where the note is missing or spoilt."""
     try:
         names = json.loads(manifest.read_text(encoding="utf-8"))["apt"]

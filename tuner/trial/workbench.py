@@ -18,10 +18,10 @@ from search_spaces.automatic import AUTO
 
 from ..errors import TunerError
 from ..events import BuildStep, Listener, Notice
-from ..machine.cluster_nodes import part, survey_nodes, without
+from ..machine.cluster_nodes import part_of, survey_nodes, without_nodes
 from ..machine.inventory import Inventory
 from ..machine.slurm_nodes import slurm_runner, survey_slurm
-from ..machine.survey import Wanted, survey, timed
+from ..machine.survey import Wanted, survey, with_kernel_rates
 from ..options import TuneOptions
 from ..user_dirs import UserDirs
 from ..words import counted
@@ -80,7 +80,7 @@ class Workbench:
         for sentence in notices:
             listener(Notice(sentence))
         if probing:
-            whole = timed(whole, search, telling(listener))
+            whole = with_kernel_rates(whole, search, telling(listener))
         source = None if options.xhpl else obtain(search, options.hpl_source)
         if options.rpeak_gflops is not None:
             whole = replace(whole, rpeak=whole.rpeak.overruled(options.rpeak_gflops))
@@ -108,7 +108,7 @@ class Workbench:
     ) -> "Workbench":
         """A workbench with so many equal parts of a cluster, each with a runner of its own."""
         parts = min(parallel, len(whole.node_names)) if whole.node_names else parallel
-        sites = [part(whole, number, parts) for number in range(parts)]
+        sites = [part_of(whole, number, parts) for number in range(parts)]
         first, *others = (replace(evaluator, site=site, runner=runner()) for site in sites)
         return cls(user_dirs, first.site, first, tuple(others), whole, runner)
 
@@ -126,7 +126,9 @@ class Workbench:
         if self.whole is None or self.runner is None:
             raise TunerError("this machine is the only node")
         self.close()
-        return self.on(without(self.whole, lost), 1 + len(self.others), self.user_dirs, self.evaluator, self.runner)
+        return self.on(
+            without_nodes(self.whole, lost), 1 + len(self.others), self.user_dirs, self.evaluator, self.runner
+        )
 
     def build(
         self, names: Sequence[str], threads: Sequence[int], listener: Listener, mpis: Sequence[str] = ("",)

@@ -20,7 +20,7 @@ from ..errors import TunerError
 from ..machine.cluster_nodes import NodesLostError
 from ..machine.left_out import too_slow
 from ..machine.problem_size import SMALLEST_N
-from ..network.around_study import prepare
+from ..network.around_study import prepare_network
 from ..options import DEFAULT_WALL_S, TuneOptions
 from ..study.budget_rule import BudgetRule
 from ..study.confirmation import Confirmation
@@ -127,7 +127,7 @@ def _prepare(space: SearchSpace, options: TuneOptions, text: str, workbench: Wor
     """
     names, threads, mpis = programs_for(space, workbench.site)
     require_network(space.parameters, workbench.site)
-    prepare(workbench.evaluator, {name: parameter.values for name, parameter in space.parameters.items()})
+    prepare_network(workbench.evaluator, {name: parameter.values for name, parameter in space.parameters.items()})
     all_blas = wants_all_blas(options.space, text)
     left_out = None if options.blas_only else too_slow(workbench.site, all_blas=all_blas)
     if left_out and "blas" in space.parameters and "blas" not in (options.overrides or {}):

@@ -18,9 +18,9 @@ from runners.toml_file import GIB
 from tuner.cli.real_cluster import RealCluster, check_parallel
 from tuner.commands.doctor_cluster import ClusterDoctorResult, HostLibraries, doctor_cluster
 from tuner.errors import TunerError
-from tuner.machine.cluster_nodes import AskNodes, on_nodes, part, survey_nodes, without
+from tuner.machine.cluster_nodes import AskNodes, on_nodes, part_of, survey_nodes, without_nodes
 from tuner.machine.inventory import Inventory, Nodes
-from tuner.machine.node_checks import SEEN, faults
+from tuner.machine.node_checks import SEEN, node_faults
 from tuner.machine.survey import Instruments, Wanted, survey
 from tuner.trial.plan import require_network
 from tuner.user_dirs import UserDirs
@@ -47,7 +47,7 @@ def test_ranks_are_laid_out_over_the_cores_that_the_peak_is_of(tmp_path: Path) -
 
 
 def test_nodes_that_are_alike_have_no_fault() -> None:
-    assert not list(faults(CLUSTER, [N1, N2], MPI, SHARED))
+    assert not list(node_faults(CLUSTER, [N1, N2], MPI, SHARED))
 
 
 @pytest.mark.parametrize(
@@ -62,16 +62,16 @@ def test_nodes_that_are_alike_have_no_fault() -> None:
     ],
 )
 def test_a_node_that_does_not_fit_is_named(changed: dict[str, str], words: str) -> None:
-    found = list(faults(CLUSTER, [N1, replace(N2, **changed)], MPI, SHARED))  # type: ignore[arg-type]
+    found = list(node_faults(CLUSTER, [N1, replace(N2, **changed)], MPI, SHARED))  # type: ignore[arg-type]
     assert len(found) == 1
     assert words in found[0]
 
 
 def test_more_cores_than_a_node_has_are_refused_and_not_only_a_caution() -> None:
     greedy = Cluster(**{**dict(CLUSTER), "node": {"cores": 64}})
-    (sentence,) = faults(greedy, [N1, replace(N2, cores=64)], MPI, SHARED)
+    (sentence,) = node_faults(greedy, [N1, replace(N2, cores=64)], MPI, SHARED)
     assert sentence == "node n1 has 8 cores, but [node] of the cluster file says cores = 64: lower cores"
-    assert not list(faults(Cluster(**{**dict(CLUSTER), "node": {"cores": 4}}), [N1, N2], MPI, SHARED))
+    assert not list(node_faults(Cluster(**{**dict(CLUSTER), "node": {"cores": 4}}), [N1, N2], MPI, SHARED))
 
 
 def library(name: str) -> Blas:
@@ -179,23 +179,23 @@ def test_a_cluster_is_its_nodes_together() -> None:
 
 
 def test_parts_of_a_cluster_share_no_node_and_leave_out_what_is_over() -> None:
-    parts = [part(site(), number, 3) for number in range(3)]
+    parts = [part_of(site(), number, 3) for number in range(3)]
     assert [one.node_names for one in parts] == [("n1",), ("n2",), ("n3",)]
     assert [one.rpeak.gflops for one in parts] == [25.0] * 3
 
 
 def test_what_is_left_of_a_cluster_is_smaller_in_all_respects() -> None:
-    left = without(site(), ("n2",))
+    left = without_nodes(site(), ("n2",))
     assert left.node_names == ("n1", "n3", "n4")
     assert (left.host.physical_cores, left.rpeak.gflops) == (6, 75.0)
     with pytest.raises(TunerError, match="go on with `hpltune tune --resume`"):
-        without(site(), CLUSTER.hosts)
+        without_nodes(site(), CLUSTER.hosts)
 
 
 def test_one_node_has_no_network_between_its_ranks() -> None:
     with pytest.raises(TunerError, match=r"net.mtu: all ranks run on n3 and speak through its memory, so .* nothing"):
-        require_network(["NB", "net.mtu"], part(site(), 2, 4))
-    require_network(["NB"], part(site(), 2, 4))
+        require_network(["NB", "net.mtu"], part_of(site(), 2, 4))
+    require_network(["NB"], part_of(site(), 2, 4))
 
 
 def test_trials_at_a_time_need_nodes_of_their_own() -> None:

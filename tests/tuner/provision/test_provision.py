@@ -14,7 +14,7 @@ from results.report.markdown import to_markdown
 from tuner.cli import app
 from tuner.commands.clean import CleanRequest, clean, plan_clean
 from tuner.commands.setup import SetupRequest, plan_setup, still_missing
-from tuner.provision.install import Installers, remember, remembered
+from tuner.provision.install import Installers, installed_packages, note_installed
 from tuner.provision.needs import Needs, needs
 from tuner.provision.packages import UNPACKED
 from tuner.provision.plan import plan
@@ -156,8 +156,8 @@ def test_clean_removes_what_setup_and_builds_left_and_nothing_else(
         (user_dirs.cache / name).mkdir()
         (user_dirs.cache / name / "file").write_text("x")
     user_dirs.database.touch()
-    remember(user_dirs, ["openmpi-bin"])
-    remember(user_dirs, ["gcc", "openmpi-bin"])
+    note_installed(user_dirs, ["openmpi-bin"])
+    note_installed(user_dirs, ["gcc", "openmpi-bin"])
     result = clean(plan_clean(CleanRequest(user_dirs)))
     assert [path.name for path in result.removed] == ["builds", "source", "prefix"]
     assert [path.name for path in user_dirs.cache.iterdir()] == ["somebody-elses"]
@@ -183,6 +183,6 @@ def test_where_nobody_can_be_asked_nothing_is_removed(user_dirs: UserDirs, monke
 
 def test_a_spoilt_note_of_what_was_installed_is_no_hindrance(user_dirs: UserDirs) -> None:
     user_dirs.manifest.write_text("{")
-    assert remembered(user_dirs.manifest) == []
-    remember(user_dirs, ["gcc"])
-    assert remembered(user_dirs.manifest) == ["gcc"]
+    assert installed_packages(user_dirs.manifest) == []
+    note_installed(user_dirs, ["gcc"])
+    assert installed_packages(user_dirs.manifest) == ["gcc"]

@@ -14,7 +14,7 @@ from results.report.as_json import to_json
 from tuner.commands.setup import SetupRequest, plan_setup, setup
 from tuner.events import Event, Notice, WorkEnded, WorkStarted
 from tuner.provision.actions import BusyError, SetupError, Steps
-from tuner.provision.install import Installation, Installers, remembered
+from tuner.provision.install import Installation, Installers, installed_packages
 from tuner.provision.packages import APT, UNPACKED, WHEELS
 from tuner.provision.plan import SetupPlan
 from tuner.provision.setup import provision_if_needed
@@ -103,7 +103,7 @@ def test_root_installs_and_remembers(work: Installation, tools: Path, events: li
     work.carry_out(SetupPlan(system=APT[:2]))
     assert (tools / "calls").read_text().rstrip().endswith("gcc libc6-dev")
     assert (work.done, work.problems) == (["gcc", "libc6-dev"], [])
-    assert remembered(work.user_dirs.manifest) == ["gcc", "libc6-dev"]
+    assert installed_packages(work.user_dirs.manifest) == ["gcc", "libc6-dev"]
     assert events == [
         WorkStarted("apt-get install gcc libc6-dev"),
         Notice("  installed system-wide: gcc, libc6-dev"),

@@ -16,7 +16,7 @@ from runners.virtual.cluster import SharedMemory
 from ...errors import TunerError
 from ...events import Listener, Notice
 from ...machine.calibrator import Figures, messages_of, parse_figures, shared_of
-from ...machine.cluster_nodes import only
+from ...machine.cluster_nodes import with_nodes
 from ...machine.textbook import textbook
 from ...stopping import StopRequest
 from ...trial.evaluate import Evaluator
@@ -107,7 +107,7 @@ class Calibrator:
 
     def on_node(self, name: str) -> "Calibrator":
         """The same program on one node of a cluster."""
-        return replace(self, evaluator=replace(self.evaluator, site=only(self.evaluator.site, (name,))))
+        return replace(self, evaluator=replace(self.evaluator, site=with_nodes(self.evaluator.site, (name,))))
 
 
 def measure(workbench: Workbench, asked: MeasurementPlan, listener: Listener, stop: StopRequest) -> Measurements:
