@@ -16,7 +16,7 @@ from .errors import SpaceError
 from .machine import Machine
 from .parameter import Parameter
 from .restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden
-from .space import SIZES, SearchSpace
+from .space import SIZES, SearchSpace, never_legal
 from .toml_text import SpaceTomlError, parse_toml, read_toml
 from .values import converted, values
 
@@ -135,7 +135,7 @@ def passed_over(space: SearchSpace, overrides: Mapping[str, Sequence[str]]) -> l
     """List a sentence for each value of `--set` that no legal point has, and for each rule or start without effect."""
     given = [name for name, texts in overrides.items() if name in space.parameters and list(texts) != [AUTO]]
     return [
-        *(f"--set {name}: {sentence}." for name in given for sentence in space.never(name)),
+        *(f"--set {name}: {sentence}." for name in given for sentence in never_legal(space, name)),
         *(f"Space {space.name}: {sentence}." for sentence in space.idle(overrides)),
     ]
 

@@ -52,6 +52,20 @@ class Parameter:
             return self.values
         return self.cases[point[self.by]] if point.get(self.by) in self.cases else ()
 
+    def why_not(self, point: Point) -> str | None:
+        """Return the fault of a point's value, or None; it may be absent where no value is legal."""
+        if self.by is not None and self.by not in point and self.name in point:
+            return f"it depends on {self.by}, which the point does not give"
+        legal = self.values_in(point)
+        listed = ", ".join(map(str, legal))
+        if self.name not in point:
+            return f"no value is given; valid are {listed}" if legal else None
+        if point[self.name] in legal:
+            return None
+        if self.by is not None:
+            return f"{point[self.name]} does not go with {self.by} = {point[self.by]} ({listed or 'none'})"
+        return f"{point[self.name]} is not among {listed}"
+
 
 def integers(low: int, high: int, step: int = 1, *, log: bool = False) -> tuple[int, ...]:
     """List the whole numbers of a range, both ends included; with `log` each is twice the one before.

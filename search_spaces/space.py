@@ -11,11 +11,11 @@ from math import prod
 
 from hpl.canonical import canonical
 from hpl.params import HplParams, Scalar
-from hpl.sizing import NodeShare, SizingError, n_for_memory
 
 from .alike import Parts
 from .blocks import components, legal_parts
-from .dimension import DIMENSIONS, Point, ranks_and_threads
+from .completion import Completion
+from .dimension import DIMENSIONS, Point
 from .errors import SpaceError
 from .machine import Machine
 from .parameter import Parameter
@@ -60,6 +60,7 @@ class SearchSpace:
                     f"{parameter.name} depends on {parameter.by}, which the space does not have: "
                     f"add {parameter.by} to [parameters]"
                 )
+        self._completion = Completion(name, machine)
         blocks = components(self.parameters, self.restrictions)
         self._dropping: set[str] = set()
         self._blocks = [legal_parts(block, self.parameters, self.restrictions, self._judged) for block in blocks]
@@ -102,10 +103,7 @@ class SearchSpace:
         Raises:
             SpaceError: N is not given and cannot be derived.
         """
-        full = self._with_defaults(params)
-        if "N" not in full:
-            full["N"] = self._n(full)
-        return full
+        return self._completion.complete(params)
 
     @property
     def first(self) -> dict[str, Scalar]:
@@ -120,14 +118,22 @@ class SearchSpace:
     def why_not(self, params: Point) -> str | None:
         """Return the sentence why a point is illegal in this space, or None."""
         for name in params:
-            if name not in self.parameters and not (name in DIMENSIONS and params[name] == self._default(name, params)):
+            if name in self.parameters:
+                continue
+            if name not in DIMENSIONS or params[name] != self._completion.default(name, params):
                 known = ", ".join(self.parameters)
                 return f"{name} = {params[name]} is not a value of the space {self.name}, which searches over {known}"
         for name, parameter in self.parameters.items():
-            sentence = self._value_sentence(parameter, params)
+            sentence = parameter.why_not(params)
             if sentence:
                 return f"{name}: {sentence}"
-        return self._broken(params, self.restrictions)
+        if not self.restrictions:
+            return None
+        try:
+            full = self.complete(params)
+        except SpaceError as error:
+            return str(error)
+        return next((sentence for rule in self.restrictions if (sentence := rule.check(full, self.machine))), None)
 
     def key(self, params: Point) -> str:
         """Return the identity of a configuration; points for which HPL runs the same instructions share it."""
@@ -186,13 +192,6 @@ class SearchSpace:
             values.update(parts.nearest(wish, keep))
         return {name: values[name] for name in self.parameters if name in values}
 
-    def never(self, name: str) -> Iterator[str]:
-        """Yield the sentence why for each value of a parameter that no legal point has."""
-        for value in self.parameters[name].values:
-            point = self.nearest({name: value}, keep=name)
-            if point.get(name) != value:
-                yield f"no valid combination has {value}: {self.why_not({**point, name: value})}"
-
     @cached_property
     def _parts(self) -> list[Parts]:
         return [Parts(block) for block in self._blocks]
@@ -202,21 +201,12 @@ class SearchSpace:
         """The legal partial points of each block; a point has one from each block."""
         return self._blocks
 
-    def _with_defaults(self, params: Point) -> dict[str, Scalar]:
-        full = dict(params)
-        for name, dimension in DIMENSIONS.items():
-            if name not in full:
-                value = dimension.default(full, self.machine)
-                if value is not None:
-                    full[name] = value
-        return full
-
     def _judged(self, params: Point, rule: Restriction) -> str | None:
         """Return why a partial point breaks a rule, or None; N is derived only if the rule reads it."""
-        full = self._with_defaults(params)
+        full = self._completion.with_defaults(params)
         try:
-            if "N" in rule.needs and "N" not in full:
-                full["N"] = self._n(full)
+            if "N" in rule.needs:
+                full = self._completion.with_n(full)
         except SpaceError as error:
             return str(error)
         sentence = rule.check(full, self.machine)
@@ -230,49 +220,15 @@ class SearchSpace:
         met = all(point.get(name) == value for name, value in start.items())
         return None if met else self.why_not({**point, **start})
 
-    def _broken(self, params: Point, rules: Sequence[Restriction]) -> str | None:
-        if not rules:
-            return None
-        try:
-            full = self.complete(params)
-        except SpaceError as error:
-            return str(error)
-        return next((sentence for rule in rules if (sentence := rule.check(full, self.machine))), None)
-
-    def _value_sentence(self, parameter: Parameter, params: Point) -> str | None:
-        """Return the fault of a point's value of a parameter, or None; it may be absent where no value is legal."""
-        if parameter.by is not None and parameter.by not in params and parameter.name in params:
-            return f"it depends on {parameter.by}, which the point does not give"
-        legal = parameter.values_in(params)
-        shown = ", ".join(map(str, legal))
-        if parameter.name not in params:
-            return f"no value is given; valid are {shown}" if legal else None
-        if params[parameter.name] in legal:
-            return None
-        if parameter.by is not None:
-            return (
-                f"{params[parameter.name]} does not go with {parameter.by} = {params[parameter.by]} ({shown or 'none'})"
-            )
-        return f"{params[parameter.name]} is not among {shown}"
-
-    def _default(self, name: str, params: Point) -> Scalar | None:
-        others = {other: value for other, value in params.items() if other != name}
-        return self.complete(others).get(name)
-
-    def _n(self, full: Point) -> int:
-        if "memory_fraction" not in full:
-            if self.machine.N is None:
-                raise SpaceError(f"the space {self.name} leaves N to the budget, but none was chosen: give --set N=…")
-            return self.machine.N
-        ranks, _ = ranks_and_threads(full["layout"])
-        P, _, Q = str(full["grid"]).partition("x")
-        node = NodeShare(self.machine.memory_bytes, ranks)
-        try:
-            return n_for_memory([node], fraction=float(full["memory_fraction"]), NB=int(full["NB"]), P=int(P), Q=int(Q))
-        except SizingError as error:
-            raise SpaceError(str(error)) from error
-
 
 def _representative_words(full: Point) -> dict[str, Scalar]:
     """Return HPL's own parameters of a complete point, the same for all points with the same instructions."""
     return canonical(HplParams.from_words(full)).words()
+
+
+def never_legal(space: SearchSpace, name: str) -> Iterator[str]:
+    """Yield why no legal point has a value, for each such value of a parameter."""
+    for value in space.parameters[name].values:
+        point = space.nearest({name: value}, keep=name)
+        if point.get(name) != value:
+            yield f"no valid combination has {value}: {space.why_not({**point, name: value})}"

@@ -9,27 +9,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Result, RowMapping, Select, distinct, func, select, true
+from sqlalchemy import Connection, Result, RowMapping, Select, func, select
 
 from ..errors import DamagedError, DamagedWarning, ResultsError, no_such_study
 from ..flat import COLUMNS
-from ..record import SIMULATOR, SMALLER_RUNS, Kind, Study, TrialRecord, TrialState
+from ..record import Kind, Study, TrialRecord, TrialState
+from .contenders import Contenders, fastest_rows
 from .database import Database
 from .lease import Lease
-from .rows import CONTENDER, FLAT, Row, contender_of, object_of, row_of, study_of, trial_of
+from .rows import FLAT, Row, contender_of, object_of, row_of, study_of, trial_of
 from .schema import OUTPUTS, STUDIES, TRIALS
 
-CONTENDERS = 1000
-"""Most configurations of a study that are ranked; those after the fastest thousand do not matter."""
 AT_A_TIME = 500
 """Rows in memory at a time when all rows of a study are read."""
-_SMALLER = [kind.value for kind in SMALLER_RUNS]
-_RANKED = (
-    (TRIALS.c.state == TrialState.COMPLETE.value)
-    & (TRIALS.c.gflops > 0)
-    & (TRIALS.c.passed.is_(True) | TRIALS.c.versions.contains(f'"{SIMULATOR}"'))
-)
-"""`TrialRecord.ranked` in SQL."""
 R = TypeVar("R")
 T = TypeVar("T")
 
@@ -40,19 +32,6 @@ class Tally:
 
     trials: int = 0
     failed: int = 0
-
-
-@dataclass(frozen=True)
-class Contenders:
-    """The fastest configurations of a study.
-
-    Attributes:
-        records: their full runs, with only the fields that a ranking needs.
-        configurations: how many configurations with a rate the study has, including those left out.
-    """
-
-    records: Sequence[TrialRecord]
-    configurations: int
 
 
 class Reader:
@@ -171,7 +150,7 @@ class Reader:
         query = select(TRIALS, *printed).outerjoin(OUTPUTS, there).where(TRIALS.c.study == study)
         with self._database.reading() as connection:
             self._study_row(connection, study)
-            rows = self._passing(connection, query.order_by(TRIALS.c.number)).mappings()
+            rows = _passing(connection, query.order_by(TRIALS.c.number)).mappings()
             yield from _each_readable(rows, lambda row: trial_of(row, None if row["stdout_zlib"] is None else row))
 
     def each_flat(self, study: str) -> tuple[list[str], Iterator[Row]]:
@@ -187,7 +166,7 @@ class Reader:
         query = select(TRIALS.c.params).where(TRIALS.c.study == study)
         with self._database.reading() as connection:
             self._study_row(connection, study)
-            for text in self._passing(connection, query).scalars():
+            for text in _passing(connection, query).scalars():
                 with suppress(ValueError):  # reported when the row itself is read
                     names.update(object_of(text, "params"))
         return sorted(names - COLUMNS.keys()), self._rows(study)
@@ -195,11 +174,7 @@ class Reader:
     def _rows(self, study: str) -> Iterator[Row]:
         query = select(*FLAT).where(TRIALS.c.study == study).order_by(TRIALS.c.number)
         with self._database.reading() as connection:
-            yield from _each_readable(self._passing(connection, query), row_of)
-
-    @staticmethod
-    def _passing(connection: Connection, query: Select[Any]) -> Result[Any]:
-        return connection.execute(query, execution_options={"yield_per": AT_A_TIME})
+            yield from _each_readable(_passing(connection, query), row_of)
 
     def contenders(self, study: str, *, of_each_size: bool = False) -> Contenders:
         """Read the fastest configurations of a study, for a ranking.
@@ -208,32 +183,8 @@ class Reader:
             of_each_size: whether to read as many for each number of ranks and threads, for objectives besides the rate.
         """
         with self._database.reading() as connection:
-            ours = (TRIALS.c.study == study) & TRIALS.c.kind.not_in(_SMALLER)
-            ours &= self._on_the_hosts_left(connection, study)
-            rated = ours & _RANKED
-            keys = connection.execute(select(func.count(distinct(TRIALS.c.key))).where(rated)).scalar_one()
-            if keys > CONTENDERS:
-                size = (TRIALS.c.ranks, TRIALS.c.threads) if of_each_size else ()
-                sizes = len(connection.execute(select(*size).where(rated).distinct()).all()) if size else 1
-                order = (func.max(TRIALS.c.gflops).desc(), TRIALS.c.key)
-                place = func.row_number().over(partition_by=[func.min(column) for column in size], order_by=order)
-                fastest = select(TRIALS.c.key, place.label("place")).where(rated).group_by(TRIALS.c.key).subquery()
-                ours &= TRIALS.c.key.in_(select(fastest.c.key).where(fastest.c.place <= CONTENDERS // max(1, sizes)))
-            rows = connection.execute(select(*CONTENDER).where(ours).order_by(TRIALS.c.number)).mappings().all()
-        return Contenders(_readable(rows, contender_of), keys)
-
-    @staticmethod
-    def _on_the_hosts_left(connection: Connection, study: str) -> ColumnElement[bool]:
-        """Restrict a query to results on as many hosts as the last one, as `ranking.on_the_hosts_left` does."""
-        known = (TRIALS.c.study == study) & TRIALS.c.hosts.is_not(None) & (TRIALS.c.hosts != "[]")
-        texts = list(connection.execute(select(TRIALS.c.hosts).where(known).distinct()).scalars())
-        if len(texts) < 2:
-            return true()
-        last = select(TRIALS.c.hosts).where(known & _RANKED).order_by(TRIALS.c.number.desc()).limit(1)
-        left = connection.execute(last).scalar() or ""
-        others = [text for text in texts if text.count(",") != left.count(",")]
-        unseen = TRIALS.c.hosts.is_(None) | (TRIALS.c.state != TrialState.COMPLETE.value)
-        return unseen | TRIALS.c.hosts.not_in(others)
+            rows, configurations = fastest_rows(connection, study, of_each_size=of_each_size)
+        return Contenders(_readable(rows, contender_of), configurations)
 
     def get(self, study: str, number: int) -> TrialRecord:
         """Read a trial with its HPL.dat and outputs.
@@ -293,6 +244,11 @@ def _of(
     if states is not None:
         query = query.where(TRIALS.c.state.in_([state.value for state in states]))
     return query
+
+
+def _passing(connection: Connection, query: Select[Any]) -> Result[Any]:
+    """Run a query whose rows are in memory a few at a time."""
+    return connection.execute(query, execution_options={"yield_per": AT_A_TIME})
 
 
 def _readable(rows: Iterable[R], read: Callable[[R], T]) -> list[T]:

@@ -11,7 +11,7 @@ from search_spaces.errors import SpaceError
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.restriction import Restriction
-from search_spaces.space import SearchSpace
+from search_spaces.space import SearchSpace, never_legal
 
 from ..engines.perf.probes import Messages, Probes
 from ..trial.plan import PlanError
@@ -72,7 +72,7 @@ def refuse_impossible(space: SearchSpace) -> None:
     """
     for name in space.parameters:
         if name.startswith(("net.", "mpi.")):
-            for sentence in space.never(name):
+            for sentence in never_legal(space, name):
                 raise SpaceError(f"{name}: {sentence}")
 
 

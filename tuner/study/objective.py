@@ -13,7 +13,7 @@ from results.record import Study, TrialRecord
 from results.stats.confidence import Standing, rerank_by_posterior, standing
 from results.stats.levels import drift_corrected
 from results.stats.ranking import Ranked, hosts_of, on_the_hosts_left, rank
-from results.store.reading import CONTENDERS
+from results.store.contenders import CONTENDERS
 from results.store.store import Store
 from search_spaces.space import SearchSpace
 

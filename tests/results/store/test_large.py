@@ -19,7 +19,7 @@ from results.export.csv_lines import csv_parts
 from results.flat import flat
 from results.record import Kind, TrialState
 from results.stats.ranking import on_the_hosts_left, rank
-from results.store import reading
+from results.store import contenders
 from results.store.store import Store
 
 
@@ -64,7 +64,7 @@ def test_of_a_cluster_that_lost_nodes_what_ran_on_those_left_is_ranked(store: St
 
 
 def test_of_a_very_large_study_the_fastest_are_ranked(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "CONTENDERS", 4)
+    monkeypatch.setattr(contenders, "CONTENDERS", 4)
     for rate in range(1, 11):
         add(store, float(rate), ranks=2 if rate > 5 else 1)
     found = store.contenders("study")

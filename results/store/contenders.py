@@ -1,0 +1,66 @@
+"""Reads the fastest configurations of a study, so that a ranking does not need all trials of a large one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, distinct, func, select, true
+
+from ..record import SIMULATOR, SMALLER_RUNS, TrialRecord, TrialState
+from .rows import CONTENDER
+from .schema import TRIALS
+
+CONTENDERS = 1000
+"""Most configurations of a study that are ranked; those after the fastest thousand do not matter."""
+_SMALLER = [kind.value for kind in SMALLER_RUNS]
+_RANKED = (
+    (TRIALS.c.state == TrialState.COMPLETE.value)
+    & (TRIALS.c.gflops > 0)
+    & (TRIALS.c.passed.is_(True) | TRIALS.c.versions.contains(f'"{SIMULATOR}"'))
+)
+"""`TrialRecord.ranked` in SQL."""
+
+
+@dataclass(frozen=True)
+class Contenders:
+    """The fastest configurations of a study.
+
+    Attributes:
+        records: their full runs, with only the fields that a ranking needs.
+        configurations: how many configurations with a rate the study has, including those left out.
+    """
+
+    records: Sequence[TrialRecord]
+    configurations: int
+
+
+def fastest_rows(connection: Connection, study: str, *, of_each_size: bool) -> tuple[Sequence[RowMapping], int]:
+    """Read the rows of the fastest configurations of a study, and count those with a rate.
+
+    Args:
+        of_each_size: whether to read as many for each number of ranks and threads.
+    """
+    ours = (TRIALS.c.study == study) & TRIALS.c.kind.not_in(_SMALLER)
+    ours &= _on_the_hosts_left(connection, study)
+    rated = ours & _RANKED
+    keys = connection.execute(select(func.count(distinct(TRIALS.c.key))).where(rated)).scalar_one()
+    if keys > CONTENDERS:
+        size = (TRIALS.c.ranks, TRIALS.c.threads) if of_each_size else ()
+        sizes = len(connection.execute(select(*size).where(rated).distinct()).all()) if size else 1
+        order = (func.max(TRIALS.c.gflops).desc(), TRIALS.c.key)
+        place = func.row_number().over(partition_by=[func.min(column) for column in size], order_by=order)
+        fastest = select(TRIALS.c.key, place.label("place")).where(rated).group_by(TRIALS.c.key).subquery()
+        ours &= TRIALS.c.key.in_(select(fastest.c.key).where(fastest.c.place <= CONTENDERS // max(1, sizes)))
+    return connection.execute(select(*CONTENDER).where(ours).order_by(TRIALS.c.number)).mappings().all(), keys
+
+
+def _on_the_hosts_left(connection: Connection, study: str) -> ColumnElement[bool]:
+    """Restrict a query to results on as many hosts as the last one, as `ranking.on_the_hosts_left` does."""
+    known = (TRIALS.c.study == study) & TRIALS.c.hosts.is_not(None) & (TRIALS.c.hosts != "[]")
+    texts = list(connection.execute(select(TRIALS.c.hosts).where(known).distinct()).scalars())
+    if len(texts) < 2:
+        return true()
+    last = select(TRIALS.c.hosts).where(known & _RANKED).order_by(TRIALS.c.number.desc()).limit(1)
+    left = connection.execute(last).scalar() or ""
+    others = [text for text in texts if text.count(",") != left.count(",")]
+    unseen = TRIALS.c.hosts.is_(None) | (TRIALS.c.state != TrialState.COMPLETE.value)
+    return unseen | TRIALS.c.hosts.not_in(others)
