@@ -23,9 +23,9 @@ from runners.virtual.load import load_cluster
 from search_spaces.dimension import Point
 from search_spaces.load import load
 from search_spaces.space import SearchSpace
-from tuner.engines.base import Outcome
 from tuner.engines.context import EngineContext
 from tuner.engines.fidelity import FULL
+from tuner.engines.outcomes import Outcome
 from tuner.engines.registry import make_engine
 from tuner.machine.equipment import DECIDING
 from tuner.simulation.batch import Wish, simulate

@@ -34,8 +34,8 @@ from search_spaces.dimension import Point, ranks_and_threads
 from search_spaces.load import load, space_text
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
-from tuner.engines.base import Outcome
 from tuner.engines.fidelity import FULL, Rung
+from tuner.engines.outcomes import Outcome
 from tuner.engines.registry import make_engine
 from tuner.explain.stored_space import searched, stored_space
 from tuner.options import TuneOptions

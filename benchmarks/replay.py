@@ -13,9 +13,10 @@ from landscapes_file import Landscape, LandscapeError, Place, Run
 from hpl.flops import flop_count, fraction_done
 from hpl.params import Scalar
 from search_spaces.space import SearchSpace
-from tuner.engines.base import Engine, Outcome
+from tuner.engines.base import Engine
 from tuner.engines.context import EngineContext
 from tuner.engines.fidelity import FULL, Fidelity, Ladder, Question
+from tuner.engines.outcomes import Outcome
 from tuner.engines.perf.probes import Probes
 from tuner.engines.registry import make_engine
 from tuner.trial.ladder import PREFIX_PARTS, ladder

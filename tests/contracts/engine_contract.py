@@ -9,9 +9,10 @@ from search_spaces.dimension import Point
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
-from tuner.engines.base import Engine, Outcome
+from tuner.engines.base import Engine
 from tuner.engines.companions import one_launch
 from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
+from tuner.engines.outcomes import Outcome
 
 MakeEngine = Callable[[SearchSpace, int], Engine]
 FAILED = Outcome(gflops=None, state="failed")

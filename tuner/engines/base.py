@@ -1,45 +1,21 @@
 """The contract of an engine; `tests/contracts/engine_contract.py` checks it for every one of them."""
 
 from abc import ABC, abstractmethod
-from bisect import insort
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from hpl.params import Scalar
 from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 
+from .barred import Barred
 from .context import NOTHING_KNOWN, EngineContext
-from .fidelity import FULL, Ladder, Question, Rung
+from .fidelity import FULL, Ladder, Question
+from .outcomes import GIVEN_UP, Outcome, RunHistory
+from .points import own_point
 
-GIVEN_UP = "given up"
-"""State of a full run that was ended because it could not win."""
 MOST_KEYS = 30_000
 """Points whose key is remembered."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of a configuration.
-
-    Attributes:
-        gflops: the rate, or None where the trial did not count: a failure is never a number. Of a prefix run, the rate
-            until it was stopped.
-        time_s: HPL's time, or None.
-        state: "complete" or how else the trial ended.
-        rung: how much of a full run it was.
-        cost_s: seconds of the whole launch, or None.
-        session: which sitting of the study it belongs to.
-        sharing: runs in its launch, itself included; `cost_s` is HPL's time and an equal part of what else it took.
-    """
-
-    gflops: float | None
-    time_s: float | None = None
-    state: str = "complete"
-    rung: Rung = FULL
-    cost_s: float | None = None
-    session: int = 0
-    sharing: int = 1
 
 
 class Engine(ABC):
@@ -62,14 +38,11 @@ class Engine(ABC):
         self.space = space
         self.seed = seed
         self.context = context
-        self.told: dict[str, list[Outcome]] = {}
+        self.history = RunHistory()
+        self.blocked = Barred()
         self._remarks: list[str] = []
-        self._barred: list[dict[str, Scalar]] = []
         self._pending: set[str] = set()
         self._released: dict[str, dict[str, Scalar]] = {}
-        self._rates: dict[str, list[float]] = {}
-        self._medians: dict[str, float] = {}
-        self._complete: dict[str, dict[str, Scalar]] = {}
         self._keys: dict[tuple[tuple[str, Scalar], ...], str] = {}
 
     def ask(self) -> dict[str, Scalar] | None:
@@ -114,7 +87,7 @@ class Engine(ABC):
 
     def expect(self, question: Question) -> None:
         """Hear that somebody else runs this now, so that it need not be asked."""
-        point = self._known_here(question.params)
+        point = own_point(self.space, question.params)
         if point is not None and question.rung == FULL:
             self._pending.add(self.key(point))
 
@@ -124,16 +97,15 @@ class Engine(ABC):
         Args:
             part: some parameters with their values.
         """
-        if part not in self._barred:
-            self._barred.append(dict(part))
+        self.blocked.add(part)
 
     def barred(self, point: Point) -> bool:
         """Whether it has all the values of something that cannot run."""
-        return any(all(point.get(name) == value for name, value in part.items()) for part in self._barred)
+        return self.blocked.covers(point)
 
     def release(self, question: Question) -> None:
         """Hear that what somebody else ran was left unfinished, so that it may be asked again."""
-        point = self._known_here(question.params)
+        point = own_point(self.space, question.params)
         if point is not None and question.rung == FULL:
             self._pending.discard(self.key(point))
             self._released[self.key(point)] = point
@@ -144,7 +116,7 @@ class Engine(ABC):
         Returns:
             Whether it is of this space; else it is passed over.
         """
-        point = self._known_here(params)
+        point = own_point(self.space, params)
         if point is None:
             return False
         if outcome.rung != FULL:
@@ -156,46 +128,16 @@ class Engine(ABC):
     def _take_in(self, point: dict[str, Scalar], outcome: Outcome) -> None:
         key = self.key(point)
         self._pending.discard(key)
-        self.told.setdefault(key, []).append(outcome)
-        self._complete[key] = point
-        if outcome.gflops is not None:
-            rates = self._rates.setdefault(key, [])
-            insort(rates, outcome.gflops)
-            self._medians[key] = (rates[(len(rates) - 1) // 2] + rates[len(rates) // 2]) / 2
+        self.history.add(key, point, outcome)
         self._learn(point, outcome)
 
     def rate(self, point: Point) -> float | None:
         """The median of the GFLOPS a point was told, or None where it never counted or was not told yet."""
-        return self._medians.get(self.key(point))
+        return self.history.median(self.key(point))
 
     def choice(self) -> dict[str, Scalar] | None:
         """The point this engine would call the best now, among those that were run in full; None before the first."""
-        best = max(self._medians, key=lambda key: self._medians[key], default=None)
-        return None if best is None else dict(self._complete[best])
-
-    def whole(self, wish: Point) -> dict[str, Scalar]:
-        """A choice of what varies, with the only value of everything else, in the space's order."""
-        fixed = {name: one.values[0] for name, one in self.space.parameters.items() if name not in self.space.varying}
-        return {name: {**fixed, **wish}[name] for name in self.space.parameters if name in fixed or name in wish}
-
-    def moved(self, point: Point, name: str, value: Scalar) -> dict[str, Scalar] | None:
-        """The legal point with one value changed, and what must change with it; None where there is none."""
-        wish = {**point, name: value}
-        if self.space.why_not(wish) is None:
-            return wish
-        nearest = self.space.nearest(wish, keep=name)
-        return nearest if nearest.get(name) == value else None
-
-    def neighbours(self, point: Point, held: Collection[str] = ()) -> Iterator[dict[str, Scalar]]:
-        """Legal points that differ in one value that is not held, and in what must follow; nearest values first."""
-        for name, parameter in self.space.varying.items():
-            if name in point and name not in held:
-                values = parameter.values_in(point)
-                place = values.index(point[name])
-                for value in sorted(values, key=lambda other: abs(values.index(other) - place))[1:]:
-                    moved = self.moved(point, name, value)
-                    if moved is not None:
-                        yield moved
+        return self.history.fastest()
 
     def seen(self, point: Point) -> bool:
         """Whether the point, or one that HPL cannot tell from it, was asked or told, or cannot be asked any more."""
@@ -215,30 +157,14 @@ class Engine(ABC):
         """The first point of a sequence that was not seen."""
         return next((dict(point) for point in points if not self.seen(point)), None)
 
+    @property
+    def told(self) -> Mapping[str, Sequence[Outcome]]:
+        """All outcomes of full runs that it was told, by the key of the configuration."""
+        return self.history.outcomes
+
     @abstractmethod
     def _propose(self) -> dict[str, Scalar] | None:
         """A legal point that was not seen, or None."""
-
-    def _known_here(self, params: Point) -> dict[str, Scalar] | None:
-        """The space's own point for what may be complete; None where the space has no such configuration."""
-        point = self._own(params)
-        legal = self.space.why_not(point) is None
-        return point if legal and self._same_configuration(params, point) else None
-
-    def _own(self, params: Point) -> dict[str, Scalar]:
-        """A complete point without what the space leaves to defaults or has no values of in this case."""
-        own = {}
-        for name, parameter in self.space.parameters.items():
-            absent = parameter.by is not None and parameter.by in params and not parameter.values_in(params)
-            if name in params and not absent:
-                own[name] = params[name]
-        return own
-
-    def _same_configuration(self, params: Point, point: Point) -> bool:
-        """Whether a told point is what the space would run; N may differ where it follows from the free memory."""
-        full = self.space.complete(point)
-        derived = {"N"} if "memory_fraction" in point else set()
-        return all(name in derived or (name in full and full[name] == params[name]) for name in params)
 
     def _learn(self, point: Point, outcome: Outcome) -> None:  # noqa: B027 - most engines look at `told` when asked
         """Take in one outcome of a legal point."""

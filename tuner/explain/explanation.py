@@ -3,7 +3,7 @@
 Everything is read off the model of the engine `hpl`, told all trials of the study; `variance.py` takes it apart.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -20,9 +20,11 @@ from ..engines.base import Engine
 from ..engines.context import EngineContext
 from ..engines.fidelity import FULL
 from ..engines.hpl.engine import HplEngine
+from ..engines.model.fitting import Fitting
 from ..engines.model.pool import Pool
 from ..engines.model.process import FitError
 from ..engines.perf.probes import Probes
+from ..engines.points import neighbours, with_value
 from ..errors import TunerError
 from ..trial.ladder import outcome_of
 from ..words import counted
@@ -67,27 +69,38 @@ class Explanation:
         return next((pair for pair in self.pairs if {pair.one, pair.other} == {one, other}), None)
 
 
-def explain(space: SearchSpace, records: Sequence[TrialRecord], probes: Probes | None = None) -> Explanation:
+def explain(
+    space: SearchSpace,
+    records: Sequence[TrialRecord],
+    probes: Probes | None = None,
+    fit: Callable[[Pool], Fitting] = Fitting,
+) -> Explanation:
     """Explain a study.
 
     Args:
         probes: what is known of the real or virtual machine that it ran on, beside its runs.
+        fit: makes what describes the runs over a pool of configurations.
 
     Raises:
         TunerError: too few trials of this space gave a rate, nothing varies, or no model describes the rates.
     """
-    engine, runs = taught(space, records, probes)
+    engine, runs = taught(space, records, probes, fit)
     with described():
         return explained(engine, records, runs)
 
 
-def taught(space: SearchSpace, records: Sequence[TrialRecord], probes: Probes | None = None) -> tuple[HplEngine, int]:
+def taught(
+    space: SearchSpace,
+    records: Sequence[TrialRecord],
+    probes: Probes | None = None,
+    fit: Callable[[Pool], Fitting] = Fitting,
+) -> tuple[HplEngine, int]:
     """The engine that knows all trials of a study, and how many of them gave a rate.
 
     Raises:
         TunerError: too few of this space did, or nothing varies.
     """
-    engine = HplEngine(space, 0, EngineContext(probes=probes or Probes()))
+    engine = HplEngine(space, 0, EngineContext(probes=probes or Probes()), fit)
     outcomes = [outcome_of(record) for record in records]
     taken = [engine.tell(record.params, outcome) for record, outcome in zip(records, outcomes, strict=True)]
     rated = [fits for fits, outcome in zip(taken, outcomes, strict=True) if outcome.gflops is not None]
@@ -132,7 +145,7 @@ def explained(engine: HplEngine, records: Sequence[TrialRecord], runs: int) -> E
     pool.add([*points, *anywhere])
     way = Way(engine)
     process, pool, best = climbed(
-        engine, lambda fastest: [*engine.neighbours(fastest), *mixed(engine, way.end, fastest)]
+        engine, lambda fastest: [*neighbours(engine.space, fastest), *mixed(engine, way.end, fastest)]
     )
     mean, sd = process.believed(pool.codes, pool.modelled(FULL))
     draws = Rates.of(process, pool, [pool.places[engine.key(point)] for point in (*points, *anywhere)]).draws
@@ -183,7 +196,7 @@ def with_values(engine: Engine, points: Iterable[Point], name: str) -> Iterator[
     seen = set()
     for point in points:
         for value in values:
-            moved = point if point.get(name) == value else engine.moved(point, name, value)
+            moved = point if point.get(name) == value else with_value(engine.space, point, name, value)
             if moved is not None and (items := frozenset(moved.items())) not in seen:
                 seen.add(items)
                 yield moved

@@ -14,11 +14,13 @@ from results.record import Kind, TrialRecord
 from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 
-from ..engines.base import Engine, Outcome
+from ..engines.base import Engine
 from ..engines.baselines.one_at_a_time import OneAtATime, Sweep
 from ..engines.hpl.engine import HplEngine
 from ..engines.model.pool import Pool
 from ..engines.model.process import Process
+from ..engines.outcomes import Outcome
+from ..engines.points import with_value
 from .posterior import NOT_LEGAL, Rates
 
 STEPS = 400
@@ -211,7 +213,7 @@ def _with(engine: Engine, here: Point, values: Point) -> Point | None:
     for order in permutations(values):
         point: Point | None = here
         for name in order:
-            point = None if point is None else engine.moved(point, name, values[name])
+            point = None if point is None else with_value(engine.space, point, name, values[name])
         if point is not None and values.items() <= point.items():
             return point
     return None

@@ -15,6 +15,7 @@ from ..engines.hpl.engine import HplEngine
 from ..engines.model.pool import Pool
 from ..engines.model.process import Process
 from ..engines.perf.probes import Probes
+from ..engines.points import neighbours
 from ..errors import UsageError
 from .explanation import described, explained, taught, with_values
 from .posterior import NOT_LEGAL, Rates, climbed
@@ -140,7 +141,7 @@ def _fastest(engine: HplEngine, names: Names) -> tuple[Process, Pool, dict[Value
             return process, pool, found
         climbed_from |= left
         for place in sorted(left):
-            pool.add(engine.neighbours(pool.points[place], held=names))
+            pool.add(neighbours(engine.space, pool.points[place], held=names))
 
 
 def _combined(engine: HplEngine, point: Point, names: Names) -> Iterator[Point]:

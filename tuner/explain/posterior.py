@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ..engines.fidelity import FULL
 from ..engines.hpl.engine import HplEngine
 from ..engines.model.pool import Pool
 from ..engines.model.process import Process
+from ..engines.points import neighbours
 
 DRAWS = 60
 NOT_LEGAL: tuple[float | None, float | None] = (None, None)
@@ -57,7 +59,7 @@ def climbed(engine: HplEngine, beside: Callable[[Point], Iterable[Point]] | None
     Raises:
         FitError: the runs cannot be described.
     """
-    around = beside or engine.neighbours
+    around = beside or partial(neighbours, engine.space)
     while True:
         process, pool = engine.model()
         best = int(np.argmax(process.expected(pool.codes, pool.modelled(FULL), 0)))

@@ -17,7 +17,7 @@ from results.store.contenders import CONTENDERS
 from results.store.store import Store
 from search_spaces.space import SearchSpace
 
-from ..engines.base import Outcome
+from ..engines.outcomes import Outcome
 from ..errors import UsageError
 from ..machine.equipment import DECIDING, Equipment
 from .noise_at_first import noise_at_first

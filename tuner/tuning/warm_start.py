@@ -15,8 +15,9 @@ from results.stats.ranking import rank
 from results.store.store import Store
 from search_spaces.space import SearchSpace
 
-from ..engines.base import Engine, Outcome
+from ..engines.base import Engine
 from ..engines.fidelity import Fidelity, Rung
+from ..engines.outcomes import Outcome
 from ..errors import UsageError
 from ..user_files import read_text
 from ..words import counted

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from broken_fitting import BrokenFitting
 from engine_contract import CONDITIONAL, SMALL, space_of
 from explain_builders import SWAPPING, keep, records, searched
 from landscape import Landscape
@@ -26,10 +27,10 @@ from tuner.commands.explain import ExplainRequest, explain_study, known_before
 from tuner.engines.context import EngineContext
 from tuner.engines.hpl.engine import HplEngine
 from tuner.engines.model.pool import Pool
-from tuner.engines.model.process import FitError
 from tuner.engines.perf.probes import Probes
+from tuner.engines.points import neighbours
 from tuner.errors import TunerError
-from tuner.explain.explanation import described, explain, looked_at
+from tuner.explain.explanation import explain, looked_at
 from tuner.explain.stored_space import stored_space
 from tuner.explain.variance import Landscape as Variances
 from tuner.explain.variance import Pair, effects, pairs
@@ -204,7 +205,7 @@ def test_no_single_change_is_better_than_the_best(seed: int) -> None:
         engine.tell(record.params, outcome_of(record))
     engine.model()
     best = engine.expected_gflops(found.best)
-    assert max(map(engine.expected_gflops, engine.neighbours(found.best))) <= best * (1 + 1e-6)
+    assert max(map(engine.expected_gflops, neighbours(space, found.best))) <= best * (1 + 1e-6)
     assert engine.expected_gflops(found.one_at_a_time.end) <= best * (1 + 1e-6)
     assert found.one_at_a_time.missing_percent >= 0
 
@@ -255,9 +256,9 @@ def test_trials_that_do_not_fit_the_space_are_not_counted() -> None:
 
 
 def test_rates_that_no_model_describes_are_one_sentence() -> None:
-    said = pytest.raises(TunerError, match=r"no model describes the rates of these trials \(not positive\)")
-    with said, described():
-        raise FitError("not positive")
+    space = space_of(SWAPPING)
+    with pytest.raises(TunerError, match=r"no model describes the rates of these trials \(not positive\)"):
+        explain(space, records(space, planted, 20), fit=BrokenFitting)
 
 
 def of_layouts(*layouts: str, **changes: Any) -> list[TrialRecord]:

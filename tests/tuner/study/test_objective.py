@@ -13,7 +13,7 @@ from results.stats.ranking import Ranked
 from results.store.store import Store
 from tuner.commands.best import BestRequest, best_of_study
 from tuner.commands.export import ExportRequest, export_study
-from tuner.engines.base import Outcome
+from tuner.engines.outcomes import Outcome
 from tuner.errors import TunerError
 from tuner.study.objective import NEEDS, Objective, check_objective, of_study, pareto, ranking_of
 

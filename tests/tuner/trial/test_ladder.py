@@ -11,8 +11,8 @@ from record_builders import finished
 from hpl.params import HplParams
 from results.metrics import prefix_gflops
 from results.record import Kind, TrialRecord, TrialState
-from tuner.engines.base import GIVEN_UP
 from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
+from tuner.engines.outcomes import GIVEN_UP
 from tuner.study.drift_monitor import EVERY, DriftMonitor
 from tuner.trial.ladder import SMALL_PART, ladder, outcome_of, rung_of, small_n
 

@@ -14,7 +14,8 @@ from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from results.record import TrialState
 from results.store.store import Store
-from tuner.engines.base import Engine, Outcome
+from tuner.engines.base import Engine
+from tuner.engines.outcomes import Outcome
 from tuner.engines.registry import make_engine
 from tuner.errors import TunerError
 from tuner.options import TuneOptions

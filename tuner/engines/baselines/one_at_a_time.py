@@ -12,6 +12,7 @@ from hpl.params import Scalar
 from search_spaces.dimension import Point
 
 from ..base import Engine
+from ..points import with_value
 from ..starts import starts
 
 IMPORTANCE = (
@@ -94,7 +95,7 @@ class OneAtATime(Engine):
         place = (self.key(held), name)
         if place not in self._sweeps:
             values = self.space.parameters[name].values
-            moved = (self.moved(held, name, value) for value in values if value != held.get(name))
+            moved = (with_value(self.space, held, name, value) for value in values if value != held.get(name))
             self._sweeps[place] = [point for point in moved if point is not None]
         return self._sweeps[place]
 

@@ -17,8 +17,10 @@ from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ...errors import UsageError
-from ..base import Engine, Outcome
+from ..base import Engine
 from ..context import NOTHING_KNOWN, EngineContext
+from ..outcomes import Outcome
+from ..points import neighbours, with_fixed
 
 TRIES = 40
 """Proposals in a row that may be illegal or known; then a legal point near the last one is taken."""
@@ -53,7 +55,7 @@ class OptunaPlain(Engine):
             known = 0
             for _ in range(TRIES):
                 trial = study.ask(self._distributions())
-                wish = self.whole({name: value for name, value in trial.params.items() if value != ABSENT})
+                wish = with_fixed(self.space, {name: value for name, value in trial.params.items() if value != ABSENT})
                 legal = self.space.why_not(wish) is None
                 if legal and not self.seen(wish):
                     return wish
@@ -68,7 +70,7 @@ class OptunaPlain(Engine):
         near = self.space.nearest(wish)
         size = len(self.space)
         drawn = (self.space.point(chance.randrange(size)) for _ in range(1_000))
-        return self.first_unseen([near, *self.neighbours(near)]) or self.first_unseen(drawn) or self._last()
+        return self.first_unseen([near, *neighbours(self.space, near)]) or self.first_unseen(drawn) or self._last()
 
     def _last(self) -> dict[str, Scalar] | None:
         return self.first_unseen(self.space) if len(self.space) <= 100_000 else None

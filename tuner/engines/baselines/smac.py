@@ -11,8 +11,10 @@ from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ...errors import UsageError
-from ..base import Engine, Outcome
+from ..base import Engine
 from ..context import NOTHING_KNOWN, EngineContext
+from ..outcomes import Outcome
+from ..points import neighbours, with_fixed
 
 TRIES = 20
 ABSENT = "-"
@@ -48,14 +50,14 @@ class Smac(Engine):
                 break
             wish = {name: self._value(name, int(number)) for name, number in dict(info.config).items()}
             wish = {name: value for name, value in wish.items() if value != ABSENT}
-            legal = self.space.why_not(self.whole(wish)) is None
-            rate = self.rate(self.whole(wish)) if legal else None
-            if legal and not self.seen(self.whole(wish)):
-                self._asked[self.key(self.whole(wish))] = info
-                return self.whole(wish)
+            legal = self.space.why_not(with_fixed(self.space, wish)) is None
+            rate = self.rate(with_fixed(self.space, wish)) if legal else None
+            if legal and not self.seen(with_fixed(self.space, wish)):
+                self._asked[self.key(with_fixed(self.space, wish))] = info
+                return with_fixed(self.space, wish)
             self._tell(info, rate)
         near = self.space.nearest(wish)
-        return self.first_unseen([near, *self.neighbours(near)]) or self.first_unseen(self.space)
+        return self.first_unseen([near, *neighbours(self.space, near)]) or self.first_unseen(self.space)
 
     def _learn(self, point: Point, outcome: Outcome) -> None:
         from smac.runhistory.dataclasses import TrialInfo  # noqa: PLC0415 - heavy, and seldom installed
@@ -74,7 +76,7 @@ class Smac(Engine):
     def _tell(self, info: Any, gflops: float | None) -> None:
         from smac.runhistory.dataclasses import TrialValue  # noqa: PLC0415
 
-        rates = [self.rate(point) for point in self._complete.values()]
+        rates = [self.rate(point) for point in self.history.points.values()]
         worst = min((rate for rate in rates if rate), default=1.0)
         cost = -worst if gflops is None else -gflops
         self._facade.tell(info, TrialValue(cost=cost), save=False)

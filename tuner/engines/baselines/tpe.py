@@ -11,8 +11,10 @@ from hpl.params import Scalar
 from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
 
-from ..base import Engine, Outcome
+from ..base import Engine
 from ..context import NOTHING_KNOWN, EngineContext
+from ..outcomes import Outcome
+from ..points import neighbours
 from ..starts import starts
 from .encoding import Encoding
 
@@ -85,7 +87,7 @@ class Bayes(Engine):
                 self._running[self.key(point)] = trial
         for trial, _ in known:
             self._study.tell(trial, state=TrialState.FAIL)
-        return found or self.first_unseen(self.neighbours(known[0][1])) or self._any(chance)
+        return found or self.first_unseen(neighbours(self.space, known[0][1])) or self._any(chance)
 
     def _shown(self) -> Sequence[FrozenTrial]:
         """The history while it is short; then the best of what is older, and the newest."""

@@ -9,6 +9,7 @@ from ..base import Engine
 from ..fidelity import FULL, Question, Rung
 from ..model.growth import Growth
 from ..model.pool import Pool
+from ..points import neighbours
 from ..starts import starts
 from .pending import PendingRuns
 
@@ -49,7 +50,7 @@ class Opening:
                 break
         usual, found = next(starts(self._engine.space)), dict[str, Scalar]()
         while found != (found := self._pool.fastest_modelled(usual)):
-            self._pool.add(self._engine.neighbours(found))
+            self._pool.add(neighbours(self._engine.space, found))
         return Question(found, FULL)
 
     def _start(self, rung: Rung, runs: int) -> Question | None:

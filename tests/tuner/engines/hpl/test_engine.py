@@ -1,25 +1,23 @@
 """The engine `hpl`: it is an engine, it climbs the ladder, and it learns from fewer full runs than others."""
 
 import random
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
 import pytest
-from engine_contract import CONDITIONAL, FAILED, ONE_POINT, EngineContract, MakeEngine, space_of
+from engine_contract import CONDITIONAL, ONE_POINT, EngineContract, MakeEngine, space_of
 from landscape import Landscape
 
-from hpl.params import Scalar
 from search_spaces.dimension import Point, ranks_and_threads
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
-from tuner.engines.base import GIVEN_UP, Engine, Outcome
+from tuner.engines.base import Engine
 from tuner.engines.context import EngineContext
 from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
 from tuner.engines.hpl.engine import HplEngine
-from tuner.engines.model import process as process_module
+from tuner.engines.outcomes import GIVEN_UP, Outcome
 from tuner.engines.perf.probes import Probes
 from tuner.engines.registry import make_engine as made
 
@@ -276,31 +274,6 @@ class TestOnTheLadder:
                 engine.tell(point, Outcome(gflops))
         assert engine.choice() == disturbed
 
-    def test_avoids_a_library_that_always_crashes(self, space: SearchSpace) -> None:
-        engine, landscape = HplEngine(space, 5), Landscape(space, 5)
-        crashed = 0
-        for _ in range(60):
-            point = engine.ask()
-            assert point is not None
-            broken = point["blas"] == "blis"
-            crashed += broken
-            engine.tell(point, FAILED if broken else Outcome(landscape.rate(point)))
-        assert crashed < 8
-
-    def test_a_library_that_ran_elsewhere_is_given_up_where_it_crashes_here(self, space: SearchSpace) -> None:
-        engine = HplEngine(space, 1)
-        for number in range(0, len(space), 5):
-            known = space.point(number)
-            rate = 200.0 if known["blas"] == "blis" else 50.0
-            engine.tell(known, Outcome(rate, rung=Rung(Fidelity.EARLIER, 1.0)))
-        crashed = 0
-        for _ in range(20):
-            point = engine.ask()
-            assert point is not None
-            crashed += point["blas"] == "blis"
-            engine.tell(point, FAILED if point["blas"] == "blis" else Outcome(100.0))
-        assert crashed < 8
-
     def test_probes_of_dgemm_decide_what_is_tried_before_anything_is_known(self, space: SearchSpace) -> None:
         probes = Probes(
             {"openblas": {"Haswell": 20.0, "Zen": 20.0}, "blis": {"zen2": 100.0, "zen": 50.0, "haswell": 50.0}}
@@ -367,30 +340,6 @@ def test_nodes_that_stay_idle_count_for_nothing_where_the_objective_says_so() ->
     assert max(found) == 320.0
 
 
-def test_a_value_that_failed_twice_is_not_asked_again_while_others_were_not_tried() -> None:
-    grid, bcast = 'grid = ["2x2", "4x1", "1x4"], layout = "4x1"', 'BCAST = ["1rg", "1rM", "2rM"]'
-    space = space_of(f"parameters = {{ NB = [64, 128, 192, 256], {grid}, DEPTH = [0, 1], {bcast} }}")
-    for seed in range(15):
-        engine, asked = HplEngine(space, seed), list[Scalar]()
-        for _ in range(8):
-            question = engine.choose((FULL,))
-            assert question is not None
-            asked.append(question.params["NB"])
-            ran = Outcome(10.0, 1.0, cost_s=1.0)
-            engine.tell(question.params, Outcome(None, state="failed") if asked[-1] == asked[0] else ran)
-        assert asked.count(asked[0]) <= 2
-
-
-def test_one_configuration_may_fail_on_one_rung_and_run_on_another() -> None:
-    space = space_of('[parameters]\nlayout = "4x1"\nblas = "openblas"\nNB = 128\ngrid = "2x2"\nDEPTH = 0\n')
-    engine = HplEngine(space, 0)
-    engine.tell(space.point(0), Outcome(10.0, rung=SMALL))
-    engine.tell(space.point(0), Outcome(None, rung=PREFIX))
-    question = engine.choose((SMALL, PREFIX, FULL))
-    assert question is not None
-    assert question.rung == FULL
-
-
 def test_what_is_under_way_is_not_asked_for_again_in_another_form() -> None:
     space = space_of(CONDITIONAL)
     engine, landscape = HplEngine(space, 0), Landscape(space, 0)
@@ -398,37 +347,3 @@ def test_what_is_under_way_is_not_asked_for_again_in_another_form() -> None:
     asked = [question for question in (engine.choose(LADDER) for _ in range(8)) if question is not None]
     assert sum(question.rung == FULL for question in asked) < len(asked)
     assert len({(space.key(question.params), question.rung) for question in asked}) == len(asked)
-
-
-def test_a_model_that_cannot_be_fitted_gives_way_to_tpe_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    space = space_of(CONDITIONAL)
-    engine, landscape = HplEngine(space, 0), Landscape(space, 0)
-
-    def broken(_covariance: object) -> object:
-        raise process_module.FitError("not positive")
-
-    asked: list[Point] = []
-    for number in range(20):
-        if number == 8:
-            monkeypatch.setattr(process_module, "_root", broken)
-        point = engine.ask()
-        assert point is not None
-        asked.append(point)
-        engine.tell(point, Outcome(landscape.rate(point)))
-    assert len({space.key(point) for point in asked}) == 20
-    assert engine.take_remarks() == [
-        "The model cannot describe the runs so far (not positive): Optuna's TPE goes on instead."
-    ]
-    assert engine.take_remarks() == []
-    assert engine.choice() is not None
-
-
-@pytest.mark.parametrize("rates", [[1e-300, 1e300], [50.0] * 12, [float("inf"), 10.0, 11.0], [1e-9, 100.0, 1e9]])
-def test_odd_rates_end_no_study(rates: Sequence[float]) -> None:
-    space = space_of(CONDITIONAL)
-    engine = HplEngine(space, 0)
-    for number in range(24):
-        point = engine.ask()
-        assert point is not None
-        engine.tell(point, Outcome(rates[number % len(rates)]))
-    assert "torch" not in sys.modules

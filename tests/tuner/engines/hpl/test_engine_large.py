@@ -3,11 +3,13 @@
 from engine_contract import LARGE, MANY_VALUES, space_of
 from landscape import Landscape
 
-from tuner.engines.base import Engine, Outcome
+from tuner.engines.base import Engine
 from tuner.engines.context import EngineContext
 from tuner.engines.fidelity import FULL, Fidelity, Rung
 from tuner.engines.hpl.engine import HplEngine
+from tuner.engines.outcomes import Outcome
 from tuner.engines.perf.probes import Probes
+from tuner.engines.points import neighbours
 
 CHEAP = Rung(Fidelity.SMALL, 0.35)
 
@@ -50,6 +52,6 @@ def summit(engine: Engine, landscape: Landscape) -> float:
     for start in range(0, len(engine.space), len(engine.space) // 10):
         path = [engine.space.point(start)]
         while len(path) == len({engine.space.key(point) for point in path}):
-            path.append(max([path[-1], *engine.neighbours(path[-1])], key=landscape.rate))
+            path.append(max([path[-1], *neighbours(engine.space, path[-1])], key=landscape.rate))
         found.append(landscape.rate(path[-1]))
     return max(found)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from as_user import Run
+from broken_fitting import BrokenFitting
 from landscape import Landscape
 from record_builders import a_study, begun, finished
 from typer.testing import CliRunner
@@ -20,13 +21,12 @@ from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
 from tuner.cli import app
-from tuner.engines.base import Outcome
 from tuner.engines.context import EngineContext, Worth, in_gflops
 from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
 from tuner.engines.hpl.engine import HplEngine
-from tuner.engines.model import process as process_module
 from tuner.engines.model.acquisition import knowledge_gradient
 from tuner.engines.model.front import best_of_each, to_surpass
+from tuner.engines.outcomes import Outcome
 from tuner.engines.perf.probes import Probes
 from tuner.errors import TunerError
 from tuner.study.objective import Objective, check_inputs, of_study
@@ -147,13 +147,9 @@ def test_the_search_of_a_front_begins_with_what_should_be_the_fastest_and_ends_s
     assert min(cluster.missed(of_the_fastest), cluster.missed(of_the_thriftiest)) > 0.01
 
 
-def test_tpe_that_takes_over_says_that_it_knows_one_objective_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = made(0).engine(against=worth)
-
-    def broken(_covariance: object) -> object:
-        raise process_module.FitError("not positive")
-
-    monkeypatch.setattr(process_module, "_root", broken)
+def test_tpe_that_takes_over_says_that_it_knows_one_objective_only() -> None:
+    context = EngineContext(probes=Probes(nodes=8, node_cores=4, exact=True), against=worth)
+    engine = HplEngine(made(0).space, 0, context, BrokenFitting)
     made(0).searched(engine, 5)
     assert engine.take_remarks()[0].endswith("Optuna's TPE goes on instead, for GFLOPS alone.")
 

@@ -12,7 +12,6 @@ from landscape import Landscape
 
 from search_spaces.dimension import Point
 from search_spaces.space import SearchSpace
-from tuner.engines.base import Outcome
 from tuner.engines.fidelity import FULL, Fidelity, Rung
 from tuner.engines.hpl.engine import HplEngine
 from tuner.engines.model.axes import Axes
@@ -21,6 +20,7 @@ from tuner.engines.model.pool import LARGEST, Pool
 from tuner.engines.model.process import Process, Runs
 from tuner.engines.model.remembered import FASTEST, MOST, NEWEST
 from tuner.engines.model.scales import Scales
+from tuner.engines.outcomes import Outcome
 from tuner.engines.perf.linear_model import LinearModel
 from tuner.engines.perf.probes import Probes
 

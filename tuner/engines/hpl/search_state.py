@@ -1,0 +1,150 @@
+"""What the engine `hpl` knows during a search: its pool, the runs so far, and the runs under way."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays import Codes, Vector
+from ..barred import Barred
+from ..companions import alone_seconds, shared_seconds
+from ..fidelity import FULL, Fidelity, Rung
+from ..model.belief import Belief
+from ..model.feasible import chance_to_run
+from ..model.fitting import Fitting
+from ..model.growth import Growth
+from ..model.pool import Pool
+from ..model.process import Process
+from ..model.remembered import MeasuredRun
+from ..outcomes import GIVEN_UP, Outcome
+from .pending import PendingRuns
+
+MOST_REPEATS = 5
+"""Full runs of one configuration during a search, where repeating it tells more than trying another."""
+
+
+class SearchState:
+    """The configurations of a search with all that was told and asked of them.
+
+    Args:
+        barred: what cannot run.
+        fitting: describes the runs over the pool.
+        exact: a run comes out the same each time, so that no configuration is repeated.
+    """
+
+    def __init__(
+        self, pool: Pool, growth: Growth, pending: PendingRuns, barred: Barred, fitting: Fitting, *, exact: bool
+    ) -> None:
+        self.pool, self.growth, self.pending, self.exact = pool, growth, pending, exact
+        self.fitting = fitting
+        self._barred = barred
+        self._failed: list[int] = []
+        self._since_full: list[Outcome] = []
+
+    # what was told
+
+    @property
+    def runs(self) -> Sequence[MeasuredRun]:
+        """All runs that gave a rate."""
+        return self.fitting.runs
+
+    @property
+    def run_in_full(self) -> list[int]:
+        """Places of the full runs that gave a rate, a place as often as it was run."""
+        return [run.place for run in self.runs if run.rung == FULL]
+
+    @property
+    def to_beat(self) -> list[int]:
+        """Places of those full runs that the process knows: all but slower ones of a large study."""
+        return [run.place for run in self.fitting.remembered() if run.rung == FULL]
+
+    def learn(self, place: int, outcome: Outcome) -> None:
+        """Take in what came of a run of the configuration at a place."""
+        if outcome.rung == FULL or outcome.state == GIVEN_UP:
+            self._since_full.clear()
+        elif outcome.rung.fidelity is not Fidelity.EARLIER:
+            self._since_full.append(outcome)
+        self.pending.settle(place, outcome.rung)
+        if outcome.gflops is None or not np.isfinite(outcome.gflops) or outcome.gflops <= 0:
+            self._failed.append(place)
+            return
+        rest_s = None if outcome.cost_s is None or outcome.time_s is None else outcome.cost_s - outcome.time_s
+        self.fitting.learn(
+            MeasuredRun(place, outcome.rung, float(np.log(outcome.gflops)), outcome.session, rest_s, outcome.sharing)
+        )
+
+    # what may be asked
+
+    def left(self, rung: Rung) -> NDArray[np.bool_]:
+        """Configurations that may be asked on a rung."""
+        return self.pending.left(rung, len(self.pool)) & self._allowed()
+
+    def repeatable(self) -> NDArray[np.bool_]:
+        """Configurations that may be run in full once more."""
+        counts = np.bincount(np.array(self.run_in_full, dtype=np.intp), minlength=len(self.pool))
+        most = 1 if self.exact else MOST_REPEATS
+        counts[self.pending.waiting(FULL)] = most
+        return (counts > 0) & (counts < most) & self._allowed()
+
+    def most_likely_to_run(self, rung: Rung) -> NDArray[np.intp]:
+        """Places of those that may be asked on a rung and most likely run."""
+        left = np.flatnonzero(self.left(rung))
+        chance = self.chance_to_run(self.pool.codes[left])
+        return np.asarray(left[chance == chance.max(initial=0.0)], dtype=np.intp)
+
+    def _allowed(self) -> NDArray[np.bool_]:
+        if not len(self._barred):
+            return np.ones(len(self.pool), dtype=bool)
+        return np.array([not self._barred.covers(point) for point in self.pool.points], dtype=bool)
+
+    # what is expected
+
+    def chance_to_run(self, codes: Codes) -> Vector:
+        """The chance of configurations, by their value numbers, that they run at all."""
+        known = self.pool.codes
+        ran = known[[run.place for run in self.runs if run.rung.fidelity is not Fidelity.EARLIER]]
+        return chance_to_run(codes, ran, known[self._failed] if self._failed else known[:0])
+
+    def rest_s(self, rung: Rung) -> float:
+        """Seconds of a launch of one run beside HPL's own time."""
+        return alone_seconds([(run.rung, run.rest_s) for run in self.runs if run.sharing == 1], rung)
+
+    def launch_s(self, rung: Rung) -> tuple[float, float]:
+        """Seconds of starting, which the runs of a launch share, and those that each run adds beside HPL's own time."""
+        rests = [(run.sharing, run.rung.size, run.rest_s) for run in self.runs if run.rest_s is not None]
+        return shared_seconds(rests, rung.size)
+
+    def cheap_s(self, full_s: float) -> float:
+        """Seconds of the cheap runs since the last full one, those under way included.
+
+        Args:
+            full_s: seconds that HPL is expected to take for a full run.
+        """
+        expected_s = [self.rest_s(rung) + rung.operations * full_s for rung in self.pending.under_way]
+        known_s = [run.rung.operations * full_s if run.cost_s is None else run.cost_s for run in self._since_full]
+        return sum(expected_s) + sum(known_s)
+
+    def belief(self, rungs: Sequence[Rung]) -> Belief:
+        """What is believed, with the runs that were asked and not told yet, as if each came out as expected.
+
+        Raises:
+            FitError: the runs cannot be described.
+        """
+        process, kinds = self._widened(rungs)
+        for kind, rung in enumerate(kinds):
+            waiting = self.pending.waiting(rung)
+            if waiting:
+                at_rung = self.pool.modelled_at(waiting, rung)
+                process = process.fantasise(self.pool.codes[waiting], at_rung, kind)
+        beaten = sorted(set(self.run_in_full).difference(self.to_beat))
+        return Belief.over(process, self.pool, kinds, beaten)
+
+    def _widened(self, rungs: Sequence[Rung]) -> tuple[Process, list[Rung]]:
+        """The process, over a pool that has taken in the neighbours of what looks best where it is a sample."""
+        pool = self.pool
+        process, kinds = self.fitting.process(rungs)
+        for _ in self.growth.rounds:
+            if not self.growth.took_in_around(process.expected(pool.codes, pool.modelled(FULL), 0)):
+                break
+            process, kinds = self.fitting.process(rungs)
+        return process, kinds

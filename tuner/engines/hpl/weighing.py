@@ -1,0 +1,110 @@
+"""What each run that may be next is expected to gain, by the second of machine time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..arrays import Vector
+from ..fidelity import FULL, Question, Rung
+from ..model.acquisition import expected_improvement
+from ..model.belief import Belief
+from ..model.front import to_surpass
+from .search_state import SearchState
+
+VERIFY = 1.5
+"""Full runs' worth of seconds in cheap runs after which the best so far is measured in full."""
+WORTHLESS = 1e-4
+"""Gain in the logarithm of the rate that any further run is expected to bring, below which the search ends."""
+DOUBT = 4.0
+"""How many times as unsure as it says the model is taken to be before it ends the search; it was seen four sd off."""
+UNSURE = 2.0
+"""The same while it searches with full runs only, where no cheap ones explore."""
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """A belief that chooses the next run.
+
+    Attributes:
+        rungs: those that may be asked, the cheapest first; the last one is a full run.
+    """
+
+    state: SearchState
+    belief: Belief
+    rungs: Sequence[Rung]
+
+    def nothing_to_gain(self) -> bool:
+        """Whether no further run is expected to bring anything, so that the search may end."""
+        if len(self.rungs) == 1 and not self.state.exact:
+            return False
+        return float((self._hoped(DOUBT) * self._may_win).max()) < WORTHLESS
+
+    def question(self) -> Question | None:
+        """The run to ask next, None where none is left that may run at all.
+
+        After enough cheap runs it is a full run of the most promising configuration, else the run that is worth most by
+        the second.
+        """
+        hopeful = int(np.argmax(self._hoped() * self._may_win))
+        if len(self.rungs) > 1 and self._must_verify(float(self.belief.full_s[hopeful])):
+            return Question(dict(self.state.pool.points[hopeful]), FULL)
+        return self._worthiest()
+
+    def _worthiest(self) -> Question | None:
+        sound, found = self.state.left(FULL), list[tuple[float, int, Rung]]()
+        sound[self.state.run_in_full] = True
+        doubt = 1.0 if len(self.rungs) > 1 else UNSURE
+        full_s = self.belief.full_s
+        if len(self.rungs) == 1 and self.state.pool.of_two_objectives:
+            full_s = np.ones(len(full_s))  # mostly runs are counted then, and on few nodes each would seem dear
+        for rung in self.rungs:
+            left = self.state.left(rung) & sound
+            if rung == FULL and len(self.rungs) > 1:
+                left |= self.state.repeatable()
+            places = np.flatnonzero(left & (self._chance > 0))
+            if not len(places):
+                continue
+            seconds = self.state.rest_s(rung) + rung.operations * full_s[places]
+            worth = self._gain(rung, doubt)[places] * self._chance[places] / seconds
+            best = int(np.argmax(worth))
+            found.append((float(worth[best]), int(places[best]), rung))
+        if not found:
+            return None
+        _, place, rung = max(found, key=lambda entry: entry[0])
+        return Question(dict(self.state.pool.points[place]), rung)
+
+    def _gain(self, rung: Rung, doubt: float) -> Vector:
+        """What a run of each configuration is expected to gain by what it tells; a full one may also win by itself."""
+        told = self.belief.worth(rung)
+        if rung != FULL or not self.state.run_in_full:
+            return told
+        return np.where(self.state.left(FULL), np.maximum(told, self._hoped(doubt)), told)
+
+    def _must_verify(self, full_s: float) -> bool:
+        """Whether so much was spent on cheap runs, those under way included, that a full one must follow.
+
+        Args:
+            full_s: seconds that HPL is expected to take for it.
+        """
+        if FULL in self.state.pending.under_way:
+            return False
+        return self.state.cheap_s(full_s) >= VERIFY * (self.state.rest_s(FULL) + full_s)
+
+    def _hoped(self, doubt: float = 1.0) -> Vector:
+        """Expected gain of each configuration over those measured in full that stand in its way."""
+        mean, known, against = self.belief.mean, self.state.to_beat, self.state.pool.against
+        if not known:
+            return np.asarray(np.maximum(mean - mean.min(), WORTHLESS))
+        _, bars = to_surpass(mean[known], against[known], against)
+        return expected_improvement(mean - bars, doubt * self.belief.sd)
+
+    @cached_property
+    def _chance(self) -> Vector:
+        """The chance of each configuration that it runs at all."""
+        return self.state.chance_to_run(self.state.pool.codes)
+
+    @cached_property
+    def _may_win(self) -> Vector:
+        return self.state.left(FULL) * self._chance

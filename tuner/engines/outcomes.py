@@ -1,0 +1,80 @@
+"""What came of the runs that an engine was told."""
+
+from bisect import insort
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hpl.params import Scalar
+from search_spaces.dimension import Point
+
+from .fidelity import FULL, Rung
+
+GIVEN_UP = "given up"
+"""State of a full run that was ended because it could not win."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a configuration.
+
+    Attributes:
+        gflops: the rate, or None where the trial did not count: a failure is never a number. Of a prefix run, the rate
+            until it was stopped.
+        time_s: HPL's time, or None.
+        state: "complete" or how else the trial ended.
+        rung: how much of a full run it was.
+        cost_s: seconds of the whole launch, or None.
+        session: which session of the study it belongs to.
+        sharing: runs in its launch, itself included; `cost_s` is HPL's time and an equal part of what else it took.
+    """
+
+    gflops: float | None
+    time_s: float | None = None
+    state: str = "complete"
+    rung: Rung = FULL
+    cost_s: float | None = None
+    session: int = 0
+    sharing: int = 1
+
+
+class RunHistory:
+    """The outcomes of full runs, by the key of their configuration."""
+
+    def __init__(self) -> None:
+        self._outcomes: dict[str, list[Outcome]] = {}
+        self._points: dict[str, dict[str, Scalar]] = {}
+        self._rates: dict[str, list[float]] = {}
+        self._medians: dict[str, float] = {}
+
+    @property
+    def outcomes(self) -> Mapping[str, Sequence[Outcome]]:
+        """All outcomes of each configuration, in the order in which they were told."""
+        return self._outcomes
+
+    @property
+    def rates(self) -> Mapping[str, Sequence[float]]:
+        """The GFLOPS of the runs that counted, in rising order."""
+        return self._rates
+
+    @property
+    def points(self) -> Mapping[str, Point]:
+        """The configurations whose rate or failure was told."""
+        return self._points
+
+    def add(self, key: str, point: Point, outcome: Outcome) -> None:
+        """Note the outcome of a full run."""
+        self._outcomes.setdefault(key, []).append(outcome)
+        self._points[key] = dict(point)
+        if outcome.gflops is not None:
+            rates = self._rates.setdefault(key, [])
+            insort(rates, outcome.gflops)
+            self._medians[key] = (rates[(len(rates) - 1) // 2] + rates[len(rates) // 2]) / 2
+
+    def median(self, key: str) -> float | None:
+        """The median of a configuration's GFLOPS, or None where no run of it counted."""
+        return self._medians.get(key)
+
+    def fastest(self) -> dict[str, Scalar] | None:
+        """The configuration with the highest median, or None where no run counted."""
+        best = max(self._medians, key=lambda key: self._medians[key], default=None)
+        return None if best is None else dict(self._points[best])
