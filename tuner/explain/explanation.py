@@ -22,7 +22,7 @@ from ..engines.fidelity import FULL
 from ..engines.hpl.engine import HplEngine
 from ..engines.model.fitting import Fitting
 from ..engines.model.pool import Pool
-from ..engines.model.process import FitError
+from ..engines.model.run_covariance import FitError
 from ..engines.perf.probes import Probes
 from ..engines.points import neighbours, with_value
 from ..errors import TunerError

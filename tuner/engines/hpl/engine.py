@@ -21,7 +21,8 @@ from ..model.belief import Belief
 from ..model.fitting import Fitting
 from ..model.growth import Growth
 from ..model.pool import Pool
-from ..model.process import FitError, Process
+from ..model.process import Process
+from ..model.run_covariance import FitError
 from ..outcomes import GIVEN_UP, Outcome
 from ..points import neighbours, own_point
 from .joining import LaunchJoining

@@ -7,8 +7,9 @@ import numpy as np
 
 from ..fidelity import FULL, Fidelity, Rung
 from .pool import Pool
-from .process import Process, Runs
+from .process import Process
 from .remembered import MOST, RENEWED, MeasuredRun, Observation, Observations, Repeated, most_telling, observed
+from .run_covariance import Runs
 from .scales import Scales
 
 GROWTH = 1.12

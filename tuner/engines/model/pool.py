@@ -13,12 +13,13 @@ from search_spaces.space import SearchSpace
 
 from ..arrays import Codes, Matrix, Vector
 from ..context import Worth, in_gflops
-from ..fidelity import FULL, Fidelity, Rung
-from ..perf.hpl_time import Shapes, shape_row
-from ..perf.linear_model import LinearModel, straightened
-from ..perf.machine_figures import UNKNOWN, prior
+from ..fidelity import FULL, Rung
+from ..perf.hpl_time import Shapes
+from ..perf.linear_model import LinearModel
+from ..perf.machine_figures import prior
 from ..perf.probes import Probes, one_way
 from .axes import INERT, Axes
+from .pool_table import HplModel, PointReader, PoolTable
 
 WHOLE = 6_000
 """Spaces up to this size are held whole; of larger ones a sample, which grows around what turns out to be good."""
@@ -61,17 +62,13 @@ class Pool:
     def __init__(
         self, space: SearchSpace, seed: int, probes: Probes, worth: Worth = in_gflops, against: Worth = in_gflops
     ) -> None:
-        self._space, self._probes, self._worth, self._against = space, probes, worth, against
-        self._prior = prior(probes if one_way(space) else replace(probes, messages=None))
-        self._axes = Axes(space)
+        self._space, self._axes = space, Axes(space)
+        self._reader = PointReader(space, self._axes, probes, worth, against)
+        self._model = HplModel(prior(probes if one_way(space) else replace(probes, messages=None)))
         self.points: list[dict[str, Scalar]] = []
         self.places: dict[str, int] = {}
-        self._rows: list[list[int]] = []
-        self._shape_rows: list[tuple[float, ...]] = []
-        self._worths: list[float] = []
-        self._tables: tuple[Codes, Shapes, Vector] | None = None
+        self._table = PoolTable()
         self._modelled: dict[Rung, LinearModel] = {}
-        self._moved = np.zeros(len(UNKNOWN))
         self.whole = len(space) <= WHOLE
         self.add(space if self.whole else self._drawn(seed))
 
@@ -86,17 +83,17 @@ class Pool:
     @property
     def codes(self) -> Codes:
         """Value numbers, shape (points, parameters)."""
-        return self._known()[0]
+        return self._table.codes
 
     @property
     def shapes(self) -> Shapes:
         """What HPL's model needs to know of each point."""
-        return self._known()[1]
+        return self._table.shapes
 
     @property
     def against(self) -> Vector:
         """Logarithm of what a GFLOPS of each point is worth in the other objective; 0 where there is none."""
-        return self._known()[2]
+        return self._table.against
 
     @property
     def of_two_objectives(self) -> bool:
@@ -127,19 +124,16 @@ class Pool:
             key = self._space.key(point)
             if key in self.places:
                 continue
-            row, shape, worth = self._axes.row(point), self._shape_row(point), self._against(point)
+            row = self._reader.row(point)
             place = next(given_up, None) if given_up is not None and len(self) >= LARGEST else None
-            self._tables = None
             if place is None:
                 self.places[key] = len(self.points)
                 self.points.append(dict(point))
-                self._rows.append(row)
-                self._shape_rows.append(shape)
-                self._worths.append(worth)
+                self._table.append(row)
                 continue
             del self.places[self._space.key(self.points[place])]
             self.places[key], self.points[place] = place, dict(point)
-            self._rows[place], self._shape_rows[place], self._worths[place] = row, shape, worth
+            self._table.replace(place, row)
             changed.append(place)
         for rung, known in self._modelled.items():
             here = [place for place in changed if place < len(known)]
@@ -149,7 +143,7 @@ class Pool:
         """At least one point, in the pool or not; only the numbers of its values are kept."""
         found = list(points)
         codes = np.array([self._axes.row(point) for point in found], dtype=np.intp)
-        return Rows(codes, Shapes(np.array([self._shape_row(point) for point in found])))
+        return Rows(codes, Shapes(np.array([self._reader.shape(point) for point in found])))
 
     def place(self, key: str, point: Point) -> int:
         """The number of a point, which is added where it is new."""
@@ -160,11 +154,11 @@ class Pool:
     @property
     def moved(self) -> Vector:
         """Where the model of HPL is straightened: how far the machine is from the usual, in standard deviations."""
-        return self._moved
+        return self._model.moved
 
     def move(self, moved: Vector) -> None:
         """Straighten the model anew, where the machine is believed to be now."""
-        self._moved = moved
+        self._model = replace(self._model, moved=moved)
         self._modelled.clear()
 
     def modelled(self, rung: Rung) -> LinearModel:
@@ -172,19 +166,19 @@ class Pool:
         shapes = self.shapes
         known = self._modelled.get(rung)
         if known is None:
-            known = self._straightened(shapes, rung)
+            known = self._model.straightened(shapes, rung)
         elif len(known) < len(shapes):
-            known = known.and_then(self._straightened(shapes.of(range(len(known), len(shapes))), rung))
+            known = known.and_then(self._model.straightened(shapes.of(range(len(known), len(shapes))), rung))
         self._modelled[rung] = known
         return known
 
     def modelled_at(self, places: NDArray[np.intp] | Sequence[int], rung: Rung) -> LinearModel:
         """What it says of some points, where the others are not asked for."""
-        return self._straightened(self.shapes.of(places), rung)
+        return self._model.straightened(self.shapes.of(places), rung)
 
     def modelled_of(self, rows: Rows, rung: Rung) -> LinearModel:
         """What it says of configurations that the pool need not hold."""
-        return self._straightened(rows.shapes, rung)
+        return self._model.straightened(rows.shapes, rung)
 
     def fastest_modelled(self, usual: Point) -> dict[str, Scalar]:
         """The point that the model holds for the fastest.
@@ -195,20 +189,6 @@ class Pool:
         rate, wanted = self.modelled(FULL).mean, np.array(self._axes.row(usual))
         tied = np.flatnonzero(rate >= rate.max() - TIED)
         return dict(self.points[tied[np.argmax((self.codes[tied] == wanted).sum(axis=1))]])
-
-    def _shape_row(self, point: Point) -> tuple[float, ...]:
-        return shape_row(self._space.representative(point), self._probes, self._worth(point))
-
-    def _known(self) -> tuple[Codes, Shapes, Vector]:
-        if self._tables is None:
-            codes = np.array(self._rows, dtype=np.intp).reshape(len(self), -1)
-            self._tables = codes, Shapes(np.array(self._shape_rows)), np.log(np.array(self._worths))
-        return self._tables
-
-    def _straightened(self, shapes: Shapes, rung: Rung) -> LinearModel:
-        columns = rung.part if rung.fidelity is Fidelity.PREFIX else 1.0
-        line = straightened(shapes, self._prior, self._moved, rung.size, columns)
-        return LinearModel(line.mean + np.log(shapes.worth[:, 0]), line.slopes)
 
     def _drawn(self, seed: int) -> Iterator[dict[str, Scalar]]:
         chance = random.Random(seed)  # noqa: S311 - not for secrets

@@ -11,74 +11,27 @@ so each parameter has an effect of its own, pairs interact as far as the data su
 prefix misses is learnt from the runs that went further. The kernel of additive effects follows D. Duvenaud, H. Nickisch
 and C. Rasmussen, "Additive Gaussian processes" (2011); the rungs M. Kennedy and A. O'Hagan, "Predicting the output from
 a complex computer code when fast approximations are available", Biometrika 87 (2000). The model is a straight line in
-its quantities (`straight.py`). The scales are found by maximum a posteriori.
+its quantities (`perf/linear_model.py`). `scale_search.py` finds the scales.
 """
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
+from scipy.linalg import cho_solve, solve_triangular
 
 from ..arrays import Codes, Matrix, Vector
 from ..perf.linear_model import LinearModel
-from .effects import Effects, sums
+from .effects import Effects
+from .run_covariance import ELSEWHERE_SD, LEVEL_SD, OFFSET_SD, RunCovariance, Runs, cholesky_root
+from .scale_search import STEPS, ScaleSearch
 from .scales import Scales
-
-LEVEL_SD = 3.0
-"""Of the overall level, which the first run tells."""
-OFFSET_SD = 1.0
-"""Of a rung's steady distance from full runs, beside what the model says of it."""
-SESSION_SD = 0.05
-"""Of a whole session: a cluster moved by 11 % between two campaigns (Dahu)."""
-ELSEWHERE_SD = 1.0
-"""Of a quantity of another machine, or of a model of this one, against this machine's, in its prior's."""
-LEAST_NOISE = 1e-10
-"""Variance of a run of a simulator, which repeats exactly: a covariance has to be positive."""
-STEPS = 25
-WIDEST = 4.0
-"""Scales stay within so many standard deviations of their priors."""
-
 
 AT_ONCE = 4_000
 """Configurations whose covariance with all runs is in memory at a time."""
 REMEMBERED = 4
 """Arrays of configurations whose covariance with the runs is remembered."""
-
-
-class FitError(Exception):
-    """The runs cannot be described: a covariance that is not positive, or a figure that is not finite."""
-
-
-@dataclass(frozen=True)
-class Runs:
-    """What was measured, one row for all repeats of a run in one sitting.
-
-    Attributes:
-        codes: value numbers, shape (runs, axes).
-        rung: 0 for a full run, further numbers for cheaper ones, shape (runs,).
-        log_rate: natural logarithm of the rate, the mean of all repeats, less the mean of HPL's model, shape (runs,).
-        slopes: of HPL's model in what is unknown of the machine, shape (runs, quantities).
-        session: which sitting a run belongs to, shape (runs,); `present` the newest run's.
-        count: repeats, shape (runs,); `scatter` the sum of the squares of their distances from their mean.
-        elsewhere: of each rung whether its runs are of another machine, or of a model, shape (rungs,).
-    """
-
-    codes: Codes
-    rung: Codes
-    log_rate: Vector
-    slopes: Matrix
-    session: Codes
-    present: int
-    count: Vector
-    scatter: Vector
-    elsewhere: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return len(self.log_rate)
 
 
 class Process:
@@ -106,8 +59,8 @@ class Process:
         mean = float(np.average(runs.log_rate[told], weights=runs.count[told]))
         self._level = mean if level is None else level
         self._asked: dict[int, tuple[Codes, Matrix]] = {}
-        self._learnt = Effects(scales, correlations)
-        self._root = _root(self._steady + self._effects(scales)[0] + np.diag(self._noise(scales)))
+        self._covariance = RunCovariance(runs, Effects(scales, correlations))
+        self._root = self._covariance.root(scales)
         self._weights = cho_solve((self._root, True), runs.log_rate - self._level)
 
     def fitted(self, steps: int = STEPS) -> "Process":
@@ -116,22 +69,8 @@ class Process:
         Raises:
             FitError: no finite scales were found.
         """
-        from scipy.optimize import Bounds, minimize  # noqa: PLC0415 - a third of a second that few runs do not need
-
-        centre, sd = self._prior.logs(), self._prior.prior_sd()
-        lowest, highest = centre - WIDEST * sd, centre + WIDEST * sd
-        start = np.clip(self.scales.logs(), lowest, highest)
-        found = minimize(  # type: ignore[call-overload]  # the stubs know no function with its gradient
-            lambda logs: self._cost(logs, centre, sd),
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=Bounds(lowest, highest),
-            options={"maxiter": steps},
-        )
-        if not np.isfinite(found.fun):
-            raise FitError("no scales explain the runs")
-        return Process(self.runs, self._correlations, self.scales.of_logs(found.x), self._prior)
+        scales = ScaleSearch(self._covariance, self._level, self.scales, self._prior).best(steps)
+        return Process(self.runs, self._correlations, scales, self._prior)
 
     def moved(self) -> Vector:
         """How far each quantity of the machine is from what it usually is, in standard deviations."""
@@ -150,7 +89,7 @@ class Process:
             FitError: the covariance of the runs is not positive.
         """
         runs, count = self.runs, len(codes)
-        expected = self.expected(codes, at_rung, rung) - at_rung.mean + self._shift @ self._weights
+        expected = self.expected(codes, at_rung, rung) - at_rung.mean + self._covariance.shift @ self._weights
         more = replace(
             runs,
             codes=np.concatenate([runs.codes, codes]),
@@ -195,8 +134,8 @@ class Process:
             Shape (ahead, codes).
         """
         part, prior = self._towards(codes, at_rung, rung)
-        solved = self._solved(part + self._shift[:, None])
-        seen = prior + self._shift[-1] - _squares(solved) + self.scales.noise[rung] ** 2
+        solved = self._solved(part + self._covariance.shift[:, None])
+        seen = prior + self._covariance.shift[-1] - _squares(solved) + self.scales.noise[rung] ** 2
         among = LEVEL_SD**2 + full.slopes @ at_rung.slopes.T + alike
         among -= self._solved(self._towards(ahead, full, 0)[0]).T @ solved
         return np.asarray(among / np.sqrt(np.maximum(seen, 1e-18)))
@@ -206,7 +145,7 @@ class Process:
         towards, _ = self._towards(codes, full, 0)
         solved = self._solved(towards)
         among = self.alike(codes, codes) + full.slopes @ full.slopes.T + LEVEL_SD**2
-        root = _root(among - solved.T @ solved + 1e-8 * np.eye(len(codes)))
+        root = cholesky_root(among - solved.T @ solved + 1e-8 * np.eye(len(codes)))
         normal = chance.standard_normal((count, len(codes)))
         return np.asarray(self._mean(towards, full) + normal @ root.T)
 
@@ -225,12 +164,12 @@ class Process:
         offset = OFFSET_SD**2 if rung else 0.0
         towards = LEVEL_SD**2 + self._among_runs(codes) * np.where(here, apart, 1.0) + np.where(here, offset, 0.0)
         towards += runs.slopes @ at_rung.slopes.T * np.where(here, elsewhere, 1.0)
-        own = self._learnt.variance * apart + (at_rung.slopes**2).sum(axis=1) * elsewhere
+        own = self._covariance.learnt.variance * apart + (at_rung.slopes**2).sum(axis=1) * elsewhere
         return towards, LEVEL_SD**2 + own + offset
 
     def alike(self, ones: Codes, others: Codes) -> Matrix:
         """Prior covariance of the effects between configurations, shape (ones, others)."""
-        return self._learnt.covariance(ones, others)
+        return self._covariance.learnt.covariance(ones, others)
 
     def _among_runs(self, codes: Codes) -> Matrix:
         """As `alike` between the runs and configurations; remembered, because each rung asks with the same arrays."""
@@ -239,90 +178,6 @@ class Process:
                 self._asked.pop(next(iter(self._asked)))
             self._asked[id(codes)] = (codes, self.alike(self.runs.codes, codes))
         return self._asked[id(codes)][1]
-
-    @cached_property
-    def _between(self) -> list[Matrix]:
-        columns = self.runs.codes.T
-        return [table[np.ix_(column, column)] for table, column in zip(self._correlations, columns, strict=True)]
-
-    @cached_property
-    def _rest_between(self) -> Matrix:
-        return self._learnt.together(self.runs.codes, self.runs.codes)
-
-    @cached_property
-    def _sessions(self) -> int:
-        return len(np.unique(self.runs.session))
-
-    @cached_property
-    def _shift(self) -> Vector:
-        """Prior covariance of the present sitting's shift with that of each run, shape (runs,); 0 in the only one."""
-        session = self.runs.session
-        return SESSION_SD**2 * (session == self.runs.present) if self._sessions > 1 else np.zeros(len(session))
-
-    @cached_property
-    def _steady(self) -> Matrix:
-        """The part of the covariance that no scale changes."""
-        runs = self.runs
-        same_rung = (runs.rung[:, None] == runs.rung[None, :]) & (runs.rung > 0)[:, None]
-        same_session = runs.session[:, None] == runs.session[None, :]
-        elsewhere = same_rung & runs.elsewhere[runs.rung]
-        return np.asarray(
-            LEVEL_SD**2
-            + runs.slopes @ runs.slopes.T * (1 + ELSEWHERE_SD**2 * elsewhere)
-            + OFFSET_SD**2 * same_rung
-            + (SESSION_SD**2 * same_session if self._sessions > 1 else 0.0)
-        )
-
-    def _noise(self, scales: Scales) -> Vector:
-        """Variance of the mean of the repeats of each run."""
-        return np.asarray((scales.noise[self.runs.rung] ** 2 + LEAST_NOISE) / self.runs.count)
-
-    def _effects(self, scales: Scales) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix]:
-        """Covariance of effects over all rungs; and the parts its gradient needs: one rung's, both sums, the factor."""
-        size = (len(self.runs), len(self.runs))
-        additive, weighted, squares = sums(scales, self._between, size)
-        alone = additive + scales.rest**2 * self._rest_between
-        factor = np.ones(size)
-        for number, apart in enumerate(scales.apart, start=1):
-            on = self.runs.rung == number
-            factor[np.ix_(on, on)] += apart**2
-        return alone * factor, alone, weighted, squares, factor
-
-    def _cost(self, logs: Vector, centre: Vector, sd: Vector) -> tuple[float, Vector]:
-        """Negative log posterior of the scales, and its gradient."""
-        scales, runs = self.scales.of_logs(logs), self.runs
-        effects, alone, weighted, squares, factor = self._effects(scales)
-        try:
-            root = _root(self._steady + effects + np.diag(self._noise(scales)))
-        except FitError:
-            return 1e12, np.zeros_like(logs)
-        y = runs.log_rate - self._level
-        weights = cho_solve((root, True), y)
-        inverse = cho_solve((root, True), np.eye(len(runs)))
-        slope = 0.5 * (inverse - np.outer(weights, weights))
-        shared = slope * factor
-        gradient = []
-        by_weight = (shared * weighted).ravel()
-        for amplitude, alike in zip(scales.amplitude, self._between, strict=True):
-            one, others = float(shared.ravel() @ alike.ravel()), float(by_weight @ alike.ravel())
-            squared = float(np.einsum("ij,ij,ij", shared, alike, alike))
-            gradient.append(amplitude * (2 * amplitude * one + scales.pair * (others - amplitude * squared)))
-        gradient.append(float(np.sum(shared * 0.5 * scales.pair * (weighted**2 - squares))))
-        gradient.append(float(np.sum(shared * 2 * scales.rest**2 * self._rest_between)))
-        for number, apart in enumerate(scales.apart, start=1):
-            on = runs.rung == number
-            gradient.append(float(np.sum((slope * alone)[np.ix_(on, on)]) * 2 * apart**2))
-        within = 0.0
-        for number, noise in enumerate(scales.noise):
-            on = runs.rung == number
-            variance, more = noise**2 + LEAST_NOISE, float((runs.count[on] - 1).sum())
-            scatter = float(runs.scatter[on].sum()) / variance
-            within += 0.5 * (more * math.log(variance) + scatter)
-            of_means = float(np.sum((np.diag(slope) / runs.count)[on]))
-            gradient.append((of_means + 0.5 * (more - scatter) / variance) * 2 * noise**2)
-        away = (logs - centre) / sd
-        cost = 0.5 * float(y @ weights) + float(np.log(np.diag(root)).sum()) + 0.5 * float(away @ away) + within
-        return cost, np.array(gradient) + away / sd
 
 
 def _parts(codes: Codes, modelled: LinearModel) -> Iterator[tuple[Codes, LinearModel]]:
@@ -337,15 +192,3 @@ def _parts(codes: Codes, modelled: LinearModel) -> Iterator[tuple[Codes, LinearM
 
 def _squares(matrix: Matrix) -> Vector:
     return np.asarray(np.einsum("ij,ij->j", matrix, matrix))
-
-
-def _root(covariance: Matrix) -> Matrix:
-    """Lower Cholesky root.
-
-    Raises:
-        FitError: the matrix is not positive or not finite.
-    """
-    try:
-        return np.asarray(cholesky(covariance, lower=True))
-    except (LinAlgError, ValueError) as error:
-        raise FitError(str(error)) from error

@@ -17,8 +17,9 @@ from tuner.engines.hpl.engine import HplEngine
 from tuner.engines.model.axes import Axes
 from tuner.engines.model.growth import Growth
 from tuner.engines.model.pool import LARGEST, Pool
-from tuner.engines.model.process import Process, Runs
+from tuner.engines.model.process import Process
 from tuner.engines.model.remembered import FASTEST, MOST, NEWEST
+from tuner.engines.model.run_covariance import Runs
 from tuner.engines.model.scales import Scales
 from tuner.engines.outcomes import Outcome
 from tuner.engines.perf.linear_model import LinearModel
