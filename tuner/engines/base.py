@@ -19,10 +19,10 @@ MOST_KEYS = 30_000
 
 
 class Engine(ABC):
-    """Says what to try next, and learns what came of it.
+    """An engine chooses what to try next, and learns from what came of it.
 
     It never asks an illegal or barred point, nor one whose key (`SearchSpace.key`) it asked before or was told of,
-    unless that was released: repeats are the loop's business. It may be asked several times before it is told.
+    unless that was released: the scheduler decides on repeats. It may be asked several times before it is told.
     Everything it knows it was told, so an engine that is told the records of a stored study goes on from there.
 
     Args:
@@ -46,7 +46,7 @@ class Engine(ABC):
         self._keys: dict[tuple[tuple[str, Scalar], ...], str] = {}
 
     def ask(self) -> dict[str, Scalar] | None:
-        """The next point to try; None when there is nothing left that this engine would try."""
+        """Choose the next point to try, or None when this engine would try nothing more."""
         point = self.first_unseen(self._released.values()) or self._propose()
         if point is None:
             return None
@@ -55,7 +55,7 @@ class Engine(ABC):
         return point
 
     def choose(self, ladder: Ladder) -> Question | None:
-        """As `ask`, with how much of a full run to spend on the point; most engines know only full runs.
+        """Choose the next point and how much of a full run to spend on it; most engines choose full runs only.
 
         Args:
             ladder: what may be spent, the full run included.
@@ -65,34 +65,34 @@ class Engine(ABC):
         return None if point is None else Question(point)
 
     def unasked(self) -> int:
-        """Configurations that it still means to ask, where it means to ask a certain number of them; else 0."""
+        """Count the configurations that are left, where the engine plans a fixed number of them; else return 0."""
         return 0
 
     def choose_launch(self, ladder: Ladder, room: Callable[[Question], int]) -> list[Question]:
-        """As `choose`, with further questions on the same rung that may share its launch; empty when nothing is left.
+        """Choose the runs of the next launch, all on one rung; the list is empty when nothing is left.
 
-        All of them together are the product of lists that one HPL.dat can hold. Most engines ask one at a time.
+        One HPL.dat can hold all of them: they are the product of its lists. Most engines choose one run at a time.
 
         Args:
-            room: how many further ones a question may have beside it.
+            room: how many runs may join the first one.
         """
         del room
         question = self.choose(ladder)
         return [] if question is None else [question]
 
     def take_remarks(self) -> list[str]:
-        """Hand over the sentences that the engine has for the user; each is handed over once."""
+        """Return the sentences for the user that are new since the last call."""
         remarks, self._remarks = self._remarks, []
         return remarks
 
     def expect(self, question: Question) -> None:
-        """Hear that somebody else runs this now, so that it need not be asked."""
+        """Note that another process runs this now, so that the engine does not ask it."""
         point = own_point(self.space, question.params)
         if point is not None and question.rung == FULL:
             self._pending.add(self.key(point))
 
     def bar(self, part: Point) -> None:
-        """Hear that no point that has all these values can run, so that none is asked any more.
+        """Note that no point with all these values can run, so that the engine asks none of them.
 
         Args:
             part: some parameters with their values.
@@ -100,21 +100,21 @@ class Engine(ABC):
         self.blocked.add(part)
 
     def barred(self, point: Point) -> bool:
-        """Whether it has all the values of something that cannot run."""
+        """Whether a point contains values that cannot run together."""
         return self.blocked.covers(point)
 
     def release(self, question: Question) -> None:
-        """Hear that what somebody else ran was left unfinished, so that it may be asked again."""
+        """Note that another process did not finish this, so that it may be asked again."""
         point = own_point(self.space, question.params)
         if point is not None and question.rung == FULL:
             self._pending.discard(self.key(point))
             self._released[self.key(point)] = point
 
     def tell(self, params: Point, outcome: Outcome) -> bool:
-        """Learn what came of a point, asked or not; it may be complete.
+        """Learn the outcome of a point, whether the engine asked it or not.
 
         Returns:
-            Whether it is of this space; else it is passed over.
+            Whether the point is of this space; any other one is ignored.
         """
         point = own_point(self.space, params)
         if point is None:
@@ -132,20 +132,20 @@ class Engine(ABC):
         self._learn(point, outcome)
 
     def rate(self, point: Point) -> float | None:
-        """The median of the GFLOPS a point was told, or None where it never counted or was not told yet."""
+        """The median GFLOPS of a point, or None if no run of it counted so far."""
         return self.history.median(self.key(point))
 
     def choice(self) -> dict[str, Scalar] | None:
-        """The point this engine would call the best now, among those that were run in full; None before the first."""
+        """The best point now among those that were run in full; None before the first full run."""
         return self.history.fastest()
 
     def seen(self, point: Point) -> bool:
-        """Whether the point, or one that HPL cannot tell from it, was asked or told, or cannot be asked any more."""
+        """Whether the point, or one that is the same to HPL, was asked, told or barred."""
         key = self.key(point)
         return key in self._pending or key in self.told or self.barred(point)
 
     def key(self, point: Point) -> str:
-        """`SearchSpace.key`, remembered."""
+        """The key of a point (`SearchSpace.key`) from a cache."""
         items = tuple(point.items())
         if items not in self._keys:
             if len(self._keys) >= MOST_KEYS:
@@ -154,12 +154,12 @@ class Engine(ABC):
         return self._keys[items]
 
     def first_unseen(self, points: Iterable[Point]) -> dict[str, Scalar] | None:
-        """The first point of a sequence that was not seen."""
+        """The first point of a sequence that the engine has not seen, or None."""
         return next((dict(point) for point in points if not self.seen(point)), None)
 
     @property
     def told(self) -> Mapping[str, Sequence[Outcome]]:
-        """All outcomes of full runs that it was told, by the key of the configuration."""
+        """The outcomes of all full runs, by the key of their configuration."""
         return self.history.outcomes
 
     @abstractmethod
@@ -167,9 +167,9 @@ class Engine(ABC):
         """A legal point that was not seen, or None."""
 
     def _learn(self, point: Point, outcome: Outcome) -> None:  # noqa: B027 - most engines look at `told` when asked
-        """Take in one outcome of a legal point."""
+        """Learn one outcome of a full run of a legal point."""
 
     def _learn_part(self, point: dict[str, Scalar], outcome: Outcome) -> None:
-        """Take in the outcome of a cheaper run; a full one that was given up lost against all others."""
+        """Learn the outcome of a cheaper run; a full run that was given up counts as a failed one."""
         if outcome.state == GIVEN_UP:
             self._take_in(point, replace(outcome, gflops=None, rung=FULL))

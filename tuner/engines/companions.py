@@ -1,4 +1,4 @@
-"""Which configurations share a launch: the lists of one HPL.dat grow by a value at a time, while that pays."""
+"""Chooses configurations that share a launch: the lists of one HPL.dat grow value by value, while that pays."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -22,7 +22,7 @@ Group = list[dict[str, Scalar]]
 
 
 def extensions(space: SearchSpace, batch: Sequence[Point], most: int) -> Iterator[Group]:
-    """What one more value in one list brings into a launch: for each such value the legal points that come with it.
+    """Yield the groups of legal points that one more value in one list of HPL.dat would add to a launch.
 
     Args:
         batch: points whose HPL.dat is the product of its lists; at least one.
@@ -46,12 +46,12 @@ def extensions(space: SearchSpace, batch: Sequence[Point], most: int) -> Iterato
 
 
 def one_launch(space: SearchSpace, points: Sequence[Point]) -> bool:
-    """Whether one HPL.dat holds just these points, and all else is alike."""
+    """Whether one HPL.dat can hold exactly these points, which differ in nothing else."""
     return _alike([_launched(space, point) for point in points])
 
 
 def _launched(space: SearchSpace, point: Point) -> tuple[HplParams, dict[str, Scalar]]:
-    """What a point asks of HPL, and all that has no list in HPL.dat."""
+    """A point's parameters of HPL, and those that have no list in HPL.dat."""
     complete = space.complete(point)
     beside = {name: value for name, value in complete.items() if name not in LISTS}
     return HplParams.from_words(complete), beside
@@ -69,7 +69,7 @@ def gathered(
     worth: Callable[[Sequence[Point], Sequence[Group]], Sequence[float]],
     least: float,
 ) -> Group:
-    """The companions of a point: again and again what is worth most by the second, while it is worth enough.
+    """Choose the companions of a point: add the group that is worth most per second, as long as it is worth enough.
 
     Args:
         most: how many at most.

@@ -1,4 +1,4 @@
-"""Points of a space as engines need them: completed, with one value changed, or found among what others ran."""
+"""Makes points of a space: completes them, changes one value, or finds the space's own for what others ran."""
 
 from collections.abc import Collection, Iterator
 
@@ -8,7 +8,7 @@ from search_spaces.space import SearchSpace
 
 
 def with_fixed(space: SearchSpace, wish: Point) -> dict[str, Scalar]:
-    """A choice of what varies, with the only value of everything else, in the space's order."""
+    """A choice of the varying parameters, completed with the fixed ones, in the space's order."""
     fixed = {name: one.values[0] for name, one in space.parameters.items() if name not in space.varying}
     return {name: {**fixed, **wish}[name] for name in space.parameters if name in fixed or name in wish}
 

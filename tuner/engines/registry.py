@@ -1,4 +1,4 @@
-"""Engines by name. A new one is one file and one line here; its imports happen only when it is chosen."""
+"""Makes engines by their name. A new engine is one file and one line here, and is imported only when chosen."""
 
 import difflib
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ def descriptions() -> dict[str, str]:
 
 
 def check_engine(name: str, *, of_two_objectives: bool = False) -> None:
-    """Refuse a name no engine has.
+    """Refuse a name that no engine has.
 
     Raises:
         TunerError: with the nearest name; or it knows only one objective where it is to search a front of two.
@@ -57,7 +57,7 @@ def check_engine(name: str, *, of_two_objectives: bool = False) -> None:
 
 
 def make_engine(name: str, space: SearchSpace, seed: int, context: EngineContext = NOTHING_KNOWN) -> Engine:
-    """An engine that knows nothing yet.
+    """Make an engine that was told nothing yet.
 
     Raises:
         TunerError: no engine has the name, or `--points` makes no sense.

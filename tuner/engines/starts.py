@@ -1,4 +1,4 @@
-"""Points worth trying before anything is known."""
+"""Suggests points to try before there is any run."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ ADVICE: tuple[dict[str, Scalar], ...] = (
 
 
 def starts(space: SearchSpace) -> Iterator[Point]:
-    """The general advice, the space's own start points, then the advice once for each other BLAS.
+    """Yield the general advice, the space's own start points, then the advice once for each other BLAS.
 
     A space lists its BLAS libraries, their kernels and its layouts best guess first. NB is the K-blocking of the BLAS,
     the grid the squarest with P <= Q, N the largest that fits. The same point may come twice. There are few on purpose:

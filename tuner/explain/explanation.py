@@ -1,4 +1,4 @@
-"""What a study learnt: which parameters matter, which go together, and what one-at-a-time tuning would have missed.
+"""Explains a study: which parameters matter, which interact, and what one-at-a-time tuning would have missed.
 
 Everything is read off the model of the engine `hpl`, told all trials of the study; `variance.py` takes it apart.
 """
@@ -65,7 +65,7 @@ class Explanation:
     spent_s: float
 
     def together(self, one: str, other: str) -> Pair | None:
-        """What two parameters explain together; None where their values are never combined in what was looked at."""
+        """What two parameters explain together, or None if no point that was looked at combines their values."""
         return next((pair for pair in self.pairs if {pair.one, pair.other} == {one, other}), None)
 
 
@@ -117,7 +117,7 @@ def taught(
 
 @contextmanager
 def described() -> Iterator[None]:
-    """What needs a model that describes the rates: of matrices that small, one thread takes the least time.
+    """Run a block that needs a model of the rates; one thread is fastest for such small matrices.
 
     Raises:
         TunerError: there is none.
@@ -130,7 +130,7 @@ def described() -> Iterator[None]:
 
 
 def explained(engine: HplEngine, records: Sequence[TrialRecord], runs: int) -> Explanation:
-    """What an engine tells that was `taught`.
+    """Explain a study by the engine that knows its trials.
 
     Raises:
         FitError: no model describes the rates.
@@ -167,7 +167,7 @@ def explained(engine: HplEngine, records: Sequence[TrialRecord], runs: int) -> E
 
 
 def looked_at(engine: Engine, pool: Pool, order: Sequence[str], best: Point) -> list[Point]:
-    """The points to explain: all of a small space.
+    """Choose the points to explain: all of a small space.
 
     Of a large one those that differ from the best in the parameters that matter most, in all legal combinations of
     these, and beside some of them those that differ in one of the others.
@@ -203,7 +203,7 @@ def with_values(engine: Engine, points: Iterable[Point], name: str) -> Iterator[
 
 
 def _with_dependants(space: SearchSpace, order: Sequence[str]) -> list[str]:
-    """The same order, with each parameter that depends on another right behind that."""
+    """The same order, with each dependent parameter right behind the one that it depends on."""
     behind = deciders(space)
     free = [name for name in order if name not in behind]
     return [one for name in free for one in (name, *(other for other in order if behind.get(other) == name))]

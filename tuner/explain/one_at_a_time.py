@@ -1,4 +1,4 @@
-"""One parameter at a time: what it would have found, at what cost, and what it would have missed.
+"""Simulates one-at-a-time tuning: what it would have found, at what cost, and what it would have missed.
 
 Its runs are made on the model of a study, so each of them gives the rate that the model expects of it.
 """
@@ -79,7 +79,7 @@ class Together:
 
 @dataclass(frozen=True)
 class OneByOne:
-    """The way of one-at-a-time tuning.
+    """The result of one-at-a-time tuning.
 
     Attributes:
         start, start_gflops: the textbook's configuration.
@@ -103,7 +103,7 @@ class OneByOne:
 
     @property
     def found(self) -> bool:
-        """Whether it would have found the best, or one as good as far as the runs can tell."""
+        """Whether the sweeps end at the best configuration, or at one that the runs cannot tell from it."""
         return self.missing_percent < max(WORTH_A_WORD, self.missing_sd)
 
 
@@ -121,11 +121,11 @@ class Way:
         self.end = self.sweeps[-1].kept
 
     def gflops(self, point: Point) -> float:
-        """The rate of one of its runs."""
+        """The rate of one of the runs."""
         return self._walker.rate(point) or 0.0
 
     def swept(self) -> Iterator[Swept]:
-        """Its sweeps as they are told."""
+        """Yield the sweeps with their rates and counts of runs."""
         known = {self._walker.key(self.start)}
         for sweep in self.sweeps:
             new = {self._walker.key(point) for point in sweep.points} - known
@@ -136,7 +136,7 @@ class Way:
             yield Swept(sweep.name, before, after, followed, self.gflops(sweep.kept), len(new))
 
     def _run(self) -> Iterator[Sweep]:
-        """The sweeps with what was run of them, which is less than all of the last one where it took too many steps."""
+        """Yield the sweeps with the points that were run; the last sweep is cut off where there were too many steps."""
         for sweep in self._walker.sweeps():
             points = [point for point in sweep.points if self._walker.seen(point)]
             yield replace(sweep, points=points)
@@ -145,14 +145,14 @@ class Way:
 
 
 def mixed(engine: Engine, end: Point, best: Point) -> list[Point]:
-    """The configurations between the end of the sweeps and the best one that tell what was missed, and why."""
+    """The configurations between the end of the sweeps and the best one; they tell what was missed, and why."""
     return [*_given(engine, end, best, 2).values(), *_given(engine, best, end, 1).values()]
 
 
 def one_by_one(
     engine: HplEngine, way: Way, records: Sequence[TrialRecord], process: Process, pool: Pool, best: int
 ) -> OneByOne:
-    """What the way comes to against the best configuration.
+    """Compare one-at-a-time tuning with the best configuration.
 
     Args:
         process, pool: the model; it knows what is `mixed` of the end and the best.
@@ -195,7 +195,7 @@ def _different(space: SearchSpace, one: Point, other: Point) -> list[str]:
 
 
 def _given(engine: Engine, here: Point, there: Point, most: int) -> dict[tuple[str, ...], Point]:
-    """The legal points that have of one configuration some values of another, by the parameters: one, or up to `most`.
+    """The legal points that take up to `most` values of another configuration, by the names of the parameters.
 
     What must follow is changed with them.
     """

@@ -1,4 +1,4 @@
-"""Two parameters against each other: the rate of every combination, and the best value of the one by the other's."""
+"""Crosses two parameters: the rate of each combination, and the best value of the one for each of the other."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Crossing:
-    """Two parameters in all their combinations, each with the best that all others may be.
+    """Two parameters in all combinations, each with the best values of all other parameters.
 
     Attributes:
         ones, others: the values that are in some combination.
@@ -79,7 +79,7 @@ def parse_pair(text: str, space: SearchSpace) -> Names:
 
 
 def explain_pair(space: SearchSpace, records: Sequence[TrialRecord], names: Names, probes: Probes) -> Crossing:
-    """Set two varying parameters of a study against each other.
+    """Cross two varying parameters of a study.
 
     Raises:
         TunerError: as `explain`.

@@ -1,4 +1,4 @@
-"""What the model of a study holds for the fastest, and how sure it is of rates against each other."""
+"""Asks the model of a study for the fastest configuration, and compares rates."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Rates:
 
     @classmethod
     def of(cls, process: Process, pool: Pool, places: Sequence[int], count: int = DRAWS) -> "Rates":
-        """Of some configurations of a pool, which may come twice.
+        """The rates of some configurations of a pool, which may come twice.
 
         Raises:
             FitError: they cannot be drawn.
@@ -45,13 +45,13 @@ class Rates:
         return cls(mean[back], process.draws(codes, full, count, np.random.default_rng(0))[:, back])
 
     def above(self, one: int, other: int) -> tuple[float, float]:
-        """How far the rate of one is above that of another, in percent, and its standard deviation."""
+        """By how many percent the rate of one is above that of another, and the standard deviation of that."""
         drawn = 100 * np.expm1(self.draws[:, one] - self.draws[:, other])
         return 100 * float(np.expm1(self.mean[one] - self.mean[other])), float(drawn.std())
 
 
 def climbed(engine: HplEngine, beside: Callable[[Point], Iterable[Point]] | None = None) -> tuple[Process, Pool, int]:
-    """The model, and the place of a configuration that it thinks faster than all it holds and all beside it.
+    """Climb to a configuration that the model thinks faster than all in the pool and all beside it.
 
     Args:
         beside: the legal points that a fastest one is compared with; without, its neighbours.

@@ -1,4 +1,4 @@
-"""A stored study that searched a space: its trials, and the space on the machine that it ran on."""
+"""Reads a stored study: its trials, and its space on the machine that it ran on."""
 
 from collections.abc import Mapping, Sequence
 from math import prod
@@ -24,7 +24,7 @@ EXPLAINED = SEARCHED | {Kind.CONFIRMATION}
 
 
 def searched(store: Store, name: str | None) -> tuple[Study, list[TrialRecord]]:
-    """A study, the newest search where none is named, with the trials that explain something.
+    """A study, by default the newest search, and its trials that can explain something.
 
     Raises:
         TunerError: there is nothing to explain.
@@ -50,7 +50,7 @@ def cluster_of(study: Study) -> VirtualCluster | None:
 
 
 def stored_space(study: Study, records: Sequence[TrialRecord]) -> SearchSpace:
-    """The space of a study on its virtual cluster, or on a machine as its trials show it: none has to be looked at."""
+    """The space of a study on its virtual cluster, or on a machine that is rebuilt from its trials."""
     cluster, N = cluster_of(study), max(int(record.params["N"]) for record in records)
     overrides = TuneOptions.from_json(dict(study.options)).overrides or {}
     if cluster:

@@ -1,4 +1,4 @@
-"""Shares of variance: what each parameter does alone, and what two do only together.
+"""Splits the variance of rates: what each parameter does alone, and what two do only together.
 
 Shares are those of a functional analysis of variance (I. Sobol', 1993; F. Hutter, H. Hoos, K. Leyton-Brown, "An
 efficient approach for assessing hyperparameter importance", 2014) over the points of a space, with those that HPL
@@ -48,7 +48,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Effect:
-    """What a parameter does.
+    """The effect of one parameter.
 
     Attributes:
         share, sd: part of the variance of all rates that is this parameter's alone.
@@ -65,7 +65,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Pair:
-    """How two parameters go together.
+    """The interaction of two parameters.
 
     Attributes:
         share, sd: part of the variance that only both together explain.
@@ -91,7 +91,7 @@ def deciders(space: SearchSpace) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Landscape:
-    """The points that are looked at, with draws of their rates.
+    """The points of an explanation, with draws of their rates.
 
     Attributes:
         asked: the number of each parameter's value in its point, shape (points, parameters).

@@ -1,4 +1,4 @@
-"""Points of a space in the words of Optuna, both ways."""
+"""Translates points of a space to Optuna's parameters and back."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ LEAST_ORDERED = 3
 
 @dataclass(frozen=True)
 class EncodedParameter:
-    """One choice: a parameter's name, Optuna's name for it, the legal values, and how Optuna sees them."""
+    """A parameter as Optuna sees it: its name, Optuna's name for it, its legal values and their distribution."""
 
     name: str
     label: str
@@ -29,7 +29,7 @@ class EncodedParameter:
     distribution: IntDistribution | FloatDistribution | CategoricalDistribution
 
     def encoded(self, value: Scalar) -> Scalar:
-        """Optuna's value of a legal one."""
+        """Optuna's value for a legal value."""
         if isinstance(self.distribution, IntDistribution):
             return self.values.index(value)
         if isinstance(self.distribution, FloatDistribution):
@@ -47,7 +47,7 @@ class EncodedParameter:
 
 
 class Encoding:
-    """Which Optuna parameters a point has.
+    """Translates the points of one space.
 
     Numbers become their place in the parameter's order, all else a category. Optuna wants the values of a name to stay
     the same, so a parameter whose values depend on another has one name for each case ("kernel@openblas"), and so has
@@ -77,7 +77,7 @@ class Encoding:
         return params, distributions
 
     def suggest(self, trial: optuna.Trial) -> dict[str, Scalar]:
-        """What Optuna proposes; nearly always legal."""
+        """The point that Optuna proposes; it is nearly always legal."""
         return self._walk(lambda question: question.suggested(trial))
 
     def _walk(self, answer: Callable[["EncodedParameter"], Scalar]) -> dict[str, Scalar]:

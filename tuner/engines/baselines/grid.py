@@ -26,7 +26,7 @@ TRIES_PER_POINT = 50
 
 
 class Grid(Engine):
-    """Asks every legal point, or an even subset, in an order of which every beginning is even: a budget may end it.
+    """Asks every legal point or an even subset; whatever the budget allows of it is even too.
 
     Raises:
         TunerError: the space is too large to be measured whole and no size was given.
@@ -51,7 +51,7 @@ class Grid(Engine):
         return self.first_unseen(self._points)
 
     def unasked(self) -> int:
-        """As the contract."""
+        """Count the configurations of the grid that are left."""
         if self._whole:
             return sum(not self.seen(point) for point in self._pool(len(self.space)))
         left = list(self._points)
@@ -77,7 +77,7 @@ class Grid(Engine):
         return list(found.values())
 
     def _codes(self, pool: Sequence[Mapping[str, Scalar]]) -> NDArray[np.int16]:
-        """Which value each point has of each parameter, absent ones as a value of their own."""
+        """The number of each point's value of each parameter; -1 where the point has none."""
         rows = [
             [parameter.values.index(point[name]) if name in point else -1 for name, parameter in varying]
             for varying in [list(self.space.varying.items())]

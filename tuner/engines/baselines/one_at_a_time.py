@@ -1,4 +1,4 @@
-"""One parameter after the other: how the Kronos authors worked, and most people do.
+"""Searches one parameter after the other, as the Kronos authors and most people do.
 
 Starting from a sensible point, a parameter is swept with all others held, its best value is kept, and the next one
 follows; when a whole round brings nothing more, the search ends. It misses whatever two parameters only do together.
@@ -40,7 +40,7 @@ IMPORTANCE = (
 
 @dataclass(frozen=True)
 class Sweep:
-    """One parameter that takes each of its values while all others are held.
+    """A sweep: one parameter takes each of its values while all others stay.
 
     Attributes:
         name: of the parameter.
@@ -55,15 +55,15 @@ class Sweep:
 
 
 class OneAtATime(Engine):
-    """Works out from what it was told how far it has come, so that records of any order bring it there again."""
+    """Sweeps one parameter after the other; its state follows from the outcomes alone, in whatever order they come."""
 
     @cached_property
     def start(self) -> dict[str, Scalar]:
-        """The sensible point."""
+        """The point that the search begins at."""
         return dict(next(starts(self.space)))
 
     def sweeps(self) -> Iterator[Sweep]:
-        """All sweeps by what was told so far, until a round of them brings nothing more."""
+        """Yield all sweeps by the outcomes so far, until a round brings nothing more."""
         best, improved = self.start, True
         while improved:
             improved = False

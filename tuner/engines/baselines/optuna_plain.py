@@ -1,4 +1,4 @@
-"""Optuna's samplers as they come: every parameter a categorical choice, what is illegal told as failed.
+"""Runs Optuna's samplers unchanged: each parameter is a categorical choice, an illegal point a failed trial.
 
 They stand beside our own engines for comparison. Only what the contract of an engine demands is added: a point is legal
 and new. Where a sampler proposes a known point it is told its known rate once more, and asked again.
@@ -28,7 +28,7 @@ ABSENT = "-"
 
 
 class OptunaPlain(Engine):
-    """A sampler of Optuna's over the raw parameters, rebuilt from what was told before each proposal.
+    """A sampler of Optuna over the raw parameters; each proposal rebuilds it from the outcomes so far.
 
     Attributes:
         most_known: proposals in a row that may be known before a legal point near the last one is taken.

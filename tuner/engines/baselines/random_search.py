@@ -1,4 +1,4 @@
-"""Legal points by chance: the yardstick every other engine must beat."""
+"""Chooses legal points at random: every other engine must beat this one."""
 
 import random
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ DRAWS = 10_000
 
 
 class RandomSearch(Engine):
-    """Every legal point is equally likely; those that HPL cannot tell from one seen are passed over."""
+    """Draws legal points with equal probability, and skips those that are the same to HPL as one it has seen."""
 
     def __init__(self, space: SearchSpace, seed: int, context: EngineContext = NOTHING_KNOWN) -> None:
         super().__init__(space, seed, context)

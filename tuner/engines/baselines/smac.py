@@ -23,9 +23,9 @@ MANY = 10_000
 
 
 class Smac(Engine):
-    """SMAC's hyperparameter-optimisation facade over the raw parameters, every one a categorical choice.
+    """Runs SMAC's hyperparameter optimisation over the raw parameters, each a categorical choice.
 
-    What is illegal or fails is told to cost what the worst run does.
+    A point that is illegal or fails costs as much as the worst run.
 
     Raises:
         TunerError: smac is not installed.

@@ -1,4 +1,4 @@
-"""The engine `hpl`: which run, of which configuration and how much of it, gains most by the second of machine time."""
+"""The engine `hpl` chooses the run that gains most per second of machine time, on any rung."""
 
 import random
 from collections.abc import Callable
@@ -37,14 +37,14 @@ LARGEST_BATCH = 8
 
 @dataclass(frozen=True)
 class Decision:
-    """What is asked next, or None, and the belief that chose it, None where no model did."""
+    """The question that the engine asks next, or None, and the belief that chose it; None where no model did."""
 
     question: Question | None
     belief: Belief | None = None
 
 
 class HplEngine(Engine):
-    """A Gaussian process on HPL's algorithm, told of runs on every rung, asked for what is worth most by the second.
+    """An engine with a Gaussian process on top of HPL's algorithm; it learns from the runs of every rung.
 
     Where dgemm was timed, it begins with what HPL's algorithm holds for the fastest by that, in full. Every choice then
     weighs what a run is expected to gain against what it costs; once the cheap runs since the last full one cost half
@@ -72,11 +72,11 @@ class HplEngine(Engine):
         self._instead: Engine | None = None
 
     def choose(self, ladder: Ladder) -> Question | None:
-        """The run that is worth most by the second, on any rung; a full run may come again where runs differ."""
+        """Choose the run that is worth most per second, on any rung; a full run may come again where runs differ."""
         return self._choose(ladder).question
 
     def choose_launch(self, ladder: Ladder, room: Callable[[Question], int]) -> list[Question]:
-        """As the contract; small runs may share a launch where they are worth much for each further second.
+        """Choose the runs of the next launch; small runs share it where they are worth enough per further second.
 
         Full runs stay alone, so that each can be given up: sharing launches gained nothing more with them.
         """
@@ -97,7 +97,7 @@ class HplEngine(Engine):
         return [question, *also]
 
     def choice(self) -> dict[str, Scalar] | None:
-        """What is believed to be the fastest of what was run in full, as `tune` ranks it; the median before repeats.
+        """The configuration that is probably the fastest of those run in full, as `tune` ranks them.
 
         The model is not asked: its noise is normal, so a few runs that are slow by half make it smooth over all others.
         """
@@ -109,7 +109,7 @@ class HplEngine(Engine):
         return dict(self.history.points[keys[max(medians, key=lambda place: medians[place])]])
 
     def model(self) -> tuple[Process, Pool]:
-        """What was learnt: the process fitted to all runs, and its configurations.
+        """The process fitted to all runs, and its configurations.
 
         Raises:
             FitError: the runs cannot be described.
@@ -128,13 +128,13 @@ class HplEngine(Engine):
         return float(np.exp(mean[0]))
 
     def bar(self, part: Point) -> None:
-        """As the contract."""
+        """Note that no point with all these values can run."""
         super().bar(part)
         if self._instead is not None:
             self._instead.bar(part)
 
     def expect(self, question: Question) -> None:
-        """Hear that somebody else runs this now; it is reckoned with as one's own runs under way are."""
+        """Note that another process runs this now; it counts like a run of this engine that is under way."""
         point = own_point(self.space, question.params)
         if point is None:
             return
@@ -145,7 +145,7 @@ class HplEngine(Engine):
             self._instead.expect(question)
 
     def release(self, question: Question) -> None:
-        """As the contract; it is weighed anew, and not asked before others."""
+        """Note that another process did not finish this; the engine weighs it again among all others."""
         point = own_point(self.space, question.params)
         if point is None:
             return
@@ -227,7 +227,7 @@ class HplEngine(Engine):
         return joining.companions(self.space, question.params, most)
 
     def _any(self, rung: Rung) -> Question | None:
-        """Some point that was not taken and most likely runs; one drawn by chance where only the pool is used up."""
+        """A point that is left and most likely runs; a random one where the pool is used up but the space is not."""
         pool, left = self._state.pool, self._state.most_likely_to_run(rung)
         chance = random.Random(f"{self.seed} {len(self._state.pending)}")  # noqa: S311 - not for secrets
         if len(left):

@@ -1,4 +1,4 @@
-"""What further runs in a launch are worth, as the model of the engine `hpl` believes it."""
+"""Works out what further runs in a launch are worth, by the model of the engine `hpl`."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -40,9 +40,9 @@ class LaunchJoining:
     free: Callable[[Point], bool]
 
     def companions(self, space: SearchSpace, first: Point, most: int) -> Group:
-        """Those of the point that was asked for, greedily, each chosen as if those before had come out as expected.
+        """Choose the companions of a point greedily, each as if those before had come out as expected.
 
-        None where starting takes no time: alone, each run can follow from the one before.
+        There are none where starting takes no time: alone, each run can follow from the one before.
 
         Args:
             most: how many at most.
@@ -57,7 +57,7 @@ class LaunchJoining:
         return gathered(space, first, most, self._by_the_second, least)
 
     def _by_the_second(self, before: Sequence[Point], groups: Sequence[Group]) -> list[float]:
-        """What each group is worth, 0 where it holds what is there or asked already or what the model has not met."""
+        """The worth of each group per second; 0 if a point of it is asked already or has a value new to the model."""
         present = {self.key(point) for point in before}
         points = {self.key(point): point for group in groups for point in group}
         points = {key: point for key, point in points.items() if key not in present and self.free(point)}

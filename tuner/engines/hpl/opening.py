@@ -1,4 +1,4 @@
-"""What the engine `hpl` asks before its model was taught: its favourite, then what experience says."""
+"""Chooses the first runs of the engine `hpl`: its model's favourite, then what experience suggests."""
 
 from collections.abc import Iterator
 
@@ -34,7 +34,7 @@ class Opening:
         self._started = 0
 
     def question(self, rung: Rung, runs: int) -> Question | None:
-        """The next of them, None when it is the model's turn.
+        """The next of the first questions, or None when it is the model's turn.
 
         Args:
             rung: the cheapest, `runs` how many gave a rate so far.
@@ -42,7 +42,7 @@ class Opening:
         return self._favourite() or self._start(rung, runs)
 
     def _favourite(self) -> Question | None:
-        """Where dgemm was timed, first of all what HPL's model by that holds for the fastest, in full."""
+        """The first full run, of what HPL's model predicts to be the fastest; only where dgemm was timed."""
         if self._asked or not self._knows_dgemm:
             return None
         for _ in self._growth.rounds:
@@ -54,7 +54,7 @@ class Opening:
         return Question(found, FULL)
 
     def _start(self, rung: Rung, runs: int) -> Question | None:
-        """One of the points that experience suggests, on the cheapest rung, while next to nothing is known.
+        """The next point that experience suggests, on the cheapest rung, while there are few runs.
 
         The first is measured in full where the model holds it for about as fast as its favourite.
         """

@@ -1,4 +1,4 @@
-"""What the engine `hpl` knows during a search: its pool, the runs so far, and the runs under way."""
+"""Holds what the engine `hpl` knows during a search: its pool, the runs so far, and the runs under way."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ MOST_REPEATS = 5
 
 
 class SearchState:
-    """The configurations of a search with all that was told and asked of them.
+    """The configurations of a search, with all runs that were told or asked of them.
 
     Args:
         barred: what cannot run.
@@ -55,11 +55,11 @@ class SearchState:
 
     @property
     def to_beat(self) -> list[int]:
-        """Places of those full runs that the process knows: all but slower ones of a large study."""
+        """The places of the full runs that the process knows; of a large study it leaves out slower ones."""
         return [run.place for run in self.fitting.remembered() if run.rung == FULL]
 
     def learn(self, place: int, outcome: Outcome) -> None:
-        """Take in what came of a run of the configuration at a place."""
+        """Learn the outcome of a run of the configuration at a place."""
         if outcome.rung == FULL or outcome.state == GIVEN_UP:
             self._since_full.clear()
         elif outcome.rung.fidelity is not Fidelity.EARLIER:
@@ -87,7 +87,7 @@ class SearchState:
         return (counts > 0) & (counts < most) & self._allowed()
 
     def most_likely_to_run(self, rung: Rung) -> NDArray[np.intp]:
-        """Places of those that may be asked on a rung and most likely run."""
+        """The places that are left on a rung and have the highest chance to run."""
         left = np.flatnonzero(self.left(rung))
         chance = self.chance_to_run(self.pool.codes[left])
         return np.asarray(left[chance == chance.max(initial=0.0)], dtype=np.intp)
@@ -100,7 +100,7 @@ class SearchState:
     # what is expected
 
     def chance_to_run(self, codes: Codes) -> Vector:
-        """The chance of configurations, by their value numbers, that they run at all."""
+        """The probability that each configuration runs at all; `codes` are their value numbers."""
         known = self.pool.codes
         ran = known[[run.place for run in self.runs if run.rung.fidelity is not Fidelity.EARLIER]]
         return chance_to_run(codes, ran, known[self._failed] if self._failed else known[:0])
@@ -125,7 +125,7 @@ class SearchState:
         return sum(expected_s) + sum(known_s)
 
     def belief(self, rungs: Sequence[Rung]) -> Belief:
-        """What is believed, with the runs that were asked and not told yet, as if each came out as expected.
+        """The belief after all runs, those under way counted as if each came out as expected.
 
         Raises:
             FitError: the runs cannot be described.
@@ -140,7 +140,7 @@ class SearchState:
         return Belief.over(process, self.pool, kinds, beaten)
 
     def _widened(self, rungs: Sequence[Rung]) -> tuple[Process, list[Rung]]:
-        """The process, over a pool that has taken in the neighbours of what looks best where it is a sample."""
+        """The process over the pool, which first takes in the neighbours of its best points if it is a sample."""
         pool = self.pool
         process, kinds = self.fitting.process(rungs)
         for _ in self.growth.rounds:

@@ -1,4 +1,4 @@
-"""What each run that may be next is expected to gain, by the second of machine time."""
+"""Weighs what each possible next run is expected to gain per second of machine time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,10 +42,10 @@ class Weighing:
         return float((self._hoped(DOUBT) * self._may_win).max()) < WORTHLESS
 
     def question(self) -> Question | None:
-        """The run to ask next, None where none is left that may run at all.
+        """The run to ask next, or None if none is left that may run at all.
 
-        After enough cheap runs it is a full run of the most promising configuration, else the run that is worth most by
-        the second.
+        After enough cheap runs it is a full run of the most promising configuration, else the run that is worth most
+        per second.
         """
         hopeful = int(np.argmax(self._hoped() * self._may_win))
         if len(self.rungs) > 1 and self._must_verify(float(self.belief.full_s[hopeful])):
@@ -76,14 +76,14 @@ class Weighing:
         return Question(dict(self.state.pool.points[place]), rung)
 
     def _gain(self, rung: Rung, doubt: float) -> Vector:
-        """What a run of each configuration is expected to gain by what it tells; a full one may also win by itself."""
+        """The expected gain from what a run of each configuration tells; a full run may also win by itself."""
         told = self.belief.worth(rung)
         if rung != FULL or not self.state.run_in_full:
             return told
         return np.where(self.state.left(FULL), np.maximum(told, self._hoped(doubt)), told)
 
     def _must_verify(self, full_s: float) -> bool:
-        """Whether so much was spent on cheap runs, those under way included, that a full one must follow.
+        """Whether the cheap runs cost so much, those under way included, that a full run must follow.
 
         Args:
             full_s: seconds that HPL is expected to take for it.
@@ -93,7 +93,7 @@ class Weighing:
         return self.state.cheap_s(full_s) >= VERIFY * (self.state.rest_s(FULL) + full_s)
 
     def _hoped(self, doubt: float = 1.0) -> Vector:
-        """Expected gain of each configuration over those measured in full that stand in its way."""
+        """The expected improvement of each configuration over the best that was measured in full, or over the front."""
         mean, known, against = self.belief.mean, self.state.to_beat, self.state.pool.against
         if not known:
             return np.asarray(np.maximum(mean - mean.min(), WORTHLESS))

@@ -1,4 +1,4 @@
-"""What one more run is worth."""
+"""Works out what one more run is worth."""
 
 import numpy as np
 from scipy.special import ndtr
@@ -25,7 +25,7 @@ def expected_improvement(mean: Vector | Matrix, sd: Vector | Matrix) -> Vector |
 
 
 def knowledge_gradient(mean: Vector, swayed: Matrix, worths: Vector | None = None) -> Vector:
-    """By how much a run is expected to raise the rate of what looks best after it: the knowledge gradient.
+    """The knowledge gradient: how much a run is expected to raise the rate of what looks best after it.
 
     P. Frazier, W. Powell, S. Dayanik, "The knowledge-gradient policy for correlated normal beliefs", INFORMS Journal
     on Computing 21 (2009); of all configurations that could take the place of the best the one is counted that gains

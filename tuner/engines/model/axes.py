@@ -1,4 +1,4 @@
-"""How alike two values of a parameter are, before anything is measured."""
+"""Says how alike two values of a parameter are, before anything is measured."""
 
 import math
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class Axis:
         return self.labels[label]
 
     def correlation(self) -> Matrix:
-        """Between all values met, shape (values, values); 1 on the diagonal."""
+        """The correlations between all values met, shape (values, values); 1 on the diagonal."""
         same = np.eye(len(self.labels))
         if self.width > 0:
             place = np.array(self.positions)

@@ -1,4 +1,4 @@
-"""What is believed of the configurations of a pool: what a run would be worth, and how long it would take."""
+"""Says of each configuration of a pool what a run would be worth, and how long it would take."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ LARGEST_LOG = 100.0
 
 @dataclass(frozen=True)
 class Belief:
-    """A process over a pool, asked of all of it, or of some configurations.
+    """The posterior of a process over a pool, or over some configurations.
 
     Attributes:
         kinds: the rungs by their numbers in the process.
@@ -52,7 +52,7 @@ class Belief:
 
     @classmethod
     def over(cls, process: Process, pool: Pool, kinds: Sequence[Rung], beaten: Sequence[int] = ()) -> "Belief":
-        """What a process says of a whole pool.
+        """The belief of a process about a whole pool.
 
         Args:
             beaten: places that were measured and found slower than others, though the process need not know it.
@@ -68,7 +68,7 @@ class Belief:
         return cls(process, pool, kinds, codes, mean, sd, likely, likely_codes, ahead, ahead_codes, alike)
 
     def fantasise(self, rows: Rows, rung: Rung) -> "Belief":
-        """What will be believed after one more run of each of these, as far as that can be known before.
+        """The belief after one more run of each of these, as far as it is known before the runs.
 
         The means stay; `sd` and `ahead` are left as they were.
 
@@ -79,7 +79,7 @@ class Belief:
         return replace(self, process=self.process.fantasise(rows.codes, at_rung, self.kinds.index(rung)))
 
     def worth(self, rung: Rung) -> Vector:
-        """What one more run is worth of each configuration of the pool: 0 of those that are not likely enough.
+        """The worth of one more run of each configuration of the pool; 0 where it is not likely enough to be best.
 
         Returns:
             As `worth_of`, shape (configurations,).
@@ -89,7 +89,7 @@ class Belief:
         return worth
 
     def worth_of(self, rows: Rows, rung: Rung) -> Vector:
-        """By how much one more run of each is expected to raise the logarithm of the best rate, or of one on the front.
+        """The expected gain in the logarithm of the best rate, or of one on the front, by one more run of each.
 
         Returns:
             Shape (rows,).
@@ -103,7 +103,7 @@ class Belief:
         return _time_s(self.mean, self.pool.shapes, FULL)
 
     def time_s_of(self, rows: Rows, rung: Rung) -> Vector:
-        """The same of others on a rung, shape (rows,)."""
+        """Seconds HPL is expected to take for runs of other configurations on a rung, shape (rows,)."""
         logs = self.process.expected(rows.codes, self.pool.modelled_of(rows, rung), self.kinds.index(rung))
         return _time_s(logs, rows.shapes, rung)
 

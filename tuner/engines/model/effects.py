@@ -1,4 +1,4 @@
-"""The effects that are learnt beside HPL's model: how those of two configurations vary together, before any run.
+"""The prior covariance of the effects that are learnt beside HPL's model.
 
     sum_d a_d g_d + sum_{d<e} sqrt(pair a_d a_e) g_de + rest
 
@@ -19,7 +19,7 @@ HALF_RELEVANT = 0.02
 
 @dataclass(frozen=True)
 class Effects:
-    """Effects of known sizes.
+    """Effects whose sizes are known.
 
     Attributes:
         correlations: of each axis between its values, shape (values, values).
@@ -30,13 +30,13 @@ class Effects:
 
     @property
     def variance(self) -> float:
-        """Of the effects at one configuration: all correlations are 1 there."""
+        """The variance of the effects at one configuration: all correlations are 1 there."""
         amplitude = self.scales.amplitude
         pairs = 0.5 * (amplitude.sum() ** 2 - (amplitude**2).sum())
         return float((amplitude**2).sum() + self.scales.pair * pairs + self.scales.rest**2)
 
     def covariance(self, ones: Codes, others: Codes) -> Matrix:
-        """Between configurations, shape (ones, others).
+        """The covariance of the effects between configurations, shape (ones, others).
 
         `sums` over the axes, taken as products of two matrices: what the tables say of the values of the ones, and
         which values the others have.
@@ -54,7 +54,7 @@ class Effects:
         return np.asarray(total + 0.5 * pair * weighted**2 + self.scales.rest**2 * self.together(ones, others))
 
     def together(self, ones: Codes, others: Codes) -> Matrix:
-        """Correlation of what no pair explains: high only where all axes that matter are alike."""
+        """The correlation of what no pair explains: high only where all axes that matter are alike."""
         relevance = self.scales.amplitude / (self.scales.amplitude + HALF_RELEVANT)
         tables = (1 - part * (1 - table) for part, table in zip(relevance, self.correlations, strict=True))
         product = np.ones((len(ones), len(others)))

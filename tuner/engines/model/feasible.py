@@ -1,4 +1,4 @@
-"""Which configurations probably run at all, learnt from those that did not."""
+"""Estimates which configurations run at all, from those that did not."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ ENOUGH = 4
 
 
 def chance_to_run(codes: Codes, ran: Codes, failed: Codes) -> Vector:
-    """Of each configuration the chance of its worst value.
+    """The chance of each configuration to run, which is that of its worst value.
 
     A failure is held against those of its values that fared worst so far; a value is given up only for failures that
     no other value can be blamed for. So a library that crashes is given up after a few runs, and the block sizes that

@@ -1,4 +1,4 @@
-"""The runs so far, and the process that describes them: what is unknown of the machine, and the sizes of effects."""
+"""Fits the process to the runs so far: the unknown figures of the machine, and the sizes of effects."""
 
 import math
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ NEAR = 0.1
 
 
 class Fitting:
-    """Describes runs over a pool of configurations.
+    """The runs over a pool of configurations, and the process that describes them.
 
     What is fitted depends on the runs, their order and the rungs that were asked for alone, so that a search that is
     taken up again goes on as it would have.
@@ -41,12 +41,12 @@ class Fitting:
         self._known: tuple[tuple[object, ...], Process] | None = None
 
     def learn(self, run: MeasuredRun) -> None:
-        """Take in a run."""
+        """Add a run."""
         observed([run], self._all, len(self.runs))
         self.runs.append(run)
 
     def remembered(self, count: int | None = None) -> Sequence[Observation]:
-        """What the process is conditioned on: at most MOST observations, with all repeats of each.
+        """The observations that condition the process: at most MOST, with all repeats of each.
 
         Args:
             count: of so many first runs, by default of all.
@@ -60,7 +60,7 @@ class Fitting:
         return [one for key, one in known.items() if key in wanted]
 
     def _chosen(self, count: int) -> frozenset[Repeated]:
-        """What is kept of so many first runs, with room for those to come until it is chosen anew."""
+        """Choose what is kept of the first `count` runs, with room for the runs until the next choice."""
         if self._kept[0] != count:
             known = observed(self.runs[:count])
             keys, found = list(known), list(known.values())
@@ -78,7 +78,7 @@ class Fitting:
         return self._kept[1]
 
     def fit_to_all(self) -> None:
-        """From now on fit to all runs, however few are new."""
+        """Fit to all runs from now on, however few are new."""
         self._to_all = True
 
     def process(self, rungs: Sequence[Rung]) -> tuple[Process, list[Rung]]:
@@ -139,7 +139,7 @@ class Fitting:
 
 
 def fitted_to(count: int) -> int:
-    """To how many of so many runs the scales are fitted: all of a few, later the last step of GROWTH."""
+    """How many of `count` runs the scales are fitted to: all of a few, later the last step of GROWTH."""
     fitted = min(count, FITTED_FROM)
     while count >= fitted * GROWTH and fitted < count:
         fitted = min(count, math.ceil(fitted * GROWTH))

@@ -1,4 +1,4 @@
-"""Which configurations stand in each other's way: all in that of the fastest, or of a front of two objectives.
+"""Compares configurations by one objective, or by two, of which the best form a front.
 
 The other objective is the rate times what a GFLOPS of a configuration is worth by it. So what is worth as much or more
 has to be surpassed in GFLOPS, what is worth less only by the other objective, which takes less. Without another
@@ -28,7 +28,7 @@ def to_surpass(rates: Vector, theirs: Vector, worths: Vector) -> tuple[NDArray[n
 
 
 def best_of_each(figures: Vector, worths: Vector, count: int) -> NDArray[np.intp]:
-    """So many configurations with the highest figures, of each worth of a GFLOPS as many as of the others."""
+    """The `count` configurations with the highest figures, as many of each worth of a GFLOPS."""
     levels, level = np.unique(worths, return_inverse=True)
     order, each = np.argsort(-figures), -(-count // len(levels))
     return np.concatenate([order[level[order] == one][:each] for one in range(len(levels))])

@@ -1,4 +1,4 @@
-"""A pool that holds a sample of its space takes in the neighbours of what looks best."""
+"""Grows the pool of a large space by the neighbours of what looks best."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 
@@ -35,11 +35,11 @@ class Growth:
 
     @property
     def rounds(self) -> range:
-        """Times at most that neighbours join the pool before a choice: none where it holds the whole space."""
+        """The rounds of growth before a choice: none where the pool holds the whole space."""
         return range(0 if self._pool.whole else ROUNDS)
 
     def took_in_around(self, mean: Vector) -> bool:
-        """Whether there were configurations among the best by a mean whose neighbours had not joined the pool yet."""
+        """Add the neighbours of the best configurations by a mean; whether any were new."""
         best = set(best_of_each(mean, self._pool.against, AROUND).tolist()) - self._around
         given_up = self._given_up(mean)
         for place in sorted(best):
@@ -48,7 +48,7 @@ class Growth:
         return bool(best)
 
     def _given_up(self, mean: Vector) -> Iterator[int]:
-        """Places for others in a full pool: those that nobody asked for and that look worst, worst first."""
+        """Yield the places that a full pool may give to others: never asked, and worst first."""
         kept = {*best_of_each(mean, self._pool.against[: len(mean)], LARGEST // 2).tolist(), *self._taken()}
         for place in np.argsort(mean).tolist():
             if place not in kept:

@@ -1,4 +1,4 @@
-"""The configurations among which the model chooses."""
+"""Holds the configurations among which the model chooses."""
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,7 +44,7 @@ class Rows:
     shapes: Shapes
 
     def of(self, numbers: NDArray[np.intp]) -> "Rows":
-        """Some of them."""
+        """The rows of some of the configurations."""
         return Rows(self.codes[numbers], self.shapes.of(numbers))
 
 
@@ -101,11 +101,11 @@ class Pool:
         return bool(np.ptp(self.against) > 0)
 
     def correlations(self) -> list[Matrix]:
-        """Of each parameter between its values."""
+        """The correlation between the values of each parameter."""
         return [axis.correlation() for axis in self._axes.axes]
 
     def labels(self) -> list[list[str]]:
-        """What the value numbers of each parameter mean."""
+        """The labels of the value numbers of each parameter."""
         return [list(axis.labels) for axis in self._axes.axes]
 
     def active(self) -> NDArray[np.bool_]:
@@ -114,7 +114,7 @@ class Pool:
         return np.asarray(self.codes != np.array(inert))
 
     def add(self, points: Iterable[Point], given_up: Iterator[int] | None = None) -> None:
-        """Take in points, those that are known already excepted.
+        """Add the points that are not in the pool yet.
 
         Args:
             given_up: places that they take once the pool holds LARGEST, as far as there are any.
@@ -140,24 +140,24 @@ class Pool:
             self._modelled[rung] = known.with_rows(here, self.modelled_at(here, rung)) if here else known
 
     def rows(self, points: Iterable[Point]) -> Rows:
-        """At least one point, in the pool or not; only the numbers of its values are kept."""
+        """The rows of some points, at least one, whether the pool holds them or not."""
         found = list(points)
         codes = np.array([self._axes.row(point) for point in found], dtype=np.intp)
         return Rows(codes, Shapes(np.array([self._reader.shape(point) for point in found])))
 
     def place(self, key: str, point: Point) -> int:
-        """The number of a point, which is added where it is new."""
+        """The number of a point; a new point is added."""
         if key not in self.places:
             self.add([point])
         return self.places[key]
 
     @property
     def moved(self) -> Vector:
-        """Where the model of HPL is straightened: how far the machine is from the usual, in standard deviations."""
+        """How far HPL's model takes the machine to be from the usual one, in standard deviations."""
         return self._model.moved
 
     def move(self, moved: Vector) -> None:
-        """Straighten the model anew, where the machine is believed to be now."""
+        """Linearise HPL's model again, at the figures that the machine is believed to have now."""
         self._model = replace(self._model, moved=moved)
         self._modelled.clear()
 
@@ -173,15 +173,15 @@ class Pool:
         return known
 
     def modelled_at(self, places: NDArray[np.intp] | Sequence[int], rung: Rung) -> LinearModel:
-        """What it says of some points, where the others are not asked for."""
+        """What HPL's model says of some points of the pool."""
         return self._model.straightened(self.shapes.of(places), rung)
 
     def modelled_of(self, rows: Rows, rung: Rung) -> LinearModel:
-        """What it says of configurations that the pool need not hold."""
+        """What HPL's model says of configurations that the pool need not hold."""
         return self._model.straightened(rows.shapes, rung)
 
     def fastest_modelled(self, usual: Point) -> dict[str, Scalar]:
-        """The point that the model holds for the fastest.
+        """The point that HPL's model predicts to be the fastest.
 
         Args:
             usual: of several that it cannot tell apart, as it knows nothing of RFACT for instance, the nearest to this.

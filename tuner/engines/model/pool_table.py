@@ -1,4 +1,4 @@
-"""What the model sees of the points of a pool: rows of figures, as arrays."""
+"""Turns the points of a pool into arrays of figures for the model."""
 
 from dataclasses import dataclass, field
 
@@ -98,7 +98,7 @@ class PoolTable:
 
 @dataclass(frozen=True)
 class HplModel:
-    """HPL's model, straightened where a machine is believed to be.
+    """HPL's model, linearised at the figures that a machine is believed to have.
 
     Attributes:
         moved: how far the machine is from the usual, in standard deviations.

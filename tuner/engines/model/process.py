@@ -1,4 +1,4 @@
-"""A Gaussian process over configurations and rungs of fidelity: what the runs so far say of all others.
+"""A Gaussian process over configurations and rungs: it predicts all runs from those so far.
 
 The logarithm of HPL's rate is taken as what HPL's algorithm says, where a few quantities of the machine are unknown,
 plus effects that are learnt:
@@ -35,7 +35,7 @@ REMEMBERED = 4
 
 
 class Process:
-    """The process, conditioned on runs.
+    """A Gaussian process that is conditioned on runs.
 
     Args:
         correlations: of each axis between its values, shape (values, values).
@@ -64,7 +64,7 @@ class Process:
         self._weights = cho_solve((self._root, True), runs.log_rate - self._level)
 
     def fitted(self, steps: int = STEPS) -> "Process":
-        """The same runs with the scales that explain them best, searched from the present ones.
+        """A process of the same runs with the scales that explain them best, searched from the present ones.
 
         Raises:
             FitError: no finite scales were found.
@@ -77,7 +77,7 @@ class Process:
         return np.asarray(self.runs.slopes.T @ self._weights)
 
     def fantasise(self, codes: Codes, at_rung: LinearModel, rung: int) -> "Process":
-        """The process after one more run of each configuration on a rung, each come out as it is expected.
+        """The process after one more run of each configuration on a rung, if each comes out as expected.
 
         The variance given a run does not depend on its rate, so this is what will be known, without what it will be:
         nothing that is believed moves, it only becomes surer.
@@ -123,7 +123,7 @@ class Process:
     def mean_shift_sd(
         self, ahead: Codes, full: LinearModel, codes: Codes, at_rung: LinearModel, rung: int, alike: Matrix
     ) -> Matrix:
-        """How far f of some configurations moves with a run of others, by standard deviation of what it may tell.
+        """How far f of some configurations moves with a run of others, for one standard deviation of its outcome.
 
         Args:
             ahead, full: the configurations that move, and HPL's model of full runs of them.
@@ -172,7 +172,7 @@ class Process:
         return self._covariance.learnt.covariance(ones, others)
 
     def _among_runs(self, codes: Codes) -> Matrix:
-        """As `alike` between the runs and configurations; remembered, because each rung asks with the same arrays."""
+        """Prior covariance of effects between runs and configurations, cached: each rung asks with the same arrays."""
         if id(codes) not in self._asked:
             if len(self._asked) >= REMEMBERED:
                 self._asked.pop(next(iter(self._asked)))

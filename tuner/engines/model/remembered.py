@@ -1,6 +1,6 @@
-"""What the process is conditioned on: all runs of a small study, of a large one those that tell most.
+"""Chooses the runs that condition the process: all of a small study, of a large one those that tell most.
 
-Repeats of one configuration on one rung in one sitting are one observation: their mean, which is as sure as they are
+Repeats of one configuration on one rung in one session are one observation: their mean, which is as sure as they are
 many. Nothing is lost by that. A Gaussian process takes time by the cube of its observations and memory by their square,
 so of more than MOST of them a subset is kept (J. Quinonero-Candela, C. Rasmussen, "A unifying view of sparse
 approximate Gaussian process regression", 2005, section 3.1): the newest, because they were asked for; the fastest,
@@ -45,7 +45,7 @@ class MeasuredRun:
 
     @property
     def repeated(self) -> "Repeated":
-        """What all its repeats have in common."""
+        """What all repeats of the run have in common."""
         return self.place, self.rung, self.session
 
 
@@ -55,7 +55,7 @@ Repeated = tuple[int, Rung, int]
 
 @dataclass(frozen=True)
 class Observation:
-    """Runs of one configuration on one rung in one sitting.
+    """Runs of one configuration on one rung in one session.
 
     Attributes:
         log_rate: their mean, natural logarithm of GFLOPS.
@@ -73,7 +73,7 @@ class Observation:
     last: int
 
     def and_then(self, log_rate: float, last: int) -> "Observation":
-        """With one run more."""
+        """The observation with one more run."""
         count, away = self.count + 1, log_rate - self.log_rate
         mean = self.log_rate + away / count
         scatter = self.scatter + away * (log_rate - mean)
@@ -84,7 +84,7 @@ Observations = dict[Repeated, Observation]
 
 
 def observed(runs: Iterable[MeasuredRun], before: Observations | None = None, first: int = 0) -> Observations:
-    """Runs with repeats taken together, in the order of their first ones.
+    """Group the repeats of runs into observations, in the order of the first of each.
 
     Args:
         before: those of earlier runs, to which they are added.
@@ -103,7 +103,7 @@ def observed(runs: Iterable[MeasuredRun], before: Observations | None = None, fi
 
 
 def most_telling(codes: Codes, rivals: Codes, rates: Vector, last: Codes, wanted: int) -> NDArray[np.intp]:
-    """So many of some observations, or all of fewer, in their order.
+    """Choose at most so many observations that tell most, in their order.
 
     Args:
         codes: value numbers, shape (observations, axes).
@@ -129,7 +129,7 @@ def most_telling(codes: Codes, rivals: Codes, rates: Vector, last: Codes, wanted
 
 
 def _rarest(codes: Codes, kept: Codes, wanted: int) -> Sequence[int]:
-    """One after the other those whose values were kept least often so far.
+    """Yield, one after the other, the observation whose values were kept least often so far.
 
     Args:
         codes: value numbers of the candidates, shape (candidates, axes); `kept` of what is kept already.

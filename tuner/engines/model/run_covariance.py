@@ -1,4 +1,4 @@
-"""How the logarithms of the rates of runs vary together, as far as is known before their rates are."""
+"""The prior covariance of the logarithms of the rates of runs."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,7 +29,7 @@ class FitError(Exception):
 
 @dataclass(frozen=True)
 class Runs:
-    """What was measured, one row for all repeats of a run in one sitting.
+    """What was measured, one row for all repeats of a run in one session.
 
     Attributes:
         codes: value numbers, shape (runs, axes).
@@ -57,10 +57,10 @@ class Runs:
 
 @dataclass(frozen=True)
 class RunCovariance:
-    """The covariance of runs, in the parts that the sizes of effects change and those that they do not.
+    """The prior covariance of runs, in parts that depend on the sizes of effects and parts that do not.
 
     Attributes:
-        learnt: the effects, of the sizes by which it is told how alike two runs are in what no pair explains.
+        learnt: the effects; their sizes say how alike two runs are in what no pair of axes explains.
     """
 
     runs: Runs
@@ -127,7 +127,7 @@ class RunCovariance:
 
 
 def cholesky_root(covariance: Matrix) -> Matrix:
-    """Lower Cholesky root.
+    """The lower Cholesky root of a matrix.
 
     Raises:
         FitError: the matrix is not positive or not finite.

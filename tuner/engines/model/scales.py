@@ -1,4 +1,4 @@
-"""How large effects are, before and after anything was measured."""
+"""The sizes of effects, before and after anything was measured."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Scales:
 
     @classmethod
     def prior(cls, names: Sequence[str], elsewhere: Sequence[bool]) -> "Scales":
-        """What published data suggest.
+        """The scales that published data suggest.
 
         Args:
             names: the axes.
@@ -63,7 +63,7 @@ class Scales:
         }  # fmt: skip
 
     def logs(self) -> Vector:
-        """All as one vector of logarithms."""
+        """All scales as one vector of logarithms."""
         return np.asarray(np.log(np.concatenate([self.amplitude, [self.pair, self.rest], self.apart, self.noise])))
 
     def of_logs(self, logs: Vector) -> "Scales":

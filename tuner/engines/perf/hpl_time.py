@@ -1,4 +1,4 @@
-"""What HPL's algorithm says of a configuration before it was measured: the time of every step, panel by panel.
+"""Predicts HPL's time for a configuration from its algorithm: the time of every step, panel by panel.
 
 A system of N equations takes N / NB steps. With n columns left, a rank holds m = n / P rows and k = n / Q columns of
 the rest, and of them a step takes
@@ -23,7 +23,7 @@ Who waits for whom follows from HPL_pdgesv0, HPL_pdgesvK2, HPL_pdupdate and HPL_
   next panel adds to the step. In LnM the next column has its whole panel sooner: it waits no longer than the parts do.
 
 Operations and messages are those of HPL's pages "HPL Algorithm" and "HPL Scalability Analysis". How fast a machine
-does each is hardly known before: `quantities.py` says what it usually takes, and runs tell the rest.
+does each is hardly known before: `machine_figures.py` says what it usually takes, and runs tell the rest.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ PLACES, WEIGHTS = (1 + _LEGENDRE) / 2, _GAUSS / 2
 
 
 class Shapes:
-    """What the model needs to know of configurations.
+    """The figures of configurations that the model needs, one column each.
 
     Args:
         table: their rows, one below the other.
@@ -65,7 +65,7 @@ class Shapes:
         ) = np.moveaxis(table[:, :, None], 1, 0)  # fmt: skip
 
     def of(self, places: NDArray[np.intp] | Sequence[int]) -> "Shapes":
-        """Those of some of the configurations."""
+        """The figures of some of the configurations."""
         return Shapes(self._table[np.asarray(places, dtype=np.intp)])
 
     @cached_property
@@ -80,13 +80,13 @@ class Shapes:
 
     @cached_property
     def exchanges_far(self) -> Column:
-        """Of the exchanges in pairs by which a column's ranks all tell each other, the part that goes between nodes."""
+        """The part of a column's pairwise exchanges that goes between nodes."""
         rounds = np.log2(np.maximum(self.P, 2))
         return np.asarray(self.column_far * (1 - np.log2(self.column_beside) / rounds))
 
     @cached_property
     def distinct(self) -> tuple["Shapes", NDArray[np.intp]]:
-        """The model sees no difference between some configurations: those that it tells apart, and which each is."""
+        """The configurations that differ to the model, and for each configuration which of them it is."""
         rows, numbers = np.unique(self._table, axis=0, return_inverse=True)
         return Shapes(rows), numbers
 
@@ -95,7 +95,7 @@ class Shapes:
 
 
 def shape_row(full: Mapping[str, Scalar], probes: Probes, worth: float = 1.0) -> tuple[float, ...]:
-    """What the model needs to know of a complete point.
+    """The figures of a complete point that the model needs.
 
     Args:
         worth: of a GFLOPS, in what is told of runs and asked of the model: more than 1 where nodes stay idle that the

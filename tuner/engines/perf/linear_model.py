@@ -1,4 +1,4 @@
-"""HPL's model as a straight line in what is unknown of a machine, so that runs can correct it with plain algebra."""
+"""Linearises HPL's model in the unknown figures of a machine, so that runs can correct it with plain algebra."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,23 +33,23 @@ class LinearModel:
         return len(self.mean)
 
     def and_then(self, more: "LinearModel") -> "LinearModel":
-        """These configurations, then others."""
+        """The predictions for these configurations, followed by those for others."""
         return LinearModel(np.append(self.mean, more.mean), np.concatenate([self.slopes, more.slopes]))
 
     def with_rows(self, places: Sequence[int], others: "LinearModel") -> "LinearModel":
-        """With other configurations at some places."""
+        """The predictions with other configurations at some places."""
         mean, slopes = self.mean.copy(), self.slopes.copy()
         mean[places], slopes[places] = others.mean, others.slopes
         return LinearModel(mean, slopes)
 
     def of(self, places: NDArray[np.intp] | Sequence[int]) -> "LinearModel":
-        """The same of some of the configurations."""
+        """The predictions for some of the configurations."""
         rows = np.asarray(places, dtype=np.intp)
         return LinearModel(self.mean[rows], self.slopes[rows])
 
 
 def straightened(shapes: Shapes, prior: Prior, moved: Vector, part: float, columns: float) -> LinearModel:
-    """The model as the straight line that touches it where a machine is believed to be.
+    """Linearise the model at the figures that a machine is believed to have.
 
     Args:
         prior: what quantities usually are.

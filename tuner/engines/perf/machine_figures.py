@@ -1,4 +1,4 @@
-"""What HPL's model needs to know of a machine, and what is believed of it before the first run."""
+"""The figures of a machine that HPL's model needs, and what is believed of them before the first run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class Prior:
 
 
 def prior(probes: Probes) -> Prior:
-    """What machines usually are, but for what was timed on this one.
+    """The prior of a machine: usual figures, except for those that were timed on it.
 
     That is messages between its nodes, or within its only one, and dgemm with narrow and with wide blocks.
     """

@@ -16,7 +16,7 @@ USUAL_MTU = 1500
 
 @dataclass(frozen=True)
 class Messages:
-    """What a ping-pong between the first and the last rank took.
+    """The times of a ping-pong between the first and the last rank.
 
     Attributes:
         latency_s: of a small message, one way.
@@ -32,14 +32,14 @@ class Messages:
 
     @classmethod
     def under(cls, point: Point, latency_s: float, bytes_s: float) -> "Messages":
-        """The same, measured with the network as a point wants it."""
+        """Message times that were measured with the network settings of a point."""
         mtu, held_us = point.get("net.mtu", USUAL_MTU), point.get("net.rx_usecs", 0)
         return cls(latency_s, bytes_s, int(mtu), 1e-6 * float(held_us))
 
 
 @dataclass(frozen=True)
 class Probes:
-    """What short measurements and a look at the machine tell.
+    """The results of short measurements, and what is seen of the machine without any.
 
     Attributes:
         dgemm_gflops: rate of one core by BLAS and kernel.
@@ -59,7 +59,7 @@ class Probes:
     exact: bool = False
 
     def together(self, ranks: int, threads: int) -> float:
-        """Ranks on a node, at least 1."""
+        """How many ranks run on a node, at least 1."""
         if self.node_cores is None:
             return max(1.0, ranks / self.nodes)
         return float(max(1, min(ranks, self.node_cores // threads)))
@@ -75,5 +75,5 @@ WAYS = re.compile(r"mpi(\..*)?|net\.(interface|network|nics)")
 
 
 def one_way(space: SearchSpace) -> bool:
-    """Whether messages go the same way in all configurations, so that what one took says what others take."""
+    """Whether messages take the same way in all configurations, so that one timing holds for all."""
     return not any(WAYS.fullmatch(name) for name in space.varying)
