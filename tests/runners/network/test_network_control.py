@@ -11,7 +11,7 @@ from network_builders import Notes
 
 from runners.errors import InvalidJobError, RefusedError, UnreachableError
 from runners.hosts.transport import Local, Ssh
-from runners.network.control import NetworkControl
+from runners.network.control import NetworkControl, Patience
 from runners.network.journal import Original
 from runners.network.restore import put_all_back
 from runners.network.script import Timer
@@ -31,7 +31,7 @@ def journal() -> Notes:
 
 @pytest.fixture
 def network(lab: HostsLab, journal: Notes) -> Iterator[NetworkControl]:
-    with NetworkControl(reach(lab), lab.names, ("eth0",), journal, grace_s=6.0, patience_s=4.0) as control:
+    with NetworkControl(reach(lab), lab.names, ("eth0",), journal, patience=Patience(6.0, 4.0)) as control:
         yield control
     assert journal.kept == {}
     assert [(mtu(lab, host), tso(lab, host)) for host in lab.names] == [(1500, "on")] * 2
@@ -150,7 +150,7 @@ def test_a_node_that_a_change_cuts_off_puts_itself_back(lab: HostsLab, journal: 
     quick = reach(lab, "-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=1", "-o", "ConnectTimeout=2")
     try:
         with (
-            NetworkControl(quick, lab.names, ("eth0",), journal, grace_s=0.1, patience_s=1.0) as network,
+            NetworkControl(quick, lab.names, ("eth0",), journal, patience=Patience(0.1, 1.0)) as network,
             pytest.raises(RefusedError, match=r"node h2: net\.tso = off cut it off .*; it has come back"),
         ):
             network.apply({"tso": "off"})

@@ -9,7 +9,7 @@ from network_builders import Notes
 
 from runners.errors import HeldError, RefusedError
 from runners.hosts.transport import Local, Ssh
-from runners.network.control import NetworkControl
+from runners.network.control import NetworkControl, Patience
 from runners.network.journal import Journal
 from runners.network.mark import marks_on, settle
 
@@ -32,7 +32,9 @@ def said() -> list[str]:
 @pytest.fixture
 def control(lab: HostsLab, said: list[str]) -> Iterator[Control]:
     """Makes a study's control; afterwards both hosts are as they were, and no note is left."""
-    yield lambda journal: NetworkControl(reach(lab), lab.names, ("eth0",), journal, grace_s=6.0, say=said.append)
+    yield lambda journal: NetworkControl(
+        reach(lab), lab.names, ("eth0",), journal, patience=Patience(6.0), say=said.append
+    )
     assert [(tso(lab, host), gso(lab, host)) for host in lab.names] == [("on", "on")] * 2
     assert [lab.notes(host) for host in lab.names] == [[], []]
 
