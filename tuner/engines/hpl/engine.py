@@ -28,7 +28,7 @@ from ..points import neighbours, own_point
 from .joining import LaunchJoining
 from .opening import Opening
 from .pending import PendingRuns
-from .search_state import SearchState
+from .search_state import EngineState
 from .weighing import Weighing
 
 LARGEST_BATCH = 8
@@ -67,7 +67,7 @@ class HplEngine(Engine):
         super().__init__(space, seed, context)
         pool, pending = Pool(space, seed, context.probes, context.worth, context.against), PendingRuns()
         growth = Growth(pool, partial(neighbours, space), pending.places)
-        self._state = SearchState(pool, growth, pending, self.blocked, fit(pool), exact=context.probes.exact)
+        self._state = EngineState(pool, growth, pending, self.blocked, fit(pool), exact=context.probes.exact)
         self._opening = Opening(self, pool, growth, pending, knows_dgemm=bool(context.probes.dgemm_gflops))
         self._instead: Engine | None = None
 

@@ -12,7 +12,7 @@ from ..arrays import Codes, Vector
 from ..companions import Group, gathered
 from ..fidelity import Rung
 from ..model.belief import Belief
-from ..model.pool import Rows
+from ..model.pool import PointRows
 
 ENOUGH = 1.5
 """A companion must be worth so many times as much by the second, without a launch, as the question with its launch: it
@@ -79,6 +79,6 @@ class LaunchJoining:
 
         return [by_the_second(group) for group in groups]
 
-    def _worth_and_s(self, believed: Belief, rows: Rows) -> tuple[Vector, Vector]:
+    def _worth_and_s(self, believed: Belief, rows: PointRows) -> tuple[Vector, Vector]:
         worth = believed.worth_of(rows, self.rung) * self.chance(rows.codes)
         return worth, believed.time_s_of(rows, self.rung) + self.own_s

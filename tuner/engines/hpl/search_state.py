@@ -23,7 +23,7 @@ MOST_REPEATS = 5
 """Full runs of one configuration during a search, where repeating it tells more than trying another."""
 
 
-class SearchState:
+class EngineState:
     """The configurations of a search, with all runs that were told or asked of them.
 
     Args:

@@ -11,7 +11,7 @@ from ..fidelity import FULL, Question, Rung
 from ..model.acquisition import expected_improvement
 from ..model.belief import Belief
 from ..model.front import to_surpass
-from .search_state import SearchState
+from .search_state import EngineState
 
 VERIFY = 1.5
 """Full runs' worth of seconds in cheap runs after which the best so far is measured in full."""
@@ -31,7 +31,7 @@ class Weighing:
         rungs: those that may be asked, the cheapest first; the last one is a full run.
     """
 
-    state: SearchState
+    state: EngineState
     belief: Belief
     rungs: Sequence[Rung]
 

@@ -14,7 +14,7 @@ from ..perf.hpl_time import Shapes
 from ..perf.linear_model import LinearModel
 from .acquisition import knowledge_gradient
 from .front import best_of_each
-from .pool import Pool, Rows
+from .pool import PointRows, Pool
 from .process import Process
 
 AHEAD = 200
@@ -67,7 +67,7 @@ class Belief:
         alike = process.alike(ahead_codes, likely_codes)
         return cls(process, pool, kinds, codes, mean, sd, likely, likely_codes, ahead, ahead_codes, alike)
 
-    def fantasise(self, rows: Rows, rung: Rung) -> "Belief":
+    def fantasise(self, rows: PointRows, rung: Rung) -> "Belief":
         """The belief after one more run of each of these, as far as it is known before the runs.
 
         The means stay; `sd` and `ahead` are left as they were.
@@ -88,7 +88,7 @@ class Belief:
         worth[self.likely] = self._worth(self.likely_codes, self.pool.modelled(rung).of(self.likely), rung, self.alike)
         return worth
 
-    def worth_of(self, rows: Rows, rung: Rung) -> Vector:
+    def worth_of(self, rows: PointRows, rung: Rung) -> Vector:
         """The expected gain in the logarithm of the best rate, or of one on the front, by one more run of each.
 
         Returns:
@@ -102,7 +102,7 @@ class Belief:
         """Seconds HPL is expected to take for a full run of each configuration of the pool, shape (configurations,)."""
         return _time_s(self.mean, self.pool.shapes, FULL)
 
-    def time_s_of(self, rows: Rows, rung: Rung) -> Vector:
+    def time_s_of(self, rows: PointRows, rung: Rung) -> Vector:
         """Seconds HPL is expected to take for runs of other configurations on a rung, shape (rows,)."""
         logs = self.process.expected(rows.codes, self.pool.modelled_of(rows, rung), self.kinds.index(rung))
         return _time_s(logs, rows.shapes, rung)

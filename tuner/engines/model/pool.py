@@ -32,7 +32,7 @@ TIED = 1e-4
 
 
 @dataclass(frozen=True)
-class Rows:
+class PointRows:
     """Configurations as the model sees them, held by a pool or not.
 
     Attributes:
@@ -43,9 +43,9 @@ class Rows:
     codes: Codes
     shapes: Shapes
 
-    def of(self, numbers: NDArray[np.intp]) -> "Rows":
+    def of(self, numbers: NDArray[np.intp]) -> "PointRows":
         """The rows of some of the configurations."""
-        return Rows(self.codes[numbers], self.shapes.of(numbers))
+        return PointRows(self.codes[numbers], self.shapes.of(numbers))
 
 
 class Pool:
@@ -139,11 +139,11 @@ class Pool:
             here = [place for place in changed if place < len(known)]
             self._modelled[rung] = known.with_rows(here, self.modelled_at(here, rung)) if here else known
 
-    def rows(self, points: Iterable[Point]) -> Rows:
+    def rows(self, points: Iterable[Point]) -> PointRows:
         """The rows of some points, at least one, whether the pool holds them or not."""
         found = list(points)
         codes = np.array([self._axes.row(point) for point in found], dtype=np.intp)
-        return Rows(codes, Shapes(np.array([self._reader.shape(point) for point in found])))
+        return PointRows(codes, Shapes(np.array([self._reader.shape(point) for point in found])))
 
     def place(self, key: str, point: Point) -> int:
         """The number of a point; a new point is added."""
@@ -176,7 +176,7 @@ class Pool:
         """What HPL's model says of some points of the pool."""
         return self._model.straightened(self.shapes.of(places), rung)
 
-    def modelled_of(self, rows: Rows, rung: Rung) -> LinearModel:
+    def modelled_of(self, rows: PointRows, rung: Rung) -> LinearModel:
         """What HPL's model says of configurations that the pool need not hold."""
         return self._model.straightened(rows.shapes, rung)
 
