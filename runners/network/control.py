@@ -1,4 +1,4 @@
-"""Applies what a trial asks of the network, on all its nodes, and puts everything back."""
+"""Applies a trial's network settings to its nodes, and restores them at the end."""
 
 import time
 import uuid
@@ -21,22 +21,22 @@ from .setting import PREFIX, Command, SettingValue, interfaces_of
 from .survey import Node, look_at, require_interfaces
 
 GRACE_S = 60.0
-"""Seconds after which a node undoes a change that was not confirmed; a NIC needs a few to come up."""
+"""Seconds after which a node undoes an unconfirmed change; a NIC needs a few seconds to come up."""
 APPLY_S = 2.0
-"""Seconds a driver gets to take a value, many times what is usual."""
+"""Seconds that a driver has to take a value, many times the usual."""
 CONFIRM_S = 20.0
-"""Seconds a node gets to answer after a change."""
+"""Seconds that a node has to answer after a change."""
 COME_BACK_S = 30.0
-"""Seconds a node gets to answer after it has undone a change."""
+"""Seconds that a node has to answer after it has undone a change."""
 MTU = "mtu"
 
 Key = tuple[str, str]
-"""Interface, "" for the whole node, and name of a setting."""
+"""The interface ("" for the whole node) and the name of a setting."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """What one node shall change: to `after`, and back to `original` where that goes wrong."""
+    """A change on a node: to `after`, and back to `original` if that fails."""
 
     interface: str
     setting: str
@@ -45,7 +45,7 @@ class Change:
 
     @property
     def moves_link(self) -> bool:
-        """The way to other nodes must be tested afterwards."""
+        """Whether the connection to other nodes must be tested afterwards."""
         return SETTINGS[self.setting].moves_link
 
 
@@ -66,18 +66,18 @@ USUAL_PATIENCE = Patience()
 
 
 class NetworkControl:
-    """The network settings of some nodes, for the time of a study.
+    """The network settings of some nodes for the duration of a study.
 
-    What is applied stays until another trial asks for something else; what a trial does not name is at its original.
-    Trials at a time, on nodes of their own, share one control: their changes are made one after the other.
-    A note on each node and the journal hold the originals before anything is changed there. What is set is read again
-    before each trial: what somebody else changed meanwhile is said and put right. Use it as a context: leaving puts
-    everything back.
+    Applied values stay until another trial asks for others; a setting that a trial does not name has its original
+    value. Parallel trials on separate nodes share one control, which makes their changes one after the other.
+    Before anything is changed, a note on each node and the journal hold the originals. Before each trial the settings
+    are read again, and changes by somebody else are reported and corrected. Use it as a context manager: leaving it
+    restores everything.
 
     Args:
-        interfaces: where settings of interfaces are applied, unless a trial names `interface`.
-        say: told in a sentence what somebody else changed.
-        patience: how long is waited after a change.
+        interfaces: the interfaces to set, unless a trial names `interface`.
+        say: called with a sentence for each change by somebody else.
+        patience: how long the control waits after a change.
     """
 
     def __init__(
@@ -106,15 +106,15 @@ class NetworkControl:
         self.restore()
 
     def prepare(self, wanted: Mapping[str, Sequence[SettingValue]]) -> None:
-        """See before the first trial that all nodes have what trials will name, and take their network for this study.
+        """Before the first trial, check that all nodes have the settings of the trials, and hold their network.
 
         Args:
-            wanted: all values that trials will ask for, by name, without "net.".
+            wanted: all values of the trials by setting, without "net.".
 
         Raises:
             RefusedError: a node lacks an interface; the sentence lists those it has.
             HeldError: somebody else has a node's network; the sentence names the holder.
-            RunnerError: a node does not answer, or what a killed hpltune left changed there does not go back.
+            RunnerError: a node does not answer, or the changes of a killed hpltune cannot be undone there.
         """
         chosen = [name for value in wanted.get(CHOICE, ()) for name in interfaces_of(value)]
         with self._lock:
@@ -124,14 +124,14 @@ class NetworkControl:
                 self._take(self._nodes)
 
     def apply(self, wanted: Mapping[str, SettingValue], nodes: Sequence[str] | None = None) -> None:
-        """Make the nodes as a trial wants them; changes only what differs.
+        """Give the nodes the settings of a trial; only differing values are changed.
 
         Args:
-            wanted: values by name, without "net.".
-            nodes: those of the trial; None for all.
+            wanted: values by setting, without "net.".
+            nodes: the nodes of the trial; None for all.
 
         Raises:
-            RefusedError: something cannot be had; these nodes are put back then, or named in the sentence.
+            RefusedError: a value is refused; the nodes are restored then, or the sentence names those that are not.
             HeldError: somebody else has a node's network.
             RunnerError: a node does not answer.
         """
@@ -155,10 +155,10 @@ class NetworkControl:
                 raise _with(error, f"not put back yet: {'; '.join(left.values())}") from error
 
     def disturbed(self, nodes: Sequence[str] | None = None) -> str:
-        """Look after a trial whether all is still as it was set.
+        """Check after a trial whether the settings are still as they were applied.
 
         Returns:
-            The sentence about what somebody else has changed meanwhile, or that it cannot be told; "" where nothing.
+            The sentence about a change by somebody else, or that this is not known; "" without a change.
         """
         hosts = tuple(nodes or self._nodes)
         with self._lock:
@@ -171,10 +171,10 @@ class NetworkControl:
                 return f"whether the network stayed as it was set cannot be told: {error}"
 
     def restore(self) -> Mapping[str, str]:
-        """Put every node back.
+        """Restore every node.
 
         Returns:
-            Per node that could not be put back the sentence why; its originals stay in the journal.
+            For each node that could not be restored the sentence why; its originals stay in the journal.
         """
         with self._lock:
             left = self._put_back(tuple(self._originals.values()))
@@ -216,7 +216,7 @@ class NetworkControl:
         return targets
 
     def _learn(self, hosts: Sequence[str], targets: Mapping[Key, str]) -> None:
-        """Read how everything is, and commit what will be changed, on the nodes and in the journal."""
+        """Read the current values, and record those that will change on the nodes and in the journal."""
         self._require(hosts, [interface for interface, _ in targets if interface])
         keys = tuple(dict.fromkeys((*targets, *(original.key[1:] for original in self._originals_of(hosts)))))
         for sentence in self._looked_at(hosts, keys):
@@ -234,13 +234,13 @@ class NetworkControl:
         for_each(changed, lambda host: self._hold.note(host, self._originals_of([host])))
 
     def _require(self, hosts: Sequence[str], interfaces: Sequence[str]) -> None:
-        """Look at nodes that were not seen yet, and make sure that they have these interfaces."""
+        """Survey nodes that are still unknown, and make sure that they have these interfaces."""
         new = [host for host in hosts if host not in self._found]
         self._found = {**self._found, **for_each(new, lambda host: look_at(self._reach, host))}
         require_interfaces(self._present(hosts), dict.fromkeys(interfaces))
 
     def _looked_at(self, hosts: Sequence[str], keys: Sequence[Key]) -> list[str]:
-        """Read settings, and say in a sentence each what is not as we left it."""
+        """Read settings, and return a sentence for each that somebody else changed."""
         read = for_each(hosts, lambda host: self._read(host, keys))
         now = {(host, *key): value for host, values in read.items() for key, value in values.items()}
         differs = [
@@ -265,7 +265,7 @@ class NetworkControl:
             raise RefusedError(f"{place(host, *key)} cannot be set: {error}", key[1]) from error
 
     def _changes(self, hosts: Sequence[str], targets: Mapping[Key, str]) -> dict[str, list[Change]]:
-        """What each node has to change, in the order of the settings."""
+        """List the changes for each node, in the order of the settings."""
         order = list(SETTINGS)
         changes: dict[str, list[Change]] = {}
         for host in hosts:
@@ -296,7 +296,7 @@ class NetworkControl:
     def _changing(
         self, hosts: Sequence[str], changes: Mapping[str, list[Change]], timers: Mapping[str, Timer]
     ) -> Callable[[str], RefusedError | None]:
-        """What changes one node and tests its way to the next; it gives the error why not, or None."""
+        """Make a function that changes a node and tests its connection to the next; it returns an error or None."""
         after = {
             (host, each.interface): int(each.after) for host in changes for each in changes[host] if each.setting == MTU
         }
@@ -333,7 +333,7 @@ class NetworkControl:
         return RefusedError(sentence, _only([each.setting for each in changes if each.moves_link], MTU))
 
     def _confirm(self, host: str, changes: Sequence[Change], timer: Timer) -> dict[tuple[str, str, str], str]:
-        """Speak to a node anew, stop its timer, and look whether the change is there."""
+        """Connect to a node again, stop its timer, and check that the change holds."""
         shows = [SETTINGS[each.setting].show(each.interface) for each in changes]
         try:
             stopped, *answers = converse(self._reach, host, [timer.stop(), *shows], timeout_s=CONFIRM_S, wide=True)
@@ -351,7 +351,7 @@ class NetworkControl:
         return values
 
     def _cut_off(self, host: str, changes: Sequence[Change], error: Exception, timer: Timer) -> RefusedError:
-        """Wait until a node that does not answer has undone its change."""
+        """Wait until a silent node has undone its change, and return the error."""
         until_s = time.monotonic() + timer.after_s + COME_BACK_S
         while time.monotonic() < until_s:
             try:
@@ -364,13 +364,13 @@ class NetworkControl:
         return RefusedError(f"node {host}: {_named(changes)} cut it off ({error}), and it has not come back")
 
     def _stop(self, host: str, timer: Timer) -> None:
-        """Stop a node's timer, as far as the node answers and the timer has not acted."""
+        """Stop a node's timer, if the node answers and the timer has not acted."""
         with suppress(RunnerError):
             converse(self._reach, host, [timer.stop()], timeout_s=CONFIRM_S)
 
 
 def _with(error: RunnerError, more: str) -> RunnerError:
-    """The same error with more to say."""
+    """Return a copy of an error with a longer sentence."""
     if isinstance(error, UnreachableError):
         return UnreachableError(f"{error}; {more}", error.node)
     if isinstance(error, RefusedError):
@@ -383,7 +383,7 @@ def _setting(interface: str, name: str, value: str, *, root: bool) -> Command:
 
 
 def _only(settings: Sequence[str], likely: str = "") -> str:
-    """The setting that a failure is due to: the only one, or the likely one if it is among them; else ""."""
+    """Name the setting at fault: the only one, or the likely one if it is among them; else ""."""
     found = set(settings)
     return likely if likely in found else found.pop() if len(found) == 1 else ""
 

@@ -11,12 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 from as_user import HPLTUNE, Run, program
-from typer.testing import CliRunner
 
 from hpl.build.simgrid import find_simgrid
 from runners.virtual.load import cluster_text, load_cluster
-from tuner.cli import app
-from tuner.engines.model import run_covariance
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("simgrid")]
 SMALL = ("--cluster", "kronos", "--space", "kronos-free", "--set", "N=2000", "--set", "NB=64,128", "--trials", "6")
@@ -345,17 +342,3 @@ def test_a_budget_smaller_than_one_run_is_told_and_no_second_one_begins(hpltune:
     assert done.returncode == 0, done.stderr
     assert "more than the budget (0.1 s of wall time) allows: a search needs --budget" in done.stdout
     assert len(json.loads(hpltune("show", "tiny", "--json").stdout)) == 1
-
-
-def test_a_user_hears_what_the_engine_has_to_say_of_a_simulated_search(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert home
-
-    def broken(_covariance: object) -> object:
-        raise run_covariance.FitError("not positive")
-
-    monkeypatch.setattr(run_covariance, "cholesky_root", broken)
-    told = CliRunner().invoke(app, ["tune", *SMALL])
-    assert told.exit_code == 0
-    assert "Optuna's TPE goes on instead" in " ".join(told.output.split())
