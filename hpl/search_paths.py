@@ -12,10 +12,12 @@ class SearchPaths:
         prefix: the private prefix that `hpltune setup` made, or None without one. `prefix/debs` holds unpacked Debian
             packages, like a root file system, and `prefix/wheels/<distribution>` holds wheels.
         cache: the folder of files that can be made again: builds, downloaded sources, probe results.
+        system: the root of the system's own folders.
     """
 
     prefix: Path | None
     cache: Path
+    system: Path = Path("/")
 
     @property
     def debs(self) -> Path | None:

@@ -21,9 +21,6 @@ SUFFIXES = ("", ".openmpi", ".mpich")
 
 NAMES = ("openmpi", "mpich", "intelmpi")
 
-ROOT = Path("/")
-"""The root of the system's folders."""
-
 OFF_PATH = (
     "usr/bin",
     "usr/local/bin",
@@ -35,7 +32,7 @@ OFF_PATH = (
     "usr/local/openmpi*/bin",
     "usr/local/mpich*/bin",
 )
-"""Folders below ROOT where distributions and `make install` put an MPI; some do not add them to PATH."""
+"""Folders of the system where distributions and `make install` put an MPI; some do not add them to PATH."""
 
 
 class ToolchainError(HplError):
@@ -138,7 +135,7 @@ def _off_path(search: SearchPaths, found: Mapping[Path, Mpi]) -> Iterator[Progra
     """Yield the system's folders, unless `found` holds a library by then."""
     if found:
         return
-    for folder in (folder for pattern in OFF_PATH for folder in sorted(ROOT.glob(pattern))):
+    for folder in (folder for pattern in OFF_PATH for folder in sorted(search.system.glob(pattern))):
         environment = {**_fallback_compiler(search), "PATH": f"{folder}:{os.environ.get('PATH', '')}"}
         yield folder, environment, f"{folder}, which is not on PATH"
 

@@ -111,7 +111,7 @@ def plan_setup(request: SetupRequest) -> PlannedSetup:
     unknown = [name for name in request.extras if name not in EXTRAS]
     if unknown:
         raise SetupError(f"--with {unknown[0]}: expected one of {', '.join(EXTRAS)}")
-    missing = needs(request.user_dirs)
+    missing = needs(request.user_dirs, system=request.installers.system)
     chosen = plan(missing, absent_extras(request.extras, request.user_dirs), as_root=request.as_root)
     return PlannedSetup(request, missing, chosen)
 
@@ -124,7 +124,8 @@ def setup(planned: PlannedSetup, listener: Listener) -> SetupResult:
     """
     request = planned.request
     work = Installation(request.user_dirs, listener, request.installers)
-    left = install(planned.plan, work, partial(needs, request.user_dirs), fall_back=not request.private)
+    look = partial(needs, request.user_dirs, system=request.installers.system)
+    left = install(planned.plan, work, look, fall_back=not request.private)
     try:
         found = obtain(SearchPaths(request.user_dirs.prefix, request.user_dirs.cache))
         source, has_source = f"{found.version} from {found.origin}", True

@@ -28,12 +28,14 @@ class Installers:
         apt_lists: where the system's apt keeps its lists of packages.
         apt: opens an apt that needs no root.
         as_root: the system's package manager may be used.
+        system: the root of the system's own folders, in which they install.
     """
 
     python: Path
     as_root: bool
     apt_lists: Path = LISTS
     apt: Callable[[], AbstractContextManager[PrivateApt]] = private_apt
+    system: Path = Path("/")
 
     @classmethod
     def of_this_process(cls) -> "Installers":

@@ -44,14 +44,21 @@ class Needs:
         return tuple(name for name, missing in parts.items() if missing)
 
 
-def needs(user_dirs: UserDirs, blas_files: Mapping[str, Path] | None = None, *, program: bool = False) -> Needs:
+def needs(
+    user_dirs: UserDirs,
+    blas_files: Mapping[str, Path] | None = None,
+    *,
+    program: bool = False,
+    system: Path = Path("/"),
+) -> Needs:
     """Look for what a study needs.
 
     Args:
         blas_files: libraries the user named.
         program: the user brings a built xhpl, so that only MPI is needed.
+        system: the root of the system's own folders.
     """
-    search = SearchPaths(user_dirs.prefix, user_dirs.cache)
+    search = SearchPaths(user_dirs.prefix, user_dirs.cache, system)
     try:
         mpi = find_mpis(search, building=not program)[0]
     except HplError:

@@ -37,11 +37,11 @@ def provision_if_needed(
     Raises:
         SetupError: something is still missing afterwards.
     """
-    look = partial(needs, user_dirs, blas_files, program=program)
+    work = Installation(user_dirs, listener, installers or Installers.of_this_process())
+    look = partial(needs, user_dirs, blas_files, program=program, system=work.installers.system)
     missing = look()
     if not missing:
         return
-    work = Installation(user_dirs, listener, installers or Installers.of_this_process())
     listener(Notice("This machine cannot run HPL yet; setting it up (`hpltune clean` tells how to undo it)."))
     chosen = plan(missing, as_root=work.installers.as_root)
     for line in (missing_sentence(missing), *chosen.lines(user_dirs)):

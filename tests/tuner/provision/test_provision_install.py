@@ -41,7 +41,7 @@ def installers(tmp_path: Path) -> Installers:
     """An interpreter that a test makes, and new lists of apt; nobody is root."""
     (tmp_path / "lists").mkdir()
     (tmp_path / "lists/server_main_Packages").touch()
-    return Installers(tmp_path / "python", as_root=False, apt_lists=tmp_path / "lists")
+    return Installers(tmp_path / "python", as_root=False, apt_lists=tmp_path / "lists", system=tmp_path)
 
 
 @pytest.fixture
@@ -61,7 +61,6 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
-    monkeypatch.setattr("hpl.build.toolchain.ROOT", tmp_path)
     return folder
 
 
