@@ -1,4 +1,4 @@
-"""What a study learnt of its parameters: tables and sentences for people."""
+"""What a study learnt of its parameters, as tables and sentences."""
 
 from collections.abc import Sequence
 
@@ -40,7 +40,7 @@ def explanation_parts(study: Study, found: Explanation) -> list[Part]:
 
 
 def glossary(found: Explanation) -> dict[str, str]:
-    """What the parameters that matter do, most first."""
+    """Say what the parameters that matter do; the one that matters most comes first."""
     names = [effect.name for effect in found.effects if effect.total >= MATTERS]
     return {name: text for name in names if (text := meaning(name)) is not None}
 
@@ -61,7 +61,7 @@ def _effects(study: Study, found: Explanation) -> Table:
 
 
 def _figure(title: str, effects: Sequence[Effect]) -> Figure:
-    """Bars of what each parameter explains alone and with others."""
+    """Draw what each parameter explains alone and with others."""
     names = tuple(effect.name for effect in effects)
     alone = Series("alone", names, tuple(100 * effect.share for effect in effects))
     return Figure(
@@ -95,7 +95,7 @@ def _pairs(pairs: Sequence[Pair]) -> Table:
 
 
 def depends(pair: Pair) -> str:
-    """The best values, as "NB 232 with blis, 192 with openblas", or that it is the same for all."""
+    """Name the best values, as "NB 232 with blis, 192 with openblas", or say that it is the same for all."""
     chosen: dict[str, list[str]] = {}
     for other, one in pair.best.items():
         chosen.setdefault(str(one), []).append(str(other))
@@ -105,6 +105,6 @@ def depends(pair: Pair) -> str:
 
 
 def untested(found: Explanation) -> str:
-    """The sentence that names the values that no run had."""
+    """Name the values that no run had, in one sentence."""
     parts = [f"{name} {', '.join(map(str, values))}" for name, values in found.untested.items()]
     return f"Not run: {'; '.join(parts)}. What is said of these values is an estimate."

@@ -1,4 +1,4 @@
-"""The way of one-at-a-time tuning, and what it would have missed, for people."""
+"""What one-at-a-time tuning would have done and missed, as tables and sentences."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ def one_by_one_parts(found: Explanation) -> list[Part]:
 
 
 def _sweeps(way: OneByOne) -> Table:
-    """A line for each sweep that changed something."""
+    """Build a table with a row for each sweep that changed something."""
     gflops, runs = way.start_gflops, 1
     rows = [("", "", "textbook", f"{gflops:.4g}", "", "1")]
     for sweep in way.sweeps:

@@ -18,7 +18,7 @@ from ..study.objective import UNITS, Objective, of_study
 
 
 def figures(machine: Equipment, gflops: float, params: Mapping[str, Scalar], hosts: int = 0) -> dict[str, float]:
-    """The figures of merit that are known of a machine, by name with their unit, of the nodes that are in use.
+    """Return the known figures of merit of the nodes that are in use, by name with their unit.
 
     Args:
         hosts: on how many it ran; 0 where that is not known.
@@ -28,7 +28,7 @@ def figures(machine: Equipment, gflops: float, params: Mapping[str, Scalar], hos
 
 
 def above_peak_of(study: Study, shown: Sequence[Ranked]) -> str | None:
-    """Why configurations are above 100 % of peak, as one sentence; None where none is."""
+    """Say in one sentence why configurations are above 100 % of peak; None where none is."""
     return above_peak(study, [merit.get("percent_of_peak") for merit in _merits(Equipment.of(study), shown)])
 
 
@@ -61,7 +61,7 @@ def exported_table(study: Study, ranking: Sequence[Ranked]) -> Table:
 
 
 def _remarks(study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked]) -> list[str]:
-    """What a reader must know of the rates: doubts, drift, noise, failures."""
+    """Say what a reader must know of the rates: doubts, drift, noise, failures."""
     doubt = above_peak_of(study, shown)
     said = [doubt] if doubt else []
     shown_noise = noise_at_first(study.host)
@@ -82,7 +82,7 @@ def _remarks(study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked]) -
 
 
 def how_sure(study: Study, ranking: Sequence[Ranked], sure: Standing | None) -> str | None:
-    """How sure the first of a whole ranking is the best; nothing of simulations, which need not differ."""
+    """Say how sure the first of a whole ranking is the best; nothing of simulations, which need not differ."""
     if study.simulated:
         return None
     if len(ranking) == 1:
@@ -91,7 +91,7 @@ def how_sure(study: Study, ranking: Sequence[Ranked], sure: Standing | None) -> 
 
 
 def _table(study: Study, shown: Sequence[Ranked], against: Objective | None) -> Table:
-    """Figures and parameters of configurations, with the figures of merit that are known."""
+    """Build the table of configurations with the figures of merit that are known."""
     where = " (simulated)" if study.simulated else ""
     objective = of_study(study)
     by = "" if objective.name == "gflops" else f" by {objective.unit}"
@@ -110,7 +110,7 @@ def _merits(machine: Equipment, entries: Sequence[Ranked]) -> list[dict[str, flo
 
 
 def _figure(title: str, study: Study, shown: Sequence[Ranked], against: Objective | None) -> Figure:
-    """Bars with the single runs beside them, or the front of GFLOPS and another figure of merit."""
+    """Draw what is expected of each with its single runs, or the front of GFLOPS and another figure of merit."""
     ranks = tuple(range(1, len(shown) + 1))
     expected = tuple(entry.expected_gflops for entry in shown)
     if against is not None:
@@ -130,7 +130,7 @@ def ranking_json(
     sure: Standing | None,
     written: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
-    """Some of a ranking with figures of merit, as JSON can hold it.
+    """Return some of a ranking with figures of merit, as JSON can hold it.
 
     Args:
         ranking: the whole one.
