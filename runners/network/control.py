@@ -1,68 +1,20 @@
 """Applies a trial's network settings to its nodes, and restores them at the end."""
 
-import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
 from threading import Lock
 from types import TracebackType
 from typing import Self
 
 from ..errors import RefusedError, RunnerError, UnreachableError
 from ..hosts.transport import Transport
+from .changing import USUAL_PATIENCE, Change, Key, NodeChanger, Patience, value_of
 from .hold import Hold
 from .journal import Journal, Original, place, tokens_of
-from .path_test import PATIENCE_S, PathTest, path_tests
 from .registry import CHOICE, SETTINGS, setting
 from .restore import put_back
-from .script import Timer, Told, as_root, change, converse, failure, for_each
-from .setting import PREFIX, Command, SettingValue, interfaces_of
+from .script import converse, for_each
+from .setting import PREFIX, SettingValue, interfaces_of
 from .survey import Node, look_at, require_interfaces
-
-GRACE_S = 60.0
-"""Seconds after which a node undoes an unconfirmed change; a NIC needs a few seconds to come up."""
-APPLY_S = 2.0
-"""Seconds that a driver has to take a value, many times the usual."""
-CONFIRM_S = 20.0
-"""Seconds that a node has to answer after a change."""
-COME_BACK_S = 30.0
-"""Seconds that a node has to answer after it has undone a change."""
-MTU = "mtu"
-
-Key = tuple[str, str]
-"""The interface ("" for the whole node) and the name of a setting."""
-
-
-@dataclass(frozen=True)
-class Change:
-    """A change on a node: to `after`, and back to `original` if that fails."""
-
-    interface: str
-    setting: str
-    original: str
-    after: str
-
-    @property
-    def moves_link(self) -> bool:
-        """Whether the connection to other nodes must be tested afterwards."""
-        return SETTINGS[self.setting].moves_link
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How long a control waits after a change.
-
-    Attributes:
-        grace_s: seconds after which a node that was cut off by a change undoes it.
-        link_s: seconds for a link that was touched to carry packets again.
-    """
-
-    grace_s: float = GRACE_S
-    link_s: float = PATIENCE_S
-
-
-USUAL_PATIENCE = Patience()
 
 
 class NetworkControl:
@@ -147,7 +99,7 @@ class NetworkControl:
                 self._learn(hosts, targets)
                 changes = self._changes(hosts, targets)
                 if changes:
-                    self._make(hosts, changes)
+                    self._now.update(self._changer(hosts).make(changes))
             except RunnerError as error:
                 left = self._put_back(self._originals_of(hosts))
                 if not left:
@@ -256,13 +208,10 @@ class NetworkControl:
 
     def _read(self, host: str, keys: Sequence[Key]) -> dict[Key, str]:
         answers = converse(self._reach, host, [SETTINGS[name].show(interface) for interface, name in keys])
-        return {key: self._value(host, key, told) for key, told in zip(keys, answers, strict=True)}
+        return {key: value_of(host, key, told) for key, told in zip(keys, answers, strict=True)}
 
-    def _value(self, host: str, key: Key, told: Told) -> str:
-        try:
-            return SETTINGS[key[1]].read(told.printed).value
-        except RefusedError as error:
-            raise RefusedError(f"{place(host, *key)} cannot be set: {error}", key[1]) from error
+    def _changer(self, hosts: Sequence[str]) -> NodeChanger:
+        return NodeChanger(self._reach, self._present(hosts), self._now, self._patience)
 
     def _changes(self, hosts: Sequence[str], targets: Mapping[Key, str]) -> dict[str, list[Change]]:
         """List the changes for each node, in the order of the settings."""
@@ -280,94 +229,6 @@ class NetworkControl:
                 changes[host] = sorted(differs, key=lambda each: order.index(each.setting))
         return changes
 
-    def _make(self, hosts: Sequence[str], changes: Mapping[str, list[Change]]) -> None:
-        timers = {host: Timer(host, uuid.uuid4().hex, self._patience.grace_s) for host in changes}
-        try:
-            refused = for_each(tuple(changes), self._changing(hosts, changes, timers))
-            for refusal in filter(None, refused.values()):
-                raise refusal
-            verified = for_each(tuple(changes), lambda host: self._confirm(host, changes[host], timers[host]))
-        except BaseException:
-            for_each(tuple(changes), lambda host: self._stop(host, timers[host]))
-            raise
-        for values in verified.values():
-            self._now.update(values)
-
-    def _changing(
-        self, hosts: Sequence[str], changes: Mapping[str, list[Change]], timers: Mapping[str, Timer]
-    ) -> Callable[[str], RefusedError | None]:
-        """Make a function that changes a node and tests its connection to the next; it returns an error or None."""
-        after = {
-            (host, each.interface): int(each.after) for host in changes for each in changes[host] if each.setting == MTU
-        }
-
-        def mtu(host: str, interface: str) -> int:
-            found = self._found[host].interface(interface)
-            now = self._now.get((host, interface, MTU)) or (found.mtu if found else 0)
-            return after.get((host, interface), int(now))
-
-        moved = {host: dict.fromkeys(each.interface for each in changes[host] if each.moves_link) for host in changes}
-        tests = path_tests(self._present(hosts), moved, mtu, self._patience.link_s)
-        return lambda host: self._change(host, changes[host], tests.get(host, ()), timers[host])
-
-    def _change(
-        self, host: str, changes: Sequence[Change], tests: Sequence[PathTest], timer: Timer
-    ) -> RefusedError | None:
-        root = self._found[host].root
-        commands = [_setting(each.interface, each.setting, each.after, root=root) for each in changes]
-        undo = [_setting(each.interface, each.setting, each.original, root=root) for each in changes]
-        commands += [test.command for test in tests]
-        limit_s = self._patience.link_s * (1 + len(tests)) + APPLY_S * len(changes)
-        later = replace(timer, after_s=timer.after_s + limit_s)
-        try:
-            told = change(self._reach, host, commands, undo, later, limit_s)
-        except UnreachableError as error:
-            return self._cut_off(host, changes, error, later)
-        for each, said in zip(changes, told, strict=False):
-            if not said.taken:
-                where = place(host, each.interface, each.setting, each.after)
-                return RefusedError(f"{where} was refused: {failure(said)}", each.setting)
-        if told[-1].taken:
-            return None
-        sentence = tests[len(told) - 1 - len(changes)].sentence(host, told[-1])
-        return RefusedError(sentence, _only([each.setting for each in changes if each.moves_link], MTU))
-
-    def _confirm(self, host: str, changes: Sequence[Change], timer: Timer) -> dict[tuple[str, str, str], str]:
-        """Connect to a node again, stop its timer, and check that the change holds."""
-        shows = [SETTINGS[each.setting].show(each.interface) for each in changes]
-        try:
-            stopped, *answers = converse(self._reach, host, [timer.stop(), *shows], timeout_s=CONFIRM_S, wide=True)
-        except UnreachableError as error:
-            raise self._cut_off(host, changes, error, timer) from error
-        if stopped.exit_code != 0:
-            raise RefusedError(f"node {host}: {_named(changes)} was undone by the node, which was not reached in time")
-        values = {}
-        for each, told in zip(changes, answers, strict=True):
-            found = self._value(host, (each.interface, each.setting), told)
-            if found != each.after:
-                where = place(host, each.interface, each.setting, each.after)
-                raise RefusedError(f"{where} was accepted, but the node made it {found}", each.setting)
-            values[(host, each.interface, each.setting)] = found
-        return values
-
-    def _cut_off(self, host: str, changes: Sequence[Change], error: Exception, timer: Timer) -> RefusedError:
-        """Wait until a silent node has undone its change, and return the error."""
-        until_s = time.monotonic() + timer.after_s + COME_BACK_S
-        while time.monotonic() < until_s:
-            try:
-                converse(self._reach, host, [("true",)], timeout_s=CONFIRM_S)
-            except RunnerError:
-                time.sleep(1.0)
-            else:
-                sentence = f"node {host}: {_named(changes)} cut it off ({error}); it has come back"
-                return RefusedError(sentence, _only([each.setting for each in changes]))
-        return RefusedError(f"node {host}: {_named(changes)} cut it off ({error}), and it has not come back")
-
-    def _stop(self, host: str, timer: Timer) -> None:
-        """Stop a node's timer, if the node answers and the timer has not acted."""
-        with suppress(RunnerError):
-            converse(self._reach, host, [timer.stop()], timeout_s=CONFIRM_S)
-
 
 def _with(error: RunnerError, more: str) -> RunnerError:
     """Return a copy of an error with a longer sentence."""
@@ -376,17 +237,3 @@ def _with(error: RunnerError, more: str) -> RunnerError:
     if isinstance(error, RefusedError):
         return RefusedError(f"{error}; {more}", error.setting)
     return RunnerError(f"{error}; {more}")
-
-
-def _setting(interface: str, name: str, value: str, *, root: bool) -> Command:
-    return as_root(SETTINGS[name].apply(interface, value), root=root)
-
-
-def _only(settings: Sequence[str], likely: str = "") -> str:
-    """Name the setting at fault: the only one, or the likely one if it is among them; else ""."""
-    found = set(settings)
-    return likely if likely in found else found.pop() if len(found) == 1 else ""
-
-
-def _named(changes: Sequence[Change]) -> str:
-    return ", ".join(f"{PREFIX}{each.setting} = {each.after}" for each in changes)

@@ -11,7 +11,8 @@ from network_builders import Notes
 
 from runners.errors import InvalidJobError, RefusedError, UnreachableError
 from runners.hosts.transport import Local, Ssh
-from runners.network.control import NetworkControl, Patience
+from runners.network.changing import Patience
+from runners.network.control import NetworkControl
 from runners.network.journal import Original
 from runners.network.restore import put_all_back
 from runners.network.script import Timer

@@ -9,7 +9,8 @@ from network_builders import Notes
 
 from runners.errors import HeldError, RefusedError
 from runners.hosts.transport import Local, Ssh
-from runners.network.control import NetworkControl, Patience
+from runners.network.changing import Patience
+from runners.network.control import NetworkControl
 from runners.network.journal import Journal
 from runners.network.mark import marks_on, settle
 

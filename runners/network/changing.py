@@ -1,0 +1,203 @@
+"""Changes settings of nodes: a node that is cut off restores itself, and changed links are tested afterwards."""
+
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from ..errors import RefusedError, RunnerError, UnreachableError
+from ..hosts.transport import Transport
+from .journal import place
+from .path_test import PATIENCE_S, PathTest, path_tests
+from .registry import SETTINGS
+from .script import Timer, Told, as_root, change, converse, failure, for_each
+from .setting import PREFIX, Command
+from .survey import Node
+
+GRACE_S = 60.0
+"""Seconds after which a node undoes an unconfirmed change; a NIC needs a few seconds to come up."""
+APPLY_S = 2.0
+"""Seconds that a driver has to take a value, many times the usual."""
+CONFIRM_S = 20.0
+"""Seconds that a node has to answer after a change."""
+COME_BACK_S = 30.0
+"""Seconds that a node has to answer after it has undone a change."""
+MTU = "mtu"
+
+Key = tuple[str, str]
+"""The interface ("" for the whole node) and the name of a setting."""
+Place = tuple[str, str, str]
+"""The host, and the key of a setting there."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change on a node: to `after`, and back to `original` if that fails."""
+
+    interface: str
+    setting: str
+    original: str
+    after: str
+
+    @property
+    def moves_link(self) -> bool:
+        """Whether the connection to other nodes must be tested afterwards."""
+        return SETTINGS[self.setting].moves_link
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long a control waits after a change.
+
+    Attributes:
+        grace_s: seconds after which a node that was cut off by a change undoes it.
+        link_s: seconds for a link that was touched to carry packets again.
+    """
+
+    grace_s: float = GRACE_S
+    link_s: float = PATIENCE_S
+
+
+USUAL_PATIENCE = Patience()
+
+
+@dataclass(frozen=True)
+class NodeChanger:
+    """Changes settings of some nodes.
+
+    Attributes:
+        nodes: what was found on each of them.
+        values: the current values of their settings, as far as they were read.
+        patience: how long it waits after a change.
+    """
+
+    reach: Transport
+    nodes: Mapping[str, Node]
+    values: Mapping[Place, str]
+    patience: Patience
+
+    def make(self, changes: Mapping[str, list[Change]]) -> dict[Place, str]:
+        """Change nodes, test their links, and read the changed settings again.
+
+        Args:
+            changes: of each node, in the order in which they are made.
+
+        Returns:
+            The new values.
+
+        Raises:
+            RefusedError: a value is refused, or a node was cut off.
+            RunnerError: a node does not answer.
+        """
+        timers = {host: Timer(host, uuid.uuid4().hex, self.patience.grace_s) for host in changes}
+        try:
+            refused = for_each(tuple(changes), self._changing(changes, timers))
+            for refusal in filter(None, refused.values()):
+                raise refusal
+            verified = for_each(tuple(changes), lambda host: self._confirm(host, changes[host], timers[host]))
+        except BaseException:
+            for_each(tuple(changes), lambda host: self._stop(host, timers[host]))
+            raise
+        return {key: value for values in verified.values() for key, value in values.items()}
+
+    def _changing(
+        self, changes: Mapping[str, list[Change]], timers: Mapping[str, Timer]
+    ) -> Callable[[str], RefusedError | None]:
+        """Make a function that changes a node and tests its connection to the next; it returns an error or None."""
+        after = {
+            (host, each.interface): int(each.after) for host in changes for each in changes[host] if each.setting == MTU
+        }
+
+        def mtu(host: str, interface: str) -> int:
+            found = self.nodes[host].interface(interface)
+            now = self.values.get((host, interface, MTU)) or (found.mtu if found else 0)
+            return after.get((host, interface), int(now))
+
+        moved = {host: dict.fromkeys(each.interface for each in changes[host] if each.moves_link) for host in changes}
+        tests = path_tests(self.nodes, moved, mtu, self.patience.link_s)
+        return lambda host: self._change(host, changes[host], tests.get(host, ()), timers[host])
+
+    def _change(
+        self, host: str, changes: Sequence[Change], tests: Sequence[PathTest], timer: Timer
+    ) -> RefusedError | None:
+        root = self.nodes[host].root
+        commands = [_setting(each.interface, each.setting, each.after, root=root) for each in changes]
+        undo = [_setting(each.interface, each.setting, each.original, root=root) for each in changes]
+        commands += [test.command for test in tests]
+        limit_s = self.patience.link_s * (1 + len(tests)) + APPLY_S * len(changes)
+        later = replace(timer, after_s=timer.after_s + limit_s)
+        try:
+            told = change(self.reach, host, commands, undo, later, limit_s)
+        except UnreachableError as error:
+            return self._cut_off(host, changes, error, later)
+        for each, said in zip(changes, told, strict=False):
+            if not said.taken:
+                where = place(host, each.interface, each.setting, each.after)
+                return RefusedError(f"{where} was refused: {failure(said)}", each.setting)
+        if told[-1].taken:
+            return None
+        sentence = tests[len(told) - 1 - len(changes)].sentence(host, told[-1])
+        return RefusedError(sentence, _only([each.setting for each in changes if each.moves_link], MTU))
+
+    def _confirm(self, host: str, changes: Sequence[Change], timer: Timer) -> dict[Place, str]:
+        """Connect to a node again, stop its timer, and check that the change holds."""
+        shows = [SETTINGS[each.setting].show(each.interface) for each in changes]
+        try:
+            stopped, *answers = converse(self.reach, host, [timer.stop(), *shows], timeout_s=CONFIRM_S, wide=True)
+        except UnreachableError as error:
+            raise self._cut_off(host, changes, error, timer) from error
+        if stopped.exit_code != 0:
+            raise RefusedError(f"node {host}: {_named(changes)} was undone by the node, which was not reached in time")
+        values = {}
+        for each, told in zip(changes, answers, strict=True):
+            found = value_of(host, (each.interface, each.setting), told)
+            if found != each.after:
+                where = place(host, each.interface, each.setting, each.after)
+                raise RefusedError(f"{where} was accepted, but the node made it {found}", each.setting)
+            values[(host, each.interface, each.setting)] = found
+        return values
+
+    def _cut_off(self, host: str, changes: Sequence[Change], error: Exception, timer: Timer) -> RefusedError:
+        """Wait until a silent node has undone its change, and return the error."""
+        until_s = time.monotonic() + timer.after_s + COME_BACK_S
+        while time.monotonic() < until_s:
+            try:
+                converse(self.reach, host, [("true",)], timeout_s=CONFIRM_S)
+            except RunnerError:
+                time.sleep(1.0)
+            else:
+                sentence = f"node {host}: {_named(changes)} cut it off ({error}); it has come back"
+                return RefusedError(sentence, _only([each.setting for each in changes]))
+        return RefusedError(f"node {host}: {_named(changes)} cut it off ({error}), and it has not come back")
+
+    def _stop(self, host: str, timer: Timer) -> None:
+        """Stop a node's timer, if the node answers and the timer has not acted."""
+        with suppress(RunnerError):
+            converse(self.reach, host, [timer.stop()], timeout_s=CONFIRM_S)
+
+
+def value_of(host: str, key: Key, told: Told) -> str:
+    """Return the value of a setting that a node has printed.
+
+    Raises:
+        RefusedError: it cannot be set there.
+    """
+    try:
+        return SETTINGS[key[1]].read(told.printed).value
+    except RefusedError as error:
+        raise RefusedError(f"{place(host, *key)} cannot be set: {error}", key[1]) from error
+
+
+def _setting(interface: str, name: str, value: str, *, root: bool) -> Command:
+    return as_root(SETTINGS[name].apply(interface, value), root=root)
+
+
+def _only(settings: Sequence[str], likely: str = "") -> str:
+    """Name the setting at fault: the only one, or the likely one if it is among them; else ""."""
+    found = set(settings)
+    return likely if likely in found else found.pop() if len(found) == 1 else ""
+
+
+def _named(changes: Sequence[Change]) -> str:
+    return ", ".join(f"{PREFIX}{each.setting} = {each.after}" for each in changes)
