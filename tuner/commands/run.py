@@ -28,7 +28,7 @@ from ..study.file_run import FileRun
 from ..study.lifecycle import closing_study
 from ..study.names import create_unnamed
 from ..study.objective import ranking_of
-from ..trial.plan import Launch, TrialPlan, network_of, parse_layout, placed
+from ..trial.plan import Launch, Placement, TrialPlan, network_of, parse_layout, placed
 from ..trial.workbench import Workbench
 from ..user_files import read_text
 from ..words import counted
@@ -216,17 +216,16 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, workshop: Workbench, st
         kernel = probe.kernel if probe else "auto"
     elif kernel not in (known := ("auto", *site.kernels(blas, slow=True))):
         raise UsageError(f"--kernel {kernel}: {blas} has {', '.join(known)} on this CPU")
-    plan = placed(
-        site,
-        runs=tuple(dat.runs()),
-        hpl_dat=text if dat.device == DEVICE_STDOUT else render(replace(dat, device=DEVICE_STDOUT)),
+    placement = Placement(
         blas=blas,
         kernel=kernel,
         ranks=ranks,
         threads=threads,
         launch=Launch.of(model.params) if model else Launch(),
-        network=network_of(model.params, site) if model and not model.simulated else None,
+        network=network_of(model.params, site) if model and not model.simulated else {},
     )
+    printed = text if dat.device == DEVICE_STDOUT else render(replace(dat, device=DEVICE_STDOUT))
+    plan = placed(site, tuple(dat.runs()), printed, placement)
     return replace(plan, oversubscribe=request.oversubscribe)
 
 

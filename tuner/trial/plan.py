@@ -126,10 +126,7 @@ def plan(params: Mapping[str, Scalar], site: Inventory) -> TrialPlan:
             f"the grid {hpl_params.P}x{hpl_params.Q} needs {hpl_params.ranks} ranks, the layout starts {ranks}"
         )
     dat = HplDat.of(hpl_params)
-    return placed(
-        site,
-        runs=(hpl_params,),
-        hpl_dat=render(dat),
+    placement = Placement(
         blas=str(params["blas"]),
         kernel=str(params.get("kernel", "auto")),
         ranks=ranks,
@@ -137,38 +134,49 @@ def plan(params: Mapping[str, Scalar], site: Inventory) -> TrialPlan:
         launch=Launch.of(params),
         network=network_of(params, site),
     )
+    return placed(site, (hpl_params,), render(dat), placement)
 
 
-def placed(
-    site: Inventory,
-    *,
-    runs: tuple[HplParams, ...],
-    hpl_dat: str,
-    blas: str,
-    kernel: str,
-    ranks: int,
-    threads: int,
-    launch: Launch,
-    network: Mapping[str, Scalar] | None = None,
-) -> TrialPlan:
-    """A plan for an HPL.dat that is given, with the library and the environment its BLAS needs.
+@dataclass(frozen=True)
+class Placement:
+    """How an HPL.dat is launched.
+
+    Attributes:
+        threads: of each rank.
+        network: settings of the nodes by name, without "net.".
+    """
+
+    blas: str
+    kernel: str
+    ranks: int
+    threads: int
+    launch: Launch
+    network: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement: Placement) -> TrialPlan:
+    """Plan the launch of a given HPL.dat, with the library and the environment that its BLAS needs.
+
+    Args:
+        runs: what the file asks for.
 
     Raises:
         TunerError: the BLAS or the MPI library is not on this machine.
     """
+    blas, kernel, threads = placement.blas, placement.kernel, placement.threads
     library = site.library(blas, threads)
-    site.mpi_named(launch.mpi)
+    site.mpi_named(placement.launch.mpi)
     return TrialPlan(
         runs=runs,
         hpl_dat=hpl_dat,
         blas=blas,
         library=library,
         kernel=kernel,
-        ranks=ranks,
+        ranks=placement.ranks,
         threads=threads,
         environment=site.environment(blas, kernel, threads),
-        launch=launch,
-        network=network or {},
+        launch=placement.launch,
+        network=placement.network,
     )
 
 

@@ -25,7 +25,7 @@ from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
 from tuner.study.file_book import FileBook
 from tuner.study.file_run import FileRun
-from tuner.trial.plan import Launch, placed
+from tuner.trial.plan import Launch, Placement, placed
 from tuner.trial.workbench import Workbench
 from tuner.user_dirs import UserDirs
 
@@ -77,16 +77,8 @@ def file_run(home: Path, store: Store, events: list[Event], losses: int) -> File
     site = replace(workbench.site, nodes=Nodes((), 2, 1, 2**30, CLUSTER))
     dat = HplDat.together([HplParams(600, NB, 1, 2) for NB in (32, 64)])
     assert dat is not None
-    plan = placed(
-        site,
-        runs=tuple(dat.runs()),
-        hpl_dat=render(dat),
-        blas="xhpl",
-        kernel="auto",
-        ranks=2,
-        threads=1,
-        launch=Launch(),
-    )
+    placement = Placement(blas="xhpl", kernel="auto", ranks=2, threads=1, launch=Launch())
+    plan = placed(site, tuple(dat.runs()), render(dat), placement)
     evaluator = replace(workbench.evaluator, site=site, runner=LosesNodes(FAKE, losses))
     book = FileBook(store, "run-HPL-1", home / "runs")
     return FileRun(plan, book, evaluator, 60.0, events.append, StopRequest())
