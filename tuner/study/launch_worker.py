@@ -146,9 +146,7 @@ class LaunchWorker:
         first = trials[0].begun
         may_end = first.kind is Kind.SEARCH and len(trials) == 1
         monitor = LaunchMonitor(
-            kind=first.kind,
-            numbers=[one.begun.number for one in trials],
-            labels=self._labels(trials),
+            labels=dict(zip([one.begun.number for one in trials], self._labels(trials), strict=True)),
             listener=self.session.context.listener,
             stop=self.session.context.stop,
             clock=self.session.meter.clock,

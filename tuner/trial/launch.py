@@ -1,11 +1,10 @@
 """One launch of HPL that measures one configuration or several: its plan, who watches it, and what each run costs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hpl.dat import HplDat, render
 from hpl.witness import Panel
-from results.record import Kind
 
 from ..clock import Clock
 from ..events import Listener, TrialProgress, TrialStarted
@@ -64,14 +63,12 @@ class LaunchMonitor:
     """A launch under way: tells the display how far it is, and ends it when the user wants or when it cannot win.
 
     Attributes:
-        numbers, labels: of each run's trial, in the order HPL runs them.
+        labels: of the trials by their numbers, in the order in which HPL runs them.
         expected_s: seconds one of them will probably take, or None.
         best_gflops: what a run that may be given up must be able to reach; None where none may be.
     """
 
-    kind: Kind
-    numbers: Sequence[int]
-    labels: Sequence[str]
+    labels: Mapping[int, str]
     listener: Listener
     stop: StopRequest
     clock: Clock
@@ -97,23 +94,28 @@ class LaunchMonitor:
         """Whether the launch must be ended now."""
         return self.stop.at_once or self.hopeless is not None or self._over
 
+    @property
+    def _number(self) -> int:
+        """Number of the trial that runs now."""
+        return list(self.labels)[self._running]
+
     def come_to(self, index: int) -> None:
         """Tell the display of all runs up to this one that it has not heard of."""
         while self._running < index:
-            before = self.numbers[self._running] if self._running >= 0 else None
+            before = self._number if self._running >= 0 else None
             self._running += 1
-            number, text = self.numbers[self._running], self.labels[self._running]
+            number, text = self._number, self.labels[self._number]
             self.listener(TrialStarted(number, text, self.expected_s, after=before))
             self._started_s = self.clock.now_s()
 
     def on_panel(self, panel: Panel) -> None:
         """Hear of a panel that has begun; the first of a further run is where a launch may stop in order."""
-        if panel.column == 0 and self._heard and self._running + 1 < len(self.numbers):
+        if panel.column == 0 and self._heard and self._running + 1 < len(self.labels):
             self._over = self.stop.requested
             self.come_to(self._running + 1)
         self._heard = True
         elapsed_s = self.clock.now_s() - self._started_s
-        self.listener(TrialProgress(self.numbers[self._running], panel.fraction, elapsed_s))
+        self.listener(TrialProgress(self._number, panel.fraction, elapsed_s))
         if self.best_gflops is not None and self.hopeless is None:
             self.hopeless = self.early_stopping.hopeless(panel, self._column, self.best_gflops)
         self._column = panel.column
