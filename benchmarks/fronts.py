@@ -20,8 +20,8 @@ from statistics import fmean, median
 from script import as_script
 
 from runners.virtual.load import load_cluster
-from search_spaces.dimension import Point
 from search_spaces.load import load
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 from tuner.engines.context import EngineContext
 from tuner.engines.fidelity import FULL

@@ -30,20 +30,20 @@ from hpl.flops import flop_count, fraction_done
 from hpl.params import HplParams
 from results.record import Kind, Study, TrialRecord, TrialState
 from results.store.store import Store
-from search_spaces.dimension import Point, ranks_and_threads
 from search_spaces.load import load, space_text
 from search_spaces.machine import BlasFacts, Machine
+from search_spaces.parameters.dimension import Point, ranks_and_threads
 from search_spaces.space import SearchSpace
+from tuner.cli.signals import stop_on_signals
 from tuner.engines.fidelity import FULL, Rung
 from tuner.engines.outcomes import Outcome
 from tuner.engines.registry import make_engine
 from tuner.explain.stored_space import searched, stored_space
 from tuner.options import TuneOptions
-from tuner.signals import stop_on_signals
 from tuner.stopping import Interrupted, StopRequest
 from tuner.study.kinds import SEARCHED
 from tuner.study.objective import of_study
-from tuner.study.replay import replay_records
+from tuner.study.search.replay import replay_records
 from tuner.trial.ladder import PREFIX_PARTS, SMALL_PART, ladder
 
 N = 20_000

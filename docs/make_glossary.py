@@ -1,11 +1,11 @@
-"""Writes docs/glossary.md from `search_spaces.glossary`, so that the page cannot say anything else.
+"""Writes docs/glossary.md from `search_spaces.parameters.glossary`, so that the page cannot say anything else.
 
 Run `python docs/make_glossary.py`; a test fails when the page is not what this would write.
 """
 
 from pathlib import Path
 
-from search_spaces.glossary import GLOSSARY
+from search_spaces.parameters.glossary import GLOSSARY
 
 PAGE = Path(__file__).with_name("glossary.md")
 HEAD = """# Glossary of the parameters

@@ -6,7 +6,7 @@ import numpy as np
 
 from hpl.params import Scalar
 
-from .dimension import Point
+from .parameters.dimension import Point
 
 ABSENT = -1
 UNKNOWN = -2

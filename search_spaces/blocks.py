@@ -5,9 +5,9 @@ from itertools import islice
 
 from hpl.params import Scalar
 
-from .dimension import Point
 from .errors import SpaceError
-from .parameter import Parameter
+from .parameters.dimension import Point
+from .parameters.parameter import Parameter
 from .restriction import Restriction
 
 Judge = Callable[[Point, Restriction], str | None]

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from hpl.params import Scalar
 from hpl.sizing import NodeShare, SizingError, n_for_memory
 
-from .dimension import DIMENSIONS, Point, ranks_and_threads
 from .errors import SpaceError
 from .machine import Machine
+from .parameters.dimension import DIMENSIONS, Point, ranks_and_threads
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from statistics import fmean, stdev
 from hpl.canonical import MERGED
 from hpl.params import Scalar
 
-from .dimension import Point
+from .parameters.dimension import Point
 from .space import SearchSpace
 
 COUNTED = 10_000

@@ -9,16 +9,16 @@ from typing import Any
 
 from hpl.params import Scalar
 
-from .automatic import AUTO, automatic, full_layouts
-from .cases import check_cases
-from .dimension import DIMENSIONS, dimension, shown
 from .errors import SpaceError
 from .machine import Machine
-from .parameter import Parameter
+from .parameters.automatic import AUTO, automatic, full_layouts
+from .parameters.cases import check_cases
+from .parameters.dimension import DIMENSIONS, dimension, shown
+from .parameters.parameter import Parameter
+from .parameters.values import converted, values
 from .restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden
 from .space import SIZES, SearchSpace, never_legal
 from .toml_text import SpaceTomlError, parse_toml, read_toml
-from .values import converted, values
 
 KEYS: Mapping[str, tuple[type, str]] = {
     "name": (str, "a text"),

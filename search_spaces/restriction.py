@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from hpl.params import HplParams, Scalar, parse_grid
 from hpl.sizing import memory_bytes, n_that_fits
 
-from .dimension import DERIVED_FROM, Point, ranks_and_threads
 from .machine import Machine
+from .parameters.dimension import DERIVED_FROM, Point, ranks_and_threads
 
 Check = Callable[[Point, Machine], str | None]
 

@@ -15,10 +15,10 @@ from hpl.params import HplParams, Scalar
 from .alike import Parts
 from .blocks import components, legal_parts
 from .completion import Completion
-from .dimension import DIMENSIONS, Point
 from .errors import SpaceError
 from .machine import Machine
-from .parameter import Parameter
+from .parameters.dimension import DIMENSIONS, Point
+from .parameters.parameter import Parameter
 from .restriction import Restriction
 
 SIZES = ("N", "memory_fraction")

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 import pytest
 from landscape import Landscape
 
-from search_spaces.dimension import Point
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 from tuner.engines.base import Engine
 from tuner.engines.companions import one_launch

@@ -12,8 +12,8 @@ from record_builders import a_study, finished
 from hpl.params import HplParams
 from results.record import Kind, Study, TrialRecord
 from results.store.store import Store
-from search_spaces.dimension import Point
 from search_spaces.load import space_text
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 from tuner.options import TuneOptions
 

@@ -5,7 +5,7 @@ import random
 from collections.abc import Mapping
 
 from hpl.params import Scalar
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
 EFFECTS: Mapping[str, float] = {

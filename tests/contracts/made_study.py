@@ -9,9 +9,9 @@ from pathlib import Path
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord
 from results.store.store import Store
-from search_spaces.dimension import Point
 from search_spaces.load import load
 from search_spaces.machine import Machine
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 from tuner.budget import Budget, Meter
 from tuner.clock import RealClock
@@ -21,20 +21,20 @@ from tuner.events import Listener
 from tuner.machine.textbook import textbook
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
-from tuner.study.budget_rule import BudgetRule
-from tuner.study.drift_monitor import DriftMonitor
 from tuner.study.incumbent import Incumbent
-from tuner.study.launch_limits import LaunchLimits
-from tuner.study.launch_worker import LaunchWorker
 from tuner.study.ledger import LearningBook, Ledger
 from tuner.study.lifecycle import MachineFacts, begin
 from tuner.study.objective import of_study
-from tuner.study.others import OtherProcesses
-from tuner.study.run_time import RunTimeEstimate
-from tuner.study.scheduler import Scheduler
+from tuner.study.search.budget_rule import BudgetRule
+from tuner.study.search.drift_monitor import DriftMonitor
+from tuner.study.search.launch_limits import LaunchLimits
+from tuner.study.search.launch_worker import LaunchWorker
+from tuner.study.search.others import OtherProcesses
+from tuner.study.search.run_time import RunTimeEstimate
+from tuner.study.search.scheduler import Scheduler
+from tuner.study.search.unavailable import UnavailableParts
+from tuner.study.search.workers import LaunchWorkers
 from tuner.study.session import StudyContext, StudySession
-from tuner.study.unavailable import UnavailableParts
-from tuner.study.workers import LaunchWorkers
 from tuner.trial.early_stopping import EarlyStopping
 from tuner.trial.evaluate import Evaluator
 from tuner.trial.workbench import Workbench

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from search_spaces.dimension import DIMENSIONS
 from search_spaces.load import load, shipped
 from search_spaces.machine import BlasFacts, Machine
+from search_spaces.parameters.dimension import DIMENSIONS
 from search_spaces.restriction import ALWAYS, RESTRICTIONS
 
 PAGE = (Path(__file__).parents[2] / "docs/spaces.md").read_text()

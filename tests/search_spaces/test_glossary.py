@@ -3,8 +3,8 @@
 import importlib.util
 from pathlib import Path
 
-from search_spaces.dimension import DIMENSIONS
-from search_spaces.glossary import GLOSSARY
+from search_spaces.parameters.dimension import DIMENSIONS
+from search_spaces.parameters.glossary import GLOSSARY
 
 PAGE = Path(__file__).parents[2] / "docs/glossary.md"
 

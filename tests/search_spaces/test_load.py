@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from search_spaces.dimension import DIMENSIONS
 from search_spaces.errors import SpaceError
 from search_spaces.load import KEYS, describe, load, passed_over, shipped, wants_all_blas
 from search_spaces.machine import BlasFacts, Machine
+from search_spaces.parameters.dimension import DIMENSIONS
 
 BLAS = {
     "openblas": BlasFacts(("SkylakeX", "Haswell")),

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from hpl.params import Scalar
 from search_spaces import blocks
-from search_spaces.dimension import Point, dimension
 from search_spaces.errors import SpaceError
 from search_spaces.machine import BlasFacts, Machine
-from search_spaces.parameter import Parameter, integers
+from search_spaces.parameters.dimension import Point, dimension
+from search_spaces.parameters.parameter import Parameter, integers
 from search_spaces.restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden
 from search_spaces.space import SearchSpace
 

@@ -10,7 +10,6 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ..signals import Stopped, stopped_at_once
 from .best import best
 from .build import build
 from .calibrate import calibrate
@@ -27,6 +26,7 @@ from .reproduce import reproduce
 from .run import run
 from .setup import setup
 from .show import show
+from .signals import Stopped, stopped_at_once
 from .spaces import spaces
 from .streams import print_anything, tell_warnings
 from .study import study

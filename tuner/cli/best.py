@@ -33,7 +33,7 @@ def best(
 
         hpltune best predicted --pareto usd-per-gflops
     """
-    from ..commands.best import BestRequest, best_of_study
+    from ..commands.stored.best import BestRequest, best_of_study
 
     with open_store(db, create=False) as store:
         found = best_of_study(store, BestRequest(study or named, count, pareto))

@@ -12,7 +12,7 @@ from .common import MOST_RUNS, BlasFiles, Json, Source
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..commands.calibrate import CalibrateResult
+    from ..commands.models.calibrate import CalibrateResult
 
 
 def calibrate(
@@ -50,7 +50,7 @@ def calibrate(
     """
     from runners.hosts.cluster import load_real_cluster
 
-    from ..commands import calibrate as use_case
+    from ..commands.models import calibrate as use_case
     from ..console.progress import output
     from ..errors import TunerError, UsageError
     from ..options import TuneOptions, parse_blas

@@ -25,7 +25,7 @@ def clean(
 
         hpltune clean --yes --runs
     """
-    from ..commands import clean as command
+    from ..commands.hosts import clean as command
     from .consent import agreed
 
     out = console()

@@ -39,14 +39,14 @@ def doctor(
     from ..errors import UsageError
 
     if cluster is not None:
-        from ..commands.doctor_cluster import doctor_cluster
+        from ..commands.hosts.doctor_cluster import doctor_cluster
 
         if blas or rpeak:
             raise UsageError("--blas and --rpeak are of this machine: what nodes have stands in the cluster's file")
         examined = doctor_cluster(cluster, user_dirs())
         show_report(console(), examined.report(), as_json=as_json)
         raise typer.Exit(1 if examined.missing else 0)
-    from ..commands import doctor as command
+    from ..commands.hosts import doctor as command
     from ..options import parse_blas
 
     names, files = parse_blas(blas or [])

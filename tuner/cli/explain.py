@@ -44,7 +44,7 @@ def explain(
 
         hpltune explain default-1 --json
     """
-    from ..commands.explain import ExplainRequest, explain_study
+    from ..commands.stored.explain import ExplainRequest, explain_study
 
     with open_store(db, create=False) as store:
         found = explain_study(store, ExplainRequest(study, pair))

@@ -41,7 +41,7 @@ def export(
 
         hpltune export md default-1
     """
-    from ..commands.export import ExportRequest, export_study
+    from ..commands.stored.export import ExportRequest, export_study
     from ..errors import UsageError
 
     if trial is not None and format_ is not Format.DAT:

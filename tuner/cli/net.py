@@ -44,7 +44,7 @@ def show(
 
         hpltune net show --hosts h1 --ssh "ssh -F lab/ssh_config" --json
     """
-    from ..commands.net_show import NetShowRequest, net_show
+    from ..commands.hosts.net_show import NetShowRequest, net_show
     from .common import user_dirs
 
     request = NetShowRequest(hosts, interface, ssh)
@@ -92,7 +92,7 @@ def probe(
 
         hpltune net probe --hosts node1,node2 --interface eth0,eth1 --through openmpi --study default-1
     """
-    from ..commands.net_probe import NetProbeRequest, net_probe
+    from ..commands.hosts.net_probe import NetProbeRequest, net_probe
     from ..console.progress import display
     from .common import errors
 
@@ -139,7 +139,7 @@ def restore(
     """
     from runners.network.journal import tokens_of
 
-    from ..commands.net_restore import NetRestoreRequest, net_restore
+    from ..commands.hosts.net_restore import NetRestoreRequest, net_restore
     from ..network.options import way_to_hosts
 
     reach, names = way_to_hosts(hosts, ssh)

@@ -8,7 +8,7 @@ import typer
 from .common import LARGEST_SEED, MOST_RUNS, Db, EngineName, Jobs, Json, Limit, complete_space
 
 if TYPE_CHECKING:
-    from ..commands.predict import PredictResult
+    from ..commands.models.predict import PredictResult
 
 PICTURES = frozenset({".png", ".svg", ".pdf"})
 """Ends of the names of files that can be drawn."""
@@ -54,7 +54,7 @@ def predict(
 
         hpltune predict designs.toml --trials 60 --json
     """
-    from ..commands import predict as use_case
+    from ..commands.models import predict as use_case
     from ..console.progress import output
     from ..engines.registry import check_engine
     from ..options import DEFAULT_SIMULATION_S

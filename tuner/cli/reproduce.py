@@ -43,7 +43,7 @@ def reproduce(
 
         hpltune reproduce kronos --trials 0 --json
     """
-    from ..commands import reproduce as use_case
+    from ..commands.models import reproduce as use_case
     from ..console.progress import output
     from ..engines.registry import check_engine
     from ..options import DEFAULT_SIMULATION_S

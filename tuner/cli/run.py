@@ -72,9 +72,9 @@ def run(
 
         hpltune run HPL.dat --blas openblas --kernel SkylakeX --repeats 3
     """
-    from ..commands.run import RunRequest
-    from ..commands.run import run as measure
-    from ..commands.simulate import simulate
+    from ..commands.campaigns.run import RunRequest
+    from ..commands.campaigns.run import run as measure
+    from ..commands.campaigns.simulate import simulate
     from ..console.progress import output
     from ..errors import UsageError
     from ..options import DEFAULT_SIMULATION_S, TuneOptions, parse_blas, user_program, user_source

@@ -32,7 +32,7 @@ def setup(
 
         hpltune setup --yes --with simgrid
     """
-    from ..commands import setup as command
+    from ..commands.hosts import setup as command
     from ..console.progress import display
     from .consent import agreed
 

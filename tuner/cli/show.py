@@ -46,7 +46,7 @@ def show(
 
         hpltune show default-1 12 --output
     """
-    from ..commands.show import (
+    from ..commands.stored.show import (
         StudiesRequest,
         TrialRequest,
         TrialsRequest,

@@ -32,7 +32,7 @@ def delete(
 
         hpltune study delete default-1 default-2 --yes
     """
-    from ..commands.study import DeleteRequest, delete_studies, plan_deletion
+    from ..commands.stored.study import DeleteRequest, delete_studies, plan_deletion
     from .consent import agreed
 
     out = console()
@@ -53,7 +53,7 @@ def rename(old: Named, new: Annotated[str, typer.Argument(metavar="NEW", help="I
 
         hpltune study rename default-1 before-the-upgrade
     """
-    from ..commands.study import RenameRequest, rename_study
+    from ..commands.stored.study import RenameRequest, rename_study
 
     with open_store(db, create=False) as store:
         show_report(console(), rename_study(store, RenameRequest(user_dirs(), old, new)).report(), as_json=False)

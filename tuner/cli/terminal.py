@@ -21,7 +21,7 @@ INTERRUPTED = 130
 def watched(console: "Console") -> "Iterator[tuple[Listener, StopRequest]]":
     """Show what a command does while the block runs, and turn Ctrl-C into a request to stop it."""
     from ..console.progress import display
-    from ..signals import announce_stop, stop_on_signals
+    from .signals import announce_stop, stop_on_signals
 
     with stop_on_signals(announce_stop) as stop, display(console) as listener:
         yield listener, stop

@@ -29,7 +29,7 @@ from .terminal import INTERRUPTED, show_report, watched
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..commands.tune import TuneResult
+    from ..commands.campaigns.tune import TuneResult
 
 BESIDE = {
     "resume": frozenset({"study", "resume", "join", "budget", "trials", "run_time", "cluster", "out", "db", "as_json"}),
@@ -175,9 +175,9 @@ def tune(
     from dataclasses import replace
 
     from ..budget import Budget
-    from ..commands.extension import BudgetExtension
-    from ..commands.tune import TuneRequest
-    from ..commands.tune import tune as search
+    from ..commands.campaigns.extension import BudgetExtension
+    from ..commands.campaigns.tune import TuneRequest
+    from ..commands.campaigns.tune import tune as search
     from ..console.progress import output
     from ..errors import UsageError
     from ..options import (

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from hpl.params import Scalar
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 
 
 class Barred:

@@ -7,7 +7,7 @@ import numpy as np
 from hpl.dat import HplDat
 from hpl.params import HplParams, Scalar
 from results.stats.least_squares import non_negative
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
 from .fidelity import Rung

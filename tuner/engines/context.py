@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 
 from .perf.probes import Probes
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hpl.params import Scalar
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 
 from .fidelity import FULL, Rung
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hpl.params import Scalar
 from hpl.sizing import process_grids
-from search_spaces.dimension import Point, ranks_and_threads
+from search_spaces.parameters.dimension import Point, ranks_and_threads
 from search_spaces.space import SIZES, SearchSpace
 
 from ..machine.textbook import NB_BY_FAMILY, NB_BY_KERNEL, NB_UNKNOWN

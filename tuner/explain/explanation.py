@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from hpl.params import Scalar
 from results.record import TrialRecord
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ..engines.base import Engine

@@ -11,7 +11,7 @@ from statistics import median
 from hpl.flops import seconds
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ..engines.base import Engine

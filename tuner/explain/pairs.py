@@ -7,7 +7,7 @@ import numpy as np
 
 from hpl.params import Scalar
 from results.record import TrialRecord
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ..engines.fidelity import FULL

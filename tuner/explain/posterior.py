@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 
 from ..engines.arrays import Matrix, Vector
 from ..engines.fidelity import FULL

@@ -6,9 +6,9 @@ from math import prod
 from results.record import Kind, Study, TrialRecord
 from results.store.store import Store
 from runners.virtual.cluster import VirtualCluster
-from search_spaces.dimension import ranks_and_threads
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
+from search_spaces.parameters.dimension import ranks_and_threads
 from search_spaces.space import SearchSpace
 
 from ..errors import TunerError

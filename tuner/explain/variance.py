@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hpl.params import Scalar
 from results.record import TrialRecord
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ..engines.model.pool import Pool

@@ -8,7 +8,7 @@ from typing import Any
 from hpl.params import Scalar
 from results.metrics import Merit, merit
 from results.record import Study
-from search_spaces.dimension import ranks_and_threads
+from search_spaces.parameters.dimension import ranks_and_threads
 
 KINDS = "node_kinds"
 DECIDING = ("layout", "net.network")

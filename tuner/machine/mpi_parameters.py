@@ -9,8 +9,8 @@ from hpl.mpi_parameters import CONTROL, parameters_of
 from hpl.search_paths import SearchPaths
 from runners.forwarded import VARIABLES
 from runners.launchers.openmpi import TRANSPORTS
-from search_spaces.automatic import AUTO
 from search_spaces.load import entries
+from search_spaces.parameters.automatic import AUTO
 
 from ..errors import UsageError
 from ..options import TuneOptions

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from results.record import Study
 from results.report.model import Column, Figure, Part, Sentence, Series, Table
 from results.report.ranking_table import named_values
-from search_spaces.glossary import meaning
+from search_spaces.parameters.glossary import meaning
 
 from ..explain.explanation import Explanation
 from ..explain.variance import Effect, Pair

@@ -6,10 +6,10 @@ from itertools import product
 from hpl.blas.half_rate import half_rate_block
 from runners.toml_file import GIB
 from runners.virtual.cluster import RateTable, VirtualCluster
-from search_spaces.dimension import DIMENSIONS, Point
 from search_spaces.errors import SpaceError
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
+from search_spaces.parameters.dimension import DIMENSIONS, Point
 from search_spaces.restriction import Restriction
 from search_spaces.space import SearchSpace, never_legal
 

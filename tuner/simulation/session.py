@@ -13,12 +13,12 @@ from ..clock import ToldClock
 from ..engines.fidelity import FULL, Ladder
 from ..machine.problem_size import STEP
 from ..options import TuneOptions
-from ..study.budget_rule import FailuresInARow
 from ..study.incumbent import Incumbent
 from ..study.kinds import SEARCHED
 from ..study.ledger import LearningBook, Ledger
 from ..study.lifecycle import Begun, MachineFacts, begin, closing_study, go_on
 from ..study.objective import Objective
+from ..study.search.budget_rule import FailuresInARow
 from ..study.session import StudyContext, StudySession
 from ..trial.ladder import ladder
 from ..trial.plan import TrialPlan, label

@@ -6,20 +6,20 @@ from dataclasses import dataclass, replace
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord
 from results.stats.ranking import Ranked
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ..engines.base import Engine
 from ..engines.context import EngineContext
 from ..engines.fidelity import FULL, Ladder, Question, Rung
 from ..engines.registry import make_engine
-from ..study.budget_rule import BudgetRule, FailuresInARow
 from ..study.confirmation import FINALISTS, Confirmation
 from ..study.kinds import KINDS, is_compared
 from ..study.ledger import Ledger
 from ..study.objective import Objective
-from ..study.replay import replay_records
-from ..study.scheduler import Scheduler
+from ..study.search.budget_rule import BudgetRule, FailuresInARow
+from ..study.search.replay import replay_records
+from ..study.search.scheduler import Scheduler
 from ..study.session import StudySession
 from ..trial.ladder import rung_of
 from ..trial.records import started

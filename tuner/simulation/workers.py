@@ -9,7 +9,7 @@ from typing import Self
 from results.record import TrialRecord
 
 from ..engines.fidelity import FULL, Question
-from ..study.workers import Batch, Ended
+from ..study.search.workers import Batch, Ended
 from .trials import SimulatedTrials
 
 Begin = Callable[[Question, int], TrialRecord | None]

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from itertools import product
 
 from results.stats.ranking import Ranked
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 
 from ..events import PhaseStarted
-from .run_time import RunTime
+from .search.run_time import RunTime
 from .session import StudySession
 from .shootout import libraries_of, with_rivals
 

@@ -10,8 +10,8 @@ from hpl.sizing import memory_bytes
 from runners.errors import RunnerError
 from runners.network.registry import CHOICE, SETTINGS, setting
 from runners.network.setting import PREFIX, interfaces_of
-from search_spaces.dimension import ranks_and_threads
 from search_spaces.errors import SpaceError
+from search_spaces.parameters.dimension import ranks_and_threads
 
 from ..errors import UsageError
 from ..machine.inventory import Inventory

@@ -14,7 +14,7 @@ from runners.hosts.ssh import SshRunner
 from runners.local import LocalRunner
 from runners.registry import Installed, launchers
 from runners.slurm.allocation import SILENCE_S
-from search_spaces.automatic import AUTO
+from search_spaces.parameters.automatic import AUTO
 
 from ..errors import TunerError
 from ..events import BuildStep, Listener, Notice

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from results.record import Kind, TrialState
 from results.stats.ranking import Ranked
-from search_spaces.dimension import Point
 from search_spaces.load import wants_all_blas
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ..budget import Meter
@@ -22,21 +22,21 @@ from ..machine.left_out import too_slow
 from ..machine.problem_size import SMALLEST_N
 from ..network.around_study import prepare_network
 from ..options import DEFAULT_WALL_S, TuneOptions
-from ..study.budget_rule import BudgetRule
 from ..study.confirmation import Confirmation
-from ..study.drift_monitor import DriftMonitor
 from ..study.incumbent import Incumbent
-from ..study.launch_limits import LaunchLimits
-from ..study.launch_worker import LaunchWorker
 from ..study.ledger import LearningBook, Ledger
 from ..study.lifecycle import Begun, elapsed_s
 from ..study.objective import Objective
-from ..study.others import OtherProcesses
-from ..study.run_time import RunTimeEstimate
-from ..study.scheduler import Scheduler
+from ..study.search.budget_rule import BudgetRule
+from ..study.search.drift_monitor import DriftMonitor
+from ..study.search.launch_limits import LaunchLimits
+from ..study.search.launch_worker import LaunchWorker
+from ..study.search.others import OtherProcesses
+from ..study.search.run_time import RunTimeEstimate
+from ..study.search.scheduler import Scheduler
+from ..study.search.unavailable import UnavailableParts
+from ..study.search.workers import LaunchWorkers
 from ..study.session import StudyContext, StudySession
-from ..study.unavailable import UnavailableParts
-from ..study.workers import LaunchWorkers
 from ..trial.early_stopping import EarlyStopping
 from ..trial.evaluate import Evaluator
 from ..trial.plan import require_network

@@ -12,7 +12,7 @@ from ..machine.problem_size import SMALLEST_N, STEP, Sample
 from ..machine.textbook import full_memory_n
 from ..options import TuneOptions
 from ..study.incumbent import noise_of_runs
-from ..study.launch_worker import LaunchWorker
+from ..study.search.launch_worker import LaunchWorker
 from .extrapolation import Extrapolation, extrapolate
 from .pilot import samples_of
 

@@ -15,7 +15,7 @@ from ..machine.inventory import Inventory
 from ..machine.problem_size import RUNS_IN_BUDGET, SMALLEST_N, STEP, Sample, affordable_n, launch_s
 from ..machine.textbook import first_choice, full_memory_n, natural_nb, textbook
 from ..options import DEFAULT_WALL_S
-from ..study.launch_worker import LaunchWorker
+from ..study.search.launch_worker import LaunchWorker
 
 FIRST_RUN_S = 1.0
 """What the first pilot run should take at most; HPL reaches about half of dgemm's rate at such a size."""

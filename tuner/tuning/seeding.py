@@ -5,17 +5,17 @@ from dataclasses import replace
 
 from hpl.witness import parse_panels
 from results.record import Kind, TrialRecord
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 
 from ..engines.base import Engine
 from ..engines.fidelity import FULL, Question
 from ..engines.perf.probes import Probes
 from ..machine.inventory import Inventory
 from ..options import TuneOptions
-from ..study.drift_monitor import DriftMonitor
 from ..study.incumbent import Incumbent
 from ..study.kinds import SEARCHED
-from ..study.replay import replay_records
+from ..study.search.drift_monitor import DriftMonitor
+from ..study.search.replay import replay_records
 from ..study.session import StudySession
 from ..trial.early_stopping import EarlyStopping
 from ..trial.ladder import outcome_of, rung_of

@@ -15,10 +15,10 @@ from ..machine.problem_size import MOST_IN_BUDGET, RUNS_IN_BUDGET, STEP, Sample,
 from ..machine.textbook import full_memory_n
 from ..options import TuneOptions
 from ..study.confirmation import FINALISTS
-from ..study.launch_worker import LaunchWorker
 from ..study.lifecycle import withdraw
 from ..study.noise_at_first import noise_of_pilots, note_noise
-from ..study.run_time import RunTimeEstimate
+from ..study.search.launch_worker import LaunchWorker
+from ..study.search.run_time import RunTimeEstimate
 from ..study.session import StudySession
 from ..study.shootout import libraries_of, small_n
 from ..trial.ladder import ladder

@@ -12,7 +12,7 @@ from results.record import SMALLER_RUNS, Invalidity, Kind, TrialState
 from results.store.migrations import MARKER, MIGRATIONS
 from results.store.schema import METADATA
 from results.store.store import Store
-from tuner.commands.export import ExportRequest, export_study
+from tuner.commands.stored.export import ExportRequest, export_study
 
 PAGE = (Path(__file__).parents[3] / "docs" / "database.md").read_text(encoding="utf-8")
 EXAMPLE = re.compile(r"```sql\n(.*?)```\n\n((?:\|[^\n]*\n?)+)", re.DOTALL)

@@ -20,7 +20,7 @@ from runners.launchers.mpich import Mpich
 from runners.launchers.openmpi import OpenMpi
 from runners.paths import RunPaths
 from runners.status import JobState
-from search_spaces.dimension import MPI_RESERVED, MPI_VALUE
+from search_spaces.parameters.dimension import MPI_RESERVED, MPI_VALUE
 
 SIGNS = {
     "substitution": "a$(canary)",

@@ -13,7 +13,7 @@ from runners.job import INTERFACE
 from runners.network.ip_link import interfaces_in
 from runners.network.registry import CHOICE, SETTINGS, setting
 from runners.network.setting import interfaces_of
-from search_spaces.dimension import NETWORK
+from search_spaces.parameters.dimension import NETWORK
 
 DATA = Path(__file__).parents[1] / "data" / "network"
 

@@ -23,7 +23,7 @@ from results.store.store import Store
 from search_spaces.machine import BlasFacts, Machine
 from tuner.cli import app
 from tuner.cli.net import net
-from tuner.commands.spaces import Here, SpacesRequest, list_spaces, show_space, this_machine
+from tuner.commands.files.spaces import Here, SpacesRequest, list_spaces, show_space, this_machine
 from tuner.errors import TunerError
 from tuner.user_dirs import UserDirs
 

@@ -20,9 +20,9 @@ from engine_contract import (
 from landscape import Landscape
 
 from hpl.params import Scalar
-from search_spaces.dimension import Point
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 from tuner.engines.base import Engine
 from tuner.engines.baselines.tpe import SHOWN

@@ -21,9 +21,9 @@ from results.record import Kind, TrialRecord, TrialState
 from results.store.networks import NetworkProbe
 from results.store.store import Store
 from runners.virtual.load import load_cluster
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
-from tuner.commands.explain import ExplainRequest, explain_study, known_before
+from tuner.commands.stored.explain import ExplainRequest, explain_study, known_before
 from tuner.engines.context import EngineContext
 from tuner.engines.hpl.engine import HplEngine
 from tuner.engines.model.pool import Pool

@@ -10,7 +10,7 @@ from report_reading import printed
 
 from hpl.flops import flop_count
 from results.report.model import Report
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 from tuner.explain.explanation import Explanation, explain
 from tuner.explain.one_at_a_time import STEPS
 from tuner.reports.one_at_a_time import cost, one_by_one_parts, verdict, why

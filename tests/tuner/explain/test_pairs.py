@@ -14,10 +14,10 @@ from report_reading import as_json, printed
 from results.record import Study
 from results.report.model import Report
 from results.store.store import Store
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 from tuner.cli.explain import complete_pair
-from tuner.commands.explain import ExplainRequest, explain_study
+from tuner.commands.stored.explain import ExplainRequest, explain_study
 from tuner.engines.perf.probes import Probes
 from tuner.errors import TunerError
 from tuner.explain.pairs import Crossing, explain_pair, parse_pair

@@ -11,7 +11,7 @@ from hpl.build.toolchain import Mpi
 from hpl.peak.rpeak import Rpeak
 from hpl.search_paths import SearchPaths
 from runners.hosts.host_facts import host_facts
-from search_spaces.parameter import Parameter
+from search_spaces.parameters.parameter import Parameter
 from search_spaces.restriction import ALWAYS
 from search_spaces.space import SearchSpace
 from tuner.machine.inventory import Inventory

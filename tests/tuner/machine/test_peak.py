@@ -18,9 +18,9 @@ from hpl.peak.rpeak import Rpeak
 from results.store.store import Store
 from runners.hosts.cluster import Cluster, NodeFacts
 from runners.hosts.host_facts import host_facts
-from tuner.commands.best import BestRequest, best_of_study
-from tuner.commands.export import ExportRequest, export_study
-from tuner.commands.show import TrialRequest, show_trial
+from tuner.commands.stored.best import BestRequest, best_of_study
+from tuner.commands.stored.export import ExportRequest, export_study
+from tuner.commands.stored.show import TrialRequest, show_trial
 from tuner.machine.cluster_nodes import on_nodes
 from tuner.machine.inventory import Inventory, Nodes
 from tuner.machine.peak import above_peak, model_above_peak

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from results.report.as_json import to_json
 from results.report.markdown import to_markdown
 from tuner.cli import app
-from tuner.commands.clean import CleanRequest, clean, plan_clean
-from tuner.commands.setup import SetupRequest, plan_setup, still_missing
+from tuner.commands.hosts.clean import CleanRequest, clean, plan_clean
+from tuner.commands.hosts.setup import SetupRequest, plan_setup, still_missing
 from tuner.provision.install import Installers, installed_packages, note_installed
 from tuner.provision.needs import Needs, needs
 from tuner.provision.packages import UNPACKED

@@ -11,7 +11,7 @@ from as_user import program
 
 from hpl.build.private_apt import PrivateApt
 from results.report.as_json import to_json
-from tuner.commands.setup import SetupRequest, plan_setup, setup
+from tuner.commands.hosts.setup import SetupRequest, plan_setup, setup
 from tuner.events import Event, Notice, WorkEnded, WorkStarted
 from tuner.provision.actions import BusyError, SetupError, Steps
 from tuner.provision.install import Installation, Installers, installed_packages

@@ -10,7 +10,7 @@ from hpl.params import Scalar
 from results.report.model import Figure
 from results.report.terminal import print_report
 from runners.virtual.load import load_cluster
-from tuner.commands.calibrate import CalibrateResult
+from tuner.commands.models.calibrate import CalibrateResult
 from tuner.simulation.batch import Simulated
 from tuner.simulation.calibration.checks import Check
 

@@ -10,7 +10,7 @@ from results.metrics import merit
 from results.report.model import Figure, Report
 from results.report.terminal import print_report
 from results.stats.ranking import Ranked
-from tuner.commands.predict import PredictResult
+from tuner.commands.models.predict import PredictResult
 from tuner.simulation.design.designs import Design, read_designs
 from tuner.simulation.design.prediction import Prediction
 

@@ -21,9 +21,9 @@ from hpl.params import HplParams
 from results.record import Kind, TrialState
 from results.report.model import Rows
 from results.store.store import Store
-from tuner.commands.best import BestRequest, best_of_study
-from tuner.commands.export import ExportRequest, export_study
-from tuner.commands.show import (
+from tuner.commands.stored.best import BestRequest, best_of_study
+from tuner.commands.stored.export import ExportRequest, export_study
+from tuner.commands.stored.show import (
     StudiesRequest,
     TrialRequest,
     TrialsRequest,

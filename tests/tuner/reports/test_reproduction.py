@@ -11,7 +11,7 @@ from results.report.model import Figure
 from results.report.terminal import print_report
 from results.stats.ranking import Ranked
 from runners.virtual.load import load_cluster
-from tuner.commands.reproduce import ReproduceResult
+from tuner.commands.models.reproduce import ReproduceResult
 from tuner.reports.reproduction import sentences
 from tuner.simulation.batch import Simulated
 from tuner.simulation.reproduction.best_found import BestFound, SettingLoss

@@ -18,9 +18,9 @@ from results.stats.noise import noise_of
 from results.stats.ranking import Ranked
 from results.store.store import Store
 from tuner.engines.fidelity import Fidelity, Question, Rung
-from tuner.study.drift_monitor import DriftMonitor
 from tuner.study.noise_at_first import BUSY_NOISE, noise_at_first, noise_of_pilots, note_noise
 from tuner.study.objective import of_study
+from tuner.study.search.drift_monitor import DriftMonitor
 from tuner.trial.early_stopping import CERTAINTY, FEWEST, EarlyStopping
 
 BEST, NEXT = 16.1, 8.93

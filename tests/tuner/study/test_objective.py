@@ -11,8 +11,8 @@ from report_reading import as_json
 from results.stats.confidence import sentence
 from results.stats.ranking import Ranked
 from results.store.store import Store
-from tuner.commands.best import BestRequest, best_of_study
-from tuner.commands.export import ExportRequest, export_study
+from tuner.commands.stored.best import BestRequest, best_of_study
+from tuner.commands.stored.export import ExportRequest, export_study
 from tuner.engines.outcomes import Outcome
 from tuner.errors import TunerError
 from tuner.study.objective import NEEDS, Objective, check_objective, of_study, pareto, ranking_of

@@ -12,7 +12,7 @@ from results.stats.ranking import Ranked
 from results.store.store import Store
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
-from tuner.commands.export import ExportRequest, export_study
+from tuner.commands.stored.export import ExportRequest, export_study
 from tuner.reports.summary import StudySummary
 from tuner.study.objective import Objective, ranking_of
 from tuner.study.shootout import small_n, with_rivals

@@ -13,7 +13,7 @@ from results.metrics import prefix_gflops
 from results.record import Kind, TrialRecord, TrialState
 from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
 from tuner.engines.outcomes import GIVEN_UP
-from tuner.study.drift_monitor import EVERY, DriftMonitor
+from tuner.study.search.drift_monitor import EVERY, DriftMonitor
 from tuner.trial.ladder import SMALL_PART, ladder, outcome_of, rung_of, small_n
 
 SMALL = Rung(Fidelity.SMALL, SMALL_PART)

@@ -9,9 +9,9 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 
 from hpl.params import Scalar, parse_grid
 from search_spaces.blocks import dependants_last
-from search_spaces.dimension import Point
 from search_spaces.errors import SpaceError
-from search_spaces.parameter import Parameter
+from search_spaces.parameters.dimension import Point
+from search_spaces.parameters.parameter import Parameter
 from search_spaces.restriction import Restriction
 from search_spaces.space import SearchSpace
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hpl.params import Scalar
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 
 from ..base import Engine
 from ..points import with_value

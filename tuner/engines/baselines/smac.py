@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from hpl.params import Scalar
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ...errors import UsageError

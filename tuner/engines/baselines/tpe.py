@@ -8,7 +8,7 @@ import optuna
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from hpl.params import Scalar
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ..base import Engine

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from hpl.params import Scalar
 from results.stats.belief import posterior_rates
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ..base import Engine

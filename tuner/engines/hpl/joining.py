@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ..arrays import Codes, Vector

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from hpl.params import Scalar
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 
 from ..base import Engine
 from ..fidelity import FULL, Question, Rung

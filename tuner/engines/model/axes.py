@@ -8,7 +8,7 @@ import numpy as np
 
 from hpl.canonical import canonical, inert
 from hpl.params import HplParams, Scalar, parse_grid
-from search_spaces.dimension import Point, ranks_and_threads
+from search_spaces.parameters.dimension import Point, ranks_and_threads
 from search_spaces.space import SearchSpace
 
 from ..arrays import Matrix

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 import numpy as np
 
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 
 from ..arrays import Vector
 from .front import best_of_each

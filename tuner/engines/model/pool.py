@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpl.params import Scalar
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ..arrays import Codes, Matrix, Vector

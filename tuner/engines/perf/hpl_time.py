@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpl.params import Bcast, Scalar, Swap, parse_grid
-from search_spaces.dimension import ranks_and_threads
+from search_spaces.parameters.dimension import ranks_and_threads
 
 from ..arrays import Vector
 from .machine_figures import UNKNOWN

@@ -9,9 +9,9 @@ import pytest
 from engine_contract import CONDITIONAL, ONE_POINT, EngineContract, MakeEngine, space_of
 from landscape import Landscape
 
-from search_spaces.dimension import Point, ranks_and_threads
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
+from search_spaces.parameters.dimension import Point, ranks_and_threads
 from search_spaces.space import SearchSpace
 from tuner.engines.base import Engine
 from tuner.engines.context import EngineContext

@@ -10,7 +10,7 @@ from engine_contract import CONDITIONAL, FAILED, space_of
 from landscape import Landscape
 
 from hpl.params import Scalar
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 from tuner.engines.fidelity import FULL, Fidelity, Rung
 from tuner.engines.hpl.engine import HplEngine
 from tuner.engines.outcomes import Outcome

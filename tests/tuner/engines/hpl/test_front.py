@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 
 from results.stats.ranking import Ranked
 from results.store.store import Store
-from search_spaces.dimension import Point, ranks_and_threads
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
+from search_spaces.parameters.dimension import Point, ranks_and_threads
 from search_spaces.space import SearchSpace
 from tuner.cli import app
 from tuner.engines.context import EngineContext, Worth, in_gflops

@@ -10,7 +10,7 @@ import pytest
 from engine_contract import LARGE, space_of
 from landscape import Landscape
 
-from search_spaces.dimension import Point
+from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 from tuner.engines.fidelity import FULL, Fidelity, Rung
 from tuner.engines.hpl.engine import HplEngine

@@ -1,0 +1,1 @@
+"""Parameters of a space: their dimensions, values, cases and meanings."""

@@ -1,0 +1,203 @@
+"""The parameters that a space may have, each with its legal values and its default."""
+
+import difflib
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from hpl.params import LARGEST_INT, Bcast, Fact, Form, HplParamsError, Pmap, Scalar, Swap, Word, parse_grid
+from hpl.sizing import process_grids
+
+from ..errors import SpaceError
+from ..machine import BlasFacts, Machine
+
+Point = Mapping[str, Scalar]
+
+BINDINGS = ("core", "l3cache", "numa", "socket", "none")
+_LAYOUT = re.compile(r"([1-9]\d{0,6})x([1-9]\d{0,6})")
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """A known parameter.
+
+    Attributes:
+        expected: the legal values in words.
+        accepts: returns whether a value alone is legal.
+        default: returns the value when a space does not name it, from the parameters so far; None leaves it out.
+    """
+
+    expected: str
+    accepts: Callable[[Scalar], bool]
+    default: Callable[[Point, Machine], Scalar | None]
+
+
+def _whole(least: int, default: int | None, most: int = LARGEST_INT) -> Dimension:
+    limit = "below 2^31" if most == LARGEST_INT else f"at most {most}"
+    return Dimension(
+        f"a whole number of at least {least}, {limit}",
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= most,
+        lambda _point, _machine: default,
+    )
+
+
+def _word(kind: type[Word], default: str) -> Dimension:
+    words = [member.word for member in kind]
+    return _choice(words, default)
+
+
+def _choice(words: list[str], default: str) -> Dimension:
+    return Dimension("one of " + ", ".join(words), lambda value: value in words, lambda _point, _machine: default)
+
+
+def _is_grid(value: Scalar) -> bool:
+    try:
+        P, Q = parse_grid(str(value))
+    except HplParamsError:
+        return False
+    return P >= 1 and Q >= 1 and value == f"{P}x{Q}"
+
+
+def ranks_and_threads(layout: Scalar) -> tuple[int, int]:
+    """Read ranks and threads from "RANKSxTHREADS".
+
+    Raises:
+        SpaceError: the text has another form.
+    """
+    match = _LAYOUT.fullmatch(str(layout))
+    if match is None:
+        raise SpaceError(f"layout = {layout}: expected ranks x threads as 4x2")
+    return int(match[1]), int(match[2])
+
+
+def _squarest(point: Point, _machine: Machine) -> str:
+    P, Q = process_grids(ranks_and_threads(point["layout"])[0])[0]
+    return f"{P}x{Q}"
+
+
+def _usual_kernel(point: Point, machine: Machine) -> str:
+    return machine.blas.get(str(point["blas"]), BlasFacts()).usual_kernel
+
+
+def _text(expected: str, pattern: str, default: Callable[[Point, Machine], Scalar | None]) -> Dimension:
+    return Dimension(
+        expected, lambda value: isinstance(value, str) and re.fullmatch(pattern, value) is not None, default
+    )
+
+
+DIMENSIONS: dict[str, Dimension] = {
+    "N": _whole(1, None),
+    "memory_fraction": Dimension(
+        "a number above 0, at most 1",
+        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1,
+        lambda _point, _machine: None,
+    ),
+    "layout": _text("ranks x threads as 4x2", _LAYOUT.pattern, lambda _point, machine: f"{machine.cores}x1"),
+    "mpi": _text("an MPI library's name", r"(?!auto$)[\w.+-]+", lambda _point, _machine: None),
+    "blas": _text("a BLAS name", r"(?!auto$)[\w.+-]+", lambda _point, machine: next(iter(machine.blas), "openblas")),
+    "kernel": _text("a kernel name or auto", r"[\w.+-]+", _usual_kernel),
+    "NB": _whole(1, 192),
+    "grid": Dimension("P x Q as 2x4", _is_grid, _squarest),
+    "BCAST": _word(Bcast, "1rM"),
+    "DEPTH": _whole(0, 1),
+    "SWAP": _word(Swap, "mix"),
+    "swap_threshold": _whole(0, 64),
+    "PFACT": _word(Fact, "right"),
+    "RFACT": _word(Fact, "crout"),
+    "NBMIN": _whole(1, 4),
+    "NDIV": _whole(2, 2),
+    "PMAP": _word(Pmap, "row"),
+    "L1": _word(Form, "transposed"),
+    "U": _word(Form, "transposed"),
+    "EQUIL": _choice(["yes", "no"], "yes"),
+    "alignment": _whole(1, 8),
+    "threshold": Dimension(
+        "a number above 0, or HPL would not check its result",
+        lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < math.inf,
+        lambda _point, _machine: 16.0,
+    ),
+    "binding": _choice(list(BINDINGS), "core"),
+}
+"""In the order in which a point is completed: a default may depend on earlier parameters."""
+
+DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
+    "kernel": ("blas",),
+    "grid": ("layout",),
+    "N": ("memory_fraction", "NB", "grid", "layout"),
+}
+"""The parameters that decide the default of each of these."""
+
+_ON_OFF = Dimension("on or off", lambda value: value in {"on", "off"}, lambda _point, _machine: None)
+_THREE_SIZES = _text(
+    "least, default and most bytes, as 4096 131072 6291456", r"\d{1,10}( \d{1,10}){2}", lambda _point, _machine: None
+)
+
+NETWORK: Mapping[str, Dimension] = {
+    "net.mtu": _whole(68, None, 65_535),
+    "net.rx_ring": _whole(1, None),
+    "net.tx_ring": _whole(1, None),
+    "net.adaptive_rx": _ON_OFF,
+    "net.adaptive_tx": _ON_OFF,
+    "net.rx_usecs": _whole(0, None),
+    "net.rx_frames": _whole(0, None),
+    "net.tx_usecs": _whole(0, None),
+    "net.tx_frames": _whole(0, None),
+    "net.sg": _ON_OFF,
+    "net.tso": _ON_OFF,
+    "net.gso": _ON_OFF,
+    "net.gro": _ON_OFF,
+    "net.lro": _ON_OFF,
+    "net.rmem_max": _whole(0, None),
+    "net.wmem_max": _whole(0, None),
+    "net.tcp_rmem": _THREE_SIZES,
+    "net.tcp_wmem": _THREE_SIZES,
+    "net.tcp_congestion": _text("the name of an algorithm, as cubic", r"[a-z][a-z0-9_]{0,15}", lambda _p, _m: None),
+    "net.interface": _text(
+        "an interface or several, as eth0 or eth0,eth1", r"[\w.:-]{1,15}([,+][\w.:-]{1,15})*", lambda _p, _m: None
+    ),
+}
+"""Network settings of real nodes; 68 bytes is the smallest MTU that IPv4 allows (RFC 791)."""
+
+VIRTUAL: Mapping[str, Dimension] = {
+    "net.nics": _whole(1, None, 16),
+    "net.network": _text("the name of a network", r"[\w.+-]+", lambda _point, _machine: None),
+}
+"""Network settings that only virtual clusters have."""
+
+FREE = Dimension(
+    "a printable text or a number", lambda value: str(value) != "" and str(value).isprintable(), lambda _p, _m: None
+)
+
+MPI_VALUE = r"-[0-9][0-9.]*|[A-Za-z0-9_./^+][A-Za-z0-9_./^+,:=@%-]*"
+MPI_RESERVED = r"mca_.*|(.*_)?(agent|args|chdir|libpath|prefix|env_list\w*|component_path|param_files?)"
+"""Names and values that launchers accept; `runners/forwarded.py` says why, and which names are reserved."""
+MPI = Dimension(
+    "letters, digits and _ . , : / + = @ % ^ -, beginning with - only in a number, since shells of nodes read it",
+    lambda value: re.fullmatch(MPI_VALUE, str(value)) is not None,
+    lambda _p, _m: None,
+)
+
+
+def shown(value: object) -> str:
+    """Write a value for a message, with control characters as escapes."""
+    return str(value) if str(value).isprintable() else repr(str(value))
+
+
+def dimension(name: str) -> Dimension:
+    """Return the parameter of this name; every `mpi.NAME` and `net.NAME` is one.
+
+    Raises:
+        SpaceError: there is no such parameter; the message suggests the nearest.
+    """
+    for known in (DIMENSIONS, NETWORK, VIRTUAL):
+        if name in known:
+            return known[name]
+    if name.startswith("mpi.") and re.fullmatch(MPI_RESERVED, name[4:]):
+        raise SpaceError(f"{name} names what MPI starts or loads, which hpltune chooses itself: leave it out")
+    if re.fullmatch(r"(mpi|net)\.[A-Za-z][A-Za-z0-9_.-]*", name):
+        return MPI if name.startswith("mpi.") else FREE
+    letters = {known.casefold(): known for known in DIMENSIONS}
+    near = difflib.get_close_matches(name.casefold(), letters, n=1, cutoff=0.5)
+    hint = f"did you mean {letters[near[0]]}?" if near else f"known are {', '.join(DIMENSIONS)}, mpi.NAME and net.NAME"
+    raise SpaceError(f"unknown parameter {shown(name)}: {hint}")

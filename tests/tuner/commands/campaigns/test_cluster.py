@@ -1,0 +1,323 @@
+"""`hpltune` on a cluster of its own: hosts as network namespaces, real ssh, real MPI, real HPL."""
+
+import json
+import os
+import re
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from as_user import HPLTUNE
+from net_lab import HostsLab, hosts_lab
+
+from hpl.dat import HplDat, render
+from hpl.params import HplParams
+from runners.virtual.load import load_cluster
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
+Done = subprocess.CompletedProcess[str]
+OnHead = Callable[..., Done]
+FAST = (
+    "--blas",
+    "openblas",
+    "--set",
+    "N=800",
+    "--set",
+    "NB=64",
+    "--set",
+    "binding=none",
+    "--budget",
+    "2m",
+    "--engine",
+    "random",
+)
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
+    with hosts_lab(tmp_path_factory.mktemp("lab"), hosts=3) as up:
+        yield up
+
+
+def write_cluster(lab: HostsLab, file: Path, more: str = "", **changed: object) -> Path:
+    keys: dict[str, object] = {
+        "name": "lab",
+        "backend": "ssh",
+        "hosts": ["h1", "h2"],
+        "ssh": [*lab.ssh, "-o", "ConnectTimeout=2"],
+        "interfaces": ["eth0"],
+        **changed,
+    }
+    file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in keys.items()) + more)
+    return file
+
+
+@pytest.fixture
+def cluster(lab: HostsLab, home: Path) -> Path:
+    return write_cluster(lab, home / "lab.toml", "# a comment stays\n[node]\nprice_usd = 100\nmemory_gib = 1\n")
+
+
+@pytest.fixture
+def hpltune(lab: HostsLab, home: Path) -> OnHead:
+    """Runs the installed program on the first host, as a user logged in there would."""
+
+    def run(*arguments: str, timeout_s: float = 240) -> Done:
+        return subprocess.run(
+            [*lab.enter("h1"), str(HPLTUNE), *arguments],
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            cwd=home,
+            env=os.environ,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+
+    return run
+
+
+@contextmanager
+def cut_off(lab: HostsLab, host: str, when: Path) -> Iterator[None]:
+    """Pull a host's plug as soon as a file is there, and put it back in at the end."""
+
+    def cut() -> None:
+        while not when.exists():
+            time.sleep(0.05)
+        lab.link(host, "down")
+
+    threading.Thread(target=cut, daemon=True).start()
+    try:
+        yield
+    finally:
+        lab.link(host, "up")
+
+
+def records(hpltune: OnHead, study: str) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = json.loads(hpltune("show", study, "--json").stdout)
+    return found
+
+
+def test_a_study_runs_on_all_nodes_and_its_winner_can_be_run_again(hpltune: OnHead, cluster: Path) -> None:
+    done = hpltune("tune", "--cluster", str(cluster), *FAST, "--trials", "2", "--study", "two", "--json")
+    assert done.returncode == 0, done.stderr
+    best = json.loads(done.stdout)
+    winner = best["ranking"][0]
+    assert winner["usd_per_gflops"] == pytest.approx(200 / winner["expected_gflops"])
+    searched = [record for record in records(hpltune, "two") if record["kind"] == "search"]
+    assert [record["hosts"] for record in searched] == ["h1,h2", "h1,h2"]
+    again = hpltune("run", best["hpl_dat"], "--like", "two")
+    assert again.returncode == 0, again.stdout + again.stderr
+
+
+def test_the_commands_of_the_readme_work_on_a_cluster(hpltune: OnHead, cluster: Path) -> None:
+    cluster.rename(cluster.with_name("my-cluster.toml"))
+    readme = (Path(__file__).parents[4] / "README.md").read_text()
+    commands = re.findall(r"^\s*\./hpltune (.* my-cluster\.toml.*)$", readme, re.MULTILINE)
+    assert len(commands) >= 2
+    for command in commands:
+        shorter = (*FAST, "--trials", "1") if command.startswith("tune") else ()
+        done = hpltune(*command.split(), *shorter)
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+
+
+@pytest.mark.usefixtures("simgrid")
+def test_a_cluster_is_calibrated_simulated_and_tuned_from_what_the_simulation_found(
+    hpltune: OnHead, lab: HostsLab, home: Path
+) -> None:
+    node = "[node]\ncores = 1\nmemory_gib = 1\nprice_usd = 100\n"
+    real = write_cluster(lab, home / "two.toml", node, hosts=["h1", "h2"])
+    short = ("--checks", "2", "--rounds", "1", "--blas", "openblas", "--binding", "none")
+    done = hpltune("calibrate", "model.toml", "--cluster", str(real), *short, timeout_s=280)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "The model's error on 2 configurations is " in done.stdout
+    model = load_cluster(str(home / "model.toml"))
+    assert [(nodes.count, nodes.cores, nodes.price_usd) for nodes in model.nodes] == [(2, 1, 100)]
+    assert list(model.networks) == ["network"]
+    refused = hpltune("calibrate", "--cluster", str(home / "model.toml"))
+    assert "model.toml names no backend, so it is no real cluster" in refused.stderr
+    small = ("--space", "quick", "--set", "N=800", "--set", "NB=64,128", "--trials", "4", "--confirm", "0")
+    simulated = hpltune("tune", "--cluster", str(home / "model.toml"), *small, "--study", "sim")
+    assert simulated.returncode == 0, simulated.stdout + simulated.stderr
+    taught = (*small, "--blas", "openblas", "--set", "binding=none", "--from-simulation", "sim")
+    tuned = hpltune("tune", "--cluster", str(real), *taught)
+    assert tuned.returncode == 0, tuned.stdout + tuned.stderr
+    assert "Warm start from the simulation sim: all configurations are in this space." in tuned.stdout
+
+
+def hpl_dat_of(home: Path, trial: int) -> Path:
+    return home / f"data/runs/lost/{trial:05d}/HPL.dat"
+
+
+def test_a_node_that_is_lost_is_taken_out_and_the_study_goes_on(hpltune: OnHead, lab: HostsLab, home: Path) -> None:
+    three = write_cluster(
+        lab, home / "three.toml", "[node]\nmemory_gib = 1\n", hosts=["h1", "h2", "h3"], check_s=1, return_s=2
+    )
+    with cut_off(lab, "h3", home / "data/runs/lost/00004/stdout"):
+        done = hpltune("tune", "--cluster", str(three), *FAST, "--trials", "8", "--confirm", "0", "--study", "lost")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "node h3: it does not answer" in done.stdout
+    assert "Node h3 is taken out; the study goes on with the 2 left." in done.stdout
+    ranked = [record for record in records(hpltune, "lost") if record["kind"] == "search" and record["gflops"]]
+    assert ranked[-1]["hosts"] == "h1,h2"
+    died = [record for record in records(hpltune, "lost") if "h3" in str(record["reason"])]
+    assert {record["state"] for record in died} == {"cancelled"}, "it says nothing about the configuration"
+    best = json.loads(hpltune("best", "lost", "--count", "20", "--json").stdout)
+    first, *_ = best["ranking"]
+    trials = {entry["trial"] for entry in best["ranking"]}
+    assert {record["hosts"] for record in ranked if record["number"] in trials} == {"h1,h2"}
+    assert first["percent_of_peak"] == pytest.approx(100 * first["expected_gflops"] / (best["rpeak_gflops"] * 2 / 3))
+    again = hpltune("run", str(hpl_dat_of(home, first["trial"])), "--like", "lost")
+    assert again.returncode == 0, again.stdout + again.stderr
+
+
+def test_a_file_is_run_once_more_where_a_node_that_was_lost_comes_back(
+    hpltune: OnHead, lab: HostsLab, home: Path
+) -> None:
+    three = write_cluster(
+        lab, home / "three.toml", "[node]\nmemory_gib = 1\n", hosts=["h1", "h2", "h3"], check_s=1, return_s=60
+    )
+    (home / "HPL.dat").write_text(render(HplDat.of(HplParams(6000, 64, 1, 3))))
+    measured = [*lab.enter("h1"), str(HPLTUNE), "run", "HPL.dat", "--cluster", str(three), "--blas", "openblas"]
+    with (
+        cut_off(lab, "h3", home / "data/runs/run-HPL-1/00001/stdout"),
+        subprocess.Popen(measured, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, cwd=home) as process,
+    ):
+        assert process.stdout is not None
+        said = ""
+        for line in process.stdout:
+            said += line
+            if "Node h3 does not answer: waiting 60 s for it." in line:
+                lab.link("h3", "up")
+    assert process.returncode == 0, said
+    assert "It answers again: the run is repeated." in said
+    assert [record["state"] for record in records(hpltune, "run-HPL-1")] == ["cancelled", "complete"]
+
+
+def test_two_coordinators_on_nodes_of_their_own_work_on_one_study(hpltune: OnHead, lab: HostsLab, home: Path) -> None:
+    one = "[node]\nmemory_gib = 1\n"
+    halves = [write_cluster(lab, home / f"{host}.toml", one, hosts=[host]) for host in ("h1", "h2")]
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(
+            hpltune, "tune", "--cluster", str(halves[0]), *FAST, "--trials", "24", "--confirm", "1", "--study", "shared"
+        )
+        while not (home / "data/runs/shared/00003").exists():
+            assert not first.done(), first.result().stdout + first.result().stderr
+            time.sleep(0.1)
+        helper = subprocess.run(
+            [*lab.enter("h2"), str(HPLTUNE), "tune", "--cluster", str(halves[1]), "--join", "shared"],
+            capture_output=True,
+            text=True,
+            cwd=home,
+            check=False,
+        )
+        done = first.result()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert helper.returncode == 0, helper.stdout + helper.stderr
+    searched = [record for record in records(hpltune, "shared") if record["kind"] in {"search", "prefix", "given-up"}]
+    assert {record["hosts"] for record in searched if record["state"] == "complete"} == {"h1", "h2"}
+    assert len({record["key"] for record in searched}) == len(searched), "nobody repeats what the other has begun"
+    assert len([record for record in searched if record["state"] != "cancelled"]) == 24
+    assert "complete" in hpltune("show").stdout
+    assert "nobody works on study shared now" in hpltune("tune", "--cluster", str(halves[1]), "--join", "shared").stderr
+
+
+def test_a_node_that_is_lost_can_also_pause_the_study(hpltune: OnHead, lab: HostsLab, home: Path) -> None:
+    file = write_cluster(
+        lab, home / "pause.toml", "[node]\nmemory_gib = 1\n", on_node_loss="pause", check_s=1, return_s=2
+    )
+    with cut_off(lab, "h2", home / "data/runs/pause/00003/stdout"):
+        done = hpltune("tune", "--cluster", str(file), *FAST, "--trials", "6", "--study", "pause")
+    assert done.returncode == 1
+    assert "`hpltune tune --resume --study pause` goes on once it is repaired" in done.stderr
+    resumed = hpltune("tune", "--resume", "--study", "pause")
+    assert resumed.returncode == 0, resumed.stderr
+
+
+def test_the_doctor_asks_the_nodes_and_fills_in_what_they_are(hpltune: OnHead, cluster: Path) -> None:
+    done = hpltune("doctor", "--cluster", str(cluster))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 of 2 nodes answer" in done.stdout
+    text = cluster.read_text()
+    assert "cores = 1" in text
+    assert 'interfaces = ["eth0"]' in text
+    assert "# a comment stays" in text
+    assert "memory_gib = 1\n" in text, "what the file says already stays"
+    assert hpltune("doctor", "--cluster", str(cluster)).stdout.count("Filled in") == 0
+
+
+OF_THE_NODES, OF_THE_FILE = 1, 2
+"""Exit codes: the file is sound but the nodes are otherwise, and the file is wrong."""
+
+
+@pytest.mark.parametrize(
+    ("changed", "words", "code"),
+    [
+        ({"hosts": ["h1", "h9"]}, "node h9: its name is not known: check the host list", OF_THE_NODES),
+        ({"hosts": ["h1", "127.0.0.1"]}, "its host key is not known here yet: log in once with `ssh -F", OF_THE_NODES),
+        ({"interfaces": ["ib0"]}, "has no interface ib0 (there: eth0)", OF_THE_NODES),
+        (
+            {"hosts": ["h1", "-oProxyCommand=x"]},
+            "line 3: hosts.1 = -oProxyCommand=x: that is no host: expected a name of letters, digits",
+            OF_THE_FILE,
+        ),
+        ({"hosts": ["h1", "h1"]}, "hosts names a node twice", OF_THE_FILE),
+        ({"hosts": []}, 'backend "ssh" needs hosts', OF_THE_FILE),
+        ({"colour": "red"}, "line 6: colour is not known here", OF_THE_FILE),
+        ({"backend": "carrier pigeon"}, "line 2: backend = carrier pigeon", OF_THE_FILE),
+        ({"on_node_loss": "cry"}, "line 6: on_node_loss = cry", OF_THE_FILE),
+    ],
+)
+def test_a_mistake_in_a_cluster_is_one_sentence_and_nothing_is_started(
+    hpltune: OnHead, lab: HostsLab, home: Path, changed: dict[str, object], words: str, code: int
+) -> None:
+    file = write_cluster(lab, home / "wrong.toml", "", **changed)
+    done = hpltune("tune", "--cluster", str(file), *FAST, "--trials", "1")
+    assert done.returncode == code
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert "Timing" not in done.stdout, "hosts are asked before kernels are timed"
+    assert not list((home / "data").glob("runs/*/*"))
+
+
+def test_more_cores_than_a_host_has_are_refused_before_work_begins(hpltune: OnHead, lab: HostsLab, home: Path) -> None:
+    file = write_cluster(lab, home / "greedy.toml", "[node]\ncores = 4096\n")
+    done = hpltune("tune", "--cluster", str(file), *FAST, "--trials", "1")
+    assert done.returncode == 1
+    assert re.search(r"node h1 has \d+ cores?, but \[node\] of the cluster file says cores = 4096", done.stderr)
+    assert "Timing" not in done.stdout
+    assert not list((home / "data").glob("runs/*/*"))
+
+
+def test_a_folder_that_the_nodes_do_not_share_is_said(
+    hpltune: OnHead, cluster: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HPLTUNE_DATA", "/proc/self/cwd/data")
+    done = hpltune("doctor", "--cluster", str(cluster))
+    assert done.returncode == 1
+    assert "does not see /proc/self/cwd/data/runs: put it on a file system that all nodes share" in " ".join(
+        done.stdout.split()
+    )
+
+
+def test_a_study_of_the_network_finds_the_planted_best_setting_and_puts_it_back(
+    hpltune: OnHead, lab: HostsLab, cluster: Path
+) -> None:
+    """Buffers of a page make every message wait; the other value is what a wire of a gigabit needs."""
+    poor, good = "4096 4096 4096", "4096 131072 6291456"
+    space = cluster.with_name("buffers.toml")
+    fixed = 'N = 1500\nNB = 128\nlayout = "2x1"\ngrid = "1x2"\nblas = "openblas"\nbinding = "none"\n'
+    space.write_text(f'[parameters]\n{fixed}net.tcp_rmem = ["{poor}", "{good}"]\n')
+    before = [lab.run(host, "sysctl", "-n", "net.ipv4.tcp_rmem") for host in ("h1", "h2")]
+    lab.shape("1gbit")
+    done = hpltune(
+        *("tune", "--cluster", str(cluster), "--space", str(space), "--engine", "grid", "--budget", "2m"),
+        *("--blas", "openblas", "--study", "buffers", "--json"),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["ranking"][0]["params"]["net.tcp_rmem"] == good
+    assert [lab.run(host, "sysctl", "-n", "net.ipv4.tcp_rmem") for host in ("h1", "h2")] == before

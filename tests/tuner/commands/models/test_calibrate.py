@@ -1,0 +1,42 @@
+"""`calibrate` as a program calls it."""
+
+from pathlib import Path
+
+import pytest
+
+from tuner.commands.models.calibrate import CalibrateRequest, calibrate
+from tuner.events import Event, Notice
+from tuner.options import TuneOptions
+from tuner.stopping import StopRequest
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("simgrid", "real_hpl")
+def test_a_machine_is_calibrated_without_a_terminal_also_where_its_file_cannot_be_written(home: Path) -> None:
+    events: list[Event] = []
+    (home / "models").mkdir()
+    request = CalibrateRequest(home / "models", TuneOptions(blas_only=("openblas",)), 1, 1)
+    told = calibrate(request, events.append, StopRequest())
+    assert told.cluster is not None
+    assert len(told.checks) == 1
+    assert told.unwritten is not None
+    assert "Is a directory" in str(told.unwritten)
+    assert not told.interrupted
+    assert Notice("Simulating the 1 checked configuration") in events
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
+def test_a_stop_while_the_machine_is_measured_gives_no_model(home: Path) -> None:
+    stop = StopRequest()
+
+    def ask(event: Event) -> None:
+        if isinstance(event, Notice) and event.text.startswith("Round 1 of 1"):
+            stop.ask(at_once=True)
+
+    request = CalibrateRequest(home / "mine.toml", TuneOptions(blas_only=("openblas",)), 0, 1)
+    told = calibrate(request, ask, stop)
+    assert told.interrupted
+    assert told.cluster is None
+    assert (told.report().parts, told.text) == ((), "")
+    assert not (home / "mine.toml").exists()

@@ -1,0 +1,115 @@
+"""Runs in full that cannot win any more are given up, with real HPL."""
+
+from dataclasses import replace
+
+import pytest
+from made_study import MadeStudy, MakeStudy, point
+from record_builders import begun, finished
+
+from hpl.witness import Panel
+from results.record import Kind
+from search_spaces.load import load
+from tuner.engines.fidelity import FULL, Question
+from tuner.engines.registry import make_engine
+from tuner.study.incumbent import incumbent_lower_bound
+from tuner.study.noise_at_first import BUSY_NOISE
+from tuner.study.search.drift_monitor import DriftMonitor
+from tuner.trial.early_stopping import FEWEST, EarlyStopping
+from tuner.tuning.seeding import tell_earlier
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
+
+
+@pytest.fixture
+def hard_to_beat(make_study: MakeStudy) -> MadeStudy:
+    """A study after a run that no other is expected to beat."""
+    study = make_study(walltime_s=280.0)
+    assert study.trial(point(N=7000, NB=128), Kind.SEARCH).ranked
+    early_stopping = EarlyStopping()
+    for _ in range(FEWEST):
+        early_stopping.learn([Panel(1000, column, 1e-9 * (1 + column)) for column in range(0, 1000, 32)], 0.4)
+    return study.stopping_early(early_stopping)
+
+
+def test_a_single_lucky_run_is_no_bar(make_study: MakeStudy) -> None:
+    study = make_study()
+    assert study.limits.lower_bound("another") is None
+    gflops = study.trial(point(N=600, NB=96), Kind.SEARCH).gflops
+    bar = study.limits.lower_bound("another")
+    assert gflops is not None
+    assert bar is not None
+    assert 0.7 * gflops < bar < 0.85 * gflops
+
+
+@pytest.mark.parametrize(("apart", "least", "most"), [(0.003, 0.95, 0.98), (0.15, 0.25, 0.6)])
+def test_how_much_small_runs_differ_says_how_far_the_best_may_owe_its_rate_to_luck(
+    make_study: MakeStudy, apart: float, least: float, most: float
+) -> None:
+    study = make_study()
+    records = [("best", Kind.SEARCH, 100.0)]
+    records += [(key, Kind.SMALL, 30 * factor) for key in ("a", "b") for factor in (1 - apart, 1 + apart)]
+    for key, kind, gflops in records:
+        study.store.finish(finished(study.store.begin(begun(key=key, kind=kind)), gflops, key=key, kind=kind))
+    bar = study.limits.lower_bound("another")
+    assert bar is not None
+    assert 100 * least < bar < 100 * most
+
+
+def test_where_the_machine_has_shown_more_noise_the_best_is_trusted_less(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.store.finish(finished(study.store.begin(begun(key="best")), 100.0, key="best"))
+    before = study.limits.lower_bound("another")
+    session = study.session
+    noisy = replace(session, objective=replace(session.objective, noise_at_first=BUSY_NOISE))
+    bar = incumbent_lower_bound(noisy, "another")
+    assert before is not None
+    assert bar is not None
+    assert bar < 55 < before
+
+
+def test_a_faster_run_does_not_lower_the_bar(make_study: MakeStudy) -> None:
+    study = make_study()
+    for gflops in (99.9, 100.0, 100.1, 100.0):
+        study.store.finish(finished(study.store.begin(begun(key="often")), gflops, key="often"))
+    bar = study.limits.lower_bound("another")
+    study.store.finish(finished(study.store.begin(begun(key="once")), 100.2, key="once"))
+    assert study.limits.lower_bound("another") == pytest.approx(bar, rel=1e-3)
+
+
+def test_a_run_that_was_given_up_is_not_repeated(hard_to_beat: MadeStudy) -> None:
+    rounds = hard_to_beat.workers[0].measure([Question(point(N=7000, NB=96))], repeats=3)
+    assert [record.kind for (record,) in rounds] == [Kind.GIVEN_UP]
+    assert hard_to_beat.meter.trials == 2, "it is one of the budget's trials"
+
+
+def test_a_repeat_is_not_given_up_and_nothing_is_where_every_rate_is_wanted(hard_to_beat: MadeStudy) -> None:
+    text = 'parameters = { N = 7000, NB = 96, layout = "2x1", blas = "openblas" }'
+    study = hard_to_beat.on(load("one point", replace(hard_to_beat.space.machine, N=7000), text=text))
+    study.meter.budget = replace(study.meter.budget, trials=2)
+    study.search(make_engine("grid", study.space, 0))
+    repeated = study.trial(point(N=7000, NB=128), Kind.SEARCH)
+    assert repeated.ranked
+    assert [record.kind for record in study.records()] == [Kind.SEARCH] * 3
+
+
+def test_a_run_that_was_given_up_does_not_watch_the_machine_in_a_later_session(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.store.finish(finished(study.store.begin(begun()), None, kind=Kind.GIVEN_UP, part=0.3, passed=None))
+    drift = DriftMonitor()
+    tell_earlier(
+        study.session,
+        make_engine("random", study.space, 0),
+        study.records(),
+        drift=drift,
+        early_stopping=EarlyStopping(),
+        incumbent=study.ledger.incumbent,
+    )
+    assert drift.due() is None
+
+
+def test_a_full_run_is_given_up_only_when_it_is_alone(hard_to_beat: MadeStudy) -> None:
+    study = hard_to_beat
+    assert study.trial(point(N=7000, NB=96), Kind.SEARCH).kind is Kind.GIVEN_UP
+    both = study.launch([point(N=2000, NB=NB) for NB in (96, 128)], Kind.SEARCH, FULL)
+    assert [record.kind for record in both] == [Kind.SEARCH] * 2
+    assert all(record.ranked for record in both)

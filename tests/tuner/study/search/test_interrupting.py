@@ -1,0 +1,83 @@
+"""A signal while an engine works out what to try next: it ends that at once, and nothing more is started."""
+
+import os
+import signal
+import time
+from threading import Thread
+
+import pytest
+from made_study import MakeStudy
+
+from hpl.params import Scalar
+from tuner.cli.signals import Stopped, stop_on_signals
+from tuner.engines.base import Engine
+from tuner.stopping import Interrupted, StopRequest
+from tuner.study.search.scheduler import STOPPED
+
+GIVE_UP_S = 60
+
+
+class Endless(Engine):
+    """Is sent a signal when it is asked, and would work on for ever."""
+
+    number = signal.SIGTERM
+
+    def _propose(self) -> dict[str, Scalar] | None:
+        os.kill(os.getpid(), self.number)
+        began = time.monotonic()
+        while time.monotonic() < began + GIVE_UP_S:
+            sum(range(1_000))
+        return self.space.point(0)
+
+
+def told(_stop: StopRequest) -> None:
+    """Says nothing."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_what_only_thinks(number: signal.Signals) -> None:
+    with stop_on_signals(told) as stop:
+        with pytest.raises(Interrupted), stop.thinking():
+            os.kill(os.getpid(), number)
+        assert stop.requested
+
+
+def test_a_signal_leaves_what_is_to_be_stored_alone() -> None:
+    with stop_on_signals(told) as stop:
+        with stop.thinking():
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stop.at_once
+        with pytest.raises(Interrupted), stop.thinking():
+            pytest.fail("after a request nothing is worked out any more")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_the_program_where_a_study_is_only_prepared(number: signal.Signals) -> None:
+    with pytest.raises(Stopped) as stopped, stop_on_signals(told) as stop, stop.preparing():
+        os.kill(os.getpid(), number)
+    assert stopped.value.code == 128 + number
+
+
+def test_a_request_from_another_thread_ends_what_thinks_at_its_end_and_lets_preparations_finish() -> None:
+    stop = StopRequest()
+    with stop.preparing():
+        other = Thread(target=stop.ask)
+        other.start()
+        other.join()
+    with pytest.raises(Interrupted), stop.thinking():
+        pytest.fail("after a request nothing is worked out any more")
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_search_ends_without_a_trial_where_the_signal_comes_while_the_engine_thinks(
+    make_study: MakeStudy, number: signal.Signals
+) -> None:
+    with stop_on_signals(told) as stop:
+        study = make_study(stop=stop)
+        engine = Endless(study.space, 0)
+        engine.number = number
+        assert study.search(engine) == STOPPED
+    assert study.records() == []

@@ -1,0 +1,1 @@
+"""Use cases that run HPL or simulate it: tune and run."""

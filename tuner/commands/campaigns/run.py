@@ -1,0 +1,274 @@
+"""`hpltune run`: measure an HPL.dat that is already there."""
+
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hpl.dat import DEVICE_STDOUT, HplDat, render
+from hpl.dat_parse import parse
+from results.record import Study, TrialRecord
+from results.report.model import Report, Sentence
+from results.stats.ranking import hosts_of
+from results.store.store import Store
+from runners.hosts.host_facts import unbound_sentence
+from runners.network.setting import PREFIX
+
+from ...errors import UsageError
+from ...events import Listener, Notice
+from ...machine.inventory import FOREIGN
+from ...machine.textbook import first_choice
+from ...machine.versions import versions
+from ...network.around_study import network_around, prepare_network, recover_at_start
+from ...options import TuneOptions, user_program
+from ...reports.run import run_facts, run_sentences
+from ...stopping import StopRequest
+from ...study.file_book import FileBook
+from ...study.file_run import FileRun
+from ...study.lifecycle import closing_study
+from ...study.names import create_unnamed
+from ...study.objective import ranking_of
+from ...trial.plan import Launch, Placement, TrialPlan, network_of, parse_layout, placed
+from ...trial.workbench import Workbench
+from ...user_files import read_text
+from ...words import counted
+from ..session import Session, open_session
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """The HPL.dat to measure, and how to launch it.
+
+    Attributes:
+        options: the machine or cluster, and the BLAS.
+        like: STUDY#TRIAL whose launch the run shall have, or STUDY for its best trial; None for none.
+        layout, kernel: ranks and threads, and the BLAS kernel, where the user names them.
+        walltime_s: seconds after which a launch is ended.
+        db: database file or URL; None for the user's own.
+        oversubscribe: more ranks and threads than cores are allowed.
+    """
+
+    file: Path
+    options: TuneOptions
+    like: str | None = None
+    layout: str | None = None
+    kernel: str | None = None
+    repeats: int = 1
+    walltime_s: float = 86400.0
+    db: str | None = None
+    oversubscribe: bool = False
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What came of the runs of a file.
+
+    Attributes:
+        study: "run-NAME-K", which holds them.
+        records: a record for each configuration of the file and repeat.
+        interrupted: somebody stopped it.
+    """
+
+    study: Study
+    records: tuple[TrialRecord, ...]
+    interrupted: bool
+
+    @property
+    def all_count(self) -> bool:
+        """Whether every run gave a valid result."""
+        return all(record.ranked for record in self.records)
+
+    def report(self) -> Report:
+        """The rates of the file's best configurations, and what does not count and why."""
+        sentences = tuple(map(Sentence, run_sentences(self.study, self.records)))
+        return Report(f"Runs of {self.study.space_name}", sentences, run_facts(self.study, self.records))
+
+
+def run(request: RunRequest, listener: Listener, stop: StopRequest) -> RunResult:
+    """Measure a file; every result line it gives becomes a record of a new study "run-NAME-K".
+
+    Raises:
+        TunerError, HplError, RunnerError, ResultsError: a sentence says what prevents the runs.
+    """
+    dat, text = read_dat(request.file)
+    with open_session(request.db, listener, stop) as session:
+        for caution in dat.cautions:
+            listener(Notice(f"Caution: {request.file}: {caution}."))
+        if dat.device != DEVICE_STDOUT:
+            listener(Notice(f"{request.file} prints to {dat.output_file}; it is run with standard output instead."))
+        recover_at_start(session.store, listener)
+        stored_nodes = bool(request.like) and not request.options.real_cluster
+        request = replace(request, options=_where(request, session.store))
+        with stop.preparing():
+            workbench = Workbench.open(request.options, session.user_dirs, listener, leave_out=stored_nodes)
+        if stored_nodes:
+            workbench = _on_as_many_nodes(request, workbench, session.store)
+        with closing(workbench):
+            study, records = _measured(
+                request, plan_of(request, dat, text, workbench, session.store), workbench, session
+            )
+        return RunResult(session.store.study(study), tuple(records), stop.requested)
+
+
+def _measured(
+    request: RunRequest, plan: TrialPlan, workbench: Workbench, session: Session
+) -> tuple[str, list[TrialRecord]]:
+    """Launch a plan as often as was asked, in a study of its own: its name, and the records."""
+    store, listener, stop = session.store, session.listener, session.stop
+    for simulated in _of_simulation(request, store):
+        listener(Notice(simulated))
+    unbound = None if workbench.site.node_names else unbound_sentence()
+    if unbound:
+        listener(Notice(f"Caution: {unbound}."))
+    with stop.preparing():
+        workbench.build([plan.blas], [plan.threads], listener, [plan.launch.mpi])
+    study = _new_study(request, workbench, store)
+    with closing_study(study, store), network_around(workbench, store, study, listener) as ready:
+        prepare_network(ready.evaluator, {f"{PREFIX}{name}": [value] for name, value in plan.network.items()})
+        book = FileBook(store, study, session.context.runs)
+        run_of_file = FileRun(plan, book, ready.evaluator, request.walltime_s, listener, stop)
+        records = _repeated(run_of_file, request.repeats)
+    store.end_study(study, "interrupted" if stop.requested else "complete")
+    return study, records
+
+
+def _where(request: RunRequest, store: Store) -> TuneOptions:
+    """The options with the machine, BLAS files, program and source of the study whose trial the run shall be like.
+
+    Of these what is given now counts; a BLAS given now also stands for the study's program, and the other way round.
+    A cluster given now comes with its own peak, price and power.
+
+    Raises:
+        TunerError: the study's program is gone.
+    """
+    given = request.options
+    if not request.like:
+        return given
+    stored = TuneOptions.from_json(store.study(request.like.partition("#")[0]).options)
+    on = given if given.real_cluster else stored
+    own = bool(given.blas_only or given.xhpl)
+    return replace(
+        given,
+        real_cluster=on.real_cluster,
+        blas_files=given.blas_files if own else stored.blas_files,
+        xhpl=given.xhpl if own else user_program(stored.xhpl),
+        hpl_source=given.hpl_source or stored.hpl_source,
+        rpeak_gflops=given.rpeak_gflops or on.rpeak_gflops,
+        price_usd=on.price_usd,
+        power_w=on.power_w,
+    )
+
+
+def _of_simulation(request: RunRequest, store: Store) -> list[str]:
+    """The sentence that the trial which the run shall be like was simulated, where its BLAS is taken."""
+    model = like_trial(request.like, store) if request.like else None
+    if model is None or not model.simulated or request.options.blas_only or request.options.xhpl:
+        return []
+    cluster = store.study(model.study).host.get("virtual_cluster", "a virtual cluster")
+    said = f"Caution: --like {request.like} was simulated on {cluster}. Its BLAS, {model.blas}, is the best of that "
+    return [f"{said}cluster, perhaps not of this machine: --blas NAME chooses another."]
+
+
+def _on_as_many_nodes(request: RunRequest, workshop: Workbench, store: Store) -> Workbench:
+    """The workshop on as many nodes as the trial had that the run shall be like: all, a part, or what was left."""
+    names = workshop.site.node_names
+    count = hosts_of(like_trial(request.like or "", store))
+    return workshop.without(names[count:]) if 0 < count < len(names) else workshop
+
+
+def read_dat(file: Path) -> tuple[HplDat, str]:
+    """A file's meaning and its text.
+
+    Raises:
+        TunerError: it cannot be read.
+        hpl.dat_parse.HplDatError: HPL would reject or misread it; every problem with its line.
+    """
+    text = read_text(file, f"{file} cannot be read")
+    return parse(text, str(file)), text
+
+
+def plan_of(request: RunRequest, dat: HplDat, text: str, workshop: Workbench, store: Store) -> TrialPlan:
+    """How to launch a file: as the trial it shall be like, as asked, or with the fastest BLAS filling the cores."""
+    site = workshop.site
+    cores = site.host.physical_cores
+    model = like_trial(request.like, store) if request.like else None
+    choice = first_choice(site)
+    if request.layout:
+        ranks, threads = parse_layout(request.layout)
+    else:
+        ranks = dat.ranks
+        threads = model.threads if model and model.threads else max(1, cores // ranks)
+    if ranks < dat.ranks:
+        raise UsageError(
+            f"{request.file} needs {counted(dat.ranks, 'rank')}, but --layout {request.layout} starts {ranks}"
+        )
+    if ranks * threads > cores and not request.oversubscribe:
+        raise UsageError(
+            f"{request.file} needs {counted(ranks, 'rank')} with {counted(threads, 'thread')}, "
+            f"but this machine has {counted(cores, 'core')}: more would "
+            "measure the scheduler, not HPL; change its Ps and Qs, or add --oversubscribe"
+        )
+    named = request.options.blas_only[0] if request.options.blas_only else None
+    blas = FOREIGN if site.xhpl else named or (model.blas if model else str(choice["blas"]))
+    kernel = request.kernel or (model.kernel if model and blas == model.blas else None)
+    if kernel is None:
+        probe = site.best_probe(blas)
+        kernel = probe.kernel if probe else "auto"
+    elif kernel not in (known := ("auto", *site.kernels(blas, slow=True))):
+        raise UsageError(f"--kernel {kernel}: {blas} has {', '.join(known)} on this CPU")
+    placement = Placement(
+        blas=blas,
+        kernel=kernel,
+        ranks=ranks,
+        threads=threads,
+        launch=Launch.of(model.params) if model else Launch(),
+        network=network_of(model.params, site) if model and not model.simulated else {},
+    )
+    printed = text if dat.device == DEVICE_STDOUT else render(replace(dat, device=DEVICE_STDOUT))
+    plan = placed(site, tuple(dat.runs()), printed, placement)
+    return replace(plan, oversubscribe=request.oversubscribe)
+
+
+def like_trial(name: str, store: Store) -> TrialRecord:
+    """The trial STUDY#TRIAL, or the best of STUDY."""
+    study, mark, number = name.partition("#")
+    if mark:
+        if not number.isdecimal():
+            raise UsageError(f"--like {name}: write STUDY or STUDY#TRIAL, for example default-1#12")
+        return store.get(study, int(number))
+    ranking = ranking_of(store, store.study(study))
+    if not ranking:
+        raise UsageError(f"--like {name}: that study has no valid run")
+    return store.get(study, ranking[0].best_record_number)
+
+
+def _new_study(request: RunRequest, workshop: Workbench, store: Store) -> str:
+    return create_unnamed(
+        store,
+        Study(
+            name=f"run-{request.file.stem}",
+            created_at=datetime.now(UTC),
+            space_name=str(request.file),
+            space_text="",
+            engine="run",
+            options=request.options.to_json(),
+            host=workshop.site.facts(),
+            rpeak_gflops=workshop.site.rpeak.gflops,
+            price_usd=workshop.site.share_of(request.options.price_usd),
+            power_w=workshop.site.share_of(request.options.power_w),
+            versions=versions(workshop.site, workshop.evaluator.source),
+        ),
+    )
+
+
+def _repeated(run: FileRun, repeats: int) -> list[TrialRecord]:
+    """The records of a file that is run so often, unless the user stops it or a node does not come back."""
+    records: list[TrialRecord] = []
+    for _ in range(repeats):
+        if run.stop.requested:
+            break
+        done = run.measure()
+        records += done.records
+        if done.lost_nodes:
+            break
+    return records

@@ -1,0 +1,110 @@
+"""`hpltune run --cluster` with a virtual cluster: one HPL.dat, simulated."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from itertools import product
+
+from hpl.dat import HplDat
+from hpl.params import Scalar
+from results.record import Kind, Study, TrialRecord
+from results.store.store import Store
+
+from ...errors import TunerError, UsageError
+from ...events import Listener, Notice, TrialEnded
+from ...simulation.cluster import SimulatedCluster, cluster_from
+from ...simulation.session import facts_of
+from ...simulation.simulator import Simulator
+from ...simulation.trials import SimulatedTrials
+from ...stopping import StopRequest
+from ...study.file_book import FileBook
+from ...study.file_run import key_of
+from ...study.lifecycle import closing_study
+from ...study.names import create_unnamed
+from ...trial.records import started
+from ...words import counted
+from ..session import open_session
+from .run import RunRequest, RunResult, like_trial, read_dat
+
+
+def simulate(request: RunRequest, listener: Listener, stop: StopRequest) -> RunResult:
+    """Simulate a file on a virtual cluster; every run in it becomes a simulated record of a new study "run-NAME-K".
+
+    Raises:
+        TunerError, HplError, RunnerError, ResultsError: a sentence says what prevents the simulations.
+    """
+    dat, _ = read_dat(request.file)
+    with open_session(request.db, listener, stop) as session:
+        store, options = session.store, request.options
+        for caution in dat.cautions:
+            listener(Notice(f"Caution: {request.file}: {caution}."))
+        with stop.preparing():
+            cluster = cluster_from(options.cluster or {})
+            site = SimulatedCluster.open(cluster, session.user_dirs, options.hpl_source, listener)
+        how = _how(request, dat, site, store)
+        listener(Notice(f"Simulated: {request.file} on {site.cluster.name} with {how['blas']}; nothing is measured."))
+        study = _new_study(request, site, store)
+        book = FileBook(store, study, session.context.runs)
+        with closing_study(study, store), closing(Simulator(site, 1, request.walltime_s)) as simulator:
+            trials = SimulatedTrials(simulator, book, listener, stop)
+            records = _simulated(trials, study, [{**run.words(), **how} for run in dat.runs()], request.repeats)
+        store.end_study(study, "interrupted" if stop.requested else "complete")
+        return RunResult(store.study(study), records, stop.requested)
+
+
+def _how(request: RunRequest, dat: HplDat, site: SimulatedCluster, store: Store) -> dict[str, Scalar]:
+    """What HPL.dat does not say: the BLAS that was asked for or the cluster's first, or as the trial it shall be like.
+
+    Raises:
+        TunerError: the cluster has no such BLAS or too few cores.
+    """
+    cluster, model = site.cluster, like_trial(request.like, store) if request.like else None
+    if dat.ranks > cluster.cores:
+        raise UsageError(
+            f"{request.file} needs {counted(dat.ranks, 'rank')}, "
+            f"but {cluster.name} has {counted(cluster.cores, 'core')}: "
+            "change its Ps and Qs, or choose a larger cluster"
+        )
+    named = request.options.blas_only[0] if request.options.blas_only else None
+    blas = named or (str(model.params["blas"]) if model and model.simulated else next(iter(cluster.blas)))
+    if blas not in cluster.blas:
+        raise TunerError(f"{cluster.name} has no BLAS {blas}: it has {', '.join(cluster.blas)}; name one with --blas")
+    network: dict[str, Scalar] = {}
+    if model and model.simulated:
+        network = {name: value for name, value in model.params.items() if name.startswith("net.")}
+    return {"blas": blas, "kernel": "auto", **network}
+
+
+def _new_study(request: RunRequest, site: SimulatedCluster, store: Store) -> str:
+    facts = facts_of(request.options, site)
+    return create_unnamed(
+        store,
+        Study(
+            name=f"run-{request.file.stem}",
+            created_at=datetime.now(UTC),
+            space_name=str(request.file),
+            space_text="",
+            engine="run",
+            options=request.options.to_json(),
+            host=facts.host,
+            rpeak_gflops=facts.rpeak_gflops,
+            price_usd=facts.price_usd,
+            power_w=facts.power_w,
+            versions=facts.versions,
+        ),
+    )
+
+
+def _simulated(
+    trials: SimulatedTrials, study: str, runs: Sequence[Mapping[str, Scalar]], repeats: int
+) -> tuple[TrialRecord, ...]:
+    """Simulate the runs of a file one after the other, and all of them so often."""
+    records: list[TrialRecord] = []
+    for repeat, words in product(range(repeats), runs):
+        if trials.stop.requested:
+            break
+        P, Q = (int(part) for part in str(words["grid"]).split("x"))
+        params: dict[str, Scalar] = {**words, "layout": f"{P * Q}x1"}
+        records.append(trials.run(started(study, params, Kind.RUN, key_of(params)), repeat=repeat))
+        trials.listener(TrialEnded(records[-1]))
+    return tuple(records)

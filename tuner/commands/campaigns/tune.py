@@ -1,0 +1,310 @@
+"""`hpltune tune`: prepare a machine or a virtual cluster, run a study, and keep the files of its best configuration."""
+
+import json
+import shlex
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from results.record import Study
+from results.report.model import Report, Sentence
+from results.store.store import Store
+from runners.hosts.host_facts import busy_sentence, unbound_sentence
+from search_spaces.load import check_overrides, space_text
+
+from ...database import db_option, folder_of
+from ...engines.registry import check_engine
+from ...errors import TunerError, UsageError
+from ...events import Listener, Notice
+from ...machine.inventory import Inventory
+from ...machine.mpi_parameters import require_mpi_parameters
+from ...machine.problem_size import SMALLEST_N
+from ...network.around_study import network_around, recover_at_start
+from ...options import TuneOptions
+from ...provision.setup import provision_if_needed
+from ...reports.summary import StudySummary
+from ...simulation.cluster import SimulatedCluster, cluster_from
+from ...simulation.tune import tune_virtual
+from ...stopping import StopRequest
+from ...study.completion import completion_notice
+from ...study.lifecycle import closing_study
+from ...study.names import check_name, newest_search
+from ...study.objective import check_inputs, ranking_of
+from ...study.run_folders import study_folder
+from ...trial.workbench import Workbench
+from ...tuning import campaign
+from ...tuning.campaign import TuneOutcome
+from ...tuning.enter import enter
+from ...tuning.extrapolation import Extrapolation
+from ...tuning.simulated_starts import simulated_ranking
+from ...tuning.space import load_space
+from ...tuning.warm_start import read_source
+from ...tuning.winner import Written, write_winner
+from ...user_files import require_writable
+from ..session import Session, open_session
+from .extension import BudgetExtension, prolonged
+
+INTERRUPTED = 130
+"""Exit code where somebody stopped a command; for commands that return codes yet."""
+SHOWN = 5
+"""Configurations that the report of a study shows."""
+
+
+@dataclass(frozen=True)
+class TuneRequest:
+    """What one call of `tune` is asked for.
+
+    Attributes:
+        options: of a new study; of a stored one only its cluster and `parallel` count.
+        study: name to give or, with `resume`, to go on with; None takes a new one or the newest.
+        more: with `resume`, limits for the study instead of those it has.
+        join: a study that runs elsewhere, to be helped; None for one of one's own.
+        out: folder for the winner's files; None takes one in the data directory.
+        db: database file or URL; None for the user's own.
+    """
+
+    options: TuneOptions
+    study: str | None = None
+    resume: bool = False
+    out: Path | None = None
+    db: str | None = None
+    join: str | None = None
+    more: BudgetExtension = field(default_factory=BudgetExtension)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuneResult:
+    """What came of a call of `tune`.
+
+    Attributes:
+        study: name of the study.
+        notices: sentences on how it ended, and how to go on.
+        summary: its best configurations; None where there are none yet, or others go on with it.
+        written: files of the best one; None where none were written.
+        full: predicted run of the best one at the whole memory, or None.
+        memory_fraction: part of the memory that is the whole of it.
+        failure: why the files could not be written, or None.
+        nothing_to_do: it was complete already; `summary` tells what was found then.
+        interrupted: somebody stopped it; `--resume` goes on.
+    """
+
+    study: str
+    notices: tuple[Sentence, ...] = ()
+    summary: StudySummary | None = None
+    written: Written | None = None
+    full: Extrapolation | None = None
+    memory_fraction: float = 1.0
+    failure: TunerError | OSError | None = None
+    nothing_to_do: bool = False
+    interrupted: bool = False
+
+    def report(self) -> Report:
+        """The best configurations, with their files and the prediction for the whole memory."""
+        title = f"Study {self.study}"
+        if self.summary is None:
+            return Report(title)
+        ranking, written = tuple(self.summary.parts(SHOWN)), self.written
+        if written is None:
+            return Report(title, ranking, self.summary.to_json())
+        sentences = [Sentence(text, unbroken=True) for text in written.sentences]
+        if self.full is not None and written.confirm is not None:
+            measure = "Confirm it with" if self.full.can_tell else "Measure it with"
+            text = (
+                f"The whole memory ({self.memory_fraction:.0%}) holds N={self.full.N}: {self.full.sentence}. "
+                f"{measure}\n  {written.confirm}"
+            )
+            sentences.append(Sentence(text, unbroken=True))
+        facts = self.summary.to_json(more={**written.to_json(), "full": self.full and self.full.to_json()})
+        return Report(title, (*ranking, *sentences), facts)
+
+
+def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneResult:
+    """Run a new study, go on with a stored one, or help one that runs elsewhere.
+
+    Any thread may call this, and several at once; one study is worked on by one call in a process.
+
+    Raises:
+        TunerError, SpaceError, HplError, RunnerError, ResultsError: a sentence says what prevents the study, or that no
+            run of it was valid.
+    """
+    check_engine(request.options.engine, of_two_objectives=request.options.pareto is not None)
+    with open_session(request.db, listener, stop) as session:
+        with stop.preparing():
+            name, options = _which(request, session.store)
+            complete = _completed(request, name, options, session)
+            if complete is not None:
+                return complete
+            _check(request, options, session.store)
+            if options.cluster is None:
+                program = options.xhpl is not None
+                provision_if_needed(session.user_dirs, listener, options.blas_files, program=program)
+        run = _on_machines if options.cluster is None else _on_virtual_cluster
+        outcome = run(request, name, options, session)
+        if outcome.left_to_others:
+            notice = Sentence(f"The others go on with study {outcome.study} and confirm its winner.")
+            return TuneResult(study=outcome.study, notices=(notice,), interrupted=outcome.interrupted)
+        return _result(request, options, outcome, session)
+
+
+def _completed(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneResult | None:
+    """The result of a study that has nothing left to do, or None."""
+    if not request.resume or name is None:
+        return None
+    study, db = session.store.study(name), db_option(request.db, session.store)
+    notice = completion_notice(session.store, study, options, db, named=request.study is not None)
+    if notice is None:
+        return None
+    summary = StudySummary.of(study, ranking_of(session.store, study))
+    notices = (Sentence(notice, unbroken=True),)
+    return TuneResult(study=name, notices=notices, summary=summary, nothing_to_do=True)
+
+
+def _check(request: TuneRequest, options: TuneOptions, store: Store) -> None:
+    """Refuse what is wrong whatever the machine is, before anything is looked at, built or timed there.
+
+    Raises:
+        TunerError, SpaceError, ResultsError: a sentence says what.
+    """
+    if request.out is not None:
+        require_writable(request.out, "--out")
+    if not (request.resume or request.join):
+        space_text(options.space)
+        check_overrides(options.overrides or {})
+    if options.from_simulation:
+        simulated_ranking(store, options.from_simulation)
+    if options.cluster is None:
+        check_inputs(options.objective, options.pareto, price_usd=options.price_usd, power_w=options.power_w)
+    for source in options.warm_start:
+        read_source(store, source)
+
+
+def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneOutcome:
+    """Run a study on this machine or on the nodes of a cluster."""
+    store, listener = session.store, session.listener
+    recover_at_start(store, listener)
+    join = request.join is not None
+    stored = request.resume or join
+    text = store.study(name).space_text if name and stored else space_text(options.space)
+    require_mpi_parameters(options, text, session.user_dirs)
+    with session.stop.preparing():
+        workbench = Workbench.open(options, session.user_dirs, listener, leave_out=stored)
+    with closing(workbench):
+        if not stored:
+            load_space(options, workbench.site, SMALLEST_N, text)
+        begun = enter(name, options, store, workbench, resume=request.resume, join=join)
+        with closing_study(begun.name, store), network_around(workbench, store, begun.name, listener) as ready:
+            _introduce(begun.name, options, workbench.site, listener)
+            return campaign.tune(options, begun, ready, session.context, joined=join)
+
+
+def _on_virtual_cluster(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneOutcome:
+    """Run a study in simulation."""
+    cluster = cluster_from(options.cluster or {})
+    with session.stop.preparing():
+        simulated = SimulatedCluster.open(cluster, session.user_dirs, options.hpl_source, session.listener)
+    return tune_virtual(options, name, simulated, session.context, resume=request.resume)
+
+
+def _which(request: TuneRequest, store: Store) -> tuple[str | None, TuneOptions]:
+    """The study's name, None for a free one, and its options: those given, or those stored with it."""
+    if request.join:
+        return request.join, _joining(request, request.join, store)
+    if request.resume:
+        study = store.study(request.study) if request.study else newest_search(store, "to go on with")
+        if not study.space_text:
+            raise TunerError(f"study {study.name} only measured a file: there is nothing to go on with")
+        stored = TuneOptions.from_json(study.options)
+        _same_cluster(study.name, stored, request.options)
+        return study.name, prolonged(stored, request.more)
+    if request.study is not None:
+        check_name(request.study)
+    if request.study in {study.name for study in store.studies()}:
+        raise TunerError(_taken(request.study, store, db_option(request.db, store)))
+    return request.study, request.options
+
+
+def _taken(name: str, store: Store, db: str) -> str:
+    """The sentence that a study is there already, and what to do."""
+    if store.contenders(name).configurations:
+        return f"study {name} exists already: add --resume to go on, or choose another --study"
+    delete = f"`hpltune study delete {shlex.quote(name)}{db}` frees its name"
+    return f"study {name} exists already, without a valid run: add --resume to go on; {delete}"
+
+
+def _same_cluster(name: str, stored: TuneOptions, given: TuneOptions) -> None:
+    """Refuse to go on with a study on another cluster than it was begun on; none has to be given.
+
+    Raises:
+        TunerError: it is another.
+    """
+    asked, known = given.real_cluster or given.cluster, stored.real_cluster or stored.cluster
+    if asked is not None and json.loads(json.dumps(asked)) != known:
+        other = "on no cluster" if known is None else "on another cluster, or its file was changed since"
+        raise TunerError(
+            f"study {name} was begun {other}: leave --cluster out to go on there, or leave --resume out for a new study"
+        )
+
+
+def _joining(request: TuneRequest, name: str, store: Store) -> TuneOptions:
+    """The options of a study that is to be helped, on the nodes that were named now."""
+    options = TuneOptions.from_json(store.study(name).options)
+    mine = request.options.real_cluster
+    if request.study or request.resume:
+        raise UsageError("--join helps a study that runs elsewhere: leave --study and --resume out")
+    if options.cluster is not None:
+        raise TunerError(f"study {name} is simulated: its own --jobs run several simulations at a time")
+    if mine is None and any(lease.of_this_host for lease in store.others(name)):
+        raise UsageError(f"--join {name}: this machine works on it already; name other nodes with --cluster")
+    seed = options.seed + len(store.others(name))
+    return replace(options, real_cluster=mine, parallel=request.options.parallel, seed=seed)
+
+
+def _introduce(name: str, options: TuneOptions, inventory: Inventory, listener: Listener) -> None:
+    """Say what the study searches, on which machine, and what may disturb its runs."""
+    listener(Notice(f"Study {name}: {options}"))
+    mpi = inventory.mpi
+    listener(Notice(f"MPI: {mpi.name} {mpi.version}, {mpi.mpirun} ({mpi.origin})."))
+    listener(Notice(f"{inventory.rpeak.reasoning[-1]} `hpltune doctor` explains it."))
+    unbound = None if options.real_cluster else unbound_sentence()
+    for caution in (busy_sentence(inventory.host.physical_cores), unbound, inventory.peak_doubt):
+        if caution:
+            listener(Notice(f"Caution: {caution}."))
+
+
+def _result(request: TuneRequest, options: TuneOptions, outcome: TuneOutcome, session: Session) -> TuneResult:
+    """Write the files of the best configuration, and say how the study ended.
+
+    Raises:
+        TunerError: no run was valid.
+    """
+    store = session.store
+    study, db = store.study(outcome.study), db_option(request.db, store)
+    resume = f"`hpltune tune --resume --study {shlex.quote(outcome.study)}{db}` goes on."
+    if not outcome.ranking and outcome.interrupted:
+        notice = Sentence(f"Stopped before its first result: {resume}", unbroken=True)
+        return TuneResult(study=outcome.study, notices=(notice,), interrupted=True)
+    if not outcome.ranking:
+        raise TunerError(_no_result(study, store, db))
+    stopped = Sentence(f"Stopped before its budget was used: {resume}", unbroken=True)
+    summary = StudySummary.of(study, outcome.ranking)
+    result = TuneResult(
+        study=outcome.study,
+        notices=(stopped,) if outcome.interrupted else (),
+        summary=summary,
+        full=outcome.full,
+        memory_fraction=options.memory_fraction,
+        interrupted=outcome.interrupted,
+    )
+    folder = request.out or folder_of("best", store, session.user_dirs) / study_folder(outcome.study)
+    try:
+        return replace(result, written=write_winner(folder, outcome, store, db, summary.front[1:]))
+    except (TunerError, OSError) as error:
+        return replace(result, failure=error)
+
+
+def _no_result(study: Study, store: Store, db: str) -> str:
+    """The sentence why a study has no best configuration, and how to remove it."""
+    failed = [record for record in store.records(study.name) if record.reason]
+    last = f"; the last one: {failed[-1].reason}" if failed else ""
+    free = f"`hpltune study delete {shlex.quote(study.name)}{db}` frees the name {study.name}"
+    return f"no run was valid, so there is no best configuration{last}. {free}"

@@ -1,0 +1,1 @@
+"""Use cases around files: HPL.dat and search spaces."""

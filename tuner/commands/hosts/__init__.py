@@ -1,0 +1,1 @@
+"""Use cases about this machine and hosts: doctor, setup, build, clean, net."""

@@ -1,0 +1,109 @@
+"""`hpltune clean`: removes what setup and builds left."""
+
+import shlex
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from results.report.model import Report, Sentence
+
+from ...errors import TunerError
+from ...hold_folders import hold_folders
+from ...provision.install import installed_packages
+from ...user_dirs import UserDirs
+
+OURS = ("builds", "probes", "source", "prefix", "setup.log", "install.log")
+"""In the cache; `install.log` is of the first start, which `.ci/bootstrap` does."""
+
+
+@dataclass(frozen=True)
+class CleanRequest:
+    """What to remove.
+
+    Attributes:
+        runs: also the folders of runs.
+    """
+
+    user_dirs: UserDirs
+    runs: bool = False
+
+
+@dataclass(frozen=True)
+class PlannedClean:
+    """What would be removed, with its size in bytes; nothing has been removed yet."""
+
+    request: CleanRequest
+    targets: tuple[tuple[Path, int], ...]
+
+    def report(self) -> Report:
+        """The files and folders."""
+        lines = [f"{target}  ({size_bytes / 1e6:.0f} MB)" for target, size_bytes in self.targets]
+        return Report("Clean", tuple(Sentence(line, unbroken=True) for line in lines))
+
+
+@dataclass(frozen=True)
+class CleanResult:
+    """What was removed, and sentences about what stays and how to remove that."""
+
+    planned: PlannedClean
+    removed: tuple[Path, ...]
+    staying: tuple[str, ...]
+
+    def report(self) -> Report:
+        """What was done, and what stays."""
+        done = "Removed." if self.removed else "Nothing was removed."
+        first = Sentence(done if self.planned.targets else "There is nothing to remove.")
+        return Report("Clean", (first, *(Sentence(line, unbroken=True) for line in self.staying)))
+
+
+def plan_clean(request: CleanRequest) -> PlannedClean:
+    """Find our folders in the cache, and with `runs` the folders of runs; the database and system packages stay."""
+    user_dirs = request.user_dirs
+    targets = [user_dirs.cache / name for name in OURS if (user_dirs.cache / name).exists()]
+    if request.runs and (user_dirs.data / "runs").exists():
+        targets.append(user_dirs.data / "runs")
+    return PlannedClean(request, tuple((target, _size_bytes(target)) for target in targets))
+
+
+def clean(planned: PlannedClean, *, dry_run: bool = False) -> CleanResult:
+    """Remove what was planned.
+
+    Args:
+        dry_run: remove nothing.
+
+    Raises:
+        TunerError: something cannot be removed, or hpltune is at work with it.
+    """
+    targets = () if dry_run else tuple(target for target, _ in planned.targets)
+    if targets:
+        with hold_folders(planned.request.user_dirs, alone=True):
+            for target in targets:
+                _remove(target)
+    return CleanResult(planned, targets, tuple(_staying(planned.request.user_dirs)))
+
+
+def _staying(user_dirs: UserDirs) -> list[str]:
+    """What `clean` never removes, and how to."""
+    packages = installed_packages(user_dirs.manifest)
+    system = f"System packages stay; setup installed these: apt-get remove {' '.join(packages)}; apt-get autoremove"
+    return [
+        *([system] if packages else []),
+        f"The database {user_dirs.database} and the files of winners stay: rm -r {shlex.quote(str(user_dirs.data))}",
+        f"The program itself stays: rm -r {shlex.quote(sys.prefix)}",
+    ]
+
+
+def _size_bytes(target: Path) -> int:
+    files = [target] if target.is_file() else target.rglob("*")
+    return sum(file.lstat().st_size for file in files if file.is_file() and not file.is_symlink())
+
+
+def _remove(target: Path) -> None:
+    try:
+        if target.is_dir() and not target.is_symlink():
+            shutil.rmtree(target)
+        else:
+            target.unlink()
+    except OSError as error:
+        raise TunerError(f"cannot remove {target}: {error.strerror}") from error

@@ -1,0 +1,220 @@
+"""`hpltune doctor`: what was found on this machine, what is missing, and which kernels the BLAS libraries pick."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+from hpl.blas.catalogue import Blas
+from hpl.blas.probe import Probe, Timing
+from hpl.blas.registry import discover
+from hpl.blas.survey import kernel_survey
+from hpl.build.simgrid import find_simgrid
+from hpl.build.source import obtain
+from hpl.build.toolchain import compiler_version, find_mpis
+from hpl.errors import HplError
+from hpl.peak.rpeak import Rpeak, cpu_flags, detect
+from hpl.search_paths import SearchPaths
+from results.report.model import Column, Report, Sentence, Table, Tone, Wrap
+from runners.hosts.host_facts import HostFacts, busy_sentence, host_facts
+
+from ...errors import TunerError
+from ...machine.peak import dgemm_beats_peak, fastest_dgemm_gflops
+from ...machine.survey import usable_mpis
+from ...units import gibibytes
+from ...user_dirs import UserDirs
+
+OURS = ("tuner", "hpl", "search_spaces", "runners", "results")
+BETTER = 1.1
+"""A kernel is called better when its dgemm is this many times as fast as that of the library's own choice."""
+
+
+@dataclass(frozen=True)
+class DoctorRequest:
+    """Which machine to look at.
+
+    Attributes:
+        blas_files: libraries of the user's own, by the names given.
+        rpeak_gflops: overrules the detected peak.
+    """
+
+    user_dirs: UserDirs
+    blas_files: Mapping[str, Path] = field(default_factory=dict)
+    rpeak_gflops: float | None = None
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is here, and sentences about what could be better or is missing.
+
+    Attributes:
+        facts: by the name that people read.
+        missing: what `tune` needs and is not there.
+    """
+
+    facts: Mapping[str, str] = field(default_factory=dict)
+    advice: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    def __add__(self, other: "Findings") -> "Findings":
+        return Findings({**self.facts, **other.facts}, self.advice + other.advice, self.missing + other.missing)
+
+
+@dataclass(frozen=True)
+class DoctorResult:
+    """What the doctor saw.
+
+    Attributes:
+        probes: timed kernels by BLAS.
+        above_peak: the sentence that dgemm on one core is faster than Rpeak allows, or None.
+    """
+
+    host: HostFacts
+    rpeak: Rpeak
+    findings: Findings
+    probes: Mapping[str, tuple[Probe, ...]]
+    above_peak: str | None
+
+    def report(self) -> Report:
+        """The machine, the kernels of its BLAS libraries, advice, and what is missing."""
+        parts: list[Sentence | Table] = [self._machine_table()]
+        parts += [_kernel_table(self.probes)] if self.probes else []
+        parts += verdict(self.findings.advice, self.findings.missing, "hpltune tune")
+        return Report(f"{self.host.hostname}: {self.host.cpu_model}", tuple(parts), self._facts())
+
+    def _machine_table(self) -> Table:
+        host = self.host
+        free = f"{gibibytes(host.memory_available_bytes)} free of {gibibytes(host.memory_total_bytes)}"
+        rows = (
+            ("cores", f"{host.physical_cores} physical, {host.logical_cpus} logical"),
+            ("memory", free),
+            ("system", f"{host.os_release}, Linux {host.kernel}{', virtual machine' if host.hypervisor else ''}"),
+            ("Rpeak", "\n".join(self.rpeak.reasoning)),
+            *self.findings.facts.items(),
+        )
+        columns = (Column("", words=True), Column("", words=True, wrap=Wrap.ANYWHERE))
+        return Table(f"{host.hostname}: {host.cpu_model}", columns, rows, headless=True)
+
+    def _facts(self) -> dict[str, object]:
+        return {
+            "host": self.host.to_dict(),
+            "rpeak_gflops": self.rpeak.gflops,
+            "rpeak_reasoning": list(self.rpeak.reasoning),
+            "above_peak": self.above_peak,
+            "found": dict(self.findings.facts),
+            "kernels": {
+                name: [{"kernel": p.kernel, "used": p.kernel_used, "gflops": round(p.gflops, 2)} for p in probes]
+                for name, probes in self.probes.items()
+            },
+            "advice": list(self.findings.advice),
+            "missing": list(self.findings.missing),
+        }
+
+
+def doctor(request: DoctorRequest) -> DoctorResult:
+    """Look at everything a study needs."""
+    rpeak = detect()
+    host = host_facts(rpeak.cores)
+    rpeak = rpeak.overruled(request.rpeak_gflops) if request.rpeak_gflops else rpeak
+    search = SearchPaths(request.user_dirs.prefix, request.user_dirs.cache)
+    busy = busy_sentence(host.physical_cores)
+    found = _toolchain(search)
+    libraries = discover(search, request.blas_files)
+    timing = Timing.BUSY if busy else Timing.QUIET
+    probes = {entry.name: kernel_survey(entry, cpu_flags(), search, timing) for entry in libraries}
+    found += _blas(libraries, probes)
+    above_peak = dgemm_beats_peak(rpeak, fastest_dgemm_gflops(probes))
+    found += Findings(advice=(above_peak,) if above_peak else ())
+    found += _source(search) + Findings({"SimGrid": _simgrid()}, (busy,) if busy else ())
+    if host.governor not in {None, "performance"}:
+        found += Findings(advice=(f"the frequency governor is {host.governor}: performance gives steadier results",))
+    return DoctorResult(host, rpeak, found + Findings(advice=tuple(_collisions())), probes, above_peak)
+
+
+def verdict(advice: Sequence[str], missing: Sequence[str], command: str) -> Iterator[Sentence]:
+    """Advice, and what is missing for a command or that nothing is."""
+    for sentence in advice:
+        yield Sentence(f"Advice: {sentence}.")
+    for sentence in missing:
+        yield Sentence(f"Missing: {sentence}", tone=Tone.BAD)
+    if not missing:
+        yield Sentence(f"Everything that `{command}` needs is here.", tone=Tone.GOOD)
+
+
+def _source(search: SearchPaths) -> Findings:
+    try:
+        source = obtain(search)
+    except HplError as error:
+        return Findings(missing=(str(error),))
+    return Findings({"HPL": f"{source.version} from {source.origin}"})
+
+
+def _simgrid() -> str:
+    try:
+        simgrid = find_simgrid()
+    except HplError as error:
+        return str(error)
+    return f"{simgrid.version}, {simgrid.smpicc}"
+
+
+def _toolchain(search: SearchPaths) -> Findings:
+    facts: dict[str, str] = {}
+    try:
+        able, usable = find_mpis(search), usable_mpis(search)
+        for mpi in able:
+            how = "" if mpi in usable else ", not used"
+            says = "; `tune` uses it" if mpi == usable[0] else ""
+            facts[f"MPI {mpi.name}{how}"] = f"{mpi.version}, {mpi.mpirun} ({mpi.origin}){says}"
+            facts.setdefault("compiler", compiler_version(mpi))
+        unable = [mpi for mpi in find_mpis(search, building=False) if mpi not in able]
+    except (HplError, TunerError) as error:
+        return Findings(facts, missing=(str(error),))
+    advice = (
+        f"{mpi.mpicc} finds no mpi.h, so HPL cannot be built with {mpi.name} {mpi.version}: install its headers"
+        for mpi in unable
+    )
+    return Findings(facts, tuple(advice))
+
+
+def _blas(libraries: Sequence[Blas], probes: Mapping[str, tuple[Probe, ...]]) -> Findings:
+    facts = {
+        f"BLAS {entry.name}, {library.threading}": f"{library.family} {library.version} {library.path}"
+        for entry in libraries
+        for library in entry.libraries
+    }
+    advice = filter(None, (kernel_sentence(name, timed) for name, timed in probes.items()))
+    missing = () if probes else ("no BLAS library was found: `hpltune setup` installs some",)
+    return Findings(facts, tuple(advice), missing)
+
+
+def kernel_sentence(name: str, probes: tuple[Probe, ...]) -> str | None:
+    """What a BLAS picks by itself and what would be faster; None where its own choice is good."""
+    own = next(probe for probe in probes if probe.kernel == "auto")
+    best = probes[0]
+    if best.gflops < BETTER * own.gflops:
+        return None
+    picked = own.kernel_used or "a kernel it does not name"
+    return (
+        f"{name} picks {picked} by itself ({own.gflops:.0f} GFLOPS on one core); "
+        f"{best.kernel} gives {best.gflops:.0f}: `tune` searches over both"
+    )
+
+
+def _collisions() -> list[str]:
+    """Our packages have plain names; another distribution with the same ones would overwrite them silently."""
+    owners = packages_distributions()
+    return [
+        f"the package {name} belongs to {', '.join(owners[name])}: install hpltune in an environment of its own"
+        for name in OURS
+        if set(owners.get(name, ["hpltune"])) != {"hpltune"}
+    ]
+
+
+def _kernel_table(probed: Mapping[str, tuple[Probe, ...]]) -> Table:
+    rows = []
+    for name, probes in probed.items():
+        own = next(probe for probe in probes if probe.kernel == "auto")
+        others = ", ".join(f"{probe.kernel} {probe.gflops:.0f}" for probe in probes if probe.kernel != "auto")
+        rows.append((name, f"{own.kernel_used or '?'} {own.gflops:.0f}", others or "no choice"))
+    columns = tuple(Column(name, words=True) for name in ("BLAS", "its own choice", "kernels, fastest first"))
+    return Table("dgemm on one core at HPL's shape, GFLOPS by kernel", columns, tuple(rows))

@@ -1,0 +1,252 @@
+"""`hpltune doctor --cluster`: what the nodes of a cluster say of themselves, filled into its file."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import tomlkit
+from tomlkit.items import Table as TomlTable
+
+from hpl.blas.catalogue import Blas
+from hpl.blas.registry import discover
+from hpl.build.toolchain import Mpi
+from hpl.errors import HplError
+from hpl.peak.rpeak import detect
+from hpl.search_paths import SearchPaths
+from results.report.model import Column, Report, Sentence, Table
+from runners.hosts.cluster import Cluster, SlurmTable, load_real_cluster
+from runners.hosts.host_facts import host_facts
+from runners.hosts.node_facts import NodeSays, ask_nodes
+from runners.toml_file import GIB
+
+from ...errors import TunerError
+from ...machine.cluster_nodes import AskNodes, ask_cluster
+from ...machine.node_checks import common_blas, foreign_cpu, library_files, node_cautions, node_faults
+from ...machine.slurm_facts import BY_SRUN, SlurmFacts, ask_slurm, slurm_faults
+from ...machine.survey import usable_mpis
+from ...units import duration, gibibytes
+from ...user_dirs import UserDirs
+from ...user_files import write_text
+from .doctor import verdict
+
+Fact = float | list[str]
+USED = 0.95
+"""Part of the memory free now that is written down: what is free changes from day to day."""
+
+
+@dataclass(frozen=True)
+class HostLibraries:
+    """What this host, from which ranks are started, has to run HPL with; no MPI where it has none."""
+
+    mpi: Mpi | None
+    blas: tuple[Blas, ...]
+
+    @classmethod
+    def found(cls, user_dirs: UserDirs) -> "HostLibraries":
+        """Look for them."""
+        search = SearchPaths(user_dirs.prefix, user_dirs.cache)
+        try:
+            mpi = usable_mpis(search)[0]
+        except (HplError, TunerError):
+            mpi = None
+        return cls(mpi, tuple(discover(search, {})))
+
+
+@dataclass(frozen=True)
+class NodeFindings:
+    """What is known of the nodes.
+
+    Attributes:
+        table: the nodes, for people.
+        nodes: the same for scripts.
+        filled: what was written into the cluster's file.
+        missing: why a study cannot begin.
+        sentences: what else people want to know.
+        facts: the same for scripts.
+    """
+
+    table: Table
+    nodes: Sequence[Mapping[str, object]]
+    filled: Mapping[str, Fact]
+    missing: tuple[str, ...]
+    advice: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ClusterDoctorResult:
+    """What the doctor saw of a cluster; `file` describes it."""
+
+    file: Path
+    cluster: str
+    findings: NodeFindings
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Why a study cannot begin on all nodes, a sentence each."""
+        return self.findings.missing
+
+    def report(self) -> Report:
+        """The nodes, what was filled in, advice, and what is missing."""
+        found = self.findings
+        filled = (f"Filled in: {name} = {value} under [node] of {self.file}" for name, value in found.filled.items())
+        parts: tuple[Sentence | Table, ...] = (
+            found.table,
+            *map(Sentence, (*found.sentences, *filled)),
+            *verdict(found.advice, found.missing, "hpltune tune --cluster"),
+        )
+        facts = {
+            "cluster": self.cluster,
+            "nodes": list(found.nodes),
+            "filled": dict(found.filled),
+            "missing": list(found.missing),
+            "advice": list(found.advice),
+            **found.facts,
+        }
+        return Report(found.table.title, parts, facts)
+
+
+def doctor_cluster(
+    file: Path, user_dirs: UserDirs, *, libraries: HostLibraries | None = None, ask: AskNodes = ask_nodes
+) -> ClusterDoctorResult:
+    """Ask the nodes of a cluster file, and fill in what the file does not say yet.
+
+    Args:
+        libraries: those of this host; None looks for them.
+        ask: how nodes are asked that are reached by ssh.
+    """
+    cluster = load_real_cluster(file)
+    libraries = libraries or HostLibraries.found(user_dirs)
+    if cluster.slurm:
+        return ClusterDoctorResult(file, cluster.name, _of_slurm(file, cluster, cluster.slurm, libraries.mpi))
+    return ClusterDoctorResult(file, cluster.name, _of_nodes(file, cluster, user_dirs.shared, libraries, ask))
+
+
+def _of_nodes(
+    file: Path, cluster: Cluster, shared: Sequence[Path], libraries: HostLibraries, ask: AskNodes
+) -> NodeFindings:
+    mpi, blas = libraries.mpi, libraries.blas
+    says, silent = ask_cluster(cluster, shared, mpi.mpirun if mpi else None, library_files(blas), ask)
+    missing, advice = [*silent, *node_faults(cluster, says, mpi, shared)], []
+    filled: Mapping[str, Fact] = {}
+    if says:
+        common, lacking = common_blas(blas, says)
+        foreign = foreign_cpu(cluster, says, host_facts(detect().cores).cpu_model)
+        missing += [*([] if common else ["no BLAS library is on all nodes"]), *([foreign] if foreign else [])]
+        advice = [*(f"{sentence}; a study leaves it out" for sentence in lacking), *node_cautions(cluster, says)]
+        filled = _fill(file, cluster, _facts(cluster, says))
+    return NodeFindings(
+        _node_table(cluster, says), [asdict(node) for node in says], filled, tuple(missing), tuple(advice)
+    )
+
+
+def _of_slurm(file: Path, cluster: Cluster, table: SlurmTable, mpi: Mpi | None) -> NodeFindings:
+    facts = ask_slurm(table)
+    sizes = [(node.cores, node.memory_bytes) for node in facts.usable()]
+    missing = tuple(slurm_faults(cluster, table, facts, mpi))
+    return NodeFindings(
+        _slurm_table(cluster, facts),
+        [asdict(node) for node in facts.nodes],
+        _fill(file, cluster, _sizes(sizes)) if sizes else {},
+        missing,
+        sentences=tuple(_slurm_sentences(table, facts, mpi)),
+        facts=_slurm_json(table, facts, mpi),
+    )
+
+
+def _slurm_table(cluster: Cluster, facts: SlurmFacts) -> Table:
+    rows = []
+    for node in facts.nodes:
+        state = f"{node.state}: {node.reason}" if node.reason and not node.usable else node.state
+        rows.append((node.name, str(node.cores), gibibytes(node.memory_bytes), state, " ".join(node.features)))
+    title = f"{cluster.name}: {len(facts.usable())} of {len(facts.nodes)} nodes can run jobs"
+    return Table(title, _columns("node", "cores", "memory", "state", "features"), tuple(rows))
+
+
+def _columns(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(name, words=True) for name in names)
+
+
+def _slurm_sentences(table: SlurmTable, facts: SlurmFacts, mpi: Mpi | None) -> Iterator[str]:
+    """What a user wants to know of partition, nodes and MPI."""
+    for part in facts.asked:
+        most = "no MaxTime" if part.limit_s in {None, math.inf} else f"MaxTime {duration(part.limit_s or 0.0)}"
+        yield f"Partition {part.name}: {'up' if part.up else 'DOWN'}, {most}."
+    if facts.asked:
+        yield f"Time limit of an allocation: {duration(facts.time_limit_s(table))}."
+        yield f"Nodes by state: {', '.join(f'{count} {state}' for state, count in facts.by_state().items()) or 'none'}."
+    if mpi is None:
+        return
+    ways = [f'"mpirun" ({mpi.mpirun}, which all nodes must have)']
+    ways += [f'"srun" (--mpi={BY_SRUN[mpi.name][0]})'] if facts.mpi_types and facts.can_srun(mpi.name) else []
+    yield f"MPI: {mpi.name} {mpi.version}; launcher can be {' or '.join(ways)}; it is {json.dumps(table.launcher)}."
+
+
+def _slurm_json(table: SlurmTable, facts: SlurmFacts, mpi: Mpi | None) -> dict[str, object]:
+    return {
+        "partitions": [
+            {"name": part.name, "up": part.up, "max_time_s": None if part.limit_s == math.inf else part.limit_s}
+            for part in facts.asked
+        ],
+        "time_limit_s": facts.time_limit_s(table),
+        "nodes_by_state": dict(facts.by_state()),
+        "launcher": table.launcher,
+        "srun_mpi": None if mpi is None or not facts.can_srun(mpi.name) else BY_SRUN[mpi.name][0],
+        "mpi_types": list(facts.mpi_types),
+    }
+
+
+def _facts(cluster: Cluster, says: Sequence[NodeSays]) -> dict[str, Fact]:
+    """What all nodes have; their peak only where they have this host's CPU."""
+    sizes = _sizes([(node.cores, node.memory_bytes) for node in says])
+    peak = detect()
+    alike = {node.model for node in says} == {host_facts(peak.cores).cpu_model}
+    rpeak_gflops = peak.gflops / peak.cores * (cluster.node.cores or sizes["cores"]) if alike else 0.0
+    shared = [name for name in says[0].interfaces if all(name in node.interfaces for node in says)]
+    return {**sizes, "rpeak_gflops": round(rpeak_gflops, 1), "interfaces": shared}
+
+
+def _sizes(nodes: Sequence[tuple[int, int]]) -> dict[str, float]:
+    """The least cores and the least memory of nodes.
+
+    Args:
+        nodes: cores and free bytes of each.
+    """
+    memory_bytes = min(memory_bytes for _, memory_bytes in nodes)
+    return {"cores": min(cores for cores, _ in nodes), "memory_gib": round(USED * memory_bytes / GIB, 1)}
+
+
+def _fill(file: Path, cluster: Cluster, facts: Mapping[str, Fact]) -> dict[str, Fact]:
+    """Write those facts that the file does not say; comments and everything else in it stay."""
+    new = {name: value for name, value in facts.items() if value and getattr(cluster.node, name) is None}
+    if not new:
+        return {}
+    document = tomlkit.parse(file.read_text(encoding="utf-8-sig"))
+    if "node" not in document:
+        document["node"] = tomlkit.table()
+    node = document["node"]
+    if not isinstance(node, TomlTable):
+        raise TunerError(f"{file}: write node as a table [node], so that it can be filled in")
+    for name, value in new.items():
+        node[name] = value
+    write_text(file, tomlkit.dumps(document))
+    return new
+
+
+def _node_table(cluster: Cluster, says: Sequence[NodeSays]) -> Table:
+    rows = tuple(
+        (
+            node.node,
+            str(node.cores),
+            gibibytes(node.memory_bytes),
+            node.model,
+            " ".join(node.interfaces),
+            node.mpi or "none",
+        )
+        for node in says
+    )
+    title = f"{cluster.name}: {len(says)} of {len(cluster.hosts)} nodes answer"
+    return Table(title, _columns("node", "cores", "memory", "CPU", "interfaces", "MPI"), rows)

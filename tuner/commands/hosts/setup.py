@@ -1,0 +1,148 @@
+"""`hpltune setup`: decides what it will install, does it, and says what came of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from hpl.build.source import obtain
+from hpl.errors import HplError
+from hpl.search_paths import SearchPaths
+from results.report.model import Report, Sentence
+
+from ...events import Listener
+from ...provision.actions import SetupError
+from ...provision.install import Installation, Installers
+from ...provision.needs import Needs, needs
+from ...provision.packages import EXTRAS
+from ...provision.plan import SetupPlan, plan
+from ...provision.setup import ADVICE, absent_extras, install, missing_sentence
+from ...user_dirs import UserDirs
+
+
+@dataclass(frozen=True)
+class SetupRequest:
+    """What to set up.
+
+    Attributes:
+        extras: keys of `provision.packages.EXTRAS`.
+        private: use only the private prefix, even as root.
+    """
+
+    user_dirs: UserDirs
+    extras: Sequence[str] = ()
+    private: bool = False
+    installers: Installers = field(default_factory=Installers.of_this_process)
+
+    @property
+    def as_root(self) -> bool:
+        """Whether the system's package manager is used."""
+        return self.installers.as_root and not self.private
+
+
+@dataclass(frozen=True)
+class PlannedSetup:
+    """What is missing and would be installed; nothing has been changed yet."""
+
+    request: SetupRequest
+    missing: Needs
+    plan: SetupPlan
+
+    def report(self) -> Report:
+        """The plan for people, and the facts of a setup that has not begun."""
+        lines = self.plan.lines(self.request.user_dirs)
+        parts = (Sentence(missing_sentence(self.missing)), *(Sentence(line, unbroken=True) for line in lines))
+        return Report("Setup", parts, self.facts((), (), self.missing))
+
+    def facts(self, installed: Sequence[str], problems: Sequence[str], left: Needs) -> dict[str, object]:
+        """Everything for scripts."""
+        return {
+            "missing": list(self.missing.names),
+            "plan": [
+                {"name": package.name, "source": package.source, "why": package.why, "size_mb": package.size_mb}
+                for package in self.plan.packages
+            ],
+            "installed": list(installed),
+            "problems": list(problems),
+            "still_missing": list(left.names),
+        }
+
+
+@dataclass(frozen=True)
+class SetupResult:
+    """What came of a setup.
+
+    Attributes:
+        installed: names of packages.
+        problems: a sentence for each thing that could not be had.
+        left: what is still missing.
+        absent: extras that are still missing.
+        source: version and origin of HPL's source, or the sentence why there is none.
+        has_source: HPL's source is here.
+    """
+
+    planned: PlannedSetup
+    installed: tuple[str, ...]
+    problems: tuple[str, ...]
+    left: Needs
+    absent: tuple[str, ...]
+    source: str
+    has_source: bool
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything is here that was asked for."""
+        return self.has_source and not self.left and not self.absent
+
+    def report(self) -> Report:
+        """What is here now, what is not, and what to do."""
+        lines = [f"HPL's source: {self.source}" if self.has_source else self.source]
+        lines += still_missing(self.left, self.planned.request.user_dirs)
+        lines += [f"Still missing: {', '.join(self.absent)}."] if self.absent else []
+        facts = self.planned.facts(self.installed, self.problems, self.left)
+        return Report("Setup", tuple(map(Sentence, lines)), facts)
+
+
+def plan_setup(request: SetupRequest) -> PlannedSetup:
+    """Look for what is missing, and choose what to install.
+
+    Raises:
+        SetupError: there is no such extra, or it cannot be had without root.
+    """
+    unknown = [name for name in request.extras if name not in EXTRAS]
+    if unknown:
+        raise SetupError(f"--with {unknown[0]}: expected one of {', '.join(EXTRAS)}")
+    missing = needs(request.user_dirs, system=request.installers.system)
+    chosen = plan(missing, absent_extras(request.extras, request.user_dirs), as_root=request.as_root)
+    return PlannedSetup(request, missing, chosen)
+
+
+def setup(planned: PlannedSetup, listener: Listener) -> SetupResult:
+    """Install what was planned, and get HPL's source.
+
+    Raises:
+        SetupError: another package manager is at work.
+    """
+    request = planned.request
+    work = Installation(request.user_dirs, listener, request.installers)
+    look = partial(needs, request.user_dirs, system=request.installers.system)
+    left = install(planned.plan, work, look, fall_back=not request.private)
+    try:
+        found = obtain(SearchPaths(request.user_dirs.prefix, request.user_dirs.cache))
+        source, has_source = f"{found.version} from {found.origin}", True
+    except HplError as error:
+        source, has_source = str(error), False
+        work.problems.append(source)
+    absent = [name for name in absent_extras(request.extras, request.user_dirs) if EXTRAS[name].source == "apt"]
+    return SetupResult(
+        planned, tuple(work.done), tuple(work.problems), left, tuple(absent), source=source, has_source=has_source
+    )
+
+
+def still_missing(left: Needs, user_dirs: UserDirs) -> list[str]:
+    """Sentences about what is still missing and what to do, or that all is there."""
+    if not left:
+        return ["Set up: `hpltune tune` can start."]
+    return [
+        f"Still missing: {left}. Do this instead: {ADVICE}.",
+        f"Everything that was tried is in {user_dirs.cache / 'setup.log'}.",
+    ]

@@ -1,0 +1,1 @@
+"""Use cases around virtual clusters: calibrate, predict, reproduce."""

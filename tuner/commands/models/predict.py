@@ -1,0 +1,138 @@
+"""`hpltune predict`: the tuned Rmax of clusters that may be built."""
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hpl.errors import HplError
+from results.errors import ResultsError
+from results.report.model import Report
+from results.report.plots import DesignPoint
+from runners.errors import RunnerError
+from search_spaces.errors import SpaceError
+
+from ...budget import Budget
+from ...errors import TunerError
+from ...events import Listener, Notice
+from ...options import TuneOptions
+from ...reports.designs import design_facts, design_parts, design_points
+from ...simulation.cluster import SimulatedCluster, cluster_dict, equipment_of
+from ...simulation.design.designs import Design, read_designs
+from ...simulation.design.prediction import Prediction
+from ...simulation.session import say_n, virtual_session, why_nothing
+from ...stopping import StopRequest
+from ...study.names import free_name
+from ...study.session import StudyContext
+from ..session import open_session
+
+FAILURES = (TunerError, HplError, ResultsError, RunnerError, SpaceError, OSError)
+"""Errors that say why a design gave no result."""
+
+
+@dataclass(frozen=True)
+class PredictRequest:
+    """What is asked of `hpltune predict`.
+
+    Attributes:
+        file: the TOML file of designs.
+        trials: simulations for each design.
+        full: simulate the whole memory, however long it takes.
+        jobs: simulations at a time; None for one a core.
+        limit_s: real seconds after which one simulation is ended.
+        db: a file or a URL; None for the user's own database.
+    """
+
+    file: Path
+    space: str
+    engine: str
+    trials: int
+    seed: int
+    full: bool
+    jobs: int | None
+    limit_s: float
+    db: str | None
+
+
+@dataclass(frozen=True)
+class PredictResult:
+    """What was found.
+
+    Attributes:
+        predictions: one for each design, in the order of the file; fewer where somebody stopped it or a design failed.
+        interrupted: somebody stopped it.
+        failure: why a later design gave no result; those before it are predicted all the same.
+    """
+
+    predictions: tuple[Prediction, ...]
+    interrupted: bool
+    failure: Exception | None = None
+
+    def report(self) -> Report:
+        """The designs side by side."""
+        return Report("Designs, tuned in simulation", design_parts(self.predictions), design_facts(self.predictions))
+
+    def points(self) -> list[DesignPoint]:
+        """What a picture of the designs shows."""
+        return design_points(self.predictions)
+
+
+def predict(request: PredictRequest, listener: Listener, stop: StopRequest) -> PredictResult:
+    """Tune every design in simulation.
+
+    Raises:
+        TunerError, runners.toml_file.ClusterFileError: the file is wrong, or the first design gave no result.
+        hpl.errors.HplError: SimGrid or HPL's source is missing.
+        results.errors.ResultsError: the database cannot be used.
+    """
+    designs = read_designs(request.file)
+    predictions: list[Prediction] = []
+    with open_session(request.db, listener, stop) as session:
+        with stop.preparing():
+            first = SimulatedCluster.open(designs[0].cluster, session.user_dirs, None, listener)
+        for number, design in enumerate(designs, start=1):
+            if stop.requested:
+                break
+            listener(Notice(f"Design {number} of {len(designs)}: {design.name}"))
+            try:
+                prediction = _tuned(request, design, replace(first, cluster=design.cluster), session.context)
+            except FAILURES as error:
+                if not predictions:
+                    raise
+                return PredictResult(tuple(predictions), stop.requested, error)
+            if prediction is not None:
+                predictions.append(prediction)
+    return PredictResult(tuple(predictions), stop.requested)
+
+
+def _tuned(request: PredictRequest, design: Design, site: SimulatedCluster, context: StudyContext) -> Prediction | None:
+    """Tune one design; None where somebody stopped it before there was a result."""
+    options = _options(request, design)
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", design.name).strip("-").lower() or "design"
+    with virtual_session(free_name(context.store, f"predict-{slug}"), options, site, context) as study:
+        say_n(study, options)
+        study.search(study.engine(request.engine, request.seed), 1)
+    ranking = study.ranking()
+    if not ranking and context.stop.requested:
+        return None
+    if not ranking:
+        raise TunerError(f"design {design.name}: {why_nothing(context.store, study.study)}")
+    used = equipment_of(design.cluster).used(ranking[0].params)
+    return Prediction(design, study.study, ranking[0], used.merit(ranking[0].expected_gflops))
+
+
+def _options(request: PredictRequest, design: Design) -> TuneOptions:
+    """The options of a design's study, which has only the network and the BLAS that the design names."""
+    overrides = {"net.network": [design.network_used]}
+    if design.blas is not None:
+        overrides["blas"] = [design.blas]
+    return TuneOptions(
+        space=request.space,
+        engine=request.engine,
+        seed=request.seed,
+        budget=Budget(trials=request.trials),
+        full=request.full,
+        overrides=overrides,
+        cluster=cluster_dict(design.cluster),
+        jobs=request.jobs,
+        limit_s=request.limit_s,
+    )

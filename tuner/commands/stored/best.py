@@ -1,0 +1,60 @@
+"""`hpltune best`: the best configurations of a study."""
+
+from dataclasses import dataclass
+
+from results.errors import ResultsError
+from results.report.model import Report, Sentence
+from results.store.store import Store
+
+from ...reports.summary import StudySummary
+from ...study.objective import rank_stored
+
+
+@dataclass(frozen=True)
+class BestRequest:
+    """Which configurations to show.
+
+    Attributes:
+        study: None for the newest.
+        count: how many, unless a front is shown.
+        front: an objective; those that none beats both in GFLOPS and by it, as of a study that searched for these.
+    """
+
+    study: str | None = None
+    count: int = 5
+    front: str | None = None
+
+
+@dataclass(frozen=True)
+class BestResult:
+    """The best configurations of a study.
+
+    Attributes:
+        count: how many of them are shown.
+        left_out: the sentence that not all are ranked, or None.
+    """
+
+    summary: StudySummary
+    count: int
+    left_out: str | None = None
+
+    def report(self) -> Report:
+        """Report the ranking or the front, and how sure it is."""
+        below = [Sentence(self.left_out)] if self.left_out else []
+        parts = (*self.summary.parts(self.count), *below)
+        return Report(f"Study {self.summary.study.name}", parts, self.summary.to_json(self.count))
+
+
+def best_of_study(store: Store, request: BestRequest) -> BestResult:
+    """Rank the configurations of a study.
+
+    Raises:
+        ResultsError: there is no such study, or none of its runs was valid.
+        TunerError: the other objective needs a fact of the machine that the study does not know.
+    """
+    study = store.study(request.study) if request.study else store.newest()
+    stored = rank_stored(store, study, front=request.front is not None)
+    if not stored.ranking:
+        raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
+    summary = StudySummary.of(study, stored.ranking, request.front, stored.configurations)
+    return BestResult(summary, request.count, stored.left_out)

@@ -1,0 +1,70 @@
+"""`hpltune explain`: what a study learnt of its parameters, or of two of them."""
+
+from dataclasses import asdict, dataclass
+
+from results.record import Study
+from results.report.model import Report
+from results.store.store import Store
+from search_spaces.space import SearchSpace
+
+from ...engines.perf.probes import Probes
+from ...explain.explanation import Explanation, explain
+from ...explain.pairs import Crossing, explain_pair, parse_pair
+from ...explain.stored_space import cluster_of, searched, stored_space
+from ...machine.equipment import host_count
+from ...reports.explanation import explanation_parts, glossary
+from ...reports.pairs import crossing_parts
+from ...simulation.known import probes_of
+from ...tuning.ping_pong import stored
+
+
+@dataclass(frozen=True)
+class ExplainRequest:
+    """What to explain.
+
+    Attributes:
+        study: None for the newest search.
+        pair: only two of its parameters, with a comma between them.
+    """
+
+    study: str | None = None
+    pair: str | None = None
+
+
+@dataclass(frozen=True)
+class ExplainResult:
+    """What a study learnt: all of it, or the rates of two parameters against each other."""
+
+    study: Study
+    found: Explanation | Crossing
+
+    def report(self) -> Report:
+        """Report its tables, and what its figures mean."""
+        facts = {"study": self.study.name, **asdict(self.found)}
+        if isinstance(self.found, Crossing):
+            return Report(f"Study {self.study.name}", tuple(crossing_parts(self.study, self.found)), facts)
+        facts["glossary"] = glossary(self.found)
+        return Report(f"Study {self.study.name}", tuple(explanation_parts(self.study, self.found)), facts)
+
+
+def explain_study(store: Store, request: ExplainRequest) -> ExplainResult:
+    """Explain a study of the store, or two of its parameters.
+
+    Raises:
+        TunerError: there is nothing to explain, or these do not vary.
+        ResultsError: there is no such study.
+    """
+    study, records = searched(store, request.study)
+    space = stored_space(study, records)
+    known = known_before(store, study, space)
+    if request.pair is None:
+        return ExplainResult(study, explain(space, records, known))
+    return ExplainResult(study, explain_pair(space, records, parse_pair(request.pair, space), known))
+
+
+def known_before(store: Store, study: Study, space: SearchSpace) -> Probes:
+    """What the search knew of its machine before any run, as far as it is stored."""
+    cluster = cluster_of(study)
+    if cluster is not None:
+        return probes_of(cluster, space)
+    return stored(store, study.name, Probes(nodes=host_count(study.host, "nodes")))

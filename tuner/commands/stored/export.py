@@ -1,0 +1,130 @@
+"""`hpltune export`: a study as text for other programs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from results.errors import ResultsError
+from results.export.csv_lines import csv_parts
+from results.export.hpl_dat import to_hpl_dat
+from results.export.json_lines import json_line
+from results.flat import Placed
+from results.record import Study
+from results.report.markdown import to_markdown
+from results.report.model import Report, Sentence
+from results.stats.ranking import Ranked
+from results.store.store import Store
+
+from ...machine.equipment import Equipment
+from ...reports.ranking import above_peak_of, exported_table, figures, how_sure
+from ...reports.summary import StudySummary
+from ...study.objective import StudyRanking, rank_stored
+from ...study.shootout import sentences
+from ...units import gibibytes
+from ...words import counted
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """What to export.
+
+    Attributes:
+        kind: "csv", "jsonl", "md" or "dat".
+        study: None for the newest.
+        trial: with "dat", which; None takes the best.
+    """
+
+    kind: str
+    study: str | None = None
+    trial: int | None = None
+
+
+@dataclass(frozen=True)
+class ExportResult:
+    """A study as text.
+
+    Attributes:
+        parts: of the text, read one after the other while the store is open: a large study is never in memory as a
+            whole. They can be read once.
+    """
+
+    parts: Iterator[str]
+
+    def text(self) -> str:
+        """The text in one piece."""
+        return "".join(self.parts)
+
+
+def export_study(store: Store, request: ExportRequest) -> ExportResult:
+    """Write a study as text.
+
+    Raises:
+        ResultsError: there is no such study or trial, or no valid run to choose the best from.
+    """
+    study = store.study(request.study) if request.study else store.newest()
+    if request.kind == "dat" and request.trial is not None:
+        return ExportResult(iter([to_hpl_dat(store.get(study.name, request.trial))]))
+    stored = rank_stored(store, study)
+    if request.kind == "csv":
+        more, rows = store.each_flat(study.name)
+        return ExportResult(csv_parts(more, rows, _placed(study, stored)))
+    if request.kind == "jsonl":
+        placed = _placed(study, stored)
+        return ExportResult(json_line(record, placed.get(record.number)) for record in store.each(study.name))
+    if not stored.ranking:
+        raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
+    if request.kind == "md":
+        return ExportResult(iter([to_markdown(_report(study, stored))]))
+    return ExportResult(iter([to_hpl_dat(store.get(study.name, stored.ranking[0].best_record_number))]))
+
+
+def _report(study: Study, stored: StudyRanking) -> Report:
+    """The whole ranking, and what a reader must know of it."""
+    said = filter(None, (stored.left_out, above_peak_of(study, stored.ranking)))
+    below = map(Sentence, (*said, *_below(study, stored.ranking)))
+    return Report("", (exported_table(study, stored.ranking), *below))
+
+
+def _placed(study: Study, stored: StudyRanking) -> Mapping[int, Placed]:
+    """What `best` says of the configuration of each trial that counts, by its number."""
+    machine = Equipment.of(study)
+    places = [
+        Placed(
+            number,
+            entry.expected_gflops,
+            figures(machine, entry.expected_gflops, entry.params, entry.hosts).get("percent_of_peak"),
+        )
+        for number, entry in enumerate(stored.ranking, start=1)
+    ]
+    return {number: places[place] for number, place in stored.placed.items()}
+
+
+def _below(study: Study, ranking: Sequence[Ranked]) -> list[str]:
+    """What a reader must know of a table: how sure it is, each BLAS, and what was measured where with what."""
+    found = StudySummary.of(study, ranking)
+    sure = None if found.front else how_sure(study, ranking, found.sure)
+    sizes = sorted({int(entry.params["N"]) for entry in ranking if "N" in entry.params})
+    N = "" if not sizes else f", N = {sizes[0]:,}" if len(sizes) == 1 else f", N = {sizes[0]:,} to {sizes[-1]:,}"
+    where = "simulated" if study.simulated else f"measured from {study.created_at:%Y-%m-%d %H:%M} UTC"
+    return [
+        *([sure] if sure else []),
+        *sentences(found.libraries, study, ranking),
+        f"Study {study.name}, {where}{N}, engine {study.engine}, space {study.space_name}.",
+        f"Machine: {_machine(study)}.",
+        f"Versions: {', '.join(f'{name} {version}' for name, version in study.versions.items())}.",
+    ]
+
+
+def _machine(study: Study) -> str:
+    host = study.host
+    memory = host.get("memory_total_bytes")
+    peak = study.rpeak_gflops
+    told = [
+        str(host.get("cpu_model", "unknown")),
+        counted(int(str(host["nodes"])), "node") if "nodes" in host else "",
+        counted(int(str(host["physical_cores"])), "core") if "physical_cores" in host else "",
+        gibibytes(memory) if isinstance(memory, int) else "",
+        f"Rpeak {peak:.1f} GFLOPS" if peak else "",
+        str(host.get("os_release", "")),
+        f"Linux {host['kernel']}" if "kernel" in host else "",
+    ]
+    return ", ".join(filter(None, told))

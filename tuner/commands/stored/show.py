@@ -1,0 +1,224 @@
+"""`hpltune show`: studies, their trials, and one trial in full."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from results.record import Study, TrialRecord, TrialState
+from results.report.model import Part, Report, Rows, Sentence
+from results.store.networks import NetworkProbe
+from results.store.reading import Tally
+from results.store.store import Store
+
+from ...network.words import sentence
+from ...reports.page import NEWEST, Page
+from ...reports.studies import StudyLine, studies_table
+from ...reports.trials import KILLED, trial_json, trial_rows, trial_table, trials_table
+from ...study.objective import ranking_of
+
+UNSUCCESSFUL = (TrialState.FAILED, TrialState.CANCELLED)
+STUDIES, TRIALS = 20, 100
+"""Of a page, where the user does not say how many."""
+
+
+@dataclass(frozen=True)
+class StudiesRequest:
+    """Which studies to list.
+
+    Attributes:
+        page: None for all of them.
+        everything: also those that `hpltune run` and `hpltune predict` made.
+    """
+
+    page: Page | None = NEWEST
+    everything: bool = False
+
+
+@dataclass(frozen=True)
+class StudiesResult:
+    """Studies, oldest first.
+
+    Attributes:
+        place: the database.
+        lines: those that were asked for.
+        known: how many the database has.
+        left_out: how many studies of another command than `tune` are not listed, by command.
+        more: the line that says which others there are; None where all are listed.
+    """
+
+    place: str
+    lines: Sequence[StudyLine]
+    known: int
+    left_out: Mapping[str, int]
+    more: str | None
+
+    def report(self) -> Report:
+        """Report a table of the studies, and which others there are."""
+        facts: list[object] = [line.to_json() for line in self.lines]
+        if not self.known:
+            none = f"{self.place} holds no study yet: `hpltune tune` makes one."
+            return Report("Studies", (Sentence(none),), facts)
+        parts: list[Part] = [studies_table(self.lines)] if self.lines else []
+        if self.more:
+            parts.append(Sentence(self.more))
+        if self.left_out:
+            made = " and ".join(f"{number} of `hpltune {command}`" for command, number in sorted(self.left_out.items()))
+            parts.append(Sentence(f"{'Also ' if self.lines else ''}{made}: --all lists them too."))
+        return Report("Studies", tuple(parts), facts)
+
+
+def show_studies(store: Store, request: StudiesRequest) -> StudiesResult:
+    """List studies with their best."""
+    known, tallies = store.studies(), store.tallies()
+    listed = [study for study in known if request.everything or not _made_by(study)]
+    shown, more = listed, None
+    if request.page is not None:
+        count, before = request.page.window(STUDIES)
+        last = len(listed) - before
+        shown = listed[max(0, last - count) : max(0, last)]
+        more = request.page.rest("Studies", len(shown), before, len(listed))
+    others = Counter(filter(None, map(_made_by, known)))
+    lines = [_line(store, study, tallies.get(study.name, Tally())) for study in shown]
+    return StudiesResult(str(store.place), lines, len(known), {} if request.everything else others, more)
+
+
+def _made_by(study: Study) -> str | None:
+    """The command other than `tune` that made a study, or None."""
+    if not study.space_text:
+        return "run"
+    return "predict" if study.simulated and study.name.startswith("predict-") else None
+
+
+def _line(store: Store, study: Study, tally: Tally) -> StudyLine:
+    ranking = ranking_of(store, study)
+    return StudyLine(study, state(study, store), tally, ranking[0].expected_gflops if ranking else None)
+
+
+def state(study: Study, store: Store) -> str:
+    """How a study stands; one that still says it runs, though nobody works on it, was killed."""
+    return KILLED if study.state == "running" and not store.others(study.name) else study.state
+
+
+@dataclass(frozen=True)
+class TrialsRequest:
+    """Which trials to list.
+
+    Attributes:
+        failed: only those that failed or were cancelled.
+    """
+
+    study: str
+    failed: bool = False
+    page: Page = NEWEST
+
+
+@dataclass(frozen=True)
+class TrialsResult:
+    """Trials of a study in the order they were run.
+
+    Attributes:
+        state: how the study stands.
+        whole: how many were asked for.
+        records: a page of them.
+        killed: numbers of those that nobody works on any more.
+        more: the line that says which others there are; None where all are listed.
+        probes: of the network.
+        rows: the facts of all, page or not, read one after the other while the store is open.
+    """
+
+    study: Study
+    state: str
+    failed: bool
+    whole: int
+    records: Sequence[TrialRecord]
+    killed: Collection[int]
+    more: str | None
+    probes: Sequence[NetworkProbe]
+    rows: Rows = field(compare=False)
+
+    def report(self) -> Report:
+        """Report a table of the trials, which others there are, and what was measured of the network."""
+        study = self.study
+        title = f"Study {study.name} ({self.state}), space {study.space_name}, engine {study.engine}"
+        if self.failed and not self.whole:
+            none = f"No trial of study {study.name} failed or was cancelled."
+            return Report(title, (Sentence(none),), self.rows)
+        more = [self.more] if self.more else []
+        below = [*more, *map(sentence, self.probes)]
+        return Report(title, (trials_table(title, self.records, self.killed), *map(Sentence, below)), self.rows)
+
+
+def show_trials(store: Store, request: TrialsRequest) -> TrialsResult:
+    """List trials of a study, by default the last of them.
+
+    Raises:
+        ResultsError: there is no such study.
+    """
+    name, states = request.study, UNSUCCESSFUL if request.failed else None
+    study, killed = store.study(name), frozenset(store.left_behind(name, frozenset()))
+    whole = store.count(name, states)
+    count, before = request.page.window(TRIALS)
+    return TrialsResult(
+        study=study,
+        state=state(study, store),
+        failed=request.failed,
+        whole=whole,
+        records=store.newest_records(name, count, before, states),
+        killed=killed,
+        more=request.page.rest("Trials", min(count, max(0, whole - before)), before, whole),
+        probes=store.network.probes(name),
+        rows=Rows(lambda: trial_rows(store.each_flat(name)[1], killed, states)),
+    )
+
+
+@dataclass(frozen=True)
+class TrialRequest:
+    """Which trial to show.
+
+    Attributes:
+        output: its facts have HPL's output too.
+    """
+
+    study: str
+    number: int
+    output: bool = False
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """One trial.
+
+    Attributes:
+        killed: numbers of the study's trials that nobody works on any more.
+        others: trials of the same launch.
+        with_output: as asked.
+    """
+
+    study: Study
+    record: TrialRecord
+    killed: Collection[int]
+    others: Sequence[int]
+    with_output: bool = False
+
+    @property
+    def output(self) -> str:
+        """What HPL printed, or what was said on standard error where it printed nothing."""
+        return self.record.output or self.record.errors_text
+
+    def report(self) -> Report:
+        """Report its configuration, its figures, what really ran, and where its files are."""
+        table = trial_table(self.study, self.record, self.killed, self.others)
+        facts = {**trial_json(self.record, self.killed), "hpl_dat": self.record.hpl_dat}
+        return Report(table.title, (table,), {**facts, "output": self.output} if self.with_output else facts)
+
+
+def show_trial(store: Store, request: TrialRequest) -> TrialResult:
+    """Show one trial in full.
+
+    Raises:
+        ResultsError: there is no such study or trial.
+    """
+    record = store.get(request.study, request.number)
+    killed = store.left_behind(request.study, frozenset())
+    others = store.of_the_launch(record)
+    return TrialResult(store.study(request.study), record, killed, others, request.output)

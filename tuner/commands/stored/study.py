@@ -1,0 +1,157 @@
+"""`hpltune study`: deletes and renames stored studies."""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from results.errors import StudyBusyError
+from results.report.model import Report, Sentence
+from results.store.store import Store
+
+from ...database import folder_of
+from ...errors import TunerError
+from ...study.names import check_name
+from ...study.run_folders import study_folder
+from ...user_dirs import UserDirs
+from ...words import counted
+
+KINDS = ("runs", "best")
+"""Of folders that a study has."""
+
+
+@dataclass(frozen=True)
+class DeleteRequest:
+    """Which studies to delete: all of them or none."""
+
+    user_dirs: UserDirs
+    studies: Sequence[str]
+
+
+@dataclass(frozen=True)
+class PlannedDeletion:
+    """What would be deleted; nothing has been deleted yet.
+
+    Attributes:
+        trials: how many each study has.
+        folders: of their runs and best files on this host.
+    """
+
+    trials: tuple[tuple[str, int], ...]
+    folders: tuple[Path, ...]
+
+    def report(self) -> Report:
+        """Report the studies and the folders."""
+        studies = [f"Study {name}: {counted(count, 'trial')}" for name, count in self.trials]
+        lines = (*studies, *(f"  {folder}" for folder in self.folders))
+        return Report("Delete studies", tuple(Sentence(line, unbroken=True) for line in lines))
+
+
+@dataclass(frozen=True)
+class DeleteResult:
+    """What was deleted."""
+
+    planned: PlannedDeletion
+
+    def report(self) -> Report:
+        """Report what was done, and what remains."""
+        done = "Deleted. Folders of runs on other hosts, and files written with --out, remain."
+        facts = {"deleted": [name for name, _ in self.planned.trials]}
+        return Report("Delete studies", (Sentence(done),), facts)
+
+
+def plan_deletion(store: Store, request: DeleteRequest) -> PlannedDeletion:
+    """Find what belongs to studies, before the user is asked.
+
+    Raises:
+        ResultsError: there is no such study, or somebody works on it.
+    """
+    names = list(dict.fromkeys(request.studies))
+    for name in names:
+        _refuse_busy(store, name)
+    folders = [folder for name in names for folder in folders_of(store, request.user_dirs, name) if folder.exists()]
+    return PlannedDeletion(tuple((name, store.count(name)) for name in names), tuple(folders))
+
+
+def delete_studies(store: Store, planned: PlannedDeletion) -> DeleteResult:
+    """Delete studies with their trials and the folders of their runs on this host, all of them or none.
+
+    Raises:
+        TunerError: a folder cannot be removed.
+        ResultsError: there is no such study any more, or somebody works on it.
+    """
+    store.delete_study(*(name for name, _ in planned.trials))
+    for folder in planned.folders:
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            raise TunerError(f"the study is deleted, its folder {folder} remains ({error.strerror})") from error
+    return DeleteResult(planned)
+
+
+@dataclass(frozen=True)
+class RenameRequest:
+    """Which study gets which name."""
+
+    user_dirs: UserDirs
+    old: str
+    new: str
+
+
+@dataclass(frozen=True)
+class RenameResult:
+    """The name that a study had, and the one it has now."""
+
+    old: str
+    new: str
+
+    def report(self) -> Report:
+        """Report the new name."""
+        said = Sentence(f"Study {self.old} is called {self.new} now.")
+        return Report("Rename a study", (said,), {"old": self.old, "new": self.new})
+
+
+def rename_study(store: Store, request: RenameRequest) -> RenameResult:
+    """Give a study another name; the folders of its runs on this host get it, too.
+
+    Raises:
+        TunerError: the new name cannot be one, or a folder of it is there already.
+        ResultsError: there is no such study, somebody works on it, or the new name is taken.
+    """
+    user_dirs, old, new = request.user_dirs, request.old, request.new
+    check_name(new, "study rename")
+    _refuse_busy(store, old)
+    moving = [
+        (before, after)
+        for before, after in zip(folders_of(store, user_dirs, old), folders_of(store, user_dirs, new), strict=True)
+        if before.exists() and before != after
+    ]
+    for _, after in moving:
+        if after.exists():
+            raise TunerError(
+                f"there is a folder {after} already, of an earlier study: remove it, or choose another name"
+            )
+    runs = folder_of(KINDS[0], store, user_dirs)
+    moved = next(((f"{before}/", f"{after}/") for before, after in moving if before.parent == runs), None)
+    store.rename_study(old, new, moved)
+    for before, after in moving:
+        try:
+            before.rename(after)
+        except OSError as error:
+            raise TunerError(
+                f"the study is called {new} now, but {before} cannot be moved to {after} ({error.strerror})"
+            ) from error
+    return RenameResult(old, new)
+
+
+def folders_of(store: Store, user_dirs: UserDirs, name: str) -> list[Path]:
+    """Where the runs of a study and its best files are on this host, if they are here."""
+    return [folder_of(kind, store, user_dirs) / study_folder(name) for kind in KINDS]
+
+
+def _refuse_busy(store: Store, name: str) -> None:
+    """Refuse a study that is being worked on."""
+    for lease in store.others(name):
+        raise StudyBusyError(
+            f"study {name} is being run by process {lease.pid} on {lease.host}: wait for it, or end it there"
+        )

@@ -1,0 +1,80 @@
+"""One cheap run of the same configuration every so often, the anchor, tells whether the machine has changed."""
+
+import math
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from results.stats.prediction_margin import prediction_margin
+
+from ...engines.fidelity import FULL, Question
+
+EVERY = 10
+"""Search trials between two anchor runs."""
+DRIFT = 0.05
+"""Part by which a machine must have changed to be worth a sentence; more where its anchor runs differ by themselves."""
+CERTAINTY = 0.995
+"""One-sided confidence of the test: an unchanged machine crosses each bound in 0.5 % of its anchor runs."""
+USUAL_SD = 0.03
+"""Relative standard deviation of the anchor runs of an unchanged machine, as long as few of them were seen."""
+FEWEST = 2
+BASE = 4
+"""Anchor runs with which later ones are compared: the first, so that a steady decline is not taken for noise."""
+
+
+@dataclass
+class DriftMonitor:
+    """Asks the first cheap question of a study again; a study whose engine knows only full runs has none.
+
+    Attributes:
+        soon: ask it before anything else, as at the beginning of a later session.
+        noise_at_first: what the machine has shown of the noise of runs.
+    """
+
+    soon: bool = False
+    noise_at_first: float = 0.0
+    _question: Question | None = None
+    _rates: list[float] = field(default_factory=list)
+    _since: int = 0
+    _told: float = 0.0
+
+    def ask_soon(self) -> None:
+        """Ask it before anything else, as at the beginning of a later session."""
+        self.soon = True
+
+    def due(self) -> Question | None:
+        """The question of the anchor, when it is time to run it again; None else."""
+        if self._question is None or not (self.soon or self._since >= EVERY):
+            return None
+        self._since, self.soon = 0, False
+        return self._question
+
+    def note(self, question: Question, gflops: float | None) -> str | None:
+        """Take in a trial; the sentence to tell the user where the machine has changed, or None."""
+        if question.rung == FULL:
+            self._since += 1
+            return None
+        if self._question is None and gflops is not None:
+            self._question, self._rates, self._since = question, [gflops], 0
+            return None
+        if question != self._question:
+            self._since += 1
+            return None
+        self._since, self.soon = 0, False
+        return None if gflops is None else self._changed(gflops)
+
+    def _changed(self, gflops: float) -> str | None:
+        """The sentence to tell where one more anchor run shows that the machine has changed."""
+        base = [math.log(rate) for rate in self._rates[:BASE]]
+        self._rates.append(gflops)
+        usual_sd = max(USUAL_SD, self.noise_at_first)
+        change, noticeable = math.log(gflops) - fmean(base), max(DRIFT, prediction_margin(base, usual_sd, CERTAINTY))
+        if len(base) < FEWEST or abs(change - self._told) < noticeable:
+            return None
+        self._told = change
+        if abs(change) < noticeable:
+            return f"The machine is back at its first speed: the same small run gave {gflops:.4g} GFLOPS."
+        faster = "faster" if change > 0 else "slower"
+        return (
+            f"The machine is {abs(math.expm1(change)):.0%} {faster} than before: the same small run gave "
+            f"{gflops:.4g} GFLOPS. What else runs here?"
+        )
