@@ -2,14 +2,18 @@
 
 from collections.abc import Iterable
 
-from .model import Report, Sentence, Table
+from .model import Copied, Heading, Report, Sentence, Table
 
 
 def to_markdown(report: Report) -> str:
     """Render the sentences and tables of a report as Markdown; figures are left out."""
     parts = [f"# {report.title}"] if report.title else []
     for part in report.parts:
-        if isinstance(part, Sentence):
+        if isinstance(part, Heading):
+            parts.append(f"## {part.text}")
+        elif isinstance(part, Copied):
+            parts.append(f"```text\n{part.text}\n```")
+        elif isinstance(part, Sentence):
             parts.append(part.text)
         elif isinstance(part, Table):
             parts += [f"**{part.title}**"] if part.title else []

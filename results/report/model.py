@@ -14,6 +14,13 @@ class Tone(Enum):
 
 
 @dataclass(frozen=True)
+class Heading:
+    """The title of the parts that follow."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Sentence:
     """One sentence or line.
 
@@ -24,6 +31,13 @@ class Sentence:
     text: str
     unbroken: bool = False
     tone: Tone = Tone.PLAIN
+
+
+@dataclass(frozen=True)
+class Copied:
+    """A command or a file to copy, as it is."""
+
+    text: str
 
 
 class Wrap(Enum):
@@ -121,7 +135,7 @@ class Figure:
     series: tuple[Series, ...]
 
 
-Part = Sentence | Table | Figure
+Part = Heading | Sentence | Copied | Table | Figure
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table as RichTable
 
-from .model import Report, Sentence, Table, Tone, Wrap
+from .model import Copied, Heading, Report, Sentence, Table, Tone, Wrap
 
 WIDEST = 1_000
 """Characters that no table needs."""
@@ -16,7 +16,11 @@ BORDER = 3
 def print_report(console: Console, report: Report) -> None:
     """Print the sentences and tables of a report; figures are left out."""
     for part in report.parts:
-        if isinstance(part, Sentence):
+        if isinstance(part, Heading):
+            console.print(f"\n{part.text}", style="bold")
+        elif isinstance(part, Copied):
+            console.print(part.text, soft_wrap=True)
+        elif isinstance(part, Sentence):
             console.print(part.text, soft_wrap=part.unbroken, style=STYLES[part.tone])
         elif isinstance(part, Table):
             print_table(console, part)

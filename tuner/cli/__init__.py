@@ -22,6 +22,7 @@ from .net import net
 from .panels import grouped
 from .plain_help import PlainCommand, PlainGroup
 from .predict import predict
+from .report import report
 from .reproduce import reproduce
 from .run import run
 from .setup import setup
@@ -47,6 +48,7 @@ for _command in (
     tune,
     show,
     best,
+    report,
     explain,
     export,
     run,

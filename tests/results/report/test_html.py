@@ -1,0 +1,176 @@
+"""Reports as one HTML file: no network, readable at any width, in the dark, in print and without JavaScript."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Error, Page, sync_playwright
+
+from results.report.html import to_html
+from results.report.model import Column, Copied, Figure, Heading, Report, Sentence, Series, Table
+
+CHROMIUM = Path("/usr/bin/chromium")
+NARROW, WIDE = 400, 1280
+READABLE = 4.5
+"""Contrast of text that WCAG's level AA asks for."""
+
+RANKING = Table(
+    "Best of study <script>alert(1)</script>",
+    (Column("rank"), Column("GFLOPS"), *(Column(f"parameter {number}", words=True) for number in range(12))),
+    (("1", "14.73", *("value",) * 12), ("2", "14.65", *("value",) * 12)),
+    bold=frozenset({0}),
+    caption="Two configurations.",
+)
+CONVERGENCE = Figure(
+    "How the best rate grew",
+    "machine time in minutes",
+    "GFLOPS",
+    (
+        Series("best so far", (1.0, 2.0), (13.9, 14.73), line=True),
+        Series("runs", (1.0, 2.0), (13.9, 14.73), ("#1", "#2")),
+    ),
+)
+SHARES = Figure("What matters", "parameter", "%", (Series("alone", ("NB", "grid"), (30.0, 12.0)),))
+REPORT = Report(
+    "HPL on two cores & more",
+    (
+        Heading("The answer"),
+        RANKING,
+        Sentence("The best is 2 % faster."),
+        CONVERGENCE,
+        SHARES,
+        Copied("mpirun -np 2 ./xhpl " + "-x" * 200),
+    ),
+)
+PAGE = to_html([REPORT], datetime(2026, 11, 25, tzinfo=UTC))
+STATIC = to_html([REPORT, REPORT], interactive=False)
+
+
+def test_the_page_names_nothing_that_it_would_have_to_fetch() -> None:
+    attributes = re.findall(r"<(?:script|link|img|iframe)[^>]*\b(?:src|href)=", PAGE)
+    assert attributes == []
+    assert "@import" not in STATIC
+    assert "url(" not in re.sub(r"url\(#", "", STATIC)
+
+
+def test_what_others_wrote_is_text_and_never_markup() -> None:
+    assert "<script>alert(1)" not in STATIC
+    assert "Best of study &lt;script&gt;alert(1)&lt;/script&gt;" in STATIC
+    assert "<title>hpltune report</title>" in STATIC
+    assert "<title>HPL on two cores &amp; more</title>" in PAGE
+
+
+def test_a_page_of_several_reports_begins_with_links_to_them() -> None:
+    assert STATIC.count('<a href="#report-') == 2
+    assert 'id="report-2"' in STATIC
+
+
+def test_a_static_page_has_every_figure_and_no_script() -> None:
+    assert "<script" not in STATIC
+    assert STATIC.count("<svg") == 4
+    assert len(STATIC) < 300_000
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, or a skipped test where there is none."""
+    if not CHROMIUM.exists():
+        pytest.skip("needs Debian's chromium: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(PAGE, encoding="utf-8")
+    return path
+
+
+class Visit:
+    """A page as somebody sees it, with what it complained of and asked for."""
+
+    def __init__(self, browser: Browser, file: Path, width: int, **options: object) -> None:
+        self._context = browser.new_context(viewport={"width": width, "height": 900}, **options)  # type: ignore[arg-type]
+        self.page: Page = self._context.new_page()
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(message.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(file.as_uri())
+
+    def close(self) -> None:
+        self._context.close()
+
+    def contrast(self, selector: str) -> float:
+        """Contrast of a text against the page, by WCAG's formula for relative luminance."""
+        ink, paper = self.page.eval_on_selector(
+            selector, "e => [getComputedStyle(e).color, getComputedStyle(document.body).backgroundColor]"
+        )
+        lighter, darker = sorted((luminance(ink), luminance(paper)), reverse=True)
+        return (lighter + 0.05) / (darker + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_is_readable_at_any_width_and_in_the_dark(
+    browser: Browser, file: Path, width: int, scheme: str
+) -> None:
+    visit = Visit(browser, file, width, color_scheme=scheme)
+    visit.page.wait_for_selector(".drawn .main-svg")
+    assert visit.complaints == []
+    assert visit.requests == [file.as_uri()]
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+    for selector in ("p.plain", "figcaption", "td", "th", "h2", ".made", ".copied", ".caption"):
+        assert visit.contrast(selector) >= READABLE, selector
+    for drawn in visit.page.query_selector_all(".drawn .main-svg"):
+        box = drawn.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= width
+    visit.close()
+
+
+def test_figures_are_there_without_javascript(browser: Browser, file: Path) -> None:
+    visit = Visit(browser, file, WIDE, java_script_enabled=False)
+    assert visit.page.locator(".static svg").first.is_visible()
+    assert visit.page.locator(".drawn").count() == 0
+    visit.close()
+
+
+def test_a_printed_page_shows_the_still_figures(browser: Browser, file: Path) -> None:
+    visit = Visit(browser, file, WIDE)
+    visit.page.wait_for_selector(".drawn .main-svg")
+    visit.page.emulate_media(media="print")
+    assert visit.page.locator(".static svg").first.is_visible()
+    assert not visit.page.locator(".drawn").first.is_visible()
+    visit.close()
+
+
+def test_a_wide_table_is_reached_with_the_keyboard(browser: Browser, file: Path) -> None:
+    visit = Visit(browser, file, NARROW)
+    visit.page.keyboard.press("Tab")
+    focused = visit.page.evaluate("document.activeElement.className")
+    assert focused == "scroll"
+    visit.close()
+
+
+def test_a_page_of_the_network_is_never_asked_for(browser: Browser, file: Path) -> None:
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    try:
+        page.goto(file.as_uri())
+    except Error as error:
+        pytest.fail(str(error))
+    assert page.title() == REPORT.title
+    context.close()

@@ -1,0 +1,115 @@
+"""`hpltune report`: the page of a study says what was found, how, on what machine, and how to repeat it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from as_user import Run
+from record_builders import a_study, begun, finished
+
+from hpl.params import HplParams
+from results.record import Kind, TrialRecord
+from results.report.model import Copied, Figure, Heading, Part, Sentence, Table
+from results.store.store import Store
+from tuner.commands.stored.report import ReportRequest, report_studies
+from tuner.reports.story import convergence, improvements, rate_by_size, story_table
+
+
+def trial(number: int, gflops: float | None, **changed: Any) -> TrialRecord:
+    return finished(number, gflops, cost_s=60.0, **changed)
+
+
+def headings(parts: Sequence[Part]) -> list[str]:
+    return [part.text for part in parts if isinstance(part, Heading)]
+
+
+@pytest.fixture
+def store(home: Path) -> Iterator[Store]:
+    with Store.open(home / "data/hpltune.db") as opened:
+        yield opened
+
+
+def filled(store: Store, rates: Sequence[float]) -> None:
+    """A study with a trial for each rate, each with a NB of its own."""
+    store.create_study(a_study(space_text=""))
+    for place, gflops in enumerate(rates):
+        NB = 64 * (place + 1)
+        params = {"N": 6000, "NB": NB, "grid": "1x2", "blas": "openblas", "layout": "2x1"}
+        number = store.begin(begun(key=f"{NB}|1x2", params=params))
+        done = finished(number, gflops, key=f"{NB}|1x2", params=params, hpl=HplParams(6000, NB, 1, 2))
+        store.finish(replace(done, kind=Kind.SEARCH))
+    store.end_study("study", "complete")
+
+
+def test_the_story_has_only_runs_that_were_faster_than_all_before() -> None:
+    records = [trial(1, 5.0), trial(2, 4.0), trial(3, 6.0), trial(4, 9.0, kind=Kind.SMALL), trial(5, 6.0)]
+    assert [record.number for record in improvements(records)] == [1, 3]
+    table = story_table(a_study(), records)
+    assert [row[0] for row in table.rows] == ["1", "3"]
+    assert table.bold == {1}
+    assert [column.name for column in table.columns] == ["test", "N", "NB", "P x Q", "library", "% of peak", "GFLOPS"]
+
+
+def test_convergence_counts_the_time_of_every_trial() -> None:
+    drawn = convergence([trial(1, 5.0), trial(2, 4.0), trial(3, 6.0)])
+    assert drawn is not None
+    best, runs = drawn.series
+    assert (best.x, best.y) == ((1.0, 2.0, 3.0), (5.0, 5.0, 6.0))
+    assert runs.y == (5.0, 4.0, 6.0)
+
+
+def test_without_a_valid_run_or_a_second_size_nothing_is_drawn() -> None:
+    assert convergence([trial(1, None)]) is None
+    assert rate_by_size([trial(1, 5.0)], trial(1, 5.0).params) is None
+
+
+def test_the_rates_of_one_configuration_are_drawn_at_each_size() -> None:
+    smaller = trial(2, 4.0, kind=Kind.EXTRAPOLATION, hpl=HplParams(3000, 192, 1, 2))
+    drawn = rate_by_size([trial(1, 5.0), smaller, trial(3, 5.2)], trial(1, 5.0).params)
+    assert drawn is not None
+    assert drawn.series[0].x == (3000.0, 6000.0, 6000.0)
+    assert drawn.series[0].y == (4.0, 5.0, 5.2)
+
+
+def test_a_page_begins_with_the_answer_and_ends_with_how_to_repeat_it(store: Store, home: Path) -> None:
+    filled(store, [60.0, 70.0, 65.0])
+    result = report_studies(store, ReportRequest((), home / "page.html", interactive=False))
+    (report,) = result.reports
+    assert headings(report.parts) == ["The answer", "The way there", "The machine", "Run it again"]
+    ranking = next(part for part in report.parts if isinstance(part, Table))
+    assert ranking.rows[0][1].startswith("70.")
+    assert any(isinstance(part, Figure) for part in report.parts)
+    copied = [part.text for part in report.parts if isinstance(part, Copied)]
+    assert copied[0] == "mpirun -np 2 xhpl"
+    assert copied[1].startswith("HPLinpack benchmark input file")
+    assert "The answer" in (home / "page.html").read_text()
+
+
+def test_a_study_without_a_valid_run_has_a_page_that_says_so(store: Store, home: Path) -> None:
+    filled(store, [])
+    result = report_studies(store, ReportRequest(("study",), home / "page.html"))
+    assert isinstance(result.reports[0].parts[0], Sentence)
+    assert "No run of this study was valid" in (home / "page.html").read_text()
+
+
+def test_the_command_writes_a_page_of_several_studies(hpltune: Run, store: Store, home: Path) -> None:
+    filled(store, [60.0, 70.0])
+    done = hpltune("report", "study", "study", "--out", "two.html", "--static")
+    assert (done.returncode, done.stdout) == (0, "Wrote two.html. Open it in a browser.\n"), done.stderr
+    assert (home / "two.html").read_text().count("<article") == 2
+
+
+def test_a_study_that_is_not_there_and_a_file_that_cannot_be_written_are_one_sentence(
+    hpltune: Run, store: Store, home: Path
+) -> None:
+    filled(store, [60.0])
+    missing = hpltune("report", "other")
+    assert missing.returncode == 1
+    assert missing.stderr.startswith("hpltune: there is no study other")
+    (home / "page.html").mkdir()
+    refused = hpltune("report", "study", "--out", "page.html")
+    assert refused.returncode == 1
+    assert refused.stderr.count("\n") == 1
+    assert "page.html" in refused.stderr

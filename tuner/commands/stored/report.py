@@ -1,0 +1,76 @@
+"""`hpltune report`: studies as one HTML page that anyone can open."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from results.record import Study
+from results.report.html import to_html
+from results.report.model import Part, Report
+from results.store.store import Store
+
+from ...errors import TunerError
+from ...reports.study_page import StudyPage
+from ...reports.summary import StudySummary
+from ...study.objective import rank_stored
+from ...user_files import write_text
+from .explain import ExplainRequest, explain_study
+
+
+@dataclass(frozen=True)
+class ReportRequest:
+    """Which studies a page shows.
+
+    Attributes:
+        studies: names; none takes the newest.
+        out: file to write.
+        interactive: figures can be zoomed and read off; the file is some 5 MB larger for that.
+    """
+
+    studies: tuple[str, ...]
+    out: Path
+    interactive: bool = True
+
+
+@dataclass(frozen=True)
+class ReportResult:
+    """The page that was written.
+
+    Attributes:
+        reports: its reports, one for each study.
+        out: where it is.
+    """
+
+    reports: tuple[Report, ...]
+    out: Path
+
+
+def report_studies(store: Store, request: ReportRequest) -> ReportResult:
+    """Write the page of some studies.
+
+    Raises:
+        ResultsError: there is no such study.
+        TunerError: the file cannot be written.
+    """
+    studies = [store.study(name) for name in request.studies] or [store.newest()]
+    reports = tuple(_page(store, study).report() for study in studies)
+    write_text(request.out, to_html(reports, datetime.now(UTC), interactive=request.interactive))
+    return ReportResult(reports, request.out)
+
+
+def _page(store: Store, study: Study) -> StudyPage:
+    """What the page of a study is made of."""
+    records, stored = store.records(study.name), rank_stored(store, study)
+    if not stored.ranking:
+        return StudyPage(study, records, None, None)
+    best = store.get(study.name, stored.ranking[0].best_record_number)
+    summary = StudySummary.of(study, stored.ranking, known=stored.configurations)
+    return StudyPage(study, records, summary, best, _explained(store, study))
+
+
+def _explained(store: Store, study: Study) -> tuple[Part, ...]:
+    """What matters in a study; nothing where that cannot be told, as of a file that was only measured."""
+    try:
+        return explain_study(store, ExplainRequest(study.name)).report().parts
+    except TunerError:
+        return ()
