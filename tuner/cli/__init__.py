@@ -14,6 +14,7 @@ from .best import best
 from .build import build
 from .calibrate import calibrate
 from .clean import clean
+from .compare import compare
 from .dat import dat
 from .doctor import doctor
 from .explain import explain
@@ -49,6 +50,7 @@ for _command in (
     show,
     best,
     report,
+    compare,
     explain,
     export,
     run,

@@ -1,0 +1,212 @@
+"""Compares the rates of two configurations or more: effects, intervals, tests, and how many more runs would help.
+
+All is computed on logarithms of rates, as in `noise.py`: their difference is the logarithm of the ratio of the rates.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+from scipy import optimize, special, stats
+
+from .noise import Array, Noise
+
+Test = Literal["welch", "permutation", "none"]
+
+LEVEL = 0.05
+"""A difference is shown where p is below this; intervals hold the true effect with a probability of 1 - LEVEL."""
+POWER = 0.8
+"""Probability of showing a difference that is there, for which the needed runs are computed."""
+LEAST_FOR_WELCH = 6
+"""Runs of both sides together from which Welch's t test is used; each side has two at least."""
+LEAST_NEEDED = 3
+"""Fewest runs of each side that can show anything: with them Welch's test is used."""
+
+
+@dataclass(frozen=True)
+class RateSample:
+    """The runs of one configuration.
+
+    Attributes:
+        gflops: the rates, at least one, above 0.
+        noise: of runs in its study; the same object for all configurations of one study.
+    """
+
+    gflops: tuple[float, ...]
+    noise: Noise
+
+    @property
+    def runs(self) -> int:
+        """The number of runs."""
+        return len(self.gflops)
+
+    @property
+    def log_mean(self) -> float:
+        """The mean of the logarithms of the rates."""
+        return float(np.log(self.gflops).mean())
+
+    @property
+    def log_sd(self) -> float:
+        """The standard deviation of the logarithms of its rates; 0 for a single run or equal runs."""
+        return float(np.log(self.gflops).std(ddof=1)) if len(set(self.gflops)) > 1 else 0.0
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The difference between two configurations.
+
+    Attributes:
+        effect: logarithm of the rate of the first over that of the second.
+        interval: low and high end of its 95 % confidence interval.
+        test: "none" where a side has a single run or no side has any spread; the noise of the study gives the interval.
+        p: of the test, for no difference; None without a test.
+        p_holm: p corrected for the number of pairs; None without a test.
+        runs: of the first and of the second.
+        needed_runs: how many more runs of each would show a difference of the stated size.
+    """
+
+    effect: float
+    interval: tuple[float, float]
+    test: Test
+    p: float | None
+    p_holm: float | None
+    runs: tuple[int, int]
+    needed_runs: tuple[int, int]
+
+    @property
+    def shown(self) -> bool:
+        """Whether there is a difference: by the corrected p, or without a test by the interval."""
+        if self.p_holm is not None:
+            return self.p_holm < LEVEL
+        return not self.interval[0] <= 0.0 <= self.interval[1]
+
+    @property
+    def effect_percent(self) -> float:
+        """How much faster the first is, in percent of the second; below 0 if it is slower."""
+        return 100.0 * math.expm1(self.effect)
+
+    @property
+    def interval_percent(self) -> tuple[float, float]:
+        """The interval in percent of the second."""
+        low, high = self.interval
+        return 100.0 * math.expm1(low), 100.0 * math.expm1(high)
+
+
+def contrasts(samples: Sequence[RateSample], difference: float) -> list[Contrast]:
+    """Compare each of some configurations with each that follows it.
+
+    Args:
+        samples: at least two.
+        difference: the relative difference for which the needed runs are computed, above 0; 0.01 is 1 %.
+    """
+    pairs = list(combinations(samples, 2))
+    found = [_contrast(one, other, difference, len(pairs)) for one, other in pairs]
+    tested = [number for number, contrast in enumerate(found) if contrast.p is not None]
+    corrected = holm([p for contrast in found if (p := contrast.p) is not None])
+    for number, p_holm in zip(tested, corrected, strict=True):
+        found[number] = replace(found[number], p_holm=p_holm)
+    return found
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Correct p values of several tests for their number, so that with 95 % probability no difference is shown falsely.
+
+    The smallest is multiplied by the number of tests, the next one by one less, and so on; none becomes smaller than
+    the one before it. Source: S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal
+    of Statistics 6 (1979), pages 65 to 70.
+    """
+    corrected, least = [0.0] * len(p_values), 0.0
+    for step, number in enumerate(sorted(range(len(p_values)), key=lambda number: p_values[number])):
+        least = max(least, min(1.0, (len(p_values) - step) * p_values[number]))
+        corrected[number] = least
+    return corrected
+
+
+def runs_of_each(sds: tuple[float, float], difference: float, level: float = LEVEL) -> int:
+    """Return how many runs of each side show a difference with 80 % power, by the normal approximation.
+
+    n = (z_(1 - level / 2) + z_power)^2 (sd_1^2 + sd_2^2) / log(1 + difference)^2. Source: S.-C. Chow, J. Shao, H. Wang,
+    "Sample Size Calculations in Clinical Research", 2nd edition 2008, section 3.2.1, for equal numbers of both.
+
+    Args:
+        sds: standard deviations of the logarithms of the rates.
+        difference: relative difference, above 0.
+        level: two-sided level of the test.
+    """
+    quantiles = float(special.ndtri(1.0 - level / 2.0) + special.ndtri(POWER))
+    runs = quantiles**2 * (sds[0] ** 2 + sds[1] ** 2) / math.log1p(difference) ** 2
+    return max(LEAST_NEEDED, math.ceil(runs))
+
+
+def least_p(runs: tuple[int, int]) -> float:
+    """Return the smallest p that a two-sided permutation test of these numbers of runs can have."""
+    return min(1.0, 2.0 / math.comb(sum(runs), runs[0]))
+
+
+def _contrast(one: RateSample, other: RateSample, difference: float, pairs: int) -> Contrast:
+    """Compare two configurations; `pairs` is how many pairs are compared, as Holm's first step counts them."""
+    effect, runs = one.log_mean - other.log_mean, (one.runs, other.runs)
+    test = _test_for(one, other)
+    reach = _known_reach(one, other) if test == "none" else _welch_reach(one, other)
+    sds = (max(one.log_sd, one.noise.usual), max(other.log_sd, other.noise.usual))
+    needed = runs_of_each(sds, difference, LEVEL / pairs)
+    more = (max(0, needed - one.runs), max(0, needed - other.runs))
+    return Contrast(effect, (effect - reach, effect + reach), test, _p(one, other, test), None, runs, more)
+
+
+def _test_for(one: RateSample, other: RateSample) -> Test:
+    """Choose the test that fits the runs."""
+    if min(one.runs, other.runs) < 2 or not (one.log_sd or other.log_sd):
+        return "none"
+    return "welch" if one.runs + other.runs >= LEAST_FOR_WELCH else "permutation"
+
+
+def _p(one: RateSample, other: RateSample, test: Test) -> float | None:
+    """Compute the two-sided p of a test; None without one."""
+    if test == "none":
+        return None
+    if test == "welch":
+        error, freedom = _welch_error(one, other)
+        return float(2.0 * stats.t.sf(abs(one.log_mean - other.log_mean) / error, freedom))
+    logs = (np.log(one.gflops), np.log(other.gflops))
+    return float(stats.permutation_test(logs, _apart, vectorized=False).pvalue)
+
+
+def _apart(ours: Array, theirs: Array) -> float:
+    return float(ours.mean() - theirs.mean())
+
+
+def _welch_error(one: RateSample, other: RateSample) -> tuple[float, float]:
+    """Return the standard error of the difference and its degrees of freedom.
+
+    Source: B. L. Welch, "The generalization of 'Student's' problem when several different population variances are
+    involved", Biometrika 34 (1947), pages 28 to 35. It is scipy's `ttest_ind` with `equal_var=False`, which warns where
+    the runs of one side are all alike.
+    """
+    parts = [(sample.log_sd**2 / sample.runs, sample.runs - 1) for sample in (one, other)]
+    variance = sum(part for part, _ in parts)
+    return math.sqrt(variance), variance**2 / sum(part**2 / freedom for part, freedom in parts)
+
+
+def _welch_reach(one: RateSample, other: RateSample) -> float:
+    """Return half the length of Welch's confidence interval."""
+    error, freedom = _welch_error(one, other)
+    return float(error * stats.t.ppf(1.0 - LEVEL / 2.0, freedom))
+
+
+def _known_reach(one: RateSample, other: RateSample) -> float:
+    """Return half the length of the interval from the posterior of the noise of both studies."""
+    ours, theirs = one.noise.sizes**2 / one.runs, other.noise.sizes**2 / other.runs
+    if one.noise is other.noise:
+        sds, weights = np.sqrt(ours + theirs), one.noise.weights
+    else:
+        sds = np.sqrt(np.add.outer(ours, theirs)).ravel()
+        weights = np.outer(one.noise.weights, other.noise.weights).ravel()
+
+    def outside(reach: float) -> float:
+        return float(weights @ special.ndtr(-reach / sds)) - LEVEL / 2.0
+
+    return float(optimize.brentq(outside, 0.0, 10.0 * float(sds.max())))

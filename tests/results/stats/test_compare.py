@@ -1,0 +1,127 @@
+"""Differences of configurations: known data against scipy itself, and what must hold of any data."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from results.stats.compare import Contrast, RateSample, contrasts, holm, least_p, runs_of_each
+from results.stats.noise import noise_of
+
+FAST = (75.1, 75.9, 75.4, 76.0)
+SLOW = (73.9, 74.6, 74.1)
+NOISE = noise_of([np.log(FAST), np.log(SLOW)])
+
+
+def compared(*sides: tuple[float, ...], difference: float = 0.01) -> list[Contrast]:
+    """Sides of one study."""
+    return contrasts([RateSample(rates, NOISE) for rates in sides], difference)
+
+
+def test_with_six_runs_it_is_welchs_test_on_logarithms() -> None:
+    [found] = compared(FAST, SLOW)
+    expected = stats.ttest_ind(np.log(FAST), np.log(SLOW), equal_var=False)
+    interval = expected.confidence_interval(0.95)
+    assert found.test == "welch"
+    assert found.p == pytest.approx(expected.pvalue)
+    assert found.interval == pytest.approx((interval.low, interval.high))
+    assert found.effect_percent == pytest.approx(100 * (stats.gmean(FAST) / stats.gmean(SLOW) - 1))
+    assert found.shown
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(FAST[:2], SLOW[:2]), (FAST[:2], SLOW), (FAST[:3], SLOW[1:])])
+def test_with_fewer_it_is_an_exact_permutation_test(ours: tuple[float, ...], theirs: tuple[float, ...]) -> None:
+    [found] = compared(ours, theirs)
+    expected = stats.permutation_test(
+        (np.log(ours), np.log(theirs)), lambda one, other: np.mean(one) - np.mean(other), vectorized=False
+    )
+    assert found.test == "permutation"
+    assert found.p == pytest.approx(expected.pvalue)
+    assert found.p == pytest.approx(least_p(found.runs))
+    assert not found.shown
+
+
+def test_a_single_run_has_no_test_and_the_interval_is_from_the_noise_of_the_study() -> None:
+    [found] = compared(FAST, SLOW[:1])
+    assert (found.test, found.p, found.p_holm) == ("none", None, None)
+    low, high = found.interval
+    sds = NOISE.sizes * math.sqrt(1 / 4 + 1)
+    inside = NOISE.weights @ (stats.norm.cdf(high - found.effect, 0, sds) - stats.norm.cdf(low - found.effect, 0, sds))
+    assert inside == pytest.approx(0.95)
+
+
+def test_a_noisy_study_makes_the_interval_of_a_single_run_longer() -> None:
+    noisy = noise_of([np.log([60.0, 75.0, 90.0]), np.log([70.0, 50.0, 81.0])])
+    steady, unsteady = (
+        contrasts([RateSample((75.0,), NOISE), RateSample((70.0,), one)], 0.01)[0] for one in (NOISE, noisy)
+    )
+    assert steady.shown
+    assert not unsteady.shown
+    assert unsteady.interval[1] > steady.interval[1]
+
+
+def test_runs_that_do_not_differ_at_all_have_no_test_and_no_interval_of_length_zero() -> None:
+    [found] = compared((70.0, 70.0, 70.0), (70.7, 70.7, 70.7))
+    assert found.test == "none"
+    assert found.interval[0] < found.effect < found.interval[1]
+
+
+def test_one_side_whose_runs_are_all_alike_is_tested() -> None:
+    [found] = compared((70.0, 70.0, 70.0), SLOW)
+    assert found.test == "welch"
+    assert found.shown
+
+
+def test_holms_correction_of_a_worked_example() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.6, 0.7]) == [1.0, 1.0]
+    assert holm([0.02]) == [0.02]
+    assert holm([]) == []
+
+
+def test_only_pairs_with_a_test_are_counted_by_the_correction() -> None:
+    tested, one, other = compared(FAST, SLOW, (70.0,))
+    assert tested.p == tested.p_holm
+    assert one.p_holm is other.p_holm is None
+
+
+def test_the_needed_runs_are_those_of_the_textbook_and_decrease_with_the_difference() -> None:
+    quantiles = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
+    assert runs_of_each((0.02, 0.01), 0.01) == math.ceil(quantiles**2 * (0.02**2 + 0.01**2) / math.log(1.01) ** 2)
+    needed = [runs_of_each((0.02, 0.02), difference) for difference in (0.005, 0.01, 0.02, 0.04)]
+    assert needed == sorted(needed, reverse=True)
+    assert len(set(needed)) == 4
+    assert runs_of_each((0.02, 0.02), 0.01, level=0.01) > needed[1]
+
+
+def test_runs_that_there_are_need_not_be_made_again() -> None:
+    few, many = compared(FAST[:2], SLOW, difference=0.001)[0], compared(FAST, SLOW, difference=0.5)[0]
+    assert few.needed_runs[0] == few.needed_runs[1] + 1
+    assert many.needed_runs == (0, 0)
+
+
+rates = st.lists(st.floats(50.0, 100.0), min_size=1, max_size=5).map(tuple)
+
+
+@given(rates, rates)
+def test_swapping_both_sides_negates_the_effect_and_nothing_else(
+    ours: tuple[float, ...], theirs: tuple[float, ...]
+) -> None:
+    [one], [other] = compared(ours, theirs), compared(theirs, ours)
+    assert other.effect == pytest.approx(-one.effect)
+    assert other.interval == pytest.approx((-one.interval[1], -one.interval[0]), abs=1e-9)
+    assert (other.test, other.p is None) == (one.test, one.p is None)
+    if one.p is not None:
+        assert other.p == pytest.approx(one.p)
+    assert other.needed_runs == one.needed_runs[::-1]
+
+
+@given(st.lists(st.floats(0.0, 1.0), max_size=8))
+def test_a_corrected_p_is_never_smaller_and_keeps_the_order(p_values: list[float]) -> None:
+    corrected = holm(p_values)
+    assert all(p <= new <= 1.0 for p, new in zip(p_values, corrected, strict=True))
+    order = sorted(range(len(p_values)), key=lambda number: p_values[number])
+    assert [corrected[number] for number in order] == sorted(corrected)

@@ -1,0 +1,190 @@
+"""`hpltune compare`: how the best of studies, or of the values of a parameter, differ, and whether that is chance."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from as_user import Run
+from record_builders import a_study, begun, finished
+
+from hpl.params import HplParams
+from results.errors import ResultsError
+from results.record import Kind
+from results.report.model import Figure, Report, Sentence, Table
+from results.store.store import Store
+from tuner.cli.compare import parse_percent
+from tuner.commands.stored.compare import CompareRequest, compare
+from tuner.errors import UsageError
+
+FAST, SLOW = (75.1, 75.9, 75.4, 76.0), (70.9, 71.6, 71.1)
+Rates = Mapping[int, Sequence[float]]
+
+
+@pytest.fixture
+def store(home: Path) -> Iterator[Store]:
+    with Store.open(home / "data/hpltune.db") as opened:
+        yield opened
+
+
+def filled(store: Store, name: str, rates: Rates, N: int = 6000, **changes: Any) -> None:
+    """A study with the runs of each NB."""
+    store.create_study(a_study(name, space_text="", **changes))
+    for NB, runs in rates.items():
+        for place, gflops in enumerate(runs):
+            params = {"NB": NB, "grid": "1x2"}
+            kind = Kind.CONFIRMATION if place else Kind.SEARCH
+            number = store.begin(begun(name, key=f"{NB}|1x2", params=params, kind=kind))
+            done = finished(number, gflops, name, key=f"{NB}|1x2", params=params, hpl=HplParams(N, NB, 1, 2))
+            store.finish(replace(done, kind=kind))
+    store.end_study(name, "complete")
+
+
+def pairs_of(report: Report) -> list[dict[str, Any]]:
+    """The facts of all pairs."""
+    assert isinstance(report.facts, list)
+    return [pair for pair in report.facts if isinstance(pair, dict)]
+
+
+def said(report: Report) -> str:
+    return " ".join(part.text for part in report.parts if isinstance(part, Sentence))
+
+
+def test_the_best_of_two_studies_are_compared(store: Store) -> None:
+    filled(store, "before", {128: SLOW, 192: (60.0,)})
+    filled(store, "after", {128: (65.0,), 192: FAST})
+    report = compare(store, CompareRequest(("after", "before"))).report()
+    sides, pairs = (part for part in report.parts if isinstance(part, Table))
+    assert [row[0] for row in sides.rows] == ["after", "before"]
+    assert [row[-1] for row in sides.rows] == ["NB=192", "NB=128"]
+    assert pairs.rows[0][-1] == "A faster"
+    assert said(report).startswith("after is 6.")
+    assert "faster than before (95 % interval " in said(report)
+    [figure] = (part for part in report.parts if isinstance(part, Figure))
+    assert [series.y for series in figure.series] == [FAST, SLOW]
+    [facts] = pairs_of(report)
+    assert facts["test"] == "welch"
+    assert facts["p"] == facts["p_holm"] < 0.05
+    assert [side["gflops"] for side in facts["sides"]] == [list(FAST), list(SLOW)]
+    assert facts["warnings"] == []
+
+
+def test_a_slower_first_study_is_told_the_other_way_round(store: Store) -> None:
+    filled(store, "before", {128: SLOW})
+    filled(store, "after", {192: FAST})
+    ahead, behind = (
+        compare(store, CompareRequest(names)).report() for names in (("after", "before"), ("before", "after"))
+    )
+    assert said(ahead) == said(behind)
+
+
+def test_where_no_difference_can_be_shown_it_tells_how_many_more_runs_would(store: Store) -> None:
+    filled(store, "one", {128: (70.0, 71.0, 72.0)})
+    filled(store, "other", {192: (70.2, 71.4, 71.9)})
+    found = compare(store, CompareRequest(("one", "other"))).report()
+    assert said(found).startswith("No difference can be shown between one and other. It takes ")
+    small, large = (
+        pairs_of(compare(store, CompareRequest(("one", "other"), None, percent)).report())[0]["needed_runs"]
+        for percent in (0.5, 2.0)
+    )
+    assert small[0] > large[0]
+
+
+def test_two_runs_of_each_cannot_show_anything_and_it_says_so(store: Store) -> None:
+    filled(store, "one", {128: FAST[:2]})
+    filled(store, "other", {192: SLOW[:2]})
+    words = said(compare(store, CompareRequest(("one", "other"))).report())
+    assert "With 2 and 2 runs a permutation test cannot give a p below 0.33" in words
+
+
+def test_the_values_of_a_parameter_are_compared_each_at_its_best(store: Store) -> None:
+    filled(store, "study", {128: SLOW, 192: FAST, 256: (60.0,)})
+    report = compare(store, CompareRequest(("study",), "NB")).report()
+    assert len(pairs_of(report)) == 3
+    names = [tuple(side["name"] for side in pair["sides"]) for pair in pairs_of(report)]
+    assert names == [("NB=192", "NB=128"), ("NB=192", "NB=256"), ("NB=128", "NB=256")]
+    assert [pair["test"] for pair in pairs_of(report)] == ["welch", "none", "none"]
+    assert "NB=192 is probably 26." in said(report)
+    assert "NB=256 ran only once, which may be luck: the interval is from the noise of the study" in said(report)
+
+
+def test_without_a_study_the_newest_one_is_taken(store: Store) -> None:
+    filled(store, "study", {128: SLOW, 192: FAST})
+    assert compare(store, CompareRequest((), "NB")).report().title == "NB in study study: NB=192 and NB=128"
+
+
+def test_many_pairs_are_counted_in_one_sentence(store: Store) -> None:
+    speeds = {64: (40.1, 40.2, 39.9), 128: (50.0, 49.8, 50.1), 192: (60.2, 59.9, 60.0), 256: (70.0, 70.3, 69.9)}
+    filled(store, "study", {**speeds, 320: (80.1, 79.9, 80.3)})
+    report = compare(store, CompareRequest(("study",), "NB")).report()
+    assert said(report) == "A difference can be shown in 10 of 10 pairs."
+
+
+def test_it_warns_of_studies_that_differ_in_more_than_their_configuration(store: Store) -> None:
+    filled(store, "small", {128: SLOW}, host={"cpu_model": "EPYC", "nodes": 1, "physical_cores": 8})
+    filled(store, "large", {128: FAST}, N=8000, host={"cpu_model": "Xeon", "nodes": 2, "physical_cores": 16})
+    words = said(compare(store, CompareRequest(("small", "large"))).report())
+    assert "differ in N, which may be the reason for a difference: small has 6000 and large has 8000." in words
+    for fact in ("CPU", "nodes", "cores"):
+        assert f"The sides differ in {fact}," in words
+
+
+def test_it_warns_where_one_study_was_simulated(store: Store) -> None:
+    filled(store, "real", {128: SLOW})
+    filled(store, "virtual", {128: FAST}, versions={"simulator": "SimGrid 3.32"})
+    words = said(compare(store, CompareRequest(("real", "virtual"))).report())
+    assert "virtual was simulated and the rest ran on a real machine." in words
+
+
+@pytest.mark.parametrize(
+    ("studies", "by", "words"),
+    [
+        (("study",), None, "needs two studies or more"),
+        ((), None, "needs two studies or more"),
+        (("study", "study"), None, "study study is named twice"),
+        (("study", "empty"), "NB", "--by compares values within one study"),
+        (("study",), "blas", "--by blas: study study has no such parameter; it has NB and grid"),
+        (("study",), "grid", "--by grid: all valid runs of study study have 1x2"),
+    ],
+)
+def test_wrong_usage_is_one_sentence(store: Store, studies: tuple[str, ...], by: str | None, words: str) -> None:
+    filled(store, "study", {128: SLOW, 192: FAST})
+    filled(store, "empty", {})
+    with pytest.raises(UsageError, match=words):
+        compare(store, CompareRequest(studies, by))
+
+
+@pytest.mark.parametrize(
+    ("other", "words"), [("empty", "study empty has no valid run"), ("missing", "there is no study missing")]
+)
+def test_a_study_that_is_missing_or_has_no_valid_run_is_one_sentence(store: Store, other: str, words: str) -> None:
+    filled(store, "study", {128: SLOW})
+    filled(store, "empty", {})
+    with pytest.raises(ResultsError, match=words):
+        compare(store, CompareRequest(("study", other)))
+
+
+@pytest.mark.parametrize(("text", "percent"), [("1%", 1.0), ("0.5 %", 0.5), ("2", 2.0)])
+def test_a_difference_is_written_as_a_percentage(text: str, percent: float) -> None:
+    assert parse_percent(text) == percent
+
+
+@pytest.mark.parametrize("text", ["much", "0%", "-1%", "nan", "inf", "101%"])
+def test_what_is_no_difference_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="write a percentage above 0 and at most 100, such as 1%"):
+        parse_percent(text)
+
+
+def test_the_command_prints_tables_json_and_errors(hpltune: Run, store: Store) -> None:
+    filled(store, "before", {128: SLOW})
+    filled(store, "after", {192: FAST})
+    shown = hpltune("compare", "after", "before")
+    assert shown.returncode == 0, shown.stderr
+    assert "A faster" in shown.stdout
+    assert "after is 6." in shown.stdout
+    [pair] = json.loads(hpltune("compare", "after", "before", "--difference", "0.5%", "--json").stdout)
+    assert pair["difference_percent"] == 0.5
+    refused = hpltune("compare", "after")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)

@@ -1,0 +1,145 @@
+"""`hpltune compare`: the best of several studies, or the values of one parameter within a study."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hpl.params import Scalar
+from results.errors import ResultsError
+from results.record import Study
+from results.report.model import Report
+from results.stats.compare import RateSample, contrasts
+from results.stats.levels import change, drift_corrected
+from results.stats.noise import Noise, noise_of
+from results.stats.ranking import Ranked, on_the_hosts_left, rank
+from results.store.store import Store
+
+from ...errors import UsageError
+from ...reports.comparison.parts import Comparison
+from ...reports.comparison.sides import Side
+from ...study.noise_at_first import noise_at_first
+from ...study.objective import of_study, ranking_of
+from ...words import listed
+
+
+@dataclass(frozen=True)
+class CompareRequest:
+    """What to compare.
+
+    Attributes:
+        studies: two or more; with `by` one, or none for the newest.
+        by: a parameter of the study, whose values are compared.
+        difference_percent: the difference that more runs are to show, above 0.
+    """
+
+    studies: tuple[str, ...]
+    by: str | None = None
+    difference_percent: float = 1.0
+
+
+@dataclass(frozen=True)
+class CompareResult:
+    """What was compared, and how it differs."""
+
+    comparison: Comparison
+    by: str | None
+
+    def report(self) -> Report:
+        """Report the pairs, what can be shown, and all runs as a figure."""
+        sides = self.comparison.sides
+        what = listed([side.name for side in sides])
+        title = f"{self.by} in study {sides[0].study.name}: {what}" if self.by else f"Studies {what}"
+        return Report(title, tuple(self.comparison.parts()), self.comparison.facts())
+
+
+def compare(store: Store, request: CompareRequest) -> CompareResult:
+    """Compare studies, or the values of a parameter, each at its best configuration.
+
+    Raises:
+        UsageError: the request names too few studies or too many, or a parameter without several values.
+        ResultsError: there is no such study, or one has no valid run.
+    """
+    _check(request)
+    if request.by:
+        study = store.study(request.studies[0]) if request.studies else store.newest()
+        found = _values(store, study, request.by)
+    else:
+        found = [_best(store, store.study(name)) for name in request.studies]
+    sides, samples = [side for side, _ in found], [sample for _, sample in found]
+    differences = contrasts(samples, request.difference_percent / 100.0)
+    return CompareResult(Comparison(sides, differences, request.difference_percent), request.by)
+
+
+def _check(request: CompareRequest) -> None:
+    """Refuse a request that says too little or too much."""
+    if not request.difference_percent > 0:
+        raise UsageError(f"--difference {request.difference_percent:g}%: it must be above 0")
+    if request.by and len(request.studies) > 1:
+        raise UsageError("--by compares values within one study: name only one, or leave --by out")
+    if not request.by and len(request.studies) < 2:
+        raise UsageError("compare needs two studies or more, or one and --by with a parameter such as NB")
+    twice = [name for name in request.studies if request.studies.count(name) > 1]
+    if twice:
+        raise UsageError(f"study {twice[0]} is named twice: compare it with another one")
+
+
+@dataclass(frozen=True)
+class ComparedStudy:
+    """A study with what its runs tell of the machine.
+
+    Attributes:
+        ranking: its configurations, best first, at least one.
+        gflops: the rates of each configuration by its key, corrected to the last speed of the machine.
+        changed: relative change of that speed during the study; 0 for none.
+    """
+
+    study: Study
+    ranking: Sequence[Ranked]
+    gflops: Mapping[str, tuple[float, ...]]
+    changed: float
+    noise: Noise
+
+    @classmethod
+    def of(cls, study: Study, ranking: Sequence[Ranked]) -> "ComparedStudy":
+        """Correct the rates of a study, and compute their noise from all that ran twice.
+
+        Raises:
+            ResultsError: no run is valid.
+        """
+        if not ranking:
+            raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
+        known = noise_at_first(study.host)
+        gflops = {entry.key: entry.gflops for entry in drift_corrected(ranking, known)}
+        noise = noise_of([np.log(rates) for rates in gflops.values()], known)
+        return cls(study, ranking, gflops, change(ranking, known), noise)
+
+    def side(self, store: Store, best: Ranked, name: str) -> tuple[Side, RateSample]:
+        """Make a side of one of its configurations."""
+        hpl = store.get(self.study.name, best.best_record_number).hpl
+        rates = self.gflops[best.key]
+        side = Side(name, self.study, replace(best, gflops=rates), hpl.N if hpl else None, self.changed)
+        return side, RateSample(rates, self.noise)
+
+
+def _best(store: Store, study: Study) -> tuple[Side, RateSample]:
+    """Find the best configuration of a study."""
+    compared = ComparedStudy.of(study, ranking_of(store, study))
+    return compared.side(store, compared.ranking[0], study.name)
+
+
+def _values(store: Store, study: Study, name: str) -> list[tuple[Side, RateSample]]:
+    """Find the best configuration with each value of a parameter, the best value first."""
+    records = on_the_hosts_left(store.records(study.name))
+    compared = ComparedStudy.of(study, of_study(study).ranked(rank(records)))
+    bests: dict[Scalar, Ranked] = {}
+    for entry in compared.ranking:
+        if name in entry.params:
+            bests.setdefault(entry.params[name], entry)
+    if not bests:
+        known = sorted({known for entry in compared.ranking for known in entry.params})
+        raise UsageError(f"--by {name}: study {study.name} has no such parameter; it has {listed(known)}")
+    if len(bests) == 1:
+        (value,) = bests
+        raise UsageError(f"--by {name}: all valid runs of study {study.name} have {value}: there is nothing to compare")
+    return [compared.side(store, entry, f"{name}={value}") for value, entry in bests.items()]

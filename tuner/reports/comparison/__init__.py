@@ -1,0 +1,1 @@
+"""Parts of the report that compares studies, or the values of one parameter."""
