@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from as_user import Run
 from record_builders import a_study, begun, finished
 
@@ -15,7 +16,8 @@ from results.errors import ResultsError
 from results.record import Kind
 from results.report.model import Figure, Report, Sentence, Table
 from results.store.store import Store
-from tuner.cli.compare import parse_percent
+from tuner.cli import app
+from tuner.cli.compare import complete_parameter, parse_percent
 from tuner.commands.stored.compare import CompareRequest, compare
 from tuner.errors import UsageError
 
@@ -188,3 +190,13 @@ def test_the_command_prints_tables_json_and_errors(hpltune: Run, store: Store) -
     assert pair["difference_percent"] == 0.5
     refused = hpltune("compare", "after")
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+
+
+def test_tab_completes_the_parameters_that_vary_and_is_silent_without_a_study(store: Store) -> None:
+    context = typer.Context(typer.main.get_command(app))
+    assert complete_parameter(context, "") == []
+    filled(store, "study", {128: SLOW, 192: FAST})
+    context.params = {"db": None, "studies": ["study"]}
+    assert complete_parameter(context, "") == ["NB"]
+    context.params = {}
+    assert complete_parameter(context, "g") == []
