@@ -17,7 +17,7 @@ HEAD = """# Commands
 Every command prints this with `--help`. Exit codes: 0 done, 1 one sentence on standard error says why not,
 2 wrong usage (the command line, or a space, HPL.dat, cluster or design file; nothing was run), 130 stopped by
 Ctrl-C (143 by SIGTERM, 129 by SIGHUP; 130 by any of them where runs were under way).
-`hpltune --install-completion` sets up tab completion.
+`check` also gives its verdict as 1 or 2. `hpltune --install-completion` sets up tab completion.
 """
 
 

@@ -13,6 +13,7 @@ import typer
 from .best import best
 from .build import build
 from .calibrate import calibrate
+from .check import check
 from .clean import clean
 from .compare import compare
 from .dat import dat
@@ -54,6 +55,7 @@ for _command in (
     explain,
     export,
     run,
+    check,
     dat,
     reproduce,
     calibrate,

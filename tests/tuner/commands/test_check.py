@@ -1,0 +1,195 @@
+"""A stored study is measured again by a real executable whose speed a test sets."""
+
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from as_user import Run, program
+from record_builders import a_study, begun, finished
+
+from hpl.dat import HplDat, render
+from hpl.params import HplParams
+from results.errors import ResultsError
+from results.record import SIMULATOR
+from results.report.model import Table
+from results.store.store import Store
+from tuner.commands.campaigns.check import CheckRequest, CheckResult, CheckVerdict, check
+from tuner.errors import TunerError
+from tuner.events import Event, TrialEnded
+from tuner.options import TuneOptions
+from tuner.stopping import StopRequest
+
+HPL = HplParams(1000, 100, 1, 1)
+PRINTS = """#!{python}
+from pathlib import Path
+runs = Path({home!r}, "runs")
+number = int(runs.read_text()) if runs.exists() else 0
+runs.write_text(str(number + 1))
+rate = {rates}[number % len({rates})]
+time_s = (2 / 3 * 1000**3 + 1.5 * 1000**2) / rate / 1e9
+print(f"WR11C2R4 1000 100 1 1 {{time_s:.6f}} {{rate:.6e}}")
+print("||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= 0.0039 ...... {residual}")
+print("End of Tests.")
+"""
+"""An HPL that prints one rate after the other."""
+BEFORE = (2.0, 2.004, 1.997)
+Fake = Callable[..., Path]
+
+
+@pytest.fixture
+def xhpl(home: Path) -> Fake:
+    """Makes the program of the machine of today."""
+
+    def make(*rates: float, residual: str = "PASSED") -> Path:
+        python = shlex.quote(sys.executable)
+        return program(home / "xhpl", PRINTS.format(python=python, home=str(home), rates=rates, residual=residual))
+
+    return make
+
+
+@pytest.fixture
+def database(home: Path) -> str:
+    """A database with the study "before" of the program xhpl."""
+    db = str(home / "study.db")
+    options = TuneOptions(xhpl=home / "xhpl").to_json()
+    facts = {"cpu_model": "CPU of yesterday", "memory_available_bytes": 1}
+    with Store.open(db) as store:
+        store.create_study(a_study("before", options=options, host=facts, versions={"hpl": "2.2"}))
+        store.create_study(a_study("simulated", versions={SIMULATOR: "SimGrid 3.36"}))
+        store.create_study(a_study("empty"))
+        for rate in BEFORE:
+            number = store.begin(begun("before", "100|1x1"))
+            shape = {"hpl": HPL, "hpl_dat": render(HplDat.of(HPL)), "blas": "xhpl", "kernel": "auto", "ranks": 1}
+            record = finished(number, rate, "before", key="100|1x1", **shape)
+            store.finish(replace(record, params={"NB": 100, "grid": "1x1", "blas": "xhpl"}))
+    return db
+
+
+def checked(request: CheckRequest) -> CheckResult:
+    return check(request, lambda _: None, StopRequest())
+
+
+def junit_case(file: Path) -> ET.Element:
+    case = ET.fromstring(file.read_text()).find("testsuite/testcase")  # noqa: S314
+    assert case is not None
+    return case
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
+def test_a_machine_of_the_same_speed_is_not_slower(home: Path, database: str, xhpl: Fake) -> None:
+    xhpl(2.001, 1.999, 2.003)
+    junit = home / "new" / "check.xml"
+    result = checked(CheckRequest("before", junit=junit, db=database))
+    assert result.verdict is CheckVerdict.NOT_SLOWER
+    assert result.gflops == (2.001, 1.999, 2.003)
+    assert result.measured.study.name == "run-before-1"
+    with Store.open(database) as store:
+        assert len(store.records("run-before-1")) == 3
+    assert junit_case(junit).find("failure") is None
+    changes = {change.what: change.before for change in result.changes}
+    assert changes["CPU"] == "CPU of yesterday"
+    assert changes["HPL"] == "2.2"
+    assert "memory" not in changes
+    assert [part.title for part in result.report().parts if isinstance(part, Table)] == ["What else changed"]
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
+def test_a_slower_machine_fails_the_test_of_junit_and_the_command(
+    hpltune: Run, home: Path, database: str, xhpl: Fake
+) -> None:
+    xhpl(1.801, 1.799, 1.8)
+    done = hpltune("check", "--baseline", "before", "--db", database, "--junit", "check.xml", "--json")
+    assert done.returncode == 1, done.stderr
+    facts = json.loads(done.stdout)
+    assert facts["verdict"] == "slower"
+    assert facts["probability_slower"] > 0.95
+    assert facts["change_percent"] == pytest.approx(-10, abs=0.5)
+    assert facts["interval_percent"][0] < -10 < facts["interval_percent"][1]
+    assert facts["baseline_gflops"] == list(BEFORE)
+    assert facts["gflops"] == [1.801, 1.799, 1.8]
+    case = junit_case(home / "check.xml")
+    failure = case.find("failure")
+    assert failure is not None
+    assert failure.get("message", "").startswith("Slower: the machine lost 10.0 % of its rate, and with a")
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
+def test_one_run_that_cannot_tell_says_how_many_would_and_ends_with_2(
+    hpltune: Run, home: Path, database: str, xhpl: Fake
+) -> None:
+    xhpl(1.9)
+    done = hpltune("check", "--baseline", "before", "--db", database, "--junit", "check.xml", "--runs", "1")
+    assert done.returncode == 2, done.stdout + done.stderr
+    told = " ".join(done.stdout.split())
+    assert "Cannot tell: the machine is slower by more than 2 % with a probability of" in told
+    assert "more run would tell: check again with --runs 2" in told
+    assert junit_case(home / "check.xml").find("skipped") is not None
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
+def test_runs_with_a_wrong_residual_are_an_error_with_their_reason(
+    hpltune: Run, home: Path, database: str, xhpl: Fake
+) -> None:
+    xhpl(2.0, residual="FAILED")
+    done = hpltune("check", "--baseline", "before", "--db", database, "--junit", "check.xml", "--runs", "1")
+    assert done.returncode == 1
+    assert "Failed: 1 run of 1 gave no valid result." in done.stdout
+    assert "Trial 1 does not count: correctness" in done.stdout
+    assert junit_case(home / "check.xml").find("error") is not None
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
+def test_a_check_that_is_stopped_has_no_answer(database: str, xhpl: Fake) -> None:
+    xhpl(1.8)
+    stop = StopRequest()
+
+    def watch(event: Event) -> None:
+        if isinstance(event, TrialEnded):
+            stop.ask()
+
+    result = check(CheckRequest("before", db=database), watch, stop)
+    assert result.verdict is CheckVerdict.STOPPED
+    assert result.gflops == (1.8,)
+
+
+def test_a_program_that_is_gone_is_an_error_in_junits_file_too(home: Path, database: str) -> None:
+    with pytest.raises(TunerError, match="there is no such file"):
+        checked(CheckRequest("before", junit=home / "check.xml", db=database))
+    error = junit_case(home / "check.xml").find("error")
+    assert error is not None
+    assert "there is no such file" in error.get("message", "")
+
+
+@pytest.mark.parametrize(
+    ("baseline", "sentence"),
+    [
+        ("simulated", "check measures real machines: --baseline simulated was simulated"),
+        ("empty", "--baseline empty: that study has no valid run"),
+    ],
+)
+def test_a_baseline_that_cannot_be_compared_with_is_refused(database: str, baseline: str, sentence: str) -> None:
+    with pytest.raises(TunerError, match=sentence):
+        checked(CheckRequest(baseline, db=database))
+
+
+def test_a_baseline_that_is_not_there_is_refused(database: str) -> None:
+    with pytest.raises(ResultsError, match="gone"):
+        checked(CheckRequest("gone", db=database))
+
+
+def test_a_file_of_junit_that_cannot_be_written_is_refused_before_anything_runs(home: Path, database: str) -> None:
+    (home / "file").touch()
+    with pytest.raises(TunerError, match="is a file, not a folder"):
+        checked(CheckRequest("before", junit=home / "file" / "check.xml", db=database))
+    with pytest.raises(TunerError, match="is a folder: name a file in it"):
+        checked(CheckRequest("before", junit=home, db=database))

@@ -1,0 +1,74 @@
+"""`hpltune check`: is the machine slower than it was?"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .common import Db, Json, complete_study
+from .terminal import INTERRUPTED, show_report, watched
+
+MOST_CHECKED = 50
+"""Runs of which each tells something."""
+
+
+def check(
+    baseline: Annotated[
+        str,
+        typer.Option(
+            "--baseline",
+            metavar="STUDY",
+            autocompletion=complete_study,
+            help="The study of a real machine whose best configuration is measured again.",
+        ),
+    ],
+    runs: Annotated[
+        int, typer.Option("--runs", min=1, max=MOST_CHECKED, help="How often the configuration is run.")
+    ] = 3,
+    tolerance: Annotated[
+        float,
+        typer.Option(min=0.0, max=50.0, metavar="PERCENT", help="Loss of speed that is no reason to worry."),
+    ] = 2.0,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Write the verdict as JUnit XML, for CI services.")
+    ] = None,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    """Measure the best configuration of a study again, and say whether the machine got slower and what else changed.
+
+    It runs the study's best trial as it ran then, stores the runs as a new study, and gives the probability that the
+    machine is slower by more than the tolerance. A baseline whose best configuration ran three times or more tells
+    most: `tune` confirms its best, and `run --repeats 5` measures a file of yours.
+
+    Exit codes: 0 the machine is not slower (probability below 5 %); 1 it is slower (above 95 %), or a run failed, or
+    one sentence on standard error says why nothing was measured; 2 the runs cannot tell, or wrong usage; 130 stopped.
+    The verdict of --json and --junit tells them apart: slower is a failure of the test, failed runs are an error, and
+    a test that cannot tell is skipped. With wrong usage there is no JSON.
+
+    Examples:
+
+        hpltune check --baseline default-1
+
+        hpltune check --baseline run-HPL-1 --runs 5 --tolerance 3
+
+        hpltune check --baseline default-1 --junit check.xml --json
+    """
+    from ..commands.campaigns.check import CheckRequest, CheckVerdict
+    from ..commands.campaigns.check import check as measure
+    from ..console.progress import output
+
+    codes = {
+        CheckVerdict.NOT_SLOWER: 0,
+        CheckVerdict.SLOWER: 1,
+        CheckVerdict.FAILED: 1,
+        CheckVerdict.CANNOT_TELL: 2,
+        CheckVerdict.STOPPED: INTERRUPTED,
+    }
+    console = output(stderr=as_json)
+    with watched(console) as (listener, stop):
+        result = measure(CheckRequest(baseline, runs, tolerance / 100, junit, db), listener, stop)
+    show_report(console, result.report(), as_json=as_json)
+    if result.failure is not None:
+        raise result.failure
+    raise typer.Exit(codes[result.verdict])

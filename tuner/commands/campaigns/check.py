@@ -1,0 +1,327 @@
+"""`hpltune check`: whether the machine is slower than when a stored study measured its best configuration."""
+
+import time
+from dataclasses import asdict, dataclass, field, replace
+from enum import Enum
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Literal
+
+from hpl.dat import HplDat, render
+from hpl.errors import HplError
+from results.errors import ResultsError
+from results.record import Study, TrialRecord
+from results.report.junit import JUnitCase, to_junit
+from results.report.model import Column, Part, Report, Sentence, Table, Tone
+from results.report.outcome import outcome
+from results.stats.slower import SpeedChange, runs_to_tell, speed_change
+from runners.errors import RunnerError
+
+from ...database import open_store
+from ...errors import TunerError, UsageError
+from ...events import Listener, Notice
+from ...options import TuneOptions
+from ...stopping import StopRequest
+from ...study.noise_at_first import noise_at_first
+from ...study.objective import ranking_of
+from ...user_dirs import UserDirs
+from ...user_files import require_writable, write_text
+from ...words import counted
+from .changes import ChangedFact, changed_facts
+from .run import RunRequest, RunResult, run
+
+SUITE = "hpltune check"
+"""Name of the test suite in JUnit's file."""
+SPARE_S = 600.0
+"""A run is ended after this time and SLOWEST times the time of the baseline: it hangs."""
+SLOWEST = 10
+
+
+class CheckVerdict(Enum):
+    """What a check found."""
+
+    NOT_SLOWER = "not-slower"
+    SLOWER = "slower"
+    CANNOT_TELL = "cannot-tell"
+    FAILED = "failed"
+    STOPPED = "stopped"
+
+
+PROBLEMS: dict[CheckVerdict, Literal["failure", "error", "skipped"]] = {
+    CheckVerdict.SLOWER: "failure",
+    CheckVerdict.FAILED: "error",
+    CheckVerdict.CANNOT_TELL: "skipped",
+    CheckVerdict.STOPPED: "skipped",
+}
+"""What JUnit calls a verdict; a test passes without one."""
+TONES = {CheckVerdict.NOT_SLOWER: Tone.GOOD, CheckVerdict.SLOWER: Tone.BAD, CheckVerdict.FAILED: Tone.BAD}
+
+
+@dataclass(frozen=True)
+class CheckRequest:
+    """What to measure again.
+
+    Attributes:
+        baseline: the study whose best configuration is measured.
+        runs: how often.
+        tolerance: loss that is no reason to worry, as a part of 1.
+        junit: file for a CI service; None for none.
+        db: database file or URL; None for the user's own.
+    """
+
+    baseline: str
+    runs: int = 3
+    tolerance: float = 0.02
+    junit: Path | None = None
+    db: str | None = None
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The best configuration of a stored study.
+
+    Attributes:
+        trial: the run that represents it.
+        gflops: the rates of all its runs.
+    """
+
+    study: Study
+    trial: TrialRecord
+    gflops: tuple[float, ...]
+
+    @property
+    def name(self) -> str:
+        """STUDY#TRIAL."""
+        return f"{self.study.name}#{self.trial.number}"
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """How fast the machine is now, beside how fast it was.
+
+    Attributes:
+        measured: the runs of now, in a study of their own.
+        change: None if no run of now counts.
+        more_runs: how many more runs would probably tell; None if it can tell, or if no number would.
+        changes: what else is not as it was.
+        failure: JUnit's file could not be written.
+    """
+
+    request: CheckRequest
+    baseline: Baseline
+    measured: RunResult
+    change: SpeedChange | None
+    more_runs: int | None = None
+    changes: tuple[ChangedFact, ...] = ()
+    failure: TunerError | None = field(default=None, compare=False)
+
+    @property
+    def verdict(self) -> CheckVerdict:
+        """What the check found."""
+        if self.measured.interrupted:
+            return CheckVerdict.STOPPED
+        if self.change is None or not self.measured.all_count:
+            return CheckVerdict.FAILED
+        if not self.change.can_tell:
+            return CheckVerdict.CANNOT_TELL
+        return CheckVerdict.SLOWER if self.change.slower else CheckVerdict.NOT_SLOWER
+
+    @property
+    def gflops(self) -> tuple[float, ...]:
+        """The rates of now that count."""
+        return rates_of(self.measured)
+
+    def report(self) -> Report:
+        """The verdict with its probability, the rates, what does not count, and what else changed."""
+        parts: list[Part] = [Sentence(self._sentence(), tone=TONES.get(self.verdict, Tone.PLAIN))]
+        parts += [Sentence(text) for text in (*self._rates(), *self._failures())]
+        parts.append(Sentence(f"Stored as study {self.measured.study.name}."))
+        if self.changes:
+            rows = tuple((change.what, change.before, change.now) for change in self.changes)
+            heads = tuple(Column(name, words=True) for name in ("what", "before", "now"))
+            parts.append(Table("What else changed", heads, rows))
+        return Report(f"Check of {self.baseline.study.name}", tuple(parts), self._facts())
+
+    def junit(self, time_s: float) -> str:
+        """The text of JUnit's file."""
+        text = "\n".join([self._sentence(), *self._rates(), *self._failures(), *map(_line, self.changes)])
+        problem = PROBLEMS.get(self.verdict)
+        return to_junit(JUnitCase(SUITE, self.baseline.name, problem, self._sentence(), text, time_s))
+
+    def _sentence(self) -> str:
+        """The answer in one sentence, or two."""
+        verdict, change = self.verdict, self.change
+        if verdict is CheckVerdict.STOPPED:
+            return f"Stopped after {counted(len(self.gflops), 'valid run')}: there is no answer."
+        if change is None or verdict is CheckVerdict.FAILED:
+            failed = len(self.measured.records) - len(self.gflops)
+            return f"Failed: {counted(failed, 'run')} of {len(self.measured.records)} gave no valid result."
+        limit, chance = f"{100 * self.request.tolerance:g} %", _percent(change.probability_slower)
+        if verdict is CheckVerdict.SLOWER:
+            lost = f"the machine lost {-change.change_percent:.1f} % of its rate"
+            return f"Slower: {lost}, and with a probability of {chance} more than {limit}."
+        told = f"the machine is slower by more than {limit} with a probability of {chance}"
+        return f"Not slower: {told}." if change.can_tell else f"Cannot tell: {told}. {self._advice()}"
+
+    def _advice(self) -> str:
+        if self.more_runs is not None:
+            all_runs = len(self.gflops) + self.more_runs
+            return f"About {counted(self.more_runs, 'more run')} would tell: check again with --runs {all_runs}."
+        known = counted(len(self.baseline.gflops), "run")
+        return (
+            f"More runs would not tell: the baseline has {known} of this configuration, or the change is too near "
+            "the tolerance. A baseline with more runs may tell."
+        )
+
+    def _rates(self) -> list[str]:
+        """The rates of both times, and the change."""
+        before = self.baseline.gflops
+        told = f"Before: {median(before):.2f} GFLOPS, {counted(len(before), 'run')} ({self.baseline.name})."
+        if self.change is None:
+            return [told]
+        low, high = self.change.interval_percent
+        return [
+            f"{told} Now: {median(self.gflops):.2f} GFLOPS, {counted(len(self.gflops), 'run')}.",
+            f"The rate changed by {self.change.change_percent:+.1f} % (95 % interval: {low:+.1f} % to {high:+.1f} %).",
+        ]
+
+    def _failures(self) -> list[str]:
+        return [
+            f"Trial {record.number} does not count: {outcome(record).strip()}"
+            for record in self.measured.records
+            if not record.ranked
+        ]
+
+    def _facts(self) -> dict[str, object]:
+        change = self.change
+        return {
+            "verdict": self.verdict.value,
+            "probability_slower": change.probability_slower if change else None,
+            "tolerance_percent": 100 * self.request.tolerance,
+            "change_percent": change.change_percent if change else None,
+            "interval_percent": list(change.interval_percent) if change else None,
+            "more_runs": self.more_runs,
+            "baseline": self.baseline.study.name,
+            "baseline_trial": self.baseline.trial.number,
+            "baseline_gflops": list(self.baseline.gflops),
+            "study": self.measured.study.name,
+            "gflops": list(self.gflops),
+            "failures": self._failures(),
+            "changes": [asdict(change) for change in self.changes],
+        }
+
+
+def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> CheckResult:
+    """Measure the best configuration of a stored study again, and compare.
+
+    Raises:
+        TunerError, HplError, RunnerError, ResultsError: a sentence says what prevents the runs. JUnit's file has it
+            too, unless the baseline or the file itself is what is wrong.
+    """
+    if request.junit is not None:
+        _require_file(request.junit)
+    before = _baseline(request)
+    rate = f"{median(before.gflops):.2f} GFLOPS in {counted(len(before.gflops), 'run')}"
+    listener(Notice(f"Measuring {before.name} again: it gave {rate}."))
+    began_s = time.monotonic()
+    try:
+        measured = _measured(request, before, listener, stop)
+    except (TunerError, HplError, RunnerError, ResultsError) as error:
+        if request.junit is not None:
+            case = JUnitCase(SUITE, before.name, "error", str(error), str(error), time.monotonic() - began_s)
+            write_text(request.junit, to_junit(case))
+        raise
+    result = _compared(request, before, measured)
+    return _written(result, time.monotonic() - began_s)
+
+
+def _require_file(path: Path) -> None:
+    """Make sure that a file can be written before anything runs.
+
+    Raises:
+        TunerError: it cannot.
+    """
+    if path.is_dir():
+        raise TunerError(f"--junit {path} is a folder: name a file in it")
+    if not path.exists() or path.is_file():
+        require_writable(path.resolve().parent, f"--junit {path.name} in")
+
+
+def _baseline(request: CheckRequest) -> Baseline:
+    """The best configuration of the study that was asked for.
+
+    Raises:
+        TunerError: it was simulated, or no run of it counts.
+        ResultsError: there is no such study.
+    """
+    with open_store(request.db, UserDirs.of_user(to_read=True), create=False) as store:
+        study = store.study(request.baseline)
+        if study.simulated:
+            raise UsageError(f"check measures real machines: --baseline {study.name} was simulated")
+        ranking = ranking_of(store, study)
+        if not ranking:
+            raise UsageError(f"--baseline {study.name}: that study has no valid run to compare with")
+        return Baseline(study, store.get(study.name, ranking[0].best_record_number), ranking[0].gflops)
+
+
+def _measured(request: CheckRequest, before: Baseline, listener: Listener, stop: StopRequest) -> RunResult:
+    """Run the baseline's HPL.dat as its trial ran."""
+    trial = before.trial
+    text = trial.hpl_dat or (render(HplDat.of(trial.hpl)) if trial.hpl else "")
+    layout = f"{trial.ranks}x{trial.threads}" if trial.ranks and trial.threads else None
+    cores = before.study.host.get("physical_cores")
+    crowded = isinstance(cores, int) and (trial.ranks or 0) * (trial.threads or 1) > cores
+    with TemporaryDirectory(prefix="hpltune-") as folder:
+        file = Path(folder) / f"{before.study.name.removeprefix('run-')}.dat"
+        file.write_text(text, encoding="utf-8")
+        asked = RunRequest(
+            file,
+            TuneOptions(),
+            like=before.name,
+            layout=layout,
+            repeats=request.runs,
+            walltime_s=SPARE_S + SLOWEST * (trial.time_s or 0.0),
+            db=request.db,
+            oversubscribe=crowded,
+        )
+        return run(asked, listener, stop)
+
+
+def _compared(request: CheckRequest, before: Baseline, measured: RunResult) -> CheckResult:
+    """What the runs of now say beside those of the baseline."""
+    last = next((record for record in measured.records if record.ranked), None)
+    changes = tuple(changed_facts((before.study, before.trial), (measured.study, last)))
+    now = rates_of(measured)
+    if not now:
+        return CheckResult(request, before, measured, None, changes=changes)
+    shown = noise_at_first(before.study.host)
+    change = speed_change(before.gflops, now, request.tolerance, shown)
+    more = None if change.can_tell else runs_to_tell(before.gflops, now, request.tolerance, shown)
+    return CheckResult(request, before, measured, change, more, changes)
+
+
+def _written(result: CheckResult, time_s: float) -> CheckResult:
+    """The result, with JUnit's file written where one was asked for."""
+    if result.request.junit is None:
+        return result
+    try:
+        write_text(result.request.junit, result.junit(time_s))
+    except TunerError as error:
+        return replace(result, failure=error)
+    return result
+
+
+def rates_of(measured: RunResult) -> tuple[float, ...]:
+    """The rates that count."""
+    return tuple(record.gflops for record in measured.records if record.ranked and record.gflops is not None)
+
+
+def _percent(probability: float) -> str:
+    if 0.001 <= probability <= 0.999:
+        return f"{100 * probability:.1f} %"
+    return "less than 0.1 %" if probability < 0.5 else "more than 99.9 %"
+
+
+def _line(change: ChangedFact) -> str:
+    return f"{change.what}: {change.before} before, {change.now} now"
