@@ -15,8 +15,9 @@ from results.record import Study, TrialRecord
 from results.report.junit import JUnitCase, to_junit
 from results.report.model import Column, Part, Report, Sentence, Table, Tone
 from results.report.outcome import outcome
-from results.stats.slower import SpeedChange, runs_to_tell, speed_change
+from results.stats.slower import MOST_RUNS, SpeedChange, runs_to_tell, speed_change
 from runners.errors import RunnerError
+from runners.hosts.host_facts import busy_sentence
 
 from ...database import open_store
 from ...errors import TunerError, UsageError
@@ -105,6 +106,7 @@ class CheckResult:
         change: None if no run of now counts.
         more_runs: how many more runs would probably tell; None if it can tell, or if no number would.
         changes: what else is not as it was.
+        busy: the sentence that other programs kept the machine busy when the check began, or "".
         failure: JUnit's file could not be written.
     """
 
@@ -114,6 +116,7 @@ class CheckResult:
     change: SpeedChange | None
     more_runs: int | None = None
     changes: tuple[ChangedFact, ...] = ()
+    busy: str = ""
     failure: TunerError | None = field(default=None, compare=False)
 
     @property
@@ -135,7 +138,7 @@ class CheckResult:
     def report(self) -> Report:
         """The verdict with its probability, the rates, what does not count, and what else changed."""
         parts: list[Part] = [Sentence(self._sentence(), tone=TONES.get(self.verdict, Tone.PLAIN))]
-        parts += [Sentence(text) for text in (*self._rates(), *self._failures())]
+        parts += [Sentence(text) for text in self._details()]
         parts.append(Sentence(f"Stored as study {self.measured.study.name}."))
         if self.changes:
             rows = tuple((change.what, change.before, change.now) for change in self.changes)
@@ -145,7 +148,7 @@ class CheckResult:
 
     def junit(self, time_s: float) -> str:
         """The text of JUnit's file."""
-        text = "\n".join([self._sentence(), *self._rates(), *self._failures(), *map(_line, self.changes)])
+        text = "\n".join([self._sentence(), *self._details(), *map(_line, self.changes)])
         problem = PROBLEMS.get(self.verdict)
         return to_junit(JUnitCase(SUITE, self.baseline.name, problem, self._sentence(), text, time_s))
 
@@ -168,11 +171,16 @@ class CheckResult:
         if self.more_runs is not None:
             all_runs = len(self.gflops) + self.more_runs
             return f"About {counted(self.more_runs, 'more run')} would tell: check again with --runs {all_runs}."
+        noise = 100 * self.change.noise if self.change else 0.0
         known = counted(len(self.baseline.gflops), "run")
         return (
-            f"More runs would not tell: the baseline has {known} of this configuration, or the change is too near "
-            "the tolerance. A baseline with more runs may tell."
+            f"{counted(MOST_RUNS, 'run')} would not tell: runs differ by {noise:.1f} % and the baseline has {known} of "
+            "this configuration. A quiet machine, or a baseline with more runs, may tell."
         )
+
+    def _details(self) -> list[str]:
+        """The rates, what does not count, and what speaks against the verdict."""
+        return [*self._rates(), *self._failures(), *([self.busy] if self.busy else [])]
 
     def _rates(self) -> list[str]:
         """The rates of both times, and the change."""
@@ -208,6 +216,7 @@ class CheckResult:
             "study": self.measured.study.name,
             "gflops": list(self.gflops),
             "failures": self._failures(),
+            "busy": self.busy,
             "changes": [asdict(change) for change in self.changes],
         }
 
@@ -224,7 +233,7 @@ def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> Check
     before = _baseline(request)
     rate = f"{median(before.gflops):.2f} GFLOPS in {counted(len(before.gflops), 'run')}"
     listener(Notice(f"Measuring {before.name} again: it gave {rate}."))
-    began_s = time.monotonic()
+    began_s, busy = time.monotonic(), _busy(before)
     try:
         measured = _measured(request, before, listener, stop)
     except (TunerError, HplError, RunnerError, ResultsError) as error:
@@ -232,8 +241,17 @@ def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> Check
             case = JUnitCase(SUITE, before.name, "error", str(error), str(error), time.monotonic() - began_s)
             write_text(request.junit, to_junit(case))
         raise
-    result = _compared(request, before, measured)
+    result = replace(_compared(request, before, measured), busy=busy)
     return _written(result, time.monotonic() - began_s)
+
+
+def _busy(before: Baseline) -> str:
+    """The sentence that other programs keep this machine busy, or ""; of other nodes nothing is known."""
+    cores = before.study.host.get("physical_cores")
+    if before.study.options.get("real_cluster") or not isinstance(cores, int):
+        return ""
+    said = busy_sentence(cores)
+    return f"Caution, at the beginning: {said}." if said else ""
 
 
 def _require_file(path: Path) -> None:
