@@ -3,9 +3,10 @@
 import os
 import shutil
 import subprocess
+import threading
 import time
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -22,7 +23,7 @@ from .process_tree import MARK, end, sweep
 from .status import JobState, JobStatus
 
 _STARTER = ThreadPoolExecutor(1, thread_name_prefix="hpltune-starter")
-"""The one thread that starts all launchers."""
+"""The thread that starts launchers for all threads but the main one."""
 
 
 @dataclass
@@ -39,8 +40,8 @@ class LocalRunner(Runner):
     """Starts each job at once, in its own session, with its output written to files.
 
     When this process dies, even by SIGKILL, the kernel ends the launcher (PR_SET_PDEATHSIG through setpriv), and the
-    launcher ends its ranks. The kernel sends the signal when the thread that started the launcher ends. So one thread
-    that lives as long as this process starts all launchers.
+    launcher ends its ranks. The kernel sends the signal when the thread that started the launcher ends. So only threads
+    that live as long as this process start launchers.
     """
 
     def __init__(self, launcher: Launcher) -> None:
@@ -59,7 +60,7 @@ class LocalRunner(Runner):
         paths = RunPaths(job.directory)
         paths.write_command(argv)
         with paths.stdout.open("wb") as stdout, paths.stderr.open("wb") as stderr:
-            process = _STARTER.submit(
+            process = _start(
                 lambda: subprocess.Popen(
                     [*_die_with_me(), *argv],
                     stdin=subprocess.DEVNULL,
@@ -69,7 +70,7 @@ class LocalRunner(Runner):
                     env={**outside(), **job.launcher_environment, MARK: job_id},
                     start_new_session=True,
                 )
-            ).result()
+            )
         status = JobStatus(JobState.RUNNING, started_at=datetime.now(UTC))
         self._jobs[job_id] = Running(job, process, time.monotonic() + job.walltime_s, status)
         return job_id
@@ -146,6 +147,17 @@ class LocalRunner(Runner):
 
 def _executable(path: str) -> bool:
     return Path(path).is_file() and os.access(path, os.X_OK)
+
+
+def _start(start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+    """Start a program in a thread that lives as long as this process: the main one, or else the starter.
+
+    The main thread is better: when a process with several threads is killed, each thread that ends hands its programs
+    and their signal to the next one, and Open MPI's mpirun leaves ranks on other nodes when it gets TERM twice at once.
+    """
+    if threading.current_thread() is threading.main_thread():
+        return start()
+    return _STARTER.submit(start).result()
 
 
 def _die_with_me() -> list[str]:

@@ -251,7 +251,7 @@ def test_export_gives_every_format(hpltune: Run, home: Path) -> None:
         assert done.stdout
 
 
-@pytest.mark.parametrize("module", ["best", "export", "show", "spaces", "tune"])
+@pytest.mark.parametrize("module", ["stored.best", "stored.export", "stored.show", "files.spaces", "campaigns.tune"])
 def test_what_takes_long_to_import_is_not_imported_before_it_is_needed(module: str) -> None:
     slow = "{'matplotlib', 'optuna', 'pandas', 'scipy'}"
     asked = [sys.executable, "-c", f"import sys, tuner.commands.{module}; print({slow} & set(sys.modules))"]

@@ -1,6 +1,7 @@
 """The run at the whole memory, told from smaller ones whose truth is known."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -118,8 +119,11 @@ def test_a_study_tells_between_which_rates_a_run_of_the_whole_memory_will_be(hpl
     assert done.returncode == 0, done.stderr
     full = json.loads(done.stdout)["full"]
     assert full["N"] > full["largest_n"] == 1000
-    assert full["gflops_range"][0] <= full["gflops"] <= full["gflops_range"][1]
+    low, high = full["gflops_range"]
+    assert 0 < low <= high
+    assert (full["gflops"] is not None) == full["can_tell"], "runs on a busy machine may lead beyond what it can do"
+    assert full["gflops"] is None or low <= full["gflops"] <= high
     assert full["coverage"] == COVERAGE
     said = hpltune("tune", *small, "--trials", "1", "--study", "said").stdout
-    assert " GFLOPS (90% of runs: " in said
-    assert ", predicted from runs up to N=1000." in said
+    foretold = r" GFLOPS \(90% of runs: [\d.]+ to [\d.]+\), predicted from runs up to N=1000\."
+    assert re.search(foretold, said) or "these runs, up to N=1000, cannot tell its rate." in said
