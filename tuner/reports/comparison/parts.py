@@ -111,8 +111,9 @@ class Comparison:
             return [_shown(one, other, contrast), *noise]
         said = [f"No difference can be shown between {one.name} and {other.name}.", *noise]
         if contrast.test == "permutation":
+            one_side, other_side = contrast.runs[0], counted(contrast.runs[1], "run")
             said.append(
-                f"With {contrast.runs[0]} and {contrast.runs[1]} runs a permutation test cannot give a p below "
+                f"With {one_side} and {other_side} a permutation test cannot give a p below "
                 f"{least_p(contrast.runs):.2f}, however large the difference is."
             )
         return [*said, self._needed(one, other, contrast)]
