@@ -1,4 +1,9 @@
-"""Errors of the command line, of plans and of engines."""
+"""Errors of the command line, of plans and of engines; and all errors that say in a sentence what is wrong."""
+
+from hpl.errors import HplError
+from results.errors import ResultsError
+from runners.errors import RunnerError
+from search_spaces.errors import SpaceError
 
 
 class TunerError(Exception):
@@ -7,3 +12,7 @@ class TunerError(Exception):
 
 class UsageError(TunerError):
     """What the user wrote cannot be used: an option's value, options that exclude each other, or a file."""
+
+
+OUR_ERRORS = (TunerError, HplError, ResultsError, RunnerError, SpaceError)
+"""The bases of all errors that are raised on purpose: each says in a sentence what is wrong."""

@@ -1,7 +1,7 @@
 """What a command found, as data that any renderer can show: a title, sentences, tables and figures."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 
@@ -101,7 +101,7 @@ class Table:
         kept = [number for number, column in enumerate(self.columns) if column.name in names]
         columns = tuple(self.columns[number] for number in kept)
         rows = tuple(tuple(row[number] for number in kept) for row in self.rows)
-        return Table(self.title, columns, rows, bold=self.bold, total=self.total, headless=self.headless)
+        return replace(self, columns=columns, rows=rows, narrow=None, below=())
 
 
 @dataclass(frozen=True)

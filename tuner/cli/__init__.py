@@ -129,7 +129,9 @@ def main() -> None:
     except OSError as error:
         _fail(_noted(f"{error.filename or 'the system'}: {error.strerror or error}", error))
     except Exception as error:
-        if not _is_ours(error):
+        from ..errors import OUR_ERRORS
+
+        if not isinstance(error, OUR_ERRORS):
             raise
         _fail(_noted(str(error), error), WRONG if _is_wrong_usage(error) else 1)
 
@@ -184,17 +186,6 @@ def _start_no_threads() -> None:
     Ranks and probes get their own number of threads.
     """
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-
-
-def _is_ours(error: Exception) -> bool:
-    from hpl.errors import HplError
-    from results.errors import ResultsError
-    from runners.errors import RunnerError
-    from search_spaces.errors import SpaceError
-
-    from ..errors import TunerError
-
-    return isinstance(error, HplError | ResultsError | RunnerError | SpaceError | TunerError)
 
 
 def _is_wrong_usage(error: Exception) -> bool:

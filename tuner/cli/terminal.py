@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from results.report.model import Part, Report
+    from results.report.model import Report
 
     from ..events import Event, Listener
     from ..stopping import StopRequest
@@ -28,7 +28,7 @@ def watched(console: "Console") -> "Iterator[tuple[Listener, StopRequest]]":
 
 
 class EarlyParts:
-    """Passes events on to a display, and remembers which parts of the report the user has seen already.
+    """Passes events on to a display, and counts the parts of the report that the user has seen already.
 
     Args:
         shown: without it these parts are not passed on, because the output is for scripts.
@@ -37,7 +37,7 @@ class EarlyParts:
     def __init__(self, listener: "Listener", *, shown: bool) -> None:
         self._listener = listener
         self._shown = shown
-        self._parts: list[Part] = []
+        self._seen = 0
 
     def __call__(self, event: "Event") -> None:
         """Pass an event on."""
@@ -46,12 +46,12 @@ class EarlyParts:
         if isinstance(event, PartFound):
             if not self._shown:
                 return
-            self._parts += event.parts
+            self._seen += len(event.parts)
         self._listener(event)
 
     def rest(self, report: "Report") -> "Report":
         """The report without the parts that the user has seen, which are its first ones."""
-        return replace(report, parts=report.parts[len(self._parts) :])
+        return replace(report, parts=report.parts[self._seen :])
 
 
 def show_report(console: "Console", report: "Report", *, as_json: bool) -> None:

@@ -1,27 +1,24 @@
 """The story of a tuning: which trial improved on all before it, and how the best rate grew with machine time."""
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 from hpl.params import Scalar
-from results.record import Kind, Study, TrialRecord
+from results.record import SMALLER_RUNS, Study, TrialRecord
 from results.report.model import Column, Figure, Series, Table
 from results.stats.ranking import hosts_of
 
 from ..machine.equipment import Equipment
 
-COMPARED = frozenset({Kind.SEARCH, Kind.CONFIRMATION, Kind.RUN})
-"""Full runs, whose rates compare."""
 COLUMNS = ("test", "N", "NB", "P x Q", "library", "network", "% of peak", "GFLOPS")
 
 
 def improvements(records: Sequence[TrialRecord]) -> list[TrialRecord]:
     """The first full run that counts, and each one that was faster than all before it."""
     found: list[TrialRecord] = []
-    for record in records:
-        if record.ranked and record.kind in COMPARED and record.gflops:
-            best = found[-1].gflops if found else None
-            if best is None or record.gflops > best:
-                found.append(record)
+    for record in filter(_is_full_run, records):
+        if not found or _gflops(record) > _gflops(found[-1]):
+            found.append(record)
     return found
 
 
@@ -30,7 +27,6 @@ def story_table(study: Study, records: Sequence[TrialRecord]) -> Table:
     machine = Equipment.of(study)
     tests = improvements(records)
     rows = tuple(_row(record, machine) for record in tests)
-    empty = {name for number, name in enumerate(COLUMNS) if not any(row[number] for row in rows)}
     words = {"P x Q", "library", "network"}
     table = Table(
         "The tuning, test by test",
@@ -39,27 +35,18 @@ def story_table(study: Study, records: Sequence[TrialRecord]) -> Table:
         bold=frozenset({len(rows) - 1} if rows else ()),
         caption="Each row was faster than all full runs before it; a test's number is that of its trial.",
     )
-    return _without(table, empty)
+    return table.only(tuple(name for number, name in enumerate(COLUMNS) if any(row[number] for row in rows)))
 
 
 def convergence(records: Sequence[TrialRecord]) -> Figure | None:
     """The best rate so far against the machine time of all trials; None where no run counted."""
-    spent_s, best, times, rates, runs, dots = 0.0, 0.0, [], [], [], []
-    for record in records:
-        spent_s += record.cost_s or 0.0
-        if not (record.ranked and record.kind in COMPARED and record.gflops):
-            continue
-        runs.append(spent_s / 60.0)
-        dots.append(record.gflops)
-        best = max(best, record.gflops)
-        times.append(spent_s / 60.0)
-        rates.append(best)
-    if not times:
+    spent_min = accumulate((record.cost_s or 0.0) / 60.0 for record in records)
+    runs = [(spent, _gflops(record)) for spent, record in zip(spent_min, records, strict=True) if _is_full_run(record)]
+    if not runs:
         return None
-    series = (
-        Series("best so far", tuple(times), tuple(rates), line=True),
-        Series("full runs", tuple(runs), tuple(dots)),
-    )
+    times, rates = zip(*runs, strict=True)
+    best = Series("best so far", times, tuple(accumulate(rates, max)), line=True)
+    series = (best, Series("full runs", times, rates))
     return Figure("How the best rate grew", "machine time of all trials in minutes", "GFLOPS", series)
 
 
@@ -81,7 +68,7 @@ def rate_by_size(records: Sequence[TrialRecord], params: Mapping[str, Scalar]) -
 
 def _row(record: TrialRecord, machine: Equipment) -> tuple[str, ...]:
     """A trial as a row of the story."""
-    params, gflops = record.params, record.gflops or 0.0
+    params, gflops = record.params, _gflops(record)
     merit = machine.used_on(hosts_of(record), params).merit(gflops)
     N = record.hpl.N if record.hpl else params.get("N", "")
     percent = "" if merit.percent_of_peak is None else f"{merit.percent_of_peak:.1f}"
@@ -91,7 +78,11 @@ def _row(record: TrialRecord, machine: Equipment) -> tuple[str, ...]:
     return tuple(map(str, words))
 
 
-def _without(table: Table, names: set[str]) -> Table:
-    """The table without some columns, such as those that are empty in all rows."""
-    kept = table.only(tuple(column.name for column in table.columns if column.name not in names))
-    return Table(kept.title, kept.columns, kept.rows, bold=kept.bold, caption=table.caption)
+def _is_full_run(record: TrialRecord) -> bool:
+    """Whether a trial is a full run whose rate counts."""
+    return record.ranked and record.kind not in SMALLER_RUNS
+
+
+def _gflops(record: TrialRecord) -> float:
+    """The rate of a trial; 0 without one."""
+    return record.gflops or 0.0

@@ -13,7 +13,7 @@ from ..study.search.workers import Batch, Ended
 from .trials import SimulatedTrials
 
 Begin = Callable[[Question, int], TrialRecord | None]
-"""Begins the simulation of a question that was simulated so often in this batch; its record where it ended at once."""
+"""Begins to simulate a question; the number says how often its batch did so. Returns the record if it ended at once."""
 
 
 @dataclass

@@ -6,7 +6,7 @@ from pathlib import Path
 from results.record import TrialRecord
 from results.store.store import Store
 
-from .run_folders import study_folder
+from .run_folders import trial_folder
 
 
 @dataclass(frozen=True)
@@ -32,4 +32,4 @@ class FileBook:
 
     def folder(self, number: int) -> Path:
         """Where a trial runs."""
-        return self.runs / study_folder(self.study) / f"{number:05d}"
+        return trial_folder(self.runs, self.study, number)

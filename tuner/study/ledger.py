@@ -11,7 +11,7 @@ from ..budget import Meter
 from ..events import TrialEnded
 from .incumbent import Incumbent
 from .kinds import SEARCHED, counts
-from .run_folders import study_folder
+from .run_folders import trial_folder
 from .session import StudyContext
 
 
@@ -62,7 +62,7 @@ class Ledger:
 
     def folder(self, number: int) -> Path:
         """Where a trial runs."""
-        return self.context.runs / study_folder(self.study) / f"{number:05d}"
+        return trial_folder(self.context.runs, self.study, number)
 
     def commit(self, record: TrialRecord) -> TrialRecord:
         """Store what came of a trial, charge the budget, and tell the display."""

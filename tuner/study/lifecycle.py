@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from errno import EDQUOT, EFBIG, ENOSPC
 from pathlib import Path
@@ -48,12 +48,30 @@ def begin(store: Store, name: str | None, options: TuneOptions, machine: Machine
     Raises:
         StudyExistsError: the name is taken, if only since a moment ago.
     """
-    study = Study(
-        name=name or Path(options.space).stem,
-        created_at=datetime.now(UTC),
-        space_name=options.space,
+    study = replace(
+        _study(name or Path(options.space).stem, options.space, options, machine),
         space_text=space_text(options.space),
         engine=options.engine,
+    )
+    if name is None:
+        return Begun(create_unnamed(store, study))
+    store.create_study(study)
+    return Begun(name)
+
+
+def begin_file(store: Store, file: Path, options: TuneOptions, machine: MachineFacts) -> str:
+    """Create the study "run-NAME-K" of a file that is only measured, and return its name."""
+    return create_unnamed(store, _study(f"run-{file.stem}", str(file), options, machine))
+
+
+def _study(name: str, space_name: str, options: TuneOptions, machine: MachineFacts) -> Study:
+    """A new study without a search space, as `hpltune run` makes them."""
+    return Study(
+        name=name,
+        created_at=datetime.now(UTC),
+        space_name=space_name,
+        space_text="",
+        engine="run",
         options=options.to_json(),
         host=machine.host,
         rpeak_gflops=machine.rpeak_gflops,
@@ -61,10 +79,6 @@ def begin(store: Store, name: str | None, options: TuneOptions, machine: Machine
         power_w=machine.power_w,
         versions=machine.versions,
     )
-    if name is None:
-        return Begun(create_unnamed(store, study))
-    store.create_study(study)
-    return Begun(name)
 
 
 def go_on(store: Store, name: str, options: TuneOptions, *, run: str) -> Begun:

@@ -2,6 +2,7 @@
 
 import re
 from hashlib import sha256
+from pathlib import Path
 
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 _KEPT = 60
@@ -19,3 +20,8 @@ def study_folder(name: str) -> str:
         return name
     like = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:_KEPT].lstrip("-")
     return f"{like}+{sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
+
+
+def trial_folder(runs: Path, study: str, number: int) -> Path:
+    """Where a trial of a study runs, below the folder of all runs."""
+    return runs / study_folder(study) / f"{number:05d}"

@@ -1,4 +1,4 @@
-"""A launch is repeated once where not its configurations ended it: a node was lost, or somebody changed the network."""
+"""Repeats a launch once if a lost node or a changed network ended it, and not its configurations."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,13 +13,13 @@ from ..stopping import Stopping
 
 @dataclass(frozen=True)
 class Launched:
-    """What came of a launch, and of those that ran the rest of its trials.
+    """What came of a launch, and of the further launches that its trials needed.
 
     Attributes:
         records: one of each trial, committed.
         lost_nodes: nodes that did not answer when a run had failed.
-        disturbed: the sentence about a network setting that somebody else changed meanwhile, where the launch should
-            be repeated for it; else "".
+        disturbed: the sentence that somebody else changed a network setting meanwhile, if the launch should be repeated
+            for it; else "".
     """
 
     records: Sequence[TrialRecord]
@@ -29,7 +29,7 @@ class Launched:
 
 @dataclass(frozen=True)
 class Repeater:
-    """Launches on one site, and once more where that is worth it.
+    """Launches on one site, and repeats a launch that was not to blame for its end.
 
     Attributes:
         say: shows the user a sentence.

@@ -86,10 +86,8 @@ def tune(
     text = study.space_text
     space = load_space(options, workbench.site, searched_n(earlier) or SMALLEST_N, text)
     _prepare(space, options, text, workbench, context)
-    objective, meter = (
-        Objective.of(options.objective, study, options.pareto),
-        Meter(options.budget, RealClock(), spent_wall_s=elapsed_s(earlier)),
-    )
+    objective = Objective.of(options.objective, study, options.pareto)
+    meter = Meter(options.budget, RealClock(), spent_wall_s=elapsed_s(earlier))
     session = StudySession(
         context=context,
         study=name,

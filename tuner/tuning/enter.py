@@ -27,7 +27,7 @@ def enter(
         TunerError, ResultsError: a new one's name is taken, or the stored one cannot be gone on with or helped here.
     """
     if name is None or not (resume or join):
-        begun = begin(store, name, options, _facts(options, workbench))
+        begun = begin(store, name, options, machine_facts(options, workbench))
     elif join:
         begun = Begun(name, _joined(store, name, workbench.site))
     else:
@@ -56,8 +56,8 @@ def _joined(store: Store, name: str, site: Inventory) -> Sequence[TrialRecord]:
     return store.records(name)
 
 
-def _facts(options: TuneOptions, workbench: Workbench) -> MachineFacts:
-    """What the study keeps of its machine; where several trials run at a time, of the nodes that one of them has."""
+def machine_facts(options: TuneOptions, workbench: Workbench) -> MachineFacts:
+    """What a study keeps of its machine; where several trials run at a time, of the nodes that one of them has."""
     site = workbench.site
     return MachineFacts(
         host=site.facts(),

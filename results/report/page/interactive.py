@@ -22,4 +22,4 @@ def plotly_spec(figure: Figure) -> dict[str, object]:
             trace["text"] = list(one.labels)
         traces.append(trace)
     layout = {"xaxis": {"title": {"text": figure.x_axis}}, "yaxis": {"title": {"text": figure.y_axis}}}
-    return {"data": traces, "layout": layout, "title": figure.title}
+    return {"data": traces, "layout": layout}

@@ -1,7 +1,6 @@
 """A figure as SVG: what a page shows without JavaScript and in print."""
 
 import io
-from collections.abc import Callable
 from typing import Any
 
 from ..model import Figure
@@ -35,7 +34,7 @@ def svg(figure: Figure) -> str:
     with rc_context(style):
         canvas = Canvas(figsize=(7.2, 3.8), layout="constrained")
         axes = canvas.subplots()
-        named = sorted({x for one in figure.series for x in one.x if isinstance(x, str)}, key=_order(figure))
+        named = list(dict.fromkeys(x for one in figure.series for x in one.x if isinstance(x, str)))
         drawn = [one for one in figure.series if one.x]
         for number, one in enumerate(drawn):
             colour = COLOURS[number % len(COLOURS)]
@@ -61,12 +60,6 @@ def svg(figure: Figure) -> str:
         text = io.StringIO()
         canvas.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Title": figure.title})
     return _of_the_page(text.getvalue())
-
-
-def _order(figure: Figure) -> Callable[[str], int]:
-    """Return the place of a name among those of a figure, in the order in which they first appear."""
-    names = list(dict.fromkeys(x for one in figure.series for x in one.x if isinstance(x, str)))
-    return names.index
 
 
 def _of_the_page(drawn: str) -> str:

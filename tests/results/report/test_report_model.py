@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -51,6 +52,10 @@ def test_a_narrow_terminal_shows_the_main_columns_and_the_rest_below() -> None:
     said = printed(REPORT, 40)
     assert "│ as it is" in said
     assert "sixteen | nodes: NB 128, grid 4x4" in said
+
+
+def test_a_narrow_terminal_keeps_the_caption_of_a_table() -> None:
+    assert "Tuned in simulation." in printed(Report("", (replace(TABLE, caption="Tuned in simulation."),)), 40)
 
 
 @pytest.mark.parametrize("width", [20, 40, 60, 200])

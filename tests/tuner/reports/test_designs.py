@@ -4,6 +4,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from design_files import design, designs
 from rich.console import Console
 
 from results.metrics import merit
@@ -11,18 +12,8 @@ from results.report.model import Figure, Report
 from results.report.terminal import print_report
 from results.stats.ranking import Ranked
 from tuner.commands.models.predict import PredictResult
-from tuner.simulation.design.designs import Design, read_designs
+from tuner.simulation.design.designs import Design
 from tuner.simulation.design.prediction import Prediction
-
-
-def designs(folder: Path, text: str) -> tuple[Design, ...]:
-    file = folder / "designs.toml"
-    file.write_text(f'base = "kronos"\n{text}')
-    return read_designs(file)
-
-
-def design(folder: Path, text: str) -> Design:
-    return designs(folder, f"[[design]]\n{text}")[0]
 
 
 def price_and_power(found: Design) -> tuple[float | None, float | None]:

@@ -4,19 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
+from design_files import design
 
 from tuner.errors import TunerError
-from tuner.simulation.design.designs import Design, merge, read_designs
-
-
-def designs(folder: Path, text: str) -> tuple[Design, ...]:
-    file = folder / "designs.toml"
-    file.write_text(f'base = "kronos"\n{text}')
-    return read_designs(file)
-
-
-def design(folder: Path, text: str) -> Design:
-    return designs(folder, f"[[design]]\n{text}")[0]
+from tuner.simulation.design.designs import Design, merge
 
 
 def rate_of(found: Design, blas: str) -> object:

@@ -2,7 +2,6 @@
 
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from hpl.dat import DEVICE_STDOUT, HplDat, render
@@ -18,18 +17,17 @@ from ...errors import UsageError
 from ...events import Listener, Notice
 from ...machine.inventory import FOREIGN
 from ...machine.textbook import first_choice
-from ...machine.versions import versions
 from ...network.around_study import network_around, prepare_network, recover_at_start
 from ...options import TuneOptions, user_program
 from ...reports.run import run_facts, run_sentences
 from ...stopping import StopRequest
 from ...study.file_book import FileBook
 from ...study.file_run import FileRun
-from ...study.lifecycle import closing_study
-from ...study.names import create_unnamed
+from ...study.lifecycle import begin_file, closing_study
 from ...study.objective import ranking_of
 from ...trial.plan import Launch, Placement, TrialPlan, network_of, parse_layout, placed
 from ...trial.workbench import Workbench
+from ...tuning.enter import machine_facts
 from ...user_files import read_text
 from ...words import counted
 from ..session import Session, open_session
@@ -122,7 +120,7 @@ def _measured(
         listener(Notice(f"Caution: {unbound}."))
     with stop.preparing():
         workbench.build([plan.blas], [plan.threads], listener, [plan.launch.mpi])
-    study = _new_study(request, workbench, store)
+    study = begin_file(store, request.file, request.options, machine_facts(request.options, workbench))
     with closing_study(study, store), network_around(workbench, store, study, listener) as ready:
         prepare_network(ready.evaluator, {f"{PREFIX}{name}": [value] for name, value in plan.network.items()})
         book = FileBook(store, study, session.context.runs)
@@ -242,27 +240,8 @@ def like_trial(name: str, store: Store) -> TrialRecord:
     return store.get(study, ranking[0].best_record_number)
 
 
-def _new_study(request: RunRequest, workshop: Workbench, store: Store) -> str:
-    return create_unnamed(
-        store,
-        Study(
-            name=f"run-{request.file.stem}",
-            created_at=datetime.now(UTC),
-            space_name=str(request.file),
-            space_text="",
-            engine="run",
-            options=request.options.to_json(),
-            host=workshop.site.facts(),
-            rpeak_gflops=workshop.site.rpeak.gflops,
-            price_usd=workshop.site.share_of(request.options.price_usd),
-            power_w=workshop.site.share_of(request.options.power_w),
-            versions=versions(workshop.site, workshop.evaluator.source),
-        ),
-    )
-
-
 def _repeated(run: FileRun, repeats: int) -> list[TrialRecord]:
-    """The records of a file that is run so often, unless the user stops it or a node does not come back."""
+    """Run a file several times, and return all records; a stop, or a node that stays away, ends it earlier."""
     records: list[TrialRecord] = []
     for _ in range(repeats):
         if run.stop.requested:

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
 from itertools import product
 
 from hpl.dat import HplDat
 from hpl.params import Scalar
-from results.record import Kind, Study, TrialRecord
+from results.record import Kind, TrialRecord
 from results.store.store import Store
 
 from ...errors import TunerError, UsageError
@@ -19,8 +18,7 @@ from ...simulation.trials import SimulatedTrials
 from ...stopping import StopRequest
 from ...study.file_book import FileBook
 from ...study.file_run import key_of
-from ...study.lifecycle import closing_study
-from ...study.names import create_unnamed
+from ...study.lifecycle import begin_file, closing_study
 from ...trial.records import started
 from ...words import counted
 from ..session import open_session
@@ -43,7 +41,7 @@ def simulate(request: RunRequest, listener: Listener, stop: StopRequest) -> RunR
             site = SimulatedCluster.open(cluster, session.user_dirs, options.hpl_source, listener)
         how = _how(request, dat, site, store)
         listener(Notice(f"Simulated: {request.file} on {site.cluster.name} with {how['blas']}; nothing is measured."))
-        study = _new_study(request, site, store)
+        study = begin_file(store, request.file, options, facts_of(options, site))
         book = FileBook(store, study, session.context.runs)
         with closing_study(study, store), closing(Simulator(site, 1, request.walltime_s)) as simulator:
             trials = SimulatedTrials(simulator, book, listener, stop)
@@ -75,30 +73,10 @@ def _how(request: RunRequest, dat: HplDat, site: SimulatedCluster, store: Store)
     return {"blas": blas, "kernel": "auto", **network}
 
 
-def _new_study(request: RunRequest, site: SimulatedCluster, store: Store) -> str:
-    facts = facts_of(request.options, site)
-    return create_unnamed(
-        store,
-        Study(
-            name=f"run-{request.file.stem}",
-            created_at=datetime.now(UTC),
-            space_name=str(request.file),
-            space_text="",
-            engine="run",
-            options=request.options.to_json(),
-            host=facts.host,
-            rpeak_gflops=facts.rpeak_gflops,
-            price_usd=facts.price_usd,
-            power_w=facts.power_w,
-            versions=facts.versions,
-        ),
-    )
-
-
 def _simulated(
     trials: SimulatedTrials, study: str, runs: Sequence[Mapping[str, Scalar]], repeats: int
 ) -> tuple[TrialRecord, ...]:
-    """Simulate the runs of a file one after the other, and all of them so often."""
+    """Simulate the runs of a file one after the other; then repeat all of them."""
     records: list[TrialRecord] = []
     for repeat, words in product(range(repeats), runs):
         if trials.stop.requested:

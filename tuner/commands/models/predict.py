@@ -4,15 +4,11 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hpl.errors import HplError
-from results.errors import ResultsError
 from results.report.model import Report
 from results.report.plots import DesignPoint
-from runners.errors import RunnerError
-from search_spaces.errors import SpaceError
 
 from ...budget import Budget
-from ...errors import TunerError
+from ...errors import OUR_ERRORS, TunerError
 from ...events import Listener, Notice
 from ...options import TuneOptions
 from ...reports.designs import design_facts, design_parts, design_points
@@ -24,9 +20,6 @@ from ...stopping import StopRequest
 from ...study.names import free_name
 from ...study.session import StudyContext
 from ..session import open_session
-
-FAILURES = (TunerError, HplError, ResultsError, RunnerError, SpaceError, OSError)
-"""Errors that say why a design gave no result."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +88,7 @@ def predict(request: PredictRequest, listener: Listener, stop: StopRequest) -> P
             listener(Notice(f"Design {number} of {len(designs)}: {design.name}"))
             try:
                 prediction = _tuned(request, design, replace(first, cluster=design.cluster), session.context)
-            except FAILURES as error:
+            except (*OUR_ERRORS, OSError) as error:
                 if not predictions:
                     raise
                 return PredictResult(tuple(predictions), stop.requested, error)
