@@ -1,13 +1,12 @@
 """Reports as one HTML file that needs no network: tables, and figures that work with and without JavaScript."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from importlib.metadata import version
 from importlib.resources import files
+from itertools import count
 
-from .model import Copied, Figure, Heading, Part, Report, Sentence, Table
-from .page.interactive import plotly_spec
+from .model import Copied, Figure, Heading, Matrix, Part, Report, Sentence, Table
 from .page.svg import svg
 
 
@@ -16,27 +15,28 @@ def to_html(reports: Sequence[Report], made: datetime | None = None, *, interact
 
     Args:
         made: when; None leaves it out.
-        interactive: the script of Plotly (some 5 MB) goes into the file, if there is a figure.
+        interactive: a small script shows the values of figures, if there is a figure.
     """
     from jinja2 import Environment  # noqa: PLC0415 - only a page needs it
     from markupsafe import Markup  # noqa: PLC0415
 
     page = files(__package__).joinpath("page")
-    drawn = any(isinstance(part, Figure) for report in reports for part in report.parts)
+    drawn = any(isinstance(part, Figure | Matrix) for report in reports for part in report.parts)
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(page.joinpath("page.html.j2").read_text(encoding="utf-8"))
+    script = page.joinpath("page.js").read_text(encoding="utf-8") if drawn and interactive else ""
+    numbers = count(1)
     return template.render(
-        reports=[{"title": report.title, "parts": [_part(part) for part in report.parts]} for report in reports],
+        reports=[{"title": one.title, "parts": [_part(part, numbers) for part in one.parts]} for one in reports],
         version=version("hpltune"),
         made=made.strftime("%Y-%m-%d") if made else "",
         css=Markup(page.joinpath("page.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-        plotly=Markup(_plotly()) if drawn and interactive else "",  # noqa: S704
-        script=Markup(page.joinpath("page.js").read_text(encoding="utf-8")),  # noqa: S704
+        script=Markup(script),  # noqa: S704 - our own file
     )
 
 
-def _part(part: Part) -> dict[str, object]:
-    """Return a part as the template takes it."""
+def _part(part: Part, numbers: Iterator[int]) -> dict[str, object]:
+    """Return a part as the template takes it; each figure takes a number of its own."""
     from markupsafe import Markup  # noqa: PLC0415
 
     match part:
@@ -48,13 +48,6 @@ def _part(part: Part) -> dict[str, object]:
             return {"kind": "copied", "text": text}
         case Table():
             return {"kind": "table", "table": part}
-        case Figure():
-            spec = json.dumps(plotly_spec(part))
-            return {"kind": "figure", "title": part.title, "spec": spec, "svg": Markup(svg(part))}  # noqa: S704 - drawn here
-
-
-def _plotly() -> str:
-    """Return the script that makes figures interactive."""
-    from plotly.offline import get_plotlyjs  # noqa: PLC0415 - 5 MB that only a page needs
-
-    return str(get_plotlyjs()).replace("</script", "<\\/script")
+        case Figure() | Matrix():
+            drawn = svg(part, next(numbers))
+            return {"kind": "figure", "title": part.title, "marks": drawn.marks, "svg": Markup(drawn.svg)}  # noqa: S704 - drawn here

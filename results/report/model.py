@@ -112,6 +112,7 @@ class Series:
         x, y: numbers, or names on an axis of names.
         labels: what a point is called; none leaves them nameless.
         line: the points are joined.
+        low, high: ends of the interval around each y, where it is uncertain or runs differ; none draws no interval.
     """
 
     name: str
@@ -119,6 +120,15 @@ class Series:
     y: tuple[float, ...]
     labels: tuple[str, ...] = ()
     line: bool = False
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        counts = {len(self.x), len(self.y)}
+        if self.low or self.high:
+            counts |= {len(self.low), len(self.high)}
+        if len(counts) > 1:
+            raise ValueError(f"series {self.name!r} has lists of different lengths: {sorted(counts)}")
 
 
 @dataclass(frozen=True)
@@ -127,15 +137,43 @@ class Figure:
 
     Attributes:
         x_axis, y_axis: what the axes show, with units.
+        x_log, y_log: each step of the axis is the same factor.
     """
 
     title: str
     x_axis: str
     y_axis: str
     series: tuple[Series, ...]
+    x_log: bool = False
+    y_log: bool = False
 
 
-Part = Heading | Sentence | Copied | Table | Figure
+@dataclass(frozen=True)
+class Matrix:
+    """A heat map, as its data: a colour for each pair of values; more is better.
+
+    Attributes:
+        x_axis, y_axis: what the columns and the rows are values of.
+        columns, rows: the values.
+        cells: a number for each column in each row; None where there is none.
+        unit: of the cells.
+    """
+
+    title: str
+    x_axis: str
+    y_axis: str
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    cells: tuple[tuple[float | None, ...], ...]
+    unit: str
+
+    def __post_init__(self) -> None:
+        if len(self.cells) != len(self.rows) or any(len(row) != len(self.columns) for row in self.cells):
+            raise ValueError(f"matrix {self.title!r} does not have a cell for each row and column")
+
+
+Drawable = Figure | Matrix
+Part = Heading | Sentence | Copied | Table | Figure | Matrix
 
 
 @dataclass(frozen=True)

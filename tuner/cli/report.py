@@ -17,7 +17,7 @@ def report(
         "report.html"
     ),
     static: Annotated[
-        bool, typer.Option("--static", help="Leave the script of interactive figures out: 5 MB less.")
+        bool, typer.Option("--static", help="Leave out the small script that shows the values of figures.")
     ] = False,
     db: Db = None,
 ) -> None:

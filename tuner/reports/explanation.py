@@ -63,7 +63,10 @@ def _effects(study: Study, found: Explanation) -> Table:
 def _figure(title: str, effects: Sequence[Effect]) -> Figure:
     """Draw what each parameter explains alone and with others."""
     names = tuple(effect.name for effect in effects)
-    alone = Series("alone", names, tuple(100 * effect.share for effect in effects))
+    shares = tuple(100 * effect.share for effect in effects)
+    low = tuple(100 * max(0.0, effect.share - effect.sd) for effect in effects)
+    high = tuple(100 * (effect.share + effect.sd) for effect in effects)
+    alone = Series("alone", names, shares, low=low, high=high)
     return Figure(
         title,
         "parameter",

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from results.record import Study
-from results.report.model import Column, Figure, Part, Sentence, Series, Table, Wrap
+from results.report.model import Column, Matrix, Part, Sentence, Table, Wrap
 
 from ..explain.pairs import Choice, Crossing
 
@@ -15,18 +15,20 @@ def crossing_parts(study: Study, crossing: Crossing) -> list[Part]:
     title = f"Study {study.name}: {upright.one} by {upright.other}, percent below the best, all else at its best"
     columns = tuple(Column(head, words=not number, wrap=Wrap.NEVER) for number, head in enumerate(heads))
     table = Table(title, columns, tuple(map(tuple, rows)), in_pieces=True, total=True)
-    return [table, _figure(title, upright), *map(Sentence, sentences(upright))]
+    return [table, crossing_matrix(title, upright), *map(Sentence, sentences(upright))]
 
 
-def _figure(title: str, crossing: Crossing) -> Figure:
-    """Draw a line for each value of the one parameter over the values of the other."""
-    series = []
-    for value, percents in zip(crossing.ones, crossing.percent, strict=True):
-        known = [(str(name), one) for name, one in zip(crossing.others, percents, strict=True) if one is not None]
-        series.append(
-            Series(f"{crossing.one} {value}", tuple(x for x, _ in known), tuple(y for _, y in known), line=True)
-        )
-    return Figure(title, crossing.other, "difference to the best in %", tuple(series))
+def crossing_matrix(title: str, crossing: Crossing) -> Matrix:
+    """Draw the differences to the best as a heat map."""
+    return Matrix(
+        title,
+        crossing.other,
+        crossing.one,
+        tuple(map(str, crossing.others)),
+        tuple(map(str, crossing.ones)),
+        crossing.percent,
+        "% of the best",
+    )
 
 
 def _rows(crossing: Crossing) -> list[list[str]]:

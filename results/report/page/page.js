@@ -1,26 +1,110 @@
 "use strict";
-// Puts an interactive figure in the place of each static one, in the colours of the page.
-function colours() {
-  const style = getComputedStyle(document.documentElement);
-  return { ink: style.getPropertyValue("--ink").trim(), line: style.getPropertyValue("--line").trim() };
+// Makes the figures answer: a value below the pointer, a larger view where the mouse drags, series that hide.
+const NEAR = 24;
+const svgs = "http://www.w3.org/2000/svg";
+
+function made(parent, name, attributes) {
+  const element = document.createElementNS(svgs, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  parent.append(element);
+  return element;
 }
-function layoutOf(spec) {
-  const { ink, line } = colours();
-  const axis = (given) => ({ ...given, gridcolor: line, linecolor: line, zerolinecolor: line, automargin: true });
-  return {
-    ...spec.layout, autosize: true, xaxis: axis(spec.layout.xaxis), yaxis: axis(spec.layout.yaxis),
-    font: { color: ink, family: "system-ui, sans-serif" }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-    margin: { l: 56, r: 16, t: 32, b: 48 }, legend: { orientation: "h", y: 1.02, yanchor: "bottom" }, showlegend: spec.data.length > 1,
-  };
+
+function answer(figure) {
+  const svg = figure.querySelector("svg"), marks = JSON.parse(figure.dataset.marks), hidden = new Set();
+  const whole = svg.getAttribute("viewBox"), tip = document.createElement("output");
+  tip.className = "tip";
+  tip.hidden = true;
+  figure.append(tip);
+  const ring = made(svg, "circle", { class: "ring", r: 5, visibility: "hidden" });
+  const frame = made(svg, "rect", { class: "frame", visibility: "hidden" });
+  let start = null;
+
+  function place(event) {
+    return new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+  }
+  function scale() {
+    return svg.getScreenCTM().a;
+  }
+  function nearest(at) {
+    let best = null, least = NEAR / scale();
+    for (const mark of marks) {
+      const far = Math.hypot(mark[1] - at.x, mark[2] - at.y);
+      if (far < least && !hidden.has(mark[0])) { best = mark; least = far; }
+    }
+    return best;
+  }
+  function show(mark) {
+    tip.hidden = !mark;
+    ring.setAttribute("visibility", mark ? "visible" : "hidden");
+    if (!mark) return;
+    ring.setAttribute("cx", mark[1]);
+    ring.setAttribute("cy", mark[2]);
+    ring.setAttribute("r", 6 / scale());
+    ring.setAttribute("stroke-width", 1.5 / scale());
+    tip.textContent = mark[3];
+    const box = figure.getBoundingClientRect();
+    const on = new DOMPoint(mark[1], mark[2]).matrixTransform(svg.getScreenCTM());
+    const left = Math.min(on.x - box.left + 10, box.width - tip.offsetWidth);
+    tip.style.left = `${Math.max(0, left)}px`;
+    const above = on.y - box.top - tip.offsetHeight - 10;
+    tip.style.top = `${above > 0 ? above : on.y - box.top + 12}px`;
+  }
+  function corners(from, to) {
+    return [Math.min(from.x, to.x), Math.min(from.y, to.y), Math.abs(from.x - to.x), Math.abs(from.y - to.y)];
+  }
+
+  svg.addEventListener("pointermove", (event) => {
+    const at = place(event);
+    if (!start) { show(nearest(at)); return; }
+    const [x, y, width, height] = corners(start, at);
+    for (const [key, value] of Object.entries({ x, y, width, height, visibility: "visible" })) frame.setAttribute(key, value);
+  });
+  svg.addEventListener("pointerleave", () => { if (!start) show(null); });
+  svg.addEventListener("pointerdown", (event) => {
+    if (event.pointerType === "touch") { show(nearest(place(event))); return; }
+    if (event.button !== 0) return;
+    start = place(event);
+    svg.setPointerCapture(event.pointerId);
+    show(null);
+    event.preventDefault();
+  });
+  svg.addEventListener("pointerup", (event) => {
+    if (!start) return;
+    const cut = corners(start, place(event));
+    start = null;
+    frame.setAttribute("visibility", "hidden");
+    if (cut[2] * scale() > 20 && cut[3] * scale() > 20) svg.setAttribute("viewBox", cut.join(" "));
+  });
+  svg.addEventListener("pointercancel", () => { start = null; frame.setAttribute("visibility", "hidden"); });
+  svg.addEventListener("dblclick", () => svg.setAttribute("viewBox", whole));
+
+  function parts(name) {
+    return figure.querySelectorAll(`[id$="-${name}"]`);
+  }
+  function toggle(number) {
+    const gone = !hidden.delete(number);
+    if (gone) hidden.add(number);
+    for (const part of parts(`series-${number}`)) part.style.display = gone ? "none" : "";
+    for (const part of parts(`legend-${number}`)) {
+      part.style.opacity = gone ? 0.45 : "";
+      part.setAttribute("aria-pressed", String(!gone));
+    }
+  }
+  for (let number = 0; parts(`legend-${number}`).length; number++) {
+    for (const part of parts(`legend-${number}`)) {
+      part.classList.add("legend");
+      part.setAttribute("tabindex", "0");
+      part.setAttribute("role", "button");
+      part.setAttribute("aria-pressed", "true");
+      part.addEventListener("click", () => toggle(number));
+      part.addEventListener("pointerdown", (event) => event.stopPropagation());
+      part.addEventListener("keydown", (event) => {
+        if (event.key === "Enter" || event.key === " ") { toggle(number); event.preventDefault(); }
+      });
+    }
+  }
+  figure.classList.add("answers");
 }
-for (const figure of document.querySelectorAll("figure.plot")) {
-  const spec = JSON.parse(figure.dataset.spec);
-  const drawn = document.createElement("div");
-  drawn.className = "drawn";
-  drawn.setAttribute("aria-hidden", "true");
-  figure.append(drawn);
-  figure.querySelector(".static").hidden = true;
-  const buttons = ["select2d", "lasso2d", "autoScale2d"];
-  Plotly.newPlot(drawn, spec.data, layoutOf(spec), { responsive: true, displaylogo: false, modeBarButtonsToRemove: buttons });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => Plotly.relayout(drawn, layoutOf(spec)));
-}
+for (const figure of document.querySelectorAll("figure.plot")) answer(figure);
+for (const hint of document.querySelectorAll(".hint")) hint.hidden = false;

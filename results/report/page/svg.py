@@ -1,71 +1,86 @@
-"""A figure as SVG: what a page shows without JavaScript and in print."""
+"""A figure as SVG in the colours of the page around it, with the values that a script shows."""
 
 import io
+import json
+import re
+from dataclasses import dataclass
+from html import escape
 from typing import Any
 
-from ..model import Figure
+from ..drawing import SIZE_INCHES, DrawnValue, draw, height_inches
+from ..drawing import STYLE as DRAWING
+from ..model import Drawable
 
-COLOURS = ("#2f7ebc", "#c8641b", "#3f8f4f", "#a05fb4", "#8a7a1c", "#b8435a")
-"""Of series, in their order: each has a contrast of at least 3 to 1 against the light and the dark page."""
 INK = "#010203"
 """Stands for the colour of the page's text, which the page knows."""
 GRID = "#040506"
 """Stands for the colour of the page's lines."""
-MOST_LABELS = 12
-"""Points whose labels still fit beside each other."""
+POINTS_PER_INCH = 72
+"""The unit of length in matplotlib's SVG is a point."""
+STYLE: Any = {
+    **DRAWING,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "hpltune",
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": GRID,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "grid.color": GRID,
+}
 
 
-def svg(figure: Figure) -> str:
-    """Draw a figure; its colours of text and lines are those of the page around it."""
+@dataclass(frozen=True)
+class Drawn:
+    """A figure for a page.
+
+    Attributes:
+        svg: the element.
+        marks: JSON of what its points show: [series, x, y, text] in the SVG's own units.
+    """
+
+    svg: str
+    marks: str
+
+
+def svg(figure: Drawable, number: int = 1) -> Drawn:
+    """Draw a figure; its colours of text and lines are those of the page.
+
+    Args:
+        number: of the figure in its page, which makes the names of its elements unique.
+    """
     from matplotlib import rc_context  # noqa: PLC0415 - half a second that only a page needs
     from matplotlib.figure import Figure as Canvas  # noqa: PLC0415
 
-    style: Any = {
-        "svg.fonttype": "none",
-        "svg.hashsalt": figure.title,
-        "font.size": 10,
-        "text.color": INK,
-        "axes.labelcolor": INK,
-        "axes.edgecolor": GRID,
-        "xtick.color": INK,
-        "ytick.color": INK,
-        "grid.color": GRID,
-    }
-    with rc_context(style):
-        canvas = Canvas(figsize=(7.2, 3.8), layout="constrained")
+    height = height_inches(figure)
+    with rc_context(STYLE):
+        canvas = Canvas(figsize=(SIZE_INCHES[0], height), dpi=POINTS_PER_INCH, layout="constrained")
         axes = canvas.subplots()
-        named = list(dict.fromkeys(x for one in figure.series for x in one.x if isinstance(x, str)))
-        drawn = [one for one in figure.series if one.x]
-        for number, one in enumerate(drawn):
-            colour = COLOURS[number % len(COLOURS)]
-            if named and not one.line:
-                width = 0.8 / len(drawn)
-                left = [named.index(str(x)) + (number - (len(drawn) - 1) / 2) * width for x in one.x]
-                axes.bar(left, one.y, width=width, color=colour, label=one.name)
-                continue
-            places = [float(named.index(x)) if isinstance(x, str) else x for x in one.x]
-            axes.plot(places, one.y, "o-" if one.line else "o", color=colour, label=one.name, markersize=5)
-            if len(one.labels) <= MOST_LABELS:
-                for x, y, label in zip(places, one.y, one.labels, strict=False):
-                    axes.annotate(label, (x, y), xytext=(4, 4), textcoords="offset points", fontsize=8)
-        if named:
-            axes.set_xticks(range(len(named)), named, rotation=0 if max(map(len, named)) * len(named) < 80 else 30)
-        axes.set_xlabel(figure.x_axis)
-        axes.set_ylabel(figure.y_axis)
-        axes.grid(axis="y", linewidth=0.5)
-        axes.set_axisbelow(True)
-        axes.spines[["top", "right"]].set_visible(False)
-        if len(drawn) > 1:
-            axes.legend(frameon=False, loc="best")
+        marks = draw(figure, axes)
         text = io.StringIO()
-        canvas.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Title": figure.title})
-    return _of_the_page(text.getvalue())
+        canvas.savefig(text, format="svg", transparent=True, metadata={"Date": None})
+        places: Any = axes.transData.transform([(mark.x, mark.y) for mark in marks]) if marks else []
+    shown = [_shown(mark, place, height) for mark, place in zip(marks, places, strict=True)]
+    return Drawn(
+        _of_the_page(text.getvalue(), figure.title, number),
+        json.dumps(shown, separators=(",", ":"), ensure_ascii=False),
+    )
 
 
-def _of_the_page(drawn: str) -> str:
-    """Keep the SVG element alone, with the page's colours, as wide as the page allows."""
+def _shown(mark: DrawnValue, place: Any, height_inches: float) -> list[object]:
+    """Return a mark with its place from the upper left corner, to a tenth of a point."""
+    x, y = place
+    return [mark.series, round(float(x), 1), round(height_inches * POINTS_PER_INCH - float(y), 1), mark.text]
+
+
+def _of_the_page(drawn: str, title: str, number: int) -> str:
+    """Keep the SVG element alone, with the page's colours, as wide as the page allows and with names of its own."""
     start = drawn.index("<svg")
     body = drawn[start:].replace(INK, "currentColor").replace(GRID, "var(--line)")
+    body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
+    body = re.sub(r'(\bid="|url\(#|xlink:href="#)', rf"\g<1>f{number}-", body)
+    body = re.sub(r" ?font-family: [^;\"]*;", "", body)
+    body = re.sub(r"\n\s*", "\n", body)
     head, _, rest = body.partition(">")
     kept = " ".join(word for word in head.split() if not word.startswith(("width=", "height=")))
-    return f'{kept} role="img">{rest}'
+    return f'{kept} role="img" aria-label="{escape(title, quote=True)}">{rest}'

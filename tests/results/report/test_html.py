@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 
 from results.report.html import to_html
-from results.report.model import Column, Copied, Figure, Heading, Report, Sentence, Series, Table
+from results.report.model import Column, Copied, Figure, Heading, Matrix, Report, Sentence, Series, Table
 
 CHROMIUM = Path("/usr/bin/chromium")
 NARROW, WIDE = 400, 1280
@@ -32,7 +32,13 @@ CONVERGENCE = Figure(
         Series("runs", (1.0, 2.0), (13.9, 14.73), ("#1", "#2")),
     ),
 )
-SHARES = Figure("What matters", "parameter", "%", (Series("alone", ("NB", "grid"), (30.0, 12.0)),))
+SHARES = Figure(
+    "What matters",
+    "parameter",
+    "$ of $",
+    (Series("alone", ("NB", "<b>"), (30.0, 12.0), low=(25.0, 10.0), high=(35.0, 15.0)),),
+)
+PAIR = Matrix("NB by grid", "grid", "NB", ("1x2", "2x1"), ("64", "128"), ((-60.0, -3.2), (0.0, None)), "% of the best")
 REPORT = Report(
     "HPL on two cores & more",
     (
@@ -41,6 +47,7 @@ REPORT = Report(
         Sentence("The best is 2 % faster."),
         CONVERGENCE,
         SHARES,
+        PAIR,
         Copied("mpirun -np 2 ./xhpl " + "-x" * 200),
     ),
 )
@@ -69,7 +76,7 @@ def test_a_page_of_several_reports_begins_with_links_to_them() -> None:
 
 def test_a_static_page_has_every_figure_and_no_script() -> None:
     assert "<script" not in STATIC
-    assert STATIC.count("<svg") == 4
+    assert STATIC.count("<svg") == 6
     assert len(STATIC) < 300_000
 
 
@@ -128,13 +135,13 @@ def test_the_page_is_readable_at_any_width_and_in_the_dark(
     browser: Browser, file: Path, width: int, scheme: str
 ) -> None:
     visit = Visit(browser, file, width, color_scheme=scheme)
-    visit.page.wait_for_selector(".drawn .main-svg")
+    assert visit.page.locator("figure.answers").count() == 3
     assert visit.complaints == []
     assert visit.requests == [file.as_uri()]
     assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
     for selector in ("p.plain", "figcaption", "td", "th", "h2", ".made", ".copied", ".caption"):
         assert visit.contrast(selector) >= READABLE, selector
-    for drawn in visit.page.query_selector_all(".drawn .main-svg"):
+    for drawn in visit.page.query_selector_all(".plot svg"):
         box = drawn.bounding_box()
         assert box is not None
         assert box["x"] + box["width"] <= width
@@ -143,17 +150,46 @@ def test_the_page_is_readable_at_any_width_and_in_the_dark(
 
 def test_figures_are_there_without_javascript(browser: Browser, file: Path) -> None:
     visit = Visit(browser, file, WIDE, java_script_enabled=False)
-    assert visit.page.locator(".static svg").first.is_visible()
-    assert visit.page.locator(".drawn").count() == 0
+    assert visit.page.locator(".plot svg").first.is_visible()
+    assert not visit.page.locator(".hint").is_visible()
     visit.close()
 
 
-def test_a_printed_page_shows_the_still_figures(browser: Browser, file: Path) -> None:
+def test_a_figure_says_the_value_below_the_pointer_and_hides_a_series(browser: Browser, file: Path) -> None:
     visit = Visit(browser, file, WIDE)
-    visit.page.wait_for_selector(".drawn .main-svg")
+    pair = visit.page.locator("figure.plot", has_text="NB by grid")
+    pair.get_by_text("-3.2", exact=True).hover()
+    assert pair.locator(".tip").inner_text() == "NB 64, grid 2x1: -3.2 % of the best"
+    grown = visit.page.locator("figure.plot", has_text="How the best rate grew")
+    runs = grown.locator('[id$="-series-1"]').first
+    assert runs.is_visible()
+    grown.get_by_text("runs", exact=True).click()
+    assert not runs.is_visible()
+    visit.close()
+
+
+def test_a_drag_enlarges_a_part_of_a_figure_and_a_double_click_shows_the_whole(browser: Browser, file: Path) -> None:
+    visit = Visit(browser, file, WIDE)
+    svg = visit.page.locator("figure.plot svg").first
+    svg.scroll_into_view_if_needed()
+    whole, box = svg.get_attribute("viewBox"), svg.bounding_box()
+    assert box is not None
+    visit.page.mouse.move(box["x"] + 100, box["y"] + 60)
+    visit.page.mouse.down()
+    visit.page.mouse.move(box["x"] + 200, box["y"] + 160)
+    visit.page.mouse.up()
+    assert svg.get_attribute("viewBox") != whole
+    visit.page.mouse.dblclick(box["x"] + 100, box["y"] + 60)
+    assert svg.get_attribute("viewBox") == whole
+    visit.close()
+
+
+def test_a_printed_page_shows_the_figures_and_no_hint_for_a_mouse(browser: Browser, file: Path) -> None:
+    visit = Visit(browser, file, WIDE)
+    assert visit.page.locator(".hint").is_visible()
     visit.page.emulate_media(media="print")
-    assert visit.page.locator(".static svg").first.is_visible()
-    assert not visit.page.locator(".drawn").first.is_visible()
+    assert visit.page.locator(".plot svg").first.is_visible()
+    assert not visit.page.locator(".hint").is_visible()
     visit.close()
 
 

@@ -6,7 +6,7 @@ from explain_builders import SWAPPING, records, searched, trap
 from record_builders import a_study
 
 from results.report.markdown import to_markdown
-from results.report.model import Figure, Part, Report
+from results.report.model import Figure, Matrix, Part, Report
 from results.stats.ranking import Ranked
 from tuner.engines.perf.probes import Probes
 from tuner.explain.explanation import explain
@@ -52,8 +52,9 @@ def test_shares_and_pairs_are_drawn_and_markdown_leaves_them_out() -> None:
         {effect.name: 100 * effect.share for effect in found.effects}
     )
     crossing = explain_pair(space, runs, ("NB", "BCAST"), Probes())
-    matrix = figure(crossing_parts(searched("default"), crossing))
-    assert sum(len(series.y) for series in matrix.series) == sum(
-        percent is not None for row in crossing.percent for percent in row
+    [matrix] = [part for part in crossing_parts(searched("default"), crossing) if isinstance(part, Matrix)]
+    upright = (
+        crossing.percent if len(crossing.ones) >= len(crossing.others) else tuple(zip(*crossing.percent, strict=True))
     )
+    assert matrix.cells == upright
     assert "what matters, from 80 runs" in to_markdown(Report("", tuple(parts)))

@@ -24,7 +24,7 @@ class ReportRequest:
     Attributes:
         studies: names; none takes the newest.
         out: file to write.
-        interactive: figures can be zoomed and read off; the file is some 5 MB larger for that.
+        interactive: figures can be enlarged and read off, by a small script.
     """
 
     studies: tuple[str, ...]

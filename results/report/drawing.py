@@ -1,0 +1,253 @@
+"""Draws a figure with matplotlib: the same for a page and for a picture in a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .model import Drawable, Matrix, Series
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from .model import Figure
+
+COLOURS = ("#2f7ebc", "#c8641b", "#3f8f4f", "#a05fb4", "#8a7a1c", "#b8435a")
+"""Of series, in their order: each has a contrast of at least 3 to 1 against a light and a dark page."""
+MARKERS = ("o", "s", "^", "D", "v", "P")
+"""Of series, in their order, so that they differ without colours too."""
+MOST_LABELS = 12
+"""Points whose labels still fit beside each other."""
+MOST_LETTERS = 44
+"""Of names below bars; where there are more, the bars lie so that each name has a line of its own."""
+MOST_CELLS_IN_A_ROW = 12
+"""Of a heat map; where there are more, their numbers do not fit into them."""
+DARKEST = 0.75
+"""Part of the scale of colours that heat maps use; what is darker cannot be seen on a dark page."""
+SIZE_INCHES = (5.6, 3.5)
+"""Of a figure whose letters are readable on a telephone and on a desk."""
+
+
+STYLE: dict[str, Any] = {"font.family": "sans-serif", "font.size": 10.5, "text.parse_math": False}
+"""matplotlib's settings while a figure is drawn: a name may hold dollar signs."""
+
+
+@dataclass(frozen=True)
+class DrawnValue:
+    """A value that was drawn.
+
+    Attributes:
+        series: number of its series, from 0.
+        x, y: where it is, in the axes' own numbers.
+        text: what it shows.
+    """
+
+    series: int
+    x: float
+    y: float
+    text: str
+
+
+def height_inches(figure: Drawable) -> float:
+    """How high a figure should be for its number of rows."""
+    rows = len(figure.rows) if isinstance(figure, Matrix) else len(_names(figure)) if _lying(figure) else 0
+    if isinstance(figure, Matrix):
+        return min(12.0, max(2.2, 1.2 + 0.3 * rows))
+    return max(SIZE_INCHES[1], 1.2 + 0.24 * rows * max(1, len(figure.series)))
+
+
+def draw(figure: Drawable, axes: Axes) -> list[DrawnValue]:
+    """Draw a figure without its title, in the colours of text and lines that matplotlib was given.
+
+    `STYLE` must be set, as with `rc_context`.
+
+    Each series is a group "series-0", "series-1" and so on of an SVG file.
+
+    Returns:
+        where each value is, for whoever wants to show it.
+    """
+    if isinstance(figure, Matrix):
+        return _matrix(figure, axes)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_axisbelow(True)
+    marks = _bars_lying(figure, axes) if _lying(figure) else _diagram(figure, axes)
+    if sum(bool(one.x) for one in figure.series) > 1:
+        legend = axes.legend(frameon=False, loc="best", fontsize=9)
+        for number, (text, handle) in enumerate(zip(legend.get_texts(), legend.legend_handles, strict=True)):
+            text.set_gid(f"legend-{number}")
+            if handle is not None:
+                handle.set_gid(f"legend-{number}-sign")
+    return marks
+
+
+def _diagram(figure: Figure, axes: Axes) -> list[DrawnValue]:
+    """Draw points, lines and standing bars."""
+    names, marks = _names(figure), []
+    drawn = [one for one in figure.series if one.x]
+    barred = [one for one in drawn if is_bars(one)]
+    for number, one in enumerate(drawn):
+        colour = COLOURS[number % len(COLOURS)]
+        places = [float(names.index(x)) if isinstance(x, str) else float(x) for x in one.x]
+        if is_bars(one):
+            width = 0.8 / len(barred)
+            places = [place + (barred.index(one) - (len(barred) - 1) / 2) * width for place in places]
+            _group(number, axes.bar(places, one.y, width=width, color=colour, label=one.name).patches)
+        else:
+            look: Any = {"color": colour, "marker": MARKERS[number % len(MARKERS)], "markersize": 4.5}
+            look |= {"linestyle": "-"} if one.line else {"linestyle": "none", "alpha": 0.8}
+            if len(places) > MOST_LABELS * 20 and one.line:
+                look["marker"] = ""
+            _group(number, axes.plot(places, one.y, label=one.name, **look))
+            _labels(one, places, axes)
+        _interval(number, one, places, axes)
+        marks += [
+            DrawnValue(number, place, y, _words(figure, one, point, drawn))
+            for point, (place, y) in enumerate(zip(places, one.y, strict=True))
+        ]
+    if figure.x_log:
+        axes.set_xscale("log", base=2)
+    if figure.y_log:
+        axes.set_yscale("log")
+    if names:
+        axes.set_xticks(range(len(names)), names)
+    axes.set_xlabel(figure.x_axis)
+    axes.set_ylabel(figure.y_axis)
+    axes.grid(axis="y", linewidth=0.5)
+    return marks
+
+
+def _bars_lying(figure: Figure, axes: Axes) -> list[DrawnValue]:
+    """Draw bars or points with a line for each name."""
+    names, marks = _names(figure), []
+    drawn = [one for one in figure.series if one.x]
+    for number, one in enumerate(drawn):
+        colour, width = COLOURS[number % len(COLOURS)], 0.8 / len(drawn)
+        shift = (number - (len(drawn) - 1) / 2) * width if is_bars(one) else 0.0
+        places = [names.index(str(x)) + shift for x in one.x]
+        if is_bars(one):
+            _group(number, axes.barh(places, one.y, height=width, color=colour, label=one.name).patches)
+        else:
+            marker = MARKERS[number % len(MARKERS)]
+            _group(number, axes.plot(one.y, places, marker, color=colour, label=one.name, markersize=4.5))
+        if one.low:
+            beside = _sides(one)
+            _group(number, axes.errorbar(one.y, places, xerr=beside, **_whiskers(one, colour)).get_children())
+        marks += [
+            DrawnValue(number, y, place, _words(figure, one, point, drawn))
+            for point, (place, y) in enumerate(zip(places, one.y, strict=True))
+        ]
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_xlabel(figure.y_axis)
+    axes.grid(axis="x", linewidth=0.5)
+    return marks
+
+
+def _interval(number: int, one: Series, places: list[float], axes: Axes) -> None:
+    """Draw how uncertain points are: a band along a line, or a whisker at each bar or point."""
+    if not one.low:
+        return
+    colour = COLOURS[number % len(COLOURS)]
+    if one.line:
+        _group(number, [axes.fill_between(places, one.low, one.high, color=colour, alpha=0.25, linewidth=0)])
+        return
+    _group(number, axes.errorbar(places, one.y, yerr=_sides(one), **_whiskers(one, colour)).get_children())
+
+
+def _sides(one: Series) -> list[list[float]]:
+    """How far an interval goes below and above each point."""
+    below = [max(0.0, y - low) for y, low in zip(one.y, one.low, strict=True)]
+    above = [max(0.0, high - y) for y, high in zip(one.y, one.high, strict=True)]
+    return [below, above]
+
+
+def _whiskers(one: Series, colour: str) -> dict[str, Any]:
+    from matplotlib import rcParams  # noqa: PLC0415
+
+    seen = rcParams["text.color"] if is_bars(one) else colour
+    return {"fmt": "none", "ecolor": seen, "capsize": 3, "linewidth": 1.2}
+
+
+def _labels(one: Series, places: list[float], axes: Axes) -> None:
+    """Write the names of points beside them, where there is room for all."""
+    if len(one.labels) <= MOST_LABELS:
+        for x, y, label in zip(places, one.y, one.labels, strict=False):
+            axes.annotate(label, (x, y), xytext=(4, 4), textcoords="offset points", fontsize=8)
+
+
+def _matrix(figure: Matrix, axes: Axes) -> list[DrawnValue]:
+    """Draw a heat map with the numbers in its cells, black or white, whichever is more readable."""
+    import numpy as np  # noqa: PLC0415 - only a drawing needs it
+    from matplotlib import colormaps  # noqa: PLC0415
+    from matplotlib.colors import Normalize  # noqa: PLC0415
+
+    cells = np.array([[np.nan if one is None else one for one in row] for row in figure.cells], dtype=float)
+    known = cells[np.isfinite(cells)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    scale, colours = Normalize(low, low + (high - low or 1.0) / DARKEST), colormaps["YlGnBu"]
+    mesh = axes.pcolormesh(cells, cmap=colours, norm=scale, edgecolors="face", linewidth=0.5)
+    axes.set_xticks([number + 0.5 for number in range(len(figure.columns))], figure.columns)
+    axes.set_yticks([number + 0.5 for number in range(len(figure.rows))], figure.rows)
+    if sum(map(len, figure.columns)) > MOST_LETTERS:
+        axes.tick_params(axis="x", labelrotation=90)
+    axes.tick_params(length=0)
+    axes.set_xlabel(figure.x_axis)
+    axes.set_ylabel(figure.y_axis)
+    axes.spines[:].set_visible(False)
+    axes.invert_yaxis()
+    axes.set_title(figure.unit, fontsize=9, loc="left")
+    room = len(figure.columns) <= MOST_CELLS_IN_A_ROW
+    if not room and axes.figure is not None:
+        axes.figure.colorbar(mesh, ax=axes)
+    marks = []
+    for row, column in zip(*np.nonzero(np.isfinite(cells)), strict=True):
+        value = float(cells[row, column])
+        x, y = column + 0.5, row + 0.5
+        where = f"{figure.y_axis} {figure.rows[row]}, {figure.x_axis} {figure.columns[column]}"
+        marks.append(DrawnValue(0, x, y, f"{where}: {value:.4g} {figure.unit}"))
+        if room:
+            ink = "black" if luminance(colours(scale(value))) > MIDDLE else "white"
+            axes.text(x, y, f"{value:.3g}", ha="center", va="center", color=ink, fontsize=9)
+    return marks
+
+
+MIDDLE = 0.179
+"""Luminance on which black and white have the same contrast, 4.6 to 1."""
+
+
+def luminance(colour: tuple[float, ...]) -> float:
+    """Relative luminance of a colour by WCAG 2."""
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in colour[:3])
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def is_bars(one: Series) -> bool:
+    """Whether a series has one value for each of some names, as bars show."""
+    return bool(one.x) and not one.line and isinstance(one.x[0], str) and len(set(one.x)) == len(one.x)
+
+
+def _names(figure: Figure) -> list[str]:
+    """Return the names of an axis of names, in the order of the series."""
+    return list(dict.fromkeys(x for one in figure.series for x in one.x if isinstance(x, str)))
+
+
+def _lying(figure: Figure) -> bool:
+    """Whether names are too long to stand beside each other."""
+    names = _names(figure)
+    return sum(map(len, names)) + 2 * len(names) > MOST_LETTERS and not any(one.line for one in figure.series)
+
+
+def _group(number: int, artists: Any) -> None:
+    """DrawnValue what belongs to a series."""
+    for artist in artists:
+        artist.set_gid(f"series-{number}")
+
+
+def _words(figure: Figure, one: Series, point: int, drawn: list[Series]) -> str:
+    """Say what a point shows."""
+    x = one.x[point]
+    where = x if isinstance(x, str) else f"{figure.x_axis} {x:,.6g}"
+    interval = f" ({one.low[point]:.4g} to {one.high[point]:.4g})" if one.low else ""
+    said = f"{where}: {figure.y_axis} {one.y[point]:,.5g}{interval}"
+    label = f"{one.labels[point]}, " if point < len(one.labels) else ""
+    return f"{one.name}, {label}{said}" if len(drawn) > 1 else f"{label}{said}"

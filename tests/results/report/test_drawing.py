@@ -1,0 +1,89 @@
+"""Figures drawn with matplotlib: what is seen is what the data says."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure as Canvas
+
+from results.report.drawing import STYLE, draw, height_inches, luminance
+from results.report.model import Figure, Matrix, Series
+
+READABLE = 4.5
+"""Contrast of text that WCAG's level AA asks for."""
+NAMES = ("openblas SkylakeX", "blis zen3", "mkl avx512", "atlas")
+
+
+@pytest.fixture
+def axes() -> Iterator[Axes]:
+    with rc_context(STYLE):  # type: ignore[arg-type]
+        yield Canvas().subplots()
+
+
+def contrast(one: tuple[float, ...], other: tuple[float, ...]) -> float:
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def test_numbers_in_a_heat_map_are_readable_on_their_cells(axes: Axes) -> None:
+    row = tuple(-float(number) for number in range(12))
+    draw(Matrix("pair", "NB", "grid", tuple(map(str, range(12))), ("1x2",), (row,), "%"), axes)
+    papers = axes.collections[0].to_rgba(np.array(row))
+    assert len(axes.texts) == 12
+    for text, paper in zip(axes.texts, papers, strict=True):
+        assert contrast(to_rgb(text.get_color()), paper) >= READABLE
+
+
+def test_a_pair_that_is_not_legal_has_an_empty_cell(axes: Axes) -> None:
+    marks = draw(Matrix("pair", "NB", "grid", ("64", "128"), ("1x2",), ((-2.0, None),), "%"), axes)
+    assert [text.get_text() for text in axes.texts] == ["-2"]
+    assert [mark.text for mark in marks] == ["grid 1x2, NB 64: -2 %"]
+
+
+def test_a_heat_map_of_many_values_has_a_scale_instead_of_numbers(axes: Axes) -> None:
+    row = tuple(map(float, range(40)))
+    marks = draw(Matrix("pair", "NB", "grid", tuple(map(str, range(40))), ("1x2",), (row,), "%"), axes)
+    assert (len(axes.texts), len(marks)) == (0, 40)
+
+
+def test_long_names_have_lying_bars_with_a_line_for_each(axes: Axes) -> None:
+    figure = Figure("libraries", "library", "GFLOPS", (Series("best", NAMES, (4.0, 3.0, 2.0, 1.0)),))
+    marks = draw(figure, axes)
+    assert [bar.get_width() for bar in axes.patches] == [4.0, 3.0, 2.0, 1.0]  # type: ignore[attr-defined]
+    assert [label.get_text() for label in axes.get_yticklabels()] == list(NAMES)
+    assert marks[0].text == "openblas SkylakeX: GFLOPS 4"
+
+
+def test_several_runs_of_one_name_are_points_and_not_bars(axes: Axes) -> None:
+    draw(Figure("sides", "side", "GFLOPS", (Series("runs", ("old", "old"), (4.0, 5.0)),)), axes)
+    assert (len(axes.patches), len(axes.lines)) == (0, 1)
+
+
+def test_an_interval_is_drawn_and_told(axes: Axes) -> None:
+    figure = Figure("shares", "parameter", "%", (Series("alone", ("NB",), (30.0,), low=(25.0,), high=(40.0,)),))
+    [mark] = draw(figure, axes)
+    assert mark.text == "NB: % 30 (25 to 40)"
+    [whisker] = axes.collections[0].get_segments()  # type: ignore[attr-defined]
+    assert [tuple(end) for end in whisker] == [(0.0, 25.0), (0.0, 40.0)]
+
+
+def test_dollar_signs_are_not_formulas(axes: Axes) -> None:
+    draw(Figure("prices", "$ or $", "GFLOPS", (Series("$_1$", (1.0,), (2.0,)), Series("b", (1.0,), (2.0,)))), axes)
+    axes.figure.canvas.draw()
+    assert not axes.xaxis.label.get_parse_math()
+
+
+def test_more_rows_make_a_figure_higher() -> None:
+    rows = tuple(map(str, range(20)))
+    tall = Matrix("pair", "NB", "grid", ("64",), rows, ((0.0,),) * 20, "%")
+    assert height_inches(tall) > height_inches(Figure("", "", "", ()))
+
+
+def test_a_series_whose_lists_differ_in_length_is_refused() -> None:
+    with pytest.raises(ValueError, match="'runs' has lists of different lengths"):
+        Series("runs", (1.0, 2.0), (1.0,))
+    with pytest.raises(ValueError, match="different lengths"):
+        Series("runs", (1.0,), (1.0,), low=(0.5,))
