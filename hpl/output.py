@@ -85,7 +85,7 @@ def parse(text: str) -> HplOutput:
     errors: dict[str, None] = {}
     heads: list[str] = []
     error_function, finished, checkable = "", False, False
-    for line in _lines(text):
+    for line in lines(text):
         if error_function:
             errors[f"{line.removeprefix('>>>').partition('<<<')[0].strip() or 'no message'} ({error_function})"] = None
         error = _ERROR.match(line)
@@ -104,7 +104,7 @@ def parse(text: str) -> HplOutput:
     return HplOutput(results=tuple(results), errors=tuple(errors), finished=finished)
 
 
-def _lines(text: str) -> Iterator[str]:
+def lines(text: str) -> Iterator[str]:
     """Yield the lines without colours and outer white space; a line too long for HPL is yielded empty."""
     begin = 0
     while begin < len(text):

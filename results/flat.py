@@ -1,11 +1,13 @@
 """Converts a trial to a row of plain values, the columns of every table that hpltune writes."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 from .plain import finite, time_text
-from .record import FIGURES, TrialRecord
+from .record import FIGURES, Kind, TrialRecord
 
+GRID = re.compile(r"[1-9]\d{0,8}x[1-9]\d{0,8}")
 Cell = str | int | float | bool | None
 
 COLUMNS: dict[str, type[Cell]] = {
@@ -39,6 +41,14 @@ class Placed:
     percent_of_peak: float | None
 
 
+def imported_size(record: TrialRecord) -> dict[str, Cell]:
+    """Return N, NB and grid of an imported trial whose output does not tell all parameters of HPL; else nothing."""
+    if record.kind is not Kind.IMPORTED or record.hpl is not None:
+        return {}
+    sizes = {name: record.params.get(name) for name in ("N", "NB", "grid")}
+    return sizes if GRID.fullmatch(str(sizes["grid"])) and type(sizes["N"]) is type(sizes["NB"]) is int else {}
+
+
 def more_columns(records: Iterable[TrialRecord]) -> list[str]:
     """Return more columns for these records: parameters that are not in HPL.dat, such as layout, mpi and net.mtu."""
     return sorted({name for record in records for name in record.params} - COLUMNS.keys())
@@ -56,8 +66,7 @@ def flat(record: TrialRecord, placed: Placed | None = None) -> dict[str, Cell]:
     row["invalidity"] = record.invalidity.value if record.invalidity else None
     row["started_at"] = time_text(record.started_at)
     row["ended_at"] = time_text(record.ended_at) if record.ended_at else None
-    if record.hpl is not None:
-        row.update(record.hpl.words())
+    row.update(imported_size(record) if record.hpl is None else record.hpl.words())
     if record.observed is not None:
         row["library"], row["library_version"] = record.observed.library, record.observed.version
         row["library_kernel"], row["library_threads"] = record.observed.kernel, record.observed.threads

@@ -11,6 +11,10 @@ from hpl.params import HplParams, Scalar
 
 SIMULATOR = "simulator"
 """The key of `versions` that only simulated studies and trials have."""
+IMPORT = "import"
+"""What stands in place of an engine in a study of imported outputs."""
+IMPORTED_FROM, IMPORTED_SHA256 = "imported_from", "imported_sha256"
+"""Keys of `versions` that only imported trials have: the file that HPL's output was in, and the hash of its content."""
 FIGURES = ("time_s", "gflops", "residual", "cost_s")
 """Figures of a trial that are stored and shown as missing (None) if they are infinite or NaN."""
 StudyState = Literal["running", "complete", "interrupted"]
@@ -41,7 +45,7 @@ class Kind(StrEnum):
     SEARCH: an engine asked for it. SMALL: an engine asked for it at a smaller N. PREFIX: an engine asked for its first
     columns only. GIVEN_UP: an engine asked for it, and it was stopped because it could not win. PILOT: a small run that
     shows how long runs take. CONFIRMATION: a repeated run of a finalist. EXTRAPOLATION: the winner at a smaller N.
-    RUN: the user's own HPL.dat.
+    RUN: the user's own HPL.dat. IMPORTED: HPL ran without hpltune, and its output was imported.
     """
 
     SEARCH = "search"
@@ -52,6 +56,7 @@ class Kind(StrEnum):
     CONFIRMATION = "confirmation"
     EXTRAPOLATION = "extrapolation"
     RUN = "run"
+    IMPORTED = "imported"
 
 
 SMALLER_RUNS = frozenset({Kind.PILOT, Kind.EXTRAPOLATION, Kind.SMALL, Kind.PREFIX, Kind.GIVEN_UP})
@@ -95,6 +100,11 @@ class Study:
         """Whether its trials ran on a virtual cluster."""
         return SIMULATOR in self.versions
 
+    @property
+    def imported(self) -> bool:
+        """Whether its trials were imported from outputs of HPL."""
+        return self.engine == IMPORT
+
 
 @dataclass(frozen=True)
 class Observed:
@@ -127,7 +137,7 @@ class TrialRecord:
         started_at, ended_at: with their time zone; the end is None while it runs, or if nobody saw it.
         invalidity: the stage that failed; None unless the state is FAILED.
         reason: the sentence why it does not count; "" if it counts.
-        hpl: HPL's parameters; None if the trial failed before it had them.
+        hpl: HPL's parameters; None if the trial failed before it had them, or if an imported output does not tell all.
         blas, kernel: the BLAS and the kernel that were asked for; `observed` says what ran.
         ranks: MPI ranks, at least 1.
         threads: per rank, at least 1.

@@ -3,7 +3,7 @@
 from hpl.dat import HplDat, render
 
 from ..errors import ResultsError
-from ..record import TrialRecord
+from ..record import Kind, TrialRecord
 
 
 def to_hpl_dat(record: TrialRecord) -> str:
@@ -15,7 +15,6 @@ def to_hpl_dat(record: TrialRecord) -> str:
     if record.hpl_dat:
         return record.hpl_dat
     if record.hpl is None:
-        raise ResultsError(
-            f"trial {record.number} of study {record.study} has no HPL.dat: {record.reason or 'it was never planned'}"
-        )
+        missing = "its output does not tell all parameters" if record.kind is Kind.IMPORTED else "it was never planned"
+        raise ResultsError(f"trial {record.number} of study {record.study} has no HPL.dat: {record.reason or missing}")
     return render(HplDat.of(record.hpl))

@@ -78,7 +78,7 @@ def _record(row: dict[str, Any]) -> TrialRecord:
         invalidity=Invalidity(row["invalidity"]) if row["invalidity"] else None,
         started_at=datetime.fromisoformat(row["started_at"]),
         ended_at=datetime.fromisoformat(row["ended_at"]) if row["ended_at"] else None,
-        hpl=None if row["N"] is None else HplParams.from_words(row),
+        hpl=None if row["alignment"] is None else HplParams.from_words(row),
         observed=_observed(row),
         part=row.get("part", 1.0),
         session=row.get("session", 0),

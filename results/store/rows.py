@@ -17,10 +17,10 @@ from typing import Any
 from sqlalchemy import RowMapping, Text, cast, null
 
 from hpl.errors import HplError
-from hpl.params import HplParams
+from hpl.params import HplParams, parse_grid
 
 from ..errors import DamagedError
-from ..flat import COLUMNS, Cell, Placed
+from ..flat import COLUMNS, Cell, Placed, imported_size
 from ..plain import finite, time_text, unicode_text
 from ..record import FIGURES, SIMULATOR, Invalidity, Kind, Observed, Study, TrialRecord, TrialState
 from .schema import HPL_COLUMNS, TRIALS
@@ -78,7 +78,7 @@ def trial_row(record: TrialRecord) -> dict[str, Any]:
         **{name: getattr(record, name) for name in _PLAIN},
         **{name: unicode_text(getattr(record, name)) for name in _TEXTS},
         **{name: finite(getattr(record, name)) for name in FIGURES},
-        **_hpl_columns(record.hpl),
+        **_hpl_columns(record),
         "kind": record.kind.value,
         "state": record.state.value,
         "invalidity": record.invalidity.value if record.invalidity else None,
@@ -165,15 +165,25 @@ def output_row(record: TrialRecord) -> dict[str, Any]:
     }
 
 
-def _hpl_columns(hpl: HplParams | None) -> dict[str, Any]:
+def _hpl_columns(record: TrialRecord) -> dict[str, Any]:
+    hpl = record.hpl
     if hpl is None:
-        return dict.fromkeys(_HPL_NAMES)
+        return {**dict.fromkeys(_HPL_NAMES), **_size_columns(record)}
     words = {**hpl.words(), "P": hpl.P, "Q": hpl.Q}
     return {name: words[name] for name in _HPL_NAMES}
 
 
+def _size_columns(record: TrialRecord) -> dict[str, Any]:
+    """Return N, NB, P and Q of an imported trial, which are known where not all of HPL's parameters are."""
+    sizes = imported_size(record)
+    if not sizes:
+        return {}
+    P, Q = parse_grid(str(sizes["grid"]))
+    return {"N": sizes["N"], "NB": sizes["NB"], "P": P, "Q": Q}
+
+
 def _hpl_of(row: RowMapping) -> HplParams | None:
-    if row["N"] is None:
+    if row["alignment"] is None:
         return None
     return HplParams.from_words({**{name: row[name] for name in _HPL_NAMES}, "grid": f"{row['P']}x{row['Q']}"})
 

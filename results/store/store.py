@@ -15,6 +15,7 @@ from sqlalchemy.exc import IntegrityError
 from ..errors import ResultsError, StudyBusyError, StudyExistsError
 from ..record import Invalidity, Kind, Study, StudyState, TrialRecord, TrialState
 from .database import Database
+from .imports import ImportedStudies
 from .lease import Lease
 from .migrations import migrate
 from .networks import NetworkRecords
@@ -67,6 +68,11 @@ class Store(Reader):
     def network(self) -> NetworkRecords:
         """The methods for networks."""
         return NetworkRecords(self._database.reading, self._database.writing)
+
+    @property
+    def imports(self) -> ImportedStudies:
+        """The methods that add studies and trials which exist already."""
+        return ImportedStudies(self._database.reading, self._database.writing)
 
     def __enter__(self) -> Self:
         return self

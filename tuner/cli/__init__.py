@@ -20,6 +20,7 @@ from .dat import dat
 from .doctor import doctor
 from .explain import explain
 from .export import export
+from .import_outputs import import_
 from .net import net
 from .panels import grouped
 from .plain_help import PlainCommand, PlainGroup
@@ -54,6 +55,7 @@ for _command in (
     compare,
     explain,
     export,
+    import_,
     run,
     check,
     dat,
@@ -66,7 +68,7 @@ for _command in (
     setup,
     clean,
 ):
-    app.command(cls=PlainCommand)(grouped(_command))
+    app.command(_command.__name__.rstrip("_"), cls=PlainCommand)(grouped(_command))
 app.add_typer(study, name="study")
 app.add_typer(net, name="net")
 

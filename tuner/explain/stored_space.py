@@ -32,11 +32,15 @@ def searched(store: Store, name: str | None) -> tuple[Study, list[TrialRecord]]:
     """
     study = store.study(name) if name else newest_search(store, "to explain")
     if not study.space_text:
-        raise TunerError(f"study {study.name} only measured a file: there is nothing to explain")
+        raise TunerError(f"study {study.name} {_unsearched(study)}: there is nothing to explain")
     records = [record for record in store.records(study.name) if record.kind in EXPLAINED]
     if not records:
         raise TunerError(f"study {study.name} has no search trial yet: there is nothing to explain")
     return study, records
+
+
+def _unsearched(study: Study) -> str:
+    return "was imported, and has no search space" if study.imported else "only measured a file"
 
 
 def cluster_of(study: Study) -> VirtualCluster | None:

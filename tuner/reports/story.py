@@ -39,8 +39,10 @@ def story_table(study: Study, records: Sequence[TrialRecord]) -> Table:
 
 
 def convergence(records: Sequence[TrialRecord]) -> Figure | None:
-    """The best rate so far against the machine time of all trials; None where no run counted."""
+    """The best rate so far against the machine time of all trials; None where no run or no time is known."""
     spent_min = accumulate((record.cost_s or 0.0) / 60.0 for record in records)
+    if not any(record.cost_s for record in records):
+        return None
     runs = [(spent, _gflops(record)) for spent, record in zip(spent_min, records, strict=True) if _is_full_run(record)]
     if not runs:
         return None

@@ -18,6 +18,7 @@ HOST_FACTS = (
     ("memory_gib", "memory in GiB"),
     ("virtual_cluster", "virtual cluster"),
     ("description", "description"),
+    ("imported_from", "imported from"),
 )
 
 

@@ -5,7 +5,7 @@ from dataclasses import fields
 
 from hpl.params import Scalar
 from results.flat import COLUMNS, Placed, flat
-from results.record import Study, TrialRecord, TrialState
+from results.record import IMPORTED_FROM, Study, TrialRecord, TrialState
 from results.report.model import Column, Table, Wrap
 from results.report.outcome import outcome
 from results.stats.ranking import hosts_of
@@ -118,7 +118,8 @@ def _launch(record: TrialRecord, others: Sequence[int]) -> dict[str, str]:
     facts = {}
     if record.time_s is not None:
         launch = "with its part of the launch" if others else "whole launch"
-        facts["time"] = f"{duration(record.time_s)} ({launch} {duration(record.cost_s or 0.0)})"
+        cost = "" if record.cost_s is None else f" ({launch} {duration(record.cost_s)})"
+        facts["time"] = f"{duration(record.time_s)}{cost}"
     if others:
         facts["same launch"] = f"trials {', '.join(map(str, others))}"
     return facts
@@ -127,6 +128,8 @@ def _launch(record: TrialRecord, others: Sequence[int]) -> dict[str, str]:
 def _origin(record: TrialRecord) -> dict[str, str]:
     """Which library really ran, when, with which command and in which folder."""
     facts = {}
+    if IMPORTED_FROM in record.versions:
+        facts["imported from"] = record.versions[IMPORTED_FROM]
     if record.observed:
         seen = record.observed
         threads = "?" if seen.threads is None else str(seen.threads)

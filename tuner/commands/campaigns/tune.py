@@ -212,7 +212,8 @@ def _which(request: TuneRequest, store: Store) -> tuple[str | None, TuneOptions]
     if request.resume:
         study = store.study(request.study) if request.study else newest_search(store, "to go on with")
         if not study.space_text:
-            raise TunerError(f"study {study.name} only measured a file: there is nothing to go on with")
+            made = "was imported" if study.imported else "only measured a file"
+            raise TunerError(f"study {study.name} {made}: there is nothing to go on with")
         stored = TuneOptions.from_json(study.options)
         _same_cluster(study.name, stored, request.options)
         return study.name, prolonged(stored, request.more)

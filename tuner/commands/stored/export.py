@@ -104,7 +104,8 @@ def _below(study: Study, ranking: Sequence[Ranked]) -> list[str]:
     sure = None if found.front else how_sure(study, ranking, found.sure)
     sizes = sorted({int(entry.params["N"]) for entry in ranking if "N" in entry.params})
     N = "" if not sizes else f", N = {sizes[0]:,}" if len(sizes) == 1 else f", N = {sizes[0]:,} to {sizes[-1]:,}"
-    where = "simulated" if study.simulated else f"measured from {study.created_at:%Y-%m-%d %H:%M} UTC"
+    when = f"{study.created_at:%Y-%m-%d %H:%M} UTC"
+    where = "simulated" if study.simulated else f"{'imported at' if study.imported else 'measured from'} {when}"
     return [
         *([sure] if sure else []),
         *sentences(found.libraries, study, ranking),

@@ -85,7 +85,7 @@ def show_studies(store: Store, request: StudiesRequest) -> StudiesResult:
 def _made_by(study: Study) -> str | None:
     """The command other than `tune` that made a study, or None."""
     if not study.space_text:
-        return "run"
+        return None if study.imported else "run"
     return "predict" if study.simulated and study.name.startswith("predict-") else None
 
 

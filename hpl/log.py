@@ -1,0 +1,222 @@
+"""Reads a log that holds outputs of HPL from any origin: each result with all that its launch said of it.
+
+`hpl.output` reads results and residuals. This module adds what a launch prints before them: the program, the values
+that HPL.dat had, and the threshold. It says of a result of HPL-MxP that it is none of HPL.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from . import variant
+from .errors import HplError
+from .output import HplResult, lines, parse
+from .params import HplParams, Scalar
+
+VARIANT = "variant"
+"""The parameter that keeps the T/V code of a fork, whose letters are the fork's own."""
+_BEGIN = re.compile(r"T/V\s*:\s*Wall time")
+"""The line that every launch prints once, below the names of the program."""
+_PROGRAM = re.compile(r"(?:HPLinpack|HPL-\w+|rocHPL\S*|AMD Zen HPL)\s+\S*\d\S*")
+_MIXED = re.compile(r"HPL-?MxP|HPL-AI|mixed[ -]precision|\biter\s+\d+\s+resid|iterative refinement", re.IGNORECASE)
+"""What only HPL-MxP prints: it factorises in lower precision and refines the solution."""
+_VALUE = re.compile(r"(PMAP|PFACT|NBMIN|NDIV|RFACT|BCAST|DEPTH|SWAP|L1|U|EQUIL|ALIGN)\s*:\s*(\S.*)$")
+_THRESHOLD = re.compile(r"scaled residuals are less than\s+(\S+)$")
+_TIME = re.compile(r"HPL_pdgesv\(\) (start|end) time\s+(\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})")
+_BROADCASTS = {"1ring": "1rg", "1ringM": "1rM", "2ring": "2rg", "2ringM": "2rM", "Blong": "Lng", "BlongM": "LnM"}
+_SWAPS = {"Mix": "mix", "Binary-exchange": "bin", "Spread-roll": "long"}
+_NEEDED = (
+    *("PMAP", "PFACT", "NBMIN", "NDIV", "RFACT", "BCAST", "DEPTH"),
+    *("SWAP", "L1", "U", "EQUIL", "alignment"),
+)
+
+
+@dataclass(frozen=True)
+class LoggedResult:
+    """A result with what its launch said of it.
+
+    Attributes:
+        program: name and version that the program gave itself; "" where they are not in the log.
+        words: all parameters that are known, in the words of spaces; a fork's T/V code is its `variant`.
+        threshold: the largest residual that passes; None where it was not printed.
+        text: the lines of this result, from the head of its table to the head of the next.
+        started_at, ended_at: as HPL printed them, without a time zone; None where it did not.
+    """
+
+    result: HplResult
+    program: str
+    words: Mapping[str, Scalar]
+    threshold: float | None
+    text: str
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+
+    @property
+    def hpl(self) -> HplParams | None:
+        """HPL's parameters; None if the log does not tell all of them, or if they are none of netlib's HPL."""
+        if VARIANT in self.words or any(name not in self.words for name in _NEEDED):
+            return None
+        threshold = {} if self.threshold is None else {"threshold": self.threshold}
+        try:
+            return HplParams.from_words({**self.words, **threshold})
+        except HplError:
+            return None
+
+
+@dataclass(frozen=True)
+class HplLog:
+    """The content of a log.
+
+    Attributes:
+        mixed_precision: how many results are left out because HPL-MxP printed them.
+        errors: HPL's own error messages.
+        finished: whether the last launch printed its closing line.
+        launches: how many launches began in the log.
+    """
+
+    results: tuple[LoggedResult, ...]
+    mixed_precision: int
+    errors: tuple[str, ...]
+    finished: bool
+    launches: int
+
+
+@dataclass
+class _Launch:
+    """What was read of a launch so far."""
+
+    program: str = ""
+    values: dict[str, Scalar] = field(default_factory=dict)
+    threshold: float | None = None
+    mixed: bool = False
+    tables: list[list[str]] = field(default_factory=lambda: [[]])
+
+
+def read_log(text: str) -> HplLog:
+    """Read a log, complete or not; nothing here raises."""
+    launches, names = [_Launch()], list[str]()
+    for line in lines(text):
+        words = line.split()
+        if _PROGRAM.match(line):
+            names.append(" ".join(words[:4]) if line.startswith("AMD") else " ".join(words[:2]))
+        if _BEGIN.match(line):
+            launches.append(_Launch(names[0] if names else ""))
+            launches[-1].mixed = any(map(_MIXED.search, names))
+            names = []
+        launch = launches[-1]
+        launch.mixed |= _MIXED.search(line) is not None and not _PROGRAM.match(line)
+        if words[:1] == ["T/V"] and "N" in words:
+            launch.tables.append([])
+        launch.tables[-1].append(line)
+        _read_head(launch, line)
+    launches[0].mixed |= any(map(_MIXED.search, names))
+    whole = parse(text)
+    logged = [result for launch in launches if not launch.mixed for result in _results(launch)]
+    mixed = sum(len(_results(launch)) for launch in launches if launch.mixed)
+    return HplLog(tuple(logged), mixed, whole.errors, _ended(launches[-1]), max(1, len(launches) - 1))
+
+
+def _ended(launch: _Launch) -> bool:
+    return any(line == "End of Tests." for table in launch.tables for line in table)
+
+
+def _read_head(launch: _Launch, line: str) -> None:
+    """Read a value of HPL.dat, or the threshold, from a line."""
+    value, threshold = _VALUE.match(line), _THRESHOLD.search(line)
+    if value and len(launch.tables) == 1:
+        launch.values.update(_WORDS[value[1]](value[2].split()))
+    if threshold:
+        try:
+            launch.threshold = float(threshold[1])
+        except ValueError:
+            return
+
+
+def _results(launch: _Launch) -> list[LoggedResult]:
+    """Return the results of a launch, in the order they were printed."""
+    found = []
+    for table in launch.tables:
+        text = "\n".join(table) + "\n"
+        for result in parse(text).results:
+            words = _words(result, launch.values)
+            times = {mark[1]: _moment(mark[2]) for line in table if (mark := _TIME.match(line))}
+            found.append(
+                LoggedResult(
+                    result, launch.program, words, launch.threshold, text, times.get("start"), times.get("end")
+                )
+            )
+    return found
+
+
+def _words(result: HplResult, values: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """Return the parameters of a result: its own line says more than the head, which may list several values."""
+    words: dict[str, Scalar] = {"N": result.N, "NB": result.NB, "grid": f"{result.P}x{result.Q}", **values}
+    try:
+        said = variant.decode(result.code)
+    except HplError:
+        return {**words, VARIANT: result.code}
+    enumerations = ("PMAP", "BCAST", "RFACT", "PFACT")
+    words.update({name: getattr(said, name).word for name in enumerations})
+    return {**words, "DEPTH": said.DEPTH, "NDIV": said.NDIV, "NBMIN": said.NBMIN}
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        return datetime.strptime(" ".join(text.split()), "%a %b %d %H:%M:%S %Y")
+    except ValueError:
+        return None
+
+
+def _whole(name: str) -> Callable[[Sequence[str]], dict[str, Scalar]]:
+    return lambda words: {name: int(words[0])} if len(words) == 1 and words[0].isdecimal() else {}
+
+
+def _fact(name: str) -> Callable[[Sequence[str]], dict[str, Scalar]]:
+    return lambda words: {name: words[0].lower()} if len(words) == 1 and words[0] in {"Left", "Crout", "Right"} else {}
+
+
+def _form(name: str) -> Callable[[Sequence[str]], dict[str, Scalar]]:
+    known = {"transposed": "transposed", "no-transposed": "notransposed"}
+    return lambda words: {name: known[words[0]]} if words[0] in known else {}
+
+
+def _pmap(words: Sequence[str]) -> dict[str, Scalar]:
+    kind = words[0].partition("-")[0].lower()
+    return {"PMAP": kind} if kind in {"row", "column"} else {}
+
+
+def _broadcast(words: Sequence[str]) -> dict[str, Scalar]:
+    return {"BCAST": _BROADCASTS[words[0]]} if len(words) == 1 and words[0] in _BROADCASTS else {}
+
+
+def _swap(words: Sequence[str]) -> dict[str, Scalar]:
+    if words[0] not in _SWAPS:
+        return {}
+    limit = words[-1].rstrip(")")
+    threshold: dict[str, Scalar] = {"swap_threshold": int(limit)} if limit.isdecimal() else {}
+    return {} if words[0] == "Mix" and not threshold else {"SWAP": _SWAPS[words[0]], **threshold}
+
+
+def _equil(words: Sequence[str]) -> dict[str, Scalar]:
+    return {"EQUIL": words[0]} if words[0] in {"yes", "no"} else {}
+
+
+def _alignment(words: Sequence[str]) -> dict[str, Scalar]:
+    return {"alignment": int(words[0])} if words[0].isdecimal() and words[1:2] == ["double"] else {}
+
+
+_WORDS: Mapping[str, Callable[[Sequence[str]], dict[str, Scalar]]] = {
+    "PMAP": _pmap,
+    "PFACT": _fact("PFACT"),
+    "RFACT": _fact("RFACT"),
+    "NBMIN": _whole("NBMIN"),
+    "NDIV": _whole("NDIV"),
+    "DEPTH": _whole("DEPTH"),
+    "BCAST": _broadcast,
+    "SWAP": _swap,
+    "L1": _form("L1"),
+    "U": _form("U"),
+    "EQUIL": _equil,
+    "ALIGN": _alignment,
+}

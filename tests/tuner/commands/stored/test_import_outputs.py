@@ -1,0 +1,189 @@
+"""`hpltune import`: outputs of HPL become studies that every other command can read."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from as_user import Run
+
+from hpl.dat import HplDat, render
+from hpl.params import HplParams
+from results.errors import ResultsError
+from results.record import IMPORTED_FROM, Kind, TrialState
+from results.report.model import Report, Sentence
+from results.store.store import Store
+from tuner.commands.stored.best import BestRequest, best_of_study
+from tuner.commands.stored.compare import CompareRequest, compare
+from tuner.commands.stored.export import ExportRequest, export_study
+from tuner.commands.stored.import_outputs import ImportRequest, ImportResult, UnprintedFacts, import_outputs
+from tuner.commands.stored.show import StudiesRequest, TrialRequest, show_studies, show_trial
+from tuner.errors import UsageError
+from tuner.tuning.warm_start import read_source
+
+HPL_OUTPUTS = Path(__file__).parents[3] / "hpl/data"
+EXCERPT = "WR11C2R4        6000   192     1     2               2.00              7.2e+01\n"
+
+
+@pytest.fixture
+def store(home: Path) -> Iterator[Store]:
+    with Store.open(home / "data/hpltune.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def outputs(home: Path) -> Path:
+    """A folder of outputs that HPL really printed: two whole ones, one whose check failed, one that was cut off."""
+    folder = home / "runs"
+    folder.mkdir()
+    for name in ("passed", "several", "failed", "truncated", "no-memory"):
+        shutil.copy(HPL_OUTPUTS / f"{name}.txt", folder / f"{name}.out")
+    (folder / "notes.txt").write_text("not an output\n")
+    (folder / "core").write_bytes(b"\x7fELF\0")
+    return folder
+
+
+def sentences(report: Report) -> str:
+    return "\n".join(part.text for part in report.parts if isinstance(part, Sentence))
+
+
+def imported(store: Store, *paths: Path, study: str | None = None, facts: UnprintedFacts | None = None) -> ImportResult:
+    return import_outputs(store, ImportRequest(paths, facts or UnprintedFacts(), study))
+
+
+def test_a_folder_becomes_a_study_whose_trials_say_where_they_are_from(store: Store, outputs: Path) -> None:
+    facts = UnprintedFacts(machine="2 x EPYC", blas="openblas", rpeak_gflops=100.0, price_usd=5000.0)
+    (study,) = imported(store, outputs, facts=facts).studies
+    assert study.name == "import-runs-1"
+    records = store.records(study.name, outputs=True)
+    assert {record.kind for record in records} == {Kind.IMPORTED}
+    assert {record.versions[IMPORTED_FROM] for record in records} == {
+        "failed.out", "passed.out", "several.out", "truncated.out",
+    }  # fmt: skip
+    assert all(record.blas == record.params["blas"] == "openblas" for record in records)
+    assert all(record.hpl and record.hpl_dat and not record.command for record in records)
+    assert all("T/V" in record.output for record in records)
+    assert store.study(study.name).host["cpu_model"] == "2 x EPYC"
+    assert study.counting == sum(record.ranked for record in records) < len(records)
+
+
+def test_what_failed_or_was_not_checked_is_stored_with_the_reason_and_not_ranked(store: Store, home: Path) -> None:
+    shutil.copy(HPL_OUTPUTS / "failed.txt", home / "failed.txt")
+    (home / "excerpt.txt").write_text(EXCERPT)
+    (study,) = imported(store, home / "failed.txt", home / "excerpt.txt").studies
+    reasons = {record.versions[IMPORTED_FROM]: record.reason for record in store.records(study.name)}
+    assert reasons["failed.txt"].startswith("the residual check FAILED")
+    assert "no residual check" in reasons["excerpt.txt"]
+    assert {record.state for record in store.records(study.name)} == {TrialState.FAILED}
+    assert study.counting == 0
+
+
+def test_what_was_left_out_or_cut_off_is_said(store: Store, outputs: Path) -> None:
+    said = sentences(imported(store, outputs).report())
+    assert "truncated.out ends before HPL's last line" in said
+    assert "no-memory.out has no result. HPL says:" in said
+    assert "notes.txt" not in said
+    assert "`hpltune best import-runs-1`" in said
+
+
+def test_importing_again_stores_nothing_twice_and_adds_what_is_new(store: Store, outputs: Path) -> None:
+    (first,) = imported(store, outputs).studies
+    (again,) = imported(store, outputs).studies
+    assert (again.name, again.new, len(again.records)) == (first.name, False, 0)
+    shutil.copy(outputs / "passed.out", outputs / "a-copy.out")
+    (outputs / "later.out").write_text((outputs / "passed.out").read_text() + "\n")
+    result = imported(store, outputs)
+    assert result.studies[0].name == first.name
+    assert [record.versions[IMPORTED_FROM] for record in result.studies[0].records] == ["later.out"]
+    assert "passed.out is the same file as a-copy.out" in sentences(result.report())
+    numbers = [record.number for record in store.records(first.name)]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_each_folder_gets_a_study_of_its_own(store: Store, outputs: Path) -> None:
+    below = outputs / "epyc"
+    below.mkdir()
+    (outputs / "several.out").rename(below / "several.out")
+    names = {study.name for study in imported(store, outputs, study="old").studies}
+    assert names == {"old-runs", "old-epyc"}
+    assert {record.versions[IMPORTED_FROM] for record in store.records("old-epyc")} == {"epyc/several.out"}
+
+
+def test_runs_with_different_numbers_of_ranks_in_one_folder_are_told(store: Store, home: Path) -> None:
+    text = (HPL_OUTPUTS / "passed.txt").read_text()
+    (home / "two.out").write_text(text)
+    (home / "four.out").write_text(text.replace("    1     2  ", "    2     2  "))
+    (study,) = imported(store, home / "two.out", home / "four.out").studies
+    assert study.remarks[0].startswith("The runs had 2 and 4 ranks")
+
+
+def test_an_hpl_dat_beside_an_excerpt_says_what_it_does_not(store: Store, home: Path) -> None:
+    (home / "old").mkdir()
+    (home / "old/excerpt.txt").write_text(EXCERPT)
+    params = HplParams(6000, 192, 1, 2, alignment=16)
+    (home / "old/HPL.dat").write_text(render(HplDat.of(params)))
+    (study,) = imported(store, home / "old").studies
+    assert store.get(study.name, 1).hpl == params
+
+
+def test_without_all_parameters_the_size_is_still_in_every_table(store: Store, home: Path) -> None:
+    (home / "excerpt.txt").write_text(EXCERPT)
+    (study,) = imported(store, home / "excerpt.txt").studies
+    header, row = export_study(store, ExportRequest("csv", study.name)).text().splitlines()
+    cells = dict(zip(header.split(","), row.split(","), strict=False))
+    assert store.get(study.name, 1).hpl is None
+    with pytest.raises(ResultsError, match="no residual check"):
+        export_study(store, ExportRequest("dat", study.name, 1))
+    line = json.loads(export_study(store, ExportRequest("jsonl", study.name)).text())
+    assert (line["N"], line["NB"], line["grid"], line["SWAP"]) == (6000, 192, "1x2", None)
+    assert "6000,192,1x2" in row
+    assert cells["kind"] == "imported"
+
+
+def test_mixed_precision_is_no_result_of_hpl(store: Store, home: Path) -> None:
+    (home / "mxp.txt").write_text("HPL-MxP 24.9.0 -- NVIDIA\n" + (HPL_OUTPUTS / "passed.txt").read_text())
+    with pytest.raises(UsageError, match="HPL-MxP left out: mixed precision is not HPL"):
+        imported(store, home / "mxp.txt")
+    assert store.studies() == []
+
+
+def test_a_folder_without_outputs_and_a_path_that_is_not_there_are_refused_in_one_sentence(
+    store: Store, home: Path
+) -> None:
+    (home / "empty").mkdir()
+    with pytest.raises(UsageError, match="no result of HPL is in there"):
+        imported(store, home / "empty")
+    with pytest.raises(UsageError, match="there is no such file or folder"):
+        imported(store, home / "nowhere")
+
+
+def test_a_name_of_a_study_that_was_not_imported_is_refused(store: Store, outputs: Path) -> None:
+    imported(store, outputs, study="old")
+    store.imports.add(store.study("old").__class__(**{**vars(store.study("old")), "name": "own", "engine": "hpl"}), [])
+    with pytest.raises(ResultsError, match="was not imported"):
+        imported(store, outputs, study="own")
+
+
+def test_the_other_commands_read_an_imported_study(store: Store, outputs: Path) -> None:
+    imported(store, outputs, study="old", facts=UnprintedFacts(rpeak_gflops=1000.0))
+    listed = show_studies(store, StudiesRequest())
+    assert [line.study.name for line in listed.lines] == ["old"]
+    ranking = best_of_study(store, BestRequest("old")).report()
+    assert ranking.parts
+    table = show_trial(store, TrialRequest("old", 1)).report()
+    assert "imported from" in str(table.parts)
+    assert compare(store, CompareRequest(("old",), by="NB")).report().parts
+    assert "imported at" in export_study(store, ExportRequest("md", "old")).text()
+    assert export_study(store, ExportRequest("dat", "old")).text().startswith("HPLinpack")
+    assert read_source(store, "old").known
+
+
+def test_a_user_imports_and_looks_at_the_best(hpltune: Run, outputs: Path) -> None:
+    done = hpltune("import", str(outputs), "--json", "--blas", "openblas")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["studies"][0]["study"] == "import-runs-1"
+    assert hpltune("report", "-o", "page.html").returncode == 0
+    nothing = hpltune("import", "data")
+    assert nothing.returncode == 2
+    assert nothing.stderr.count("\n") == 1
