@@ -59,7 +59,11 @@ class ImportedStudies:
     def digests(self) -> dict[str, str]:
         """Return the digest of the content of each study with its name; studies that are alike share it."""
         with self.reading() as connection:
-            names = connection.execute(select(STUDIES.c.name).order_by(STUDIES.c.created_at, STUDIES.c.name)).scalars().all()
+            names = (
+                connection.execute(select(STUDIES.c.name).order_by(STUDIES.c.created_at, STUDIES.c.name))
+                .scalars()
+                .all()
+            )
             return {_digest(connection, name): name for name in names}
 
     def copy_to(self, target: ImportedStudies, name: str, new_name: str) -> int:
