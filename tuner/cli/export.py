@@ -1,7 +1,9 @@
 """`hpltune export`: a study for other programs."""
 
+import sys
 from enum import StrEnum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -16,10 +18,14 @@ class Format(StrEnum):
     JSONL = "jsonl"
     DAT = "dat"
     MARKDOWN = "md"
+    PARQUET = "parquet"
+    OPTUNA = "optuna"
 
 
 def export(
-    format_: Annotated[Format, typer.Argument(metavar="FORMAT", help="csv, jsonl, md (Markdown) or dat (HPL.dat).")],
+    format_: Annotated[
+        Format, typer.Argument(metavar="FORMAT", help="csv, jsonl, md (Markdown), dat (HPL.dat), parquet or optuna.")
+    ],
     study: Newest = None,
     trial: Annotated[
         int | None,
@@ -31,7 +37,7 @@ def export(
     named: StudyName = None,
     db: Db = None,
 ) -> None:
-    """Write a study as CSV, JSON lines or Markdown, or a trial's HPL.dat.
+    """Write a study as CSV, JSON lines, Markdown, Parquet or a storage of Optuna, or a trial's HPL.dat.
 
     Examples:
 
@@ -40,12 +46,19 @@ def export(
         hpltune export dat > HPL.dat
 
         hpltune export md default-1
+
+        hpltune export parquet -o study.parquet
+
+        hpltune export optuna -o study.db
     """
     from ..commands.stored.export import ExportRequest, export_study
     from ..errors import UsageError
 
     if trial is not None and format_ is not Format.DAT:
         raise UsageError(f"--trial {trial} is for `export dat`: {format_} has all trials of a study")
+    if format_ in {Format.PARQUET, Format.OPTUNA}:
+        _export_binary(str(format_), study or named, out, db)
+        return
     with open_store(db, create=False) as store:
         parts = export_study(store, ExportRequest(str(format_), study or named, trial)).parts
         if out is None:
@@ -57,3 +70,21 @@ def export(
         new = "" if out.parent.exists() else f" into a new folder, {out.parent}"
         write_parts(out, parts)
     typer.echo(f"wrote {out}{new}")
+
+
+def _export_binary(kind: str, study: str | None, out: Path | None, db: str | None) -> None:
+    """Write a study as a binary file, or to standard output where that is redirected."""
+    from ..commands.stored.export import ExportRequest
+    from ..commands.stored.export_binary import export_binary
+    from ..errors import UsageError
+
+    if out is None and sys.stdout.isatty():
+        raise UsageError(
+            f"{kind} is no text for a terminal: name a file, hpltune export {kind} -o FILE, or redirect it"
+        )
+    with open_store(db, create=False) as store, TemporaryDirectory(prefix="hpltune-") as folder:
+        export_binary(store, ExportRequest(kind, study), out or Path(folder) / kind)
+        if out is None:
+            sys.stdout.buffer.write((Path(folder) / kind).read_bytes())
+            return
+    typer.echo(f"wrote {out}")

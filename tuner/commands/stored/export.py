@@ -28,7 +28,7 @@ class ExportRequest:
     """What to export.
 
     Attributes:
-        kind: "csv", "jsonl", "md" or "dat".
+        kind: "csv", "jsonl", "md", "dat", "parquet" or "optuna"; the last two are for `export_binary`.
         study: None for the newest.
         trial: with "dat", which; None takes the best.
     """
@@ -66,9 +66,9 @@ def export_study(store: Store, request: ExportRequest) -> ExportResult:
     stored = rank_stored(store, study)
     if request.kind == "csv":
         more, rows = store.each_flat(study.name)
-        return ExportResult(csv_parts(more, rows, _placed(study, stored)))
+        return ExportResult(csv_parts(more, rows, placed_in(study, stored)))
     if request.kind == "jsonl":
-        placed = _placed(study, stored)
+        placed = placed_in(study, stored)
         return ExportResult(json_line(record, placed.get(record.number)) for record in store.each(study.name))
     if not stored.ranking:
         raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
@@ -84,7 +84,7 @@ def _report(study: Study, stored: StudyRanking) -> Report:
     return Report("", (exported_table(study, stored.ranking), *below))
 
 
-def _placed(study: Study, stored: StudyRanking) -> Mapping[int, Placed]:
+def placed_in(study: Study, stored: StudyRanking) -> Mapping[int, Placed]:
     """What `best` says of the configuration of each trial that counts, by its number."""
     machine = Equipment.of(study)
     places = [

@@ -1,0 +1,99 @@
+"""`hpltune export parquet` and `export optuna`: other programs open them."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from as_user import Run
+from record_builders import a_study, begun, finished
+
+from results.export.frame import frame
+from results.record import Invalidity, Kind, TrialRecord, TrialState
+from results.store.store import Store
+from tuner.commands.stored.export import ExportRequest
+from tuner.commands.stored.export_binary import export_binary
+from tuner.errors import TunerError
+
+RECORDS = [
+    finished(1, 70.0, params={"NB": 128, "grid": "1x2", "mpi.eager": 4096}, key="a"),
+    finished(2, 80.0, params={"NB": 192, "grid": "2x1", "mpi.eager": 8192}, key="b"),
+    finished(3, 9.0, params={"NB": 192, "grid": "2x1"}, key="b", kind=Kind.SMALL, part=0.3),
+    finished(
+        4, 85.0, params={"NB": 192, "grid": "2x1"}, key="c", passed=False, residual=99.0,
+        state=TrialState.FAILED, invalidity=Invalidity.CORRECTNESS, reason="the residual check FAILED (99.0)",
+    ),
+]  # fmt: skip
+
+
+@pytest.fixture
+def store(home: Path) -> Iterator[Store]:
+    with Store.open(home / "data/hpltune.db") as opened:
+        opened.create_study(a_study())
+        for record in RECORDS:
+            opened.finish(_numbered(record, opened.begin(begun(key=record.key, params=record.params))))
+        opened.end_study("study", "complete")
+        yield opened
+
+
+def _numbered(record: TrialRecord, number: int) -> TrialRecord:
+    assert record.number == number
+    return record
+
+
+def test_a_parquet_file_has_the_types_units_and_facts_of_the_study(store: Store, home: Path) -> None:
+    import pandas as pd
+    import pyarrow.parquet as pq
+
+    export_binary(store, ExportRequest("parquet"), home / "new/study.parquet")
+    table = pd.read_parquet(home / "new/study.parquet")
+    assert table["gflops"].tolist() == [70.0, 80.0, 9.0, 85.0]
+    assert table.dtypes["passed"] == "boolean"
+    assert table["mpi.eager"].dropna().tolist() == [4096, 8192]
+    assert table["rank"].dropna().tolist() == [2, 1]
+    assert [str(kind) for kind in table.dtypes[:3]] == [str(kind) for kind in frame(RECORDS).dtypes[:3]]
+    schema = pq.read_schema(home / "new/study.parquet")
+    assert schema.field("time_s").metadata == {b"unit": b"s"}
+    assert json.loads(schema.metadata[b"hpltune.study"])["rpeak_gflops"] == 134.4
+
+
+def test_optuna_opens_the_study_with_its_values_and_reasons(store: Store, home: Path) -> None:
+    import optuna
+
+    export_binary(store, ExportRequest("optuna"), home / "study.db")
+    export_binary(store, ExportRequest("optuna"), home / "study.db")
+    assert {path.name for path in home.iterdir()} == {"data", "study.db"}
+    study = optuna.load_study(study_name="study", storage=f"sqlite:///{home / 'study.db'}")
+    assert (study.best_value, study.best_params) == (80.0, {"NB": 192, "grid": "2x1", "mpi.eager": 8192})
+    assert [trial.state.name for trial in study.trials] == ["COMPLETE", "COMPLETE", "PRUNED", "FAIL"]
+    assert study.trials[3].user_attrs["reason"] == "the residual check FAILED (99.0)"
+    assert study.trials[0].distributions["NB"] == optuna.distributions.IntDistribution(128, 192)
+    assert study.user_attrs["versions"] == {"hpl": "2.3", "openblas": "0.3.21"}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_dashboard_of_optuna_shows_it(store: Store, home: Path) -> None:
+    from io import BytesIO, StringIO
+
+    from optuna_dashboard import wsgi
+
+    export_binary(store, ExportRequest("optuna"), home / "study.db")
+    statuses: list[str] = []
+    environment = {
+        "REQUEST_METHOD": "GET", "PATH_INFO": "/api/studies", "wsgi.input": BytesIO(), "SERVER_NAME": "localhost",
+        "SERVER_PORT": "80", "wsgi.errors": StringIO(), "wsgi.url_scheme": "http",
+    }  # fmt: skip
+    answer = wsgi(f"sqlite:///{home / 'study.db'}")(environment, lambda status, *_: statuses.append(status))
+    assert statuses == ["200 OK"]
+    assert "study" in b"".join(answer).decode()
+
+
+def test_a_folder_is_refused_and_nothing_is_left(store: Store, home: Path) -> None:
+    with pytest.raises(TunerError, match="is a folder"):
+        export_binary(store, ExportRequest("parquet"), home)
+
+
+@pytest.mark.usefixtures("store")
+def test_a_user_redirects_a_binary_format(hpltune: Run, home: Path) -> None:
+    assert hpltune("export", "parquet", "-o", "study.parquet").stdout == "wrote study.parquet\n"
+    assert (home / "study.parquet").read_bytes()[:4] == b"PAR1"
