@@ -20,8 +20,9 @@ LEVEL = 0.05
 """A difference is shown where p is below this; intervals hold the true effect with a probability of 1 - LEVEL."""
 POWER = 0.8
 """Probability of showing a difference that is there, for which the needed runs are computed."""
-LEAST_FOR_WELCH = 6
-"""Runs of both sides together from which Welch's t test is used; each side has two at least."""
+LEAST_FOR_WELCH = 5
+"""Runs of both sides together from which Welch's t test is used; each side has two at least. A permutation test of
+2 and 3 runs has no p below 0.2, so it can never show a difference."""
 LEAST_NEEDED = 3
 """Fewest runs of each side that can show anything: with them Welch's test is used."""
 
@@ -33,10 +34,17 @@ class RateSample:
     Attributes:
         gflops: the rates, at least one, above 0.
         noise: of runs in its study; the same object for all configurations of one study.
+        simulated: the runs are a simulator's, which gives the same rate each time.
     """
 
     gflops: tuple[float, ...]
     noise: Noise
+    simulated: bool = False
+
+    @property
+    def exact(self) -> bool:
+        """Whether one more run would give the same rate."""
+        return self.simulated and len(set(self.gflops)) == 1
 
     @property
     def runs(self) -> int:
@@ -66,6 +74,7 @@ class Contrast:
         p_holm: p corrected for the number of pairs; None without a test.
         runs: of the first and of the second.
         needed_runs: how many more runs of each would show a difference of the stated size.
+        exact: both sides are simulated, so that the effect is known without an interval and no run is needed.
     """
 
     effect: float
@@ -75,6 +84,7 @@ class Contrast:
     p_holm: float | None
     runs: tuple[int, int]
     needed_runs: tuple[int, int]
+    exact: bool = False
 
     @property
     def shown(self) -> bool:
@@ -149,6 +159,8 @@ def least_p(runs: tuple[int, int]) -> float:
 def _contrast(one: RateSample, other: RateSample, difference: float, pairs: int) -> Contrast:
     """Compare two configurations; `pairs` is how many pairs are compared, as Holm's first step counts them."""
     effect, runs = one.log_mean - other.log_mean, (one.runs, other.runs)
+    if one.exact and other.exact:
+        return Contrast(effect, (effect, effect), "none", None, None, runs, (0, 0), exact=True)
     test = _test_for(one, other)
     reach = _known_reach(one, other) if test == "none" else _welch_reach(one, other)
     sds = (max(one.log_sd, one.noise.usual), max(other.log_sd, other.noise.usual))

@@ -27,6 +27,8 @@ LOSS = 0.5
 NOISES = np.geomspace(3e-4, 1.0, 29)
 LEAST_WEIGHT = 1e-2
 REACH = np.linspace(-3.0, 3.0, 31)
+MOST_PLACES = 30
+"""Runs around which the likelihood is computed, spread over all runs."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,12 @@ def usual_evidence(shown: float = 0.0) -> Array:
 
 def evidence_of(runs: Array) -> Array:
     """Return the log-likelihood of a configuration's runs for each of NOISES, whatever its rate."""
-    rates = np.sort((runs[:, None] + NOISES[:, None, None] * REACH).reshape(len(NOISES), -1))
-    likely = density(runs[:, None] - rates[:, None, :], NOISES[:, None, None]).prod(axis=1)
-    return np.asarray(np.log(((likely[:, 1:] + likely[:, :-1]) / 2 * np.diff(rates)).sum(axis=1)))
+    near = np.quantile(runs, np.linspace(0.0, 1.0, min(len(runs), MOST_PLACES)), method="nearest")
+    rates = np.sort((near[:, None] + NOISES[:, None, None] * REACH).reshape(len(NOISES), -1))
+    logs = sum(np.log(density(run - rates, NOISES[:, None])) for run in runs)
+    most = np.max(logs, axis=1)
+    likely = np.exp(logs - most[:, None])
+    return np.asarray(most + np.log(((likely[:, 1:] + likely[:, :-1]) / 2 * np.diff(rates)).sum(axis=1)))
 
 
 def density(off: Array, noise: Array | float) -> Array:

@@ -32,8 +32,8 @@ def test_with_six_runs_it_is_welchs_test_on_logarithms() -> None:
     assert found.shown
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [(FAST[:2], SLOW[:2]), (FAST[:2], SLOW), (FAST[:3], SLOW[1:])])
-def test_with_fewer_it_is_an_exact_permutation_test(ours: tuple[float, ...], theirs: tuple[float, ...]) -> None:
+def test_with_two_runs_of_each_it_is_an_exact_permutation_test() -> None:
+    ours, theirs = FAST[:2], SLOW[:2]
     [found] = compared(ours, theirs)
     expected = stats.permutation_test(
         (np.log(ours), np.log(theirs)), lambda one, other: np.mean(one) - np.mean(other), vectorized=False
@@ -42,6 +42,25 @@ def test_with_fewer_it_is_an_exact_permutation_test(ours: tuple[float, ...], the
     assert found.p == pytest.approx(expected.pvalue)
     assert found.p == pytest.approx(least_p(found.runs))
     assert not found.shown
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(FAST[:2], SLOW), (FAST[:3], SLOW[1:])])
+def test_two_and_three_runs_can_show_a_difference(ours: tuple[float, ...], theirs: tuple[float, ...]) -> None:
+    [found] = compared(ours, tuple(rate - 20.0 for rate in theirs))
+    assert found.test == "welch"
+    assert found.shown
+
+
+def test_simulated_runs_that_differ_do_differ_and_need_no_interval() -> None:
+    one, same, other = (RateSample((rate,), NOISE, simulated=True) for rate in (70.0, 70.0, 70.007))
+    equal, faster, _ = contrasts([other, one, same], 0.01)[2], *contrasts([other, one, same], 0.01)[:2]
+    assert faster.exact
+    assert faster.shown
+    assert faster.effect_percent == pytest.approx(0.01)
+    assert faster.interval == (faster.effect, faster.effect)
+    assert faster.needed_runs == (0, 0)
+    assert equal.exact
+    assert not equal.shown
 
 
 def test_a_single_run_has_no_test_and_the_interval_is_from_the_noise_of_the_study() -> None:

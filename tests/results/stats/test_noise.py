@@ -47,6 +47,16 @@ def test_where_runs_are_steady_little_is_taken_off() -> None:
     assert steady.one_more(100.0, 5, CERTAINTY) > steady.one_more(100.0, 1, CERTAINTY)
 
 
+@pytest.mark.parametrize("count", [100, 1000])
+def test_any_number_of_equal_runs_can_be_judged(count: int) -> None:
+    assert noise_of([np.full(count, np.log(100.0))]).usual < 0.001
+
+
+def test_many_runs_tell_their_noise() -> None:
+    chance = np.random.default_rng(3)
+    assert noise_of([chance.normal(0.0, 0.02, 300)]).usual == pytest.approx(0.02, rel=0.2)
+
+
 def test_one_hiccup_is_no_noise_and_many_are() -> None:
     steady = [np.log([100.0, 100.5]), np.log([90.0, 89.6]), np.log([80.0, 80.2])]
     one, many = np.log([95.0, 70.0]), [np.log([95.0, 70.0]), np.log([70.0, 99.0]), np.log([60.0, 91.0])]

@@ -140,6 +140,17 @@ def test_it_warns_where_one_study_was_simulated(store: Store) -> None:
     assert "virtual was simulated and the rest ran on a real machine." in words
 
 
+def test_two_simulated_studies_that_differ_do_differ_without_an_interval(store: Store) -> None:
+    filled(store, "before", {128: (70.0,)}, versions={"simulator": "SimGrid 3.32"})
+    filled(store, "after", {128: (70.7,)}, versions={"simulator": "SimGrid 3.32"})
+    report = compare(store, CompareRequest(("before", "after"))).report()
+    assert said(report) == "after is 1.00 % faster than before: simulated runs do not depend on chance."
+    [facts] = pairs_of(report)
+    assert facts["interval_percent"] is None
+    assert facts["difference_shown"]
+    assert [part.rows[0][-1] for part in report.parts if isinstance(part, Table)][-1] == "B faster"
+
+
 @pytest.mark.parametrize(
     ("studies", "by", "words"),
     [

@@ -119,7 +119,7 @@ class ComparedStudy:
         hpl = store.get(self.study.name, best.best_record_number).hpl
         rates = self.gflops[best.key]
         side = Side(name, self.study, replace(best, gflops=rates), hpl.N if hpl else None, self.changed)
-        return side, RateSample(rates, self.noise)
+        return side, RateSample(rates, self.noise, self.study.simulated)
 
 
 def _best(store: Store, study: Study) -> tuple[Side, RateSample]:

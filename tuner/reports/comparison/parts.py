@@ -50,7 +50,7 @@ class Comparison:
             {
                 "sides": [_side_facts(one), _side_facts(other)],
                 "effect_percent": contrast.effect_percent,
-                "interval_percent": list(contrast.interval_percent),
+                "interval_percent": None if contrast.exact else list(contrast.interval_percent),
                 "test": contrast.test,
                 "p": contrast.p,
                 "p_holm": contrast.p_holm,
@@ -106,6 +106,8 @@ class Comparison:
 
     def _told(self, one: Side, other: Side, contrast: Contrast) -> list[str]:
         """Say whether a difference is shown, and otherwise how many more runs would show one."""
+        if contrast.exact:
+            return [_simulated(one, other, contrast)]
         noise = [_untested(one, other, contrast)] if contrast.test == "none" else []
         if contrast.shown:
             return [_shown(one, other, contrast), *noise]
@@ -145,6 +147,17 @@ def _shown(one: Side, other: Side, contrast: Contrast) -> str:
     )
 
 
+def _simulated(one: Side, other: Side, contrast: Contrast) -> str:
+    """Say how two simulated sides differ, whose runs do not depend on chance."""
+    certain = "simulated runs do not depend on chance."
+    if not contrast.shown:
+        return f"{one.name} and {other.name} are equally fast: {certain}"
+    faster, slower, percent = (one, other, contrast.effect_percent)
+    if percent < 0:
+        faster, slower, percent = other, one, _inverse(percent)
+    return f"{faster.name} is {percent:.2f} % faster than {slower.name}: {certain}"
+
+
 def _inverse(percent: float) -> float:
     """Return in percent how much faster the second is, from how much faster the first is."""
     return 100.0 * (1.0 / (1.0 + percent / 100.0) - 1.0)
@@ -164,12 +177,12 @@ def _row(one: Side, other: Side, contrast: Contrast) -> tuple[str, ...]:
     verdict = "none shown"
     if contrast.shown:
         faster = "A faster" if contrast.effect > 0 else "B faster"
-        verdict = faster if contrast.p_holm is not None else f"{faster}, probably"
+        verdict = faster if contrast.exact or contrast.p_holm is not None else f"{faster}, probably"
     return (
         one.name,
         other.name,
         f"{contrast.effect_percent:+.2f}",
-        f"{low:+.2f} to {high:+.2f}",
+        "none" if contrast.exact else f"{low:+.2f} to {high:+.2f}",
         "" if contrast.p_holm is None else _p_text(contrast.p_holm),
         TESTS[contrast.test],
         f"{contrast.runs[0]}, {contrast.runs[1]}",
