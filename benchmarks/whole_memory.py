@@ -1,16 +1,19 @@
 """How often a run at a large N lies within what smaller runs told of it, on virtual clusters.
 
     python benchmarks/whole_memory.py benchmarks/landscapes/{pi5,kronos,ethernet16}.json
-    python benchmarks/whole_memory.py benchmarks/landscapes/unseen/*.json
+    python benchmarks/whole_memory.py benchmarks/landscapes/unseen/*.json --save benchmarks/whole_memory.json
+    python benchmarks/whole_memory.py        # what is saved in benchmarks/whole_memory.json, in a minute
 
 Of each landscape's cluster some of the better configurations are simulated at N, N/2, N/4, … N/32, N being what its
 memory holds, at most 24576. Runs then differ as on a machine: the largest of three sizes is the median of three runs,
 three finalists that ran three times tell the noise, and the run at N that is to lie within differs as well.
 """
 
+import argparse
+import json
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
@@ -29,6 +32,8 @@ from tuner.stopping import StopRequest
 from tuner.tuning.extrapolation import extrapolate
 from tuner.user_dirs import UserDirs
 
+SAVED = Path(__file__).with_suffix(".json")
+"""Simulated times of the shipped clusters pi5, kronos and ethernet16 and of the 24 made-up ones."""
 LARGEST_N = 24_576
 SMALLEST_PART = 32
 RATIOS = (2, 4, 8)
@@ -62,6 +67,21 @@ def simulated(path: Path, places: UserDirs) -> list[Simulated]:
     rows = [found[first : first + len(sizes)] for first in range(0, len(found), len(sizes))]
     times = [{size: one.time_s for size, one in zip(sizes, row, strict=True) if one.time_s} for row in rows]
     return [Simulated(times_s, cluster.rpeak_gflops) for times_s in times]
+
+
+def saved(path: Path = SAVED) -> dict[str, list[Simulated]]:
+    """Read configurations by their cluster, as `main` saves them."""
+    return {
+        name: [Simulated({int(N): time_s for N, time_s in one["times_s"].items()}, one["rpeak_gflops"]) for one in own]
+        for name, own in json.loads(path.read_text(encoding="utf-8")).items()
+    }
+
+
+def table(configurations: Sequence[Simulated]) -> list[str]:
+    """The lines of a table in Markdown."""
+    heads = [f"inside, runs differ by {noise:.1%}" for noise in NOISES]
+    head = "| " + " | ".join(["N over the largest that ran", "time without noise is off by", *heads]) + " |"
+    return [head, "|" + " --- |" * (2 + len(heads)), *(row(configurations, ratio) for ratio in RATIOS)]
 
 
 def row(configurations: Sequence[Simulated], ratio: int) -> str:
@@ -100,14 +120,18 @@ def _differs(chance: np.random.Generator, noise: float, runs: int) -> float:
 
 
 def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("landscapes", type=Path, nargs="*", help="those that are saved by default")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="keep the simulated times as JSON")
+    asked = parser.parse_args(arguments)
     places = UserDirs.of_user()
-    configurations = [one for name in arguments for one in simulated(Path(name), places)]
-    print(f"{len(configurations)} configurations of {len(arguments)} clusters")
-    heads = [f"inside, runs differ by {noise:.1%}" for noise in NOISES]
-    print("| " + " | ".join(["N over the largest that ran", "time without noise is off by", *heads]) + " |")
-    print("|" + " --- |" * (2 + len(heads)))
-    for ratio in RATIOS:
-        print(row(configurations, ratio), flush=True)
+    clusters = {path.stem: simulated(path, places) for path in asked.landscapes} or saved()
+    if asked.save:
+        times = {name: [asdict(one) for one in own] for name, own in clusters.items()}
+        asked.save.write_text(json.dumps(times), encoding="utf-8")
+    configurations = [one for own in clusters.values() for one in own]
+    print(f"{len(configurations)} configurations of {len(clusters)} clusters")
+    print("\n".join(table(configurations)))
     return 0
 
 

@@ -21,6 +21,8 @@ from .noise import Array, density, noise_of
 
 OWN = 0.8
 STEPS = 10
+INTERVAL = 0.95
+"""Probability that a rate lies in its interval."""
 PLACES = 1200
 """Points of the grid of rates, four for each standard deviation of the noise; slower configurations do not contend."""
 _LEGENDRE, _GAUSS = np.polynomial.legendre.leggauss(8)
@@ -37,19 +39,35 @@ class RatePosterior:
         rates: logarithms of rates, in equal steps.
         shares: the probability of each of `rates`, for each size of the noise and each contender.
         weights: the probability of each size of the noise.
+        by_own_runs: as `shares`, by the runs of each contender alone, with no rate more likely before.
     """
 
     contenders: tuple[int, ...]
     rates: Array
     shares: Array
     weights: Array
+    by_own_runs: Array
 
     def medians(self) -> dict[int, float]:
         """Return the median of each contender's rate, by its index."""
+        return {place: middle for place, (middle,) in self._quantiles(self.shares, 0.5).items()}
+
+    def intervals(self) -> dict[int, tuple[float, float]]:
+        """Return the ends between which each contender's rate is with a probability of INTERVAL, by its index.
+
+        They come from its own runs alone, because the learnt prior is too sure of the rates it has seen: with it, only
+        half of the true rates were inside (benchmarks/intervals.py). They are extended by as much as the prior moves
+        the median, so that the luck for which a configuration was chosen is inside too.
+        """
+        own = self._quantiles(self.by_own_runs, (1 - INTERVAL) / 2, 0.5, (1 + INTERVAL) / 2)
+        moved = {place: median / own[place][1] for place, median in self.medians().items()}
+        return {place: (own[place][0] * min(1.0, by), own[place][2] * max(1.0, by)) for place, by in moved.items()}
+
+    def _quantiles(self, shares_of: Array, *parts: float) -> dict[int, tuple[float, ...]]:
         ends = self.rates + (self.rates[1] - self.rates[0]) / 2
-        shares = np.tensordot(self.weights, self.shares, axes=1).cumsum(axis=1)
-        middles = [math.exp(np.interp(0.5, below, ends)) for below in shares]
-        return dict(zip(self.contenders, middles, strict=True))
+        shares = np.tensordot(self.weights, shares_of, axes=1).cumsum(axis=1)
+        found = [tuple(math.exp(np.interp(part, below, ends)) for part in parts) for below in shares]
+        return dict(zip(self.contenders, found, strict=True))
 
     def ahead(self, contender: int) -> dict[int, float]:
         """Return the probability that a contender is faster than each other one, by their indices."""
@@ -88,13 +106,18 @@ def posterior_rates(groups: Sequence[Sequence[float]], shown: float = 0.0) -> Ra
     runs = [logs[place] for place in contenders]
     first = np.cumsum([0, *map(len, runs[:-1])])
     off = np.concatenate(runs)[:, None] - places
-    shares = np.array([_shares(np.add.reduceat(np.log(density(off, one)), first, axis=0)) for one in known.sizes])
-    return RatePosterior(contenders, places, shares, known.weights)
+    likely = [_likely(np.add.reduceat(np.log(density(off, one)), first, axis=0)) for one in known.sizes]
+    own, shares = np.array([_normal(one) for one in likely]), np.array([_shares(one) for one in likely])
+    return RatePosterior(contenders, places, shares, known.weights, own)
 
 
-def _shares(likelihood: Array) -> Array:
-    """Return the probability of each rate, from the log-likelihood of each contender's runs and a prior from all."""
-    likely = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
+def _likely(likelihood: Array) -> Array:
+    """Return the likelihood of each rate in parts of the largest, from its logarithm."""
+    return np.asarray(np.exp(likelihood - likelihood.max(axis=1, keepdims=True)))
+
+
+def _shares(likely: Array) -> Array:
+    """Return the probability of each rate, from the likelihood of each contender's runs and a prior from all."""
     shares = _normal(likely)
     for _ in range(STEPS):
         shares = _normal(likely * (shares.sum(axis=0) - OWN * shares))

@@ -34,6 +34,7 @@ class Ranked:
         hosts: on how many hosts it ran; 0 if that is not known.
         believed_gflops: its posterior rate from the runs of all configurations; None if the noise is not known.
         times: the time of each valid run; empty if that is not known.
+        interval_gflops: its usual rate is between these with 95 % probability; None if that cannot be told.
     """
 
     key: str
@@ -44,6 +45,7 @@ class Ranked:
     hosts: int = 0
     believed_gflops: float | None = field(default=None, compare=False)
     times: tuple[Time, ...] = ()
+    interval_gflops: tuple[float, float] | None = field(default=None, compare=False)
 
     @property
     def runs(self) -> int:

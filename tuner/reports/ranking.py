@@ -75,6 +75,9 @@ def _remarks(study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked]) -
     if noise is not None:
         said.append(f"Repeated runs of one configuration differ by {100 * noise:.1f} % (standard deviation).")
         said.append(f"GFLOPS estimates the next run. No. 1's fastest run gave {max(shown[0].gflops):.2f}.")
+    ends = None if study.simulated else shown[0].interval_gflops
+    if ends is not None:
+        said.append(f"The rate of no. 1 is between {ends[0]:.2f} and {ends[1]:.2f} GFLOPS with 95 % probability.")
     failed = shown[0].failed_runs
     if failed:
         said.append(f"No. 1 failed in {failed} of its {failed + shown[0].runs} runs.")
@@ -141,6 +144,7 @@ def ranking_json(
     entries = [
         {
             "expected_gflops": entry.expected_gflops,
+            "interval_gflops": None if study.simulated else entry.interval_gflops,
             "median_gflops": entry.median_gflops,
             "fastest_gflops": max(entry.gflops),
             "gflops": list(entry.gflops),

@@ -189,9 +189,15 @@ class Objective:
         """Configurations with what is expected of them, best by this objective first."""
         known = {entry.key: entry for entry in ranking}
         return [
-            replace(known[entry.key], believed_gflops=entry.expected_gflops / self.worth(entry.params, 1.0))
+            self._in_gflops(known[entry.key], entry)
             for entry in rerank_by_posterior([self._in_worth(entry) for entry in ranking], self.noise_at_first)
         ]
+
+    def _in_gflops(self, entry: Ranked, believed: Ranked) -> Ranked:
+        """Give a configuration what is believed of its worth, as a rate."""
+        worth, ends = self.worth(entry.params, 1.0), believed.interval_gflops
+        interval = None if ends is None else (ends[0] / worth, ends[1] / worth)
+        return replace(entry, believed_gflops=believed.expected_gflops / worth, interval_gflops=interval)
 
 
 def pareto(objective: Objective, ranking: Sequence[Ranked]) -> list[Ranked]:

@@ -15,7 +15,7 @@ from results.stats.noise import Array, Noise
 from ..machine.problem_size import Sample
 from ..units import duration
 
-COVERAGE = 0.9
+COVERAGE = 0.95
 """Probability that a run at N lies within what is told."""
 MISFIT = 0.35
 """Standard deviation of what three terms miss, in parts of the logarithm by which they say the rate will grow: nearly

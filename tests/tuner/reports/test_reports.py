@@ -96,6 +96,18 @@ def test_the_best_are_shown_with_how_sure_the_first_is(store: Store) -> None:
     assert "No. 1 is the fastest with 100 % confidence.\n" in best(store)
 
 
+def test_the_rate_of_the_best_has_an_interval_once_something_ran_twice(store: Store) -> None:
+    add(store, 95.2, key="a", params={"NB": 128})
+    add(store, 80.0, key="b", params={"NB": 192})
+    assert "with 95 % probability" not in best(store)
+    assert facts_of_best(store, 5)["ranking"][0]["interval_gflops"] is None
+    for rate in (95.3, 95.1):
+        add(store, rate, key="a", params={"NB": 128})
+    low, high = facts_of_best(store, 5)["ranking"][0]["interval_gflops"]
+    assert 94.0 < low < 95.2 < high < 96.5
+    assert f"The rate of no. 1 is between {low:.2f} and {high:.2f} GFLOPS with 95 % probability.\n" in best(store)
+
+
 def test_a_machine_that_changed_before_the_best_were_confirmed_is_told_to_people_and_to_scripts(store: Store) -> None:
     def told() -> float:
         return float(facts_of_best(store, 1)["machine_changed_percent"])
