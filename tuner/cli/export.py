@@ -4,11 +4,16 @@ import sys
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .common import LARGEST_INT, Db, Newest, StudyName, open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from results.store.store import Store
 
 
 class Format(StrEnum):
@@ -20,11 +25,13 @@ class Format(StrEnum):
     MARKDOWN = "md"
     PARQUET = "parquet"
     OPTUNA = "optuna"
+    SHEET = "sheet"
 
 
 def export(
     format_: Annotated[
-        Format, typer.Argument(metavar="FORMAT", help="csv, jsonl, md (Markdown), dat (HPL.dat), parquet or optuna.")
+        Format,
+        typer.Argument(metavar="FORMAT", help="csv, jsonl, md (Markdown), dat (HPL.dat), parquet, optuna or sheet."),
     ],
     study: Newest = None,
     trial: Annotated[
@@ -36,8 +43,11 @@ def export(
     ] = None,
     named: StudyName = None,
     db: Db = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the fields of a sheet as JSON for scripts.")] = False,
 ) -> None:
     """Write a study as CSV, JSON lines, Markdown, Parquet or a storage of Optuna, or a trial's HPL.dat.
+
+    `sheet` has the fields that the TOP500 and the Green500 ask for, and says what their rules would not accept.
 
     Examples:
 
@@ -50,17 +60,24 @@ def export(
         hpltune export parquet -o study.parquet
 
         hpltune export optuna -o study.db
+
+        hpltune export sheet -o submission.md
     """
     from ..commands.stored.export import ExportRequest, export_study
     from ..errors import UsageError
 
     if trial is not None and format_ is not Format.DAT:
         raise UsageError(f"--trial {trial} is for `export dat`: {format_} has all trials of a study")
+    if as_json and format_ is not Format.SHEET:
+        raise UsageError(f"--json is for `export sheet`: {format_} is for programs already")
     if format_ in {Format.PARQUET, Format.OPTUNA}:
         _export_binary(str(format_), study or named, out, db)
         return
     with open_store(db, create=False) as store:
-        parts = export_study(store, ExportRequest(str(format_), study or named, trial)).parts
+        if format_ is Format.SHEET:
+            parts = _sheet(store, study or named, as_json=as_json)
+        else:
+            parts = export_study(store, ExportRequest(str(format_), study or named, trial)).parts
         if out is None:
             for part in parts:
                 typer.echo(part, nl=False)
@@ -70,6 +87,17 @@ def export(
         new = "" if out.parent.exists() else f" into a new folder, {out.parent}"
         write_parts(out, parts)
     typer.echo(f"wrote {out}{new}")
+
+
+def _sheet(store: "Store", study: str | None, *, as_json: bool) -> "Iterator[str]":
+    """The sheet of a study as Markdown or JSON."""
+    from results.report.as_json import to_json
+    from results.report.markdown import to_markdown
+
+    from ..commands.stored.sheet import submission_sheet
+
+    report = submission_sheet(store, study).report()
+    return iter([to_json(report) + "\n" if as_json else to_markdown(report)])
 
 
 def _export_binary(kind: str, study: str | None, out: Path | None, db: str | None) -> None:

@@ -1,0 +1,41 @@
+"""`hpltune export sheet`: the fields that the TOP500 and the Green500 ask for."""
+
+from dataclasses import dataclass
+
+from results.errors import ResultsError
+from results.record import SMALLER_RUNS
+from results.report.model import Report
+from results.store.store import Store
+
+from ...reports.submission.sheet import Sheet
+
+
+@dataclass(frozen=True)
+class SheetResult:
+    """The sheet of a study."""
+
+    sheet: Sheet
+
+    def report(self) -> Report:
+        """Report the fields."""
+        return self.sheet.report()
+
+
+def submission_sheet(store: Store, name: str | None = None) -> SheetResult:
+    """Fill in the sheet with the fastest full run that counts.
+
+    Args:
+        name: None for the newest study.
+
+    Raises:
+        ResultsError: there is no such study, or no run of it counts.
+    """
+    study = store.study(name) if name else store.newest()
+    records = store.records(study.name)
+    runs = [record for record in records if record.ranked and record.kind not in SMALLER_RUNS]
+    if not runs:
+        raise ResultsError(
+            f"study {study.name} has no run whose residual was checked and PASSED, so there is nothing to submit: "
+            f"`hpltune show {study.name}` lists what ran"
+        )
+    return SheetResult(Sheet(study, max(runs, key=lambda record: record.gflops or 0.0), records))

@@ -1,0 +1,1 @@
+"""Sheets for lists of the fastest machines."""
