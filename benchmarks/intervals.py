@@ -139,7 +139,7 @@ def tell(kind: MachineKind, landscapes: Sequence[Array], studies: int) -> Tally:
         _note_best(tally, machines[0], rankings[0])
         _note_studies(tally, machines, rankings)
         _note_pair(tally, machines[0])
-        if number % 4 == 0:
+        if number % 4 == 0 and not (kind.drift or kind.step):
             _note_check(tally, kind, chance)
     return tally
 
@@ -235,7 +235,8 @@ def main(arguments: Sequence[str], say: Callable[[str], None] = print) -> int:
     heads = ["confidence told", "studies", "mean", "right"]
     say(markdown(heads, reliability(steady)) + "\n")
     heads = ["runs differ by", *(f"slower by {loss:.0%}: called slower" for loss in LOSSES)]
-    say(markdown(heads, [[kind.name, *map(percent, tally.slower.values())] for kind, tally in tallies.items()]) + "\n")
+    checked = [[kind.name, *map(percent, tally.slower.values())] for kind, tally in tallies.items() if tally.slower]
+    say(markdown(heads, checked) + "\n")
     say("\n".join(table([one for own in saved().values() for one in own])))
     return 0
 

@@ -55,11 +55,12 @@ class Noise:
             gflops: median of its runs, whose number is `runs`.
             certainty: above 0.5, below 1.
         """
-        from scipy.special import ndtr  # noqa: PLC0415 - slow to import, and most commands do not need it
+        from scipy.optimize import brentq  # noqa: PLC0415 - slow to import, and most commands do not need them
+        from scipy.special import ndtr  # noqa: PLC0415
 
         sd = self.sizes * math.sqrt(1 + 1 / runs)
-        lost = np.linspace(0.0, 8 * sd.max(), 20_000)
-        return gflops * math.exp(-float(np.interp(certainty, self.weights @ ndtr(lost / sd[:, None]), lost)))
+        lost = brentq(lambda loss: self.weights @ ndtr(loss / sd) - certainty, 0.0, 40 * sd.max())
+        return gflops * math.exp(-float(lost))
 
 
 def noise_of(logs: Sequence[Array], shown: float = 0.0) -> Noise:
