@@ -29,6 +29,7 @@ from results.record import Invalidity, Kind, Observed, Study, TrialRecord, Trial
 from results.store.rows import output_row, trial_row
 from results.store.schema import OUTPUTS, TRIALS
 from results.store.store import Store
+from tuner.options import TuneOptions
 
 LARGE = "large-1"
 SMALL = 20
@@ -49,7 +50,21 @@ COMMANDS = (
     ("export", "dat", LARGE),
     ("export", "csv", LARGE),
     ("export", "jsonl", LARGE),
+    ("report", LARGE, "--out", os.devnull),
 )
+
+
+SPACE = f"""
+[parameters]
+blas = "auto"
+kernel = "auto"
+layout = "16x1"
+grid = {list(dict.fromkeys(f"{P}x{Q}" for P, Q in GRIDS))}
+N = {list(range(20_000, 20_101))}
+NB = {list(range(32, 432, 8))}
+BCAST = {[member.word for member in Bcast]}
+"mpi.btl" = "self,vader"
+"""
 
 
 @dataclass(frozen=True)
@@ -118,10 +133,10 @@ def make(store: Store, number: int) -> None:
             name,
             START + timedelta(days=place),
             "default",
-            "[NB]\nvalues = [128]\n",
+            SPACE,
             "hpl",
-            {},
-            {},
+            TuneOptions().to_json(),
+            {"cpu_model": "made up", "physical_cores": 16, "memory_available_bytes": 64 * 2**30},
             rpeak_gflops=1_000.0,
         )
         store.create_study(replace(study, versions={"hpl": "2.3"}))

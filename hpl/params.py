@@ -10,7 +10,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import IntEnum
-from typing import Self
+from functools import cache
+from typing import Self, cast
 
 from .errors import HplError
 
@@ -62,10 +63,15 @@ class Word(IntEnum):
         Raises:
             HplParamsError: no member has this word.
         """
-        for member in cls:
-            if member.word == word:
-                return member
-        raise HplParamsError(cls.__name__, word, "one of " + ", ".join(member.word for member in cls))
+        member = _members(cls).get(word)
+        if member is None:
+            raise HplParamsError(cls.__name__, word, "one of " + ", ".join(_members(cls)))
+        return cast("Self", member)
+
+
+@cache
+def _members(kind: type[Word]) -> dict[str, Word]:
+    return {member.word: member for member in kind}
 
 
 class Pmap(Word):
@@ -188,15 +194,17 @@ class HplParams:
         Raises:
             HplParamsError: N, NB or grid is missing, or a value is not legal.
         """
-        given: dict[str, object] = {}
-        for field in fields(cls):
-            if field.name in words:
-                given[field.name] = _from_word(field.name, words[field.name])
+        given = {name: _from_word(name, words[name]) for name in _names() if name in words}
         for name in ("N", "NB", "grid"):
             if name not in words:
                 raise HplParamsError(name, "nothing", "a value")
         given["P"], given["Q"] = parse_grid(str(words["grid"]))
         return cls(**given)  # type: ignore[arg-type]  # every value is checked in __post_init__
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    return tuple(field.name for field in fields(HplParams))
 
 
 def parse_grid(grid: str) -> tuple[int, int]:

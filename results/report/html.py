@@ -8,6 +8,7 @@ from itertools import count
 
 from .model import Copied, Figure, Heading, Matrix, Part, Report, Sentence, Table
 from .page.svg import svg
+from .thinning import thinned
 
 
 def to_html(reports: Sequence[Report], made: datetime | None = None, *, interactive: bool = True) -> str:
@@ -49,5 +50,5 @@ def _part(part: Part, numbers: Iterator[int]) -> dict[str, object]:
         case Table():
             return {"kind": "table", "table": part}
         case Figure() | Matrix():
-            drawn = svg(part, next(numbers))
+            drawn = svg(thinned(part) if isinstance(part, Figure) else part, next(numbers))
             return {"kind": "figure", "title": part.title, "marks": drawn.marks, "svg": Markup(drawn.svg)}  # noqa: S704 - drawn here

@@ -31,12 +31,21 @@ def searched(store: Store, name: str | None) -> tuple[Study, list[TrialRecord]]:
         ResultsError: there is no such study.
     """
     study = store.study(name) if name else newest_search(store, "to explain")
+    return study, telling(study, store.records(study.name))
+
+
+def telling(study: Study, records: Sequence[TrialRecord]) -> list[TrialRecord]:
+    """The trials of a study that can explain something.
+
+    Raises:
+        TunerError: there is none.
+    """
     if not study.space_text:
         raise TunerError(f"study {study.name} {_unsearched(study)}: there is nothing to explain")
-    records = [record for record in store.records(study.name) if record.kind in EXPLAINED]
-    if not records:
+    found = [record for record in records if record.kind in EXPLAINED]
+    if not found:
         raise TunerError(f"study {study.name} has no search trial yet: there is nothing to explain")
-    return study, records
+    return found
 
 
 def _unsearched(study: Study) -> str:

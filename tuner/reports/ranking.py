@@ -90,6 +90,8 @@ def how_sure(study: Study, ranking: Sequence[Ranked], sure: Standing | None) -> 
         return None
     if len(ranking) == 1:
         return "Only one configuration has a valid run: there is none to compare it with."
+    if sure is None and study.imported:
+        return "No configuration ran twice, so the confidence is unknown."
     return sentence(sure, of_study(study).best)
 
 

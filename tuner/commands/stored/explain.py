@@ -1,8 +1,9 @@
 """`hpltune explain`: what a study learnt of its parameters, or of two of them."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from results.record import Study
+from results.record import Study, TrialRecord
 from results.report.model import Report
 from results.store.store import Store
 from search_spaces.space import SearchSpace
@@ -55,11 +56,21 @@ def explain_study(store: Store, request: ExplainRequest) -> ExplainResult:
         ResultsError: there is no such study.
     """
     study, records = searched(store, request.study)
-    space = stored_space(study, records)
-    known = known_before(store, study, space)
     if request.pair is None:
-        return ExplainResult(study, explain(space, records, known))
-    return ExplainResult(study, explain_pair(space, records, parse_pair(request.pair, space), known))
+        return explain_records(store, study, records)
+    space = stored_space(study, records)
+    crossing = explain_pair(space, records, parse_pair(request.pair, space), known_before(store, study, space))
+    return ExplainResult(study, crossing)
+
+
+def explain_records(store: Store, study: Study, records: Sequence[TrialRecord]) -> ExplainResult:
+    """Explain a study whose trials, those of `telling`, were read before.
+
+    Raises:
+        TunerError: there is nothing to explain.
+    """
+    space = stored_space(study, records)
+    return ExplainResult(study, explain(space, records, known_before(store, study, space)))
 
 
 def known_before(store: Store, study: Study, space: SearchSpace) -> Probes:

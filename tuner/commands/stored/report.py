@@ -1,20 +1,25 @@
 """`hpltune report`: studies as one HTML page that anyone can open."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from results.record import Study
+from results.record import Study, TrialRecord
 from results.report.html import to_html
-from results.report.model import Part, Report
+from results.report.model import Part, Report, Sentence
 from results.store.store import Store
 
 from ...errors import TunerError
+from ...explain.stored_space import telling
 from ...reports.study_page import StudyPage
 from ...reports.summary import StudySummary
 from ...study.objective import rank_stored
 from ...user_files import write_text
-from .explain import ExplainRequest, explain_study
+from .explain import explain_records
+
+MOST_EXPLAINED = 10_000
+"""Trials of a study whose page tells what matters: with more that takes longer than all else of the page."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +70,14 @@ def _page(store: Store, study: Study) -> StudyPage:
         return StudyPage(study, records, None, None)
     best = store.get(study.name, stored.ranking[0].best_record_number)
     summary = StudySummary.of(study, stored.ranking, known=stored.configurations)
-    return StudyPage(study, records, summary, best, _explained(store, study))
+    return StudyPage(study, records, summary, best, _explained(store, study, records))
 
 
-def _explained(store: Store, study: Study) -> tuple[Part, ...]:
+def _explained(store: Store, study: Study, records: Sequence[TrialRecord]) -> tuple[Part, ...]:
     """What matters in a study; nothing where that cannot be told, as of a file that was only measured."""
+    if len(records) > MOST_EXPLAINED:
+        return (Sentence(f"This study is large: `hpltune explain {study.name}` tells which parameters matter."),)
     try:
-        return explain_study(store, ExplainRequest(study.name)).report().parts
+        return explain_records(store, study, telling(study, records)).report().parts
     except TunerError:
         return ()

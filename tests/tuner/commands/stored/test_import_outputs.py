@@ -179,6 +179,16 @@ def test_the_other_commands_read_an_imported_study(store: Store, outputs: Path) 
     assert read_source(store, "old").known
 
 
+def test_no_repeat_is_advised_of_runs_that_hpltune_did_not_start(store: Store, home: Path) -> None:
+    text = (HPL_OUTPUTS / "passed.txt").read_text()
+    (home / "two.out").write_text(text)
+    (home / "four.out").write_text(text.replace("    1     2  ", "    2     2  "))
+    imported(store, home / "two.out", home / "four.out", study="runs")
+    said = sentences(best_of_study(store, BestRequest("runs")).report())
+    assert "No configuration ran twice, so the confidence is unknown." in said
+    assert "--confirm" not in said
+
+
 def test_a_user_imports_and_looks_at_the_best(hpltune: Run, outputs: Path) -> None:
     done = hpltune("import", str(outputs), "--json", "--blas", "openblas")
     assert done.returncode == 0, done.stderr
