@@ -24,6 +24,7 @@ from .import_outputs import import_
 from .net import net
 from .panels import grouped
 from .plain_help import PlainCommand, PlainGroup
+from .plot import plot
 from .predict import predict
 from .report import report
 from .reproduce import reproduce
@@ -52,6 +53,7 @@ for _command in (
     show,
     best,
     report,
+    plot,
     compare,
     explain,
     export,

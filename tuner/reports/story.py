@@ -16,10 +16,15 @@ COLUMNS = ("test", "N", "NB", "P x Q", "library", "network", "% of peak", "GFLOP
 def improvements(records: Sequence[TrialRecord]) -> list[TrialRecord]:
     """The first full run that counts, and each one that was faster than all before it."""
     found: list[TrialRecord] = []
-    for record in filter(_is_full_run, records):
+    for record in full_runs(records):
         if not found or _gflops(record) > _gflops(found[-1]):
             found.append(record)
     return found
+
+
+def full_runs(records: Sequence[TrialRecord]) -> list[TrialRecord]:
+    """The full runs whose rates count."""
+    return [record for record in records if _is_full_run(record)]
 
 
 def story_table(study: Study, records: Sequence[TrialRecord]) -> Table:

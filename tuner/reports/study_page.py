@@ -1,16 +1,13 @@
 """The page of one study: the answer first, then how it was found, what matters, and how to repeat it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from results.record import Study, TrialRecord
+from results.record import Study
 from results.report.model import Column, Copied, Heading, Part, Report, Sentence, Table
 
-from .story import convergence, rate_by_size, story_table
-from .summary import StudySummary
+from .figures.registry import KINDS, SHOWN, FigureSource
+from .story import story_table
 
-SHOWN = 10
-"""Configurations in the ranking of a page."""
 HOST_FACTS = (
     ("cpu_model", "CPU"),
     ("nodes", "nodes"),
@@ -24,46 +21,35 @@ HOST_FACTS = (
 
 @dataclass(frozen=True)
 class StudyPage:
-    """What a page of a study is made of.
-
-    Attributes:
-        summary: its best configurations; None where no run of it was valid.
-        records: all its trials, in the order they were begun.
-        best: the trial whose files repeat the best configuration, with its HPL.dat; None without one.
-        explained: parts that say which parameters matter; empty where that cannot be told.
-    """
+    """What a page of a study is made of."""
 
     study: Study
-    records: Sequence[TrialRecord]
-    summary: StudySummary | None
-    best: TrialRecord | None
-    explained: Sequence[Part] = ()
+    found: FigureSource
 
     def report(self) -> Report:
         """The page as data."""
+        summary = self.found.summary
         parts: list[Part] = [*self._answer(), *self._way()]
-        if self.explained:
-            parts += [Heading("What matters"), *self.explained]
+        if summary and (explained := self.found.explained()):
+            parts += [Heading("What matters"), *explained]
         parts += [*self._machine(), *self._repeat()]
-        facts = self.summary.to_json() if self.summary else {"study": self.study.name}
+        facts = summary.to_json() if summary else {"study": self.study.name}
         simulated = " (simulated)" if self.study.simulated else ""
         return Report(f"HPL on {self._place()}: study {self.study.name}{simulated}", tuple(parts), facts)
 
     def _answer(self) -> list[Part]:
         """The best configuration and how sure it is."""
-        if self.summary is None:
+        if self.found.summary is None:
             return [Sentence("No run of this study was valid, so there is no best configuration.")]
-        return [Heading("The answer"), *self.summary.parts(SHOWN)]
+        return [Heading("The answer"), *self.found.summary.parts(SHOWN)]
 
     def _way(self) -> list[Part]:
         """How the best configuration was found."""
-        if self.summary is None:
+        if self.found.summary is None:
             return []
-        figures = [convergence(self.records)]
-        if self.best is not None:
-            figures.append(rate_by_size(self.records, self.best.params))
-        drawn = [figure for figure in figures if figure is not None]
-        return [Heading("The way there"), story_table(self.study, self.records), *drawn]
+        drawn = [kind.draw(self.found) for kind in KINDS if kind.in_story]
+        figures = [figure for figure in drawn if figure is not None]
+        return [Heading("The way there"), story_table(self.study, self.found.records), *figures]
 
     def _machine(self) -> list[Part]:
         """What the machine and its programs were."""
@@ -77,7 +63,7 @@ class StudyPage:
 
     def _repeat(self) -> list[Part]:
         """The command and the file that repeat the best run."""
-        best = self.best
+        best = self.found.best
         if best is None:
             return []
         parts: list[Part] = [Heading("Run it again")]

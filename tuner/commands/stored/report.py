@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from results.record import Study, TrialRecord
@@ -12,6 +13,7 @@ from results.store.store import Store
 
 from ...errors import TunerError
 from ...explain.stored_space import telling
+from ...reports.figures.registry import FigureSource
 from ...reports.study_page import StudyPage
 from ...reports.summary import StudySummary
 from ...study.objective import rank_stored
@@ -58,19 +60,20 @@ def report_studies(store: Store, request: ReportRequest) -> ReportResult:
         TunerError: the file cannot be written.
     """
     studies = [store.study(name) for name in request.studies] or [store.newest()]
-    reports = tuple(_page(store, study).report() for study in studies)
+    reports = tuple(StudyPage(study, figure_source(store, study)).report() for study in studies)
     write_text(request.out, to_html(reports, datetime.now(UTC), interactive=request.interactive))
     return ReportResult(reports, request.out)
 
 
-def _page(store: Store, study: Study) -> StudyPage:
-    """What the page of a study is made of."""
+def figure_source(store: Store, study: Study) -> FigureSource:
+    """What a study has for its figures."""
     records, stored = store.records(study.name), rank_stored(store, study)
+    explained = cache(lambda: _explained(store, study, records))
     if not stored.ranking:
-        return StudyPage(study, records, None, None)
+        return FigureSource(records, None, None, explained)
     best = store.get(study.name, stored.ranking[0].best_record_number)
     summary = StudySummary.of(study, stored.ranking, known=stored.configurations)
-    return StudyPage(study, records, summary, best, _explained(store, study, records))
+    return FigureSource(records, best, summary, explained)
 
 
 def _explained(store: Store, study: Study, records: Sequence[TrialRecord]) -> tuple[Part, ...]:

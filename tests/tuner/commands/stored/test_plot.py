@@ -1,0 +1,105 @@
+"""`hpltune plot`: figures of a study as pictures."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from as_user import Run
+from record_builders import a_study, begun, finished
+
+from hpl.params import HplParams
+from results.errors import ResultsError
+from results.record import Kind, TrialRecord
+from results.report.model import Figure
+from results.report.picture import PictureSize
+from results.store.store import Store
+from tuner.commands.stored.plot import PlotRequest, list_kinds, plot
+from tuner.errors import TunerError, UsageError
+from tuner.reports.figures.best_nb import best_nb
+from tuner.reports.figures.repeats import repeats
+
+BEGINS = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
+
+
+def run(number: int, gflops: float, NB: int = 128, **params: str) -> TrialRecord:
+    values = {"N": 6000, "NB": NB, "grid": "1x2", "blas": "openblas", **params}
+    record = finished(number, gflops, key=f"{values}", params=values, hpl=HplParams(6000, NB, 1, 2))
+    return replace(record, kind=Kind.SEARCH, started_at=record.started_at + timedelta(minutes=number))
+
+
+@pytest.fixture
+def store(home: Path) -> Iterator[Store]:
+    with Store.open(home / "data/hpltune.db") as opened:
+        opened.create_study(a_study(space_text=""))
+        for place, NB in enumerate((64, 128, 192), start=1):
+            record = run(place, 50.0 + place, NB)
+            number = opened.begin(begun(key=record.key, params=record.params))
+            opened.finish(replace(record, number=number))
+        opened.end_study("study", "complete")
+        yield opened
+
+
+@pytest.mark.parametrize("ending", BEGINS)
+@pytest.mark.parametrize("kind", ["convergence", "nb", "ranking"])
+def test_a_figure_becomes_a_picture_of_the_kind_that_its_name_says(
+    store: Store, home: Path, kind: str, ending: str
+) -> None:
+    file = plot(store, PlotRequest(kind, home / f"figure{ending}", size=PictureSize(8, 80)))
+    assert file.read_bytes().startswith(BEGINS[ending])
+
+
+def test_the_list_says_which_figures_can_be_drawn(store: Store) -> None:
+    there = {kind.name: there for kind, there in list_kinds(store).kinds}
+    assert there == {
+        "convergence": True, "nb": True, "size": False, "repeats": False, "ranking": True, "effects": False,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "file", "error", "sentence"),
+    [
+        ("pie", "pie.png", UsageError, "there is no figure pie: there are convergence, nb, .* and effects"),
+        ("nb", "nb.gif", ResultsError, "nb.gif: the name of a picture ends in .png, .svg or .pdf"),
+        ("nb", "no/folder.png", ResultsError, "cannot write .*: No such file or directory"),
+        ("repeats", "r.png", TunerError, "study study has nothing to draw repeats from: it needs a repeated run"),
+    ],
+)
+def test_a_mistake_is_one_sentence(
+    store: Store, home: Path, kind: str, file: str, error: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(error, match=sentence):
+        plot(store, PlotRequest(kind, home / file))
+    assert not (home / file).exists()
+
+
+def test_each_library_and_kernel_has_a_line_of_its_best_rates() -> None:
+    records = [run(1, 50.0), run(2, 55.0), run(3, 52.0, 256), run(4, 30.0, blas="blis", kernel="zen3")]
+    drawn = best_nb(records)
+    assert isinstance(drawn, Figure)
+    assert [(one.name, one.x, one.y) for one in drawn.series] == [
+        ("openblas", (128, 256), (55.0, 52.0)),
+        ("blis, zen3", (128,), (30.0,)),
+    ]
+    assert best_nb(records[:2]) is None
+
+
+def test_repeats_are_shown_against_the_median_of_their_configuration() -> None:
+    drawn = repeats([run(1, 100.0), run(2, 60.0, 256), run(3, 98.0), run(4, 102.0)])
+    assert drawn is not None
+    (series,) = drawn.series
+    assert series.name == "trial 1 and its repeats"
+    assert series.y == pytest.approx((0.0, -2.0, 2.0))
+    assert series.x == pytest.approx((0.0, 2.0, 3.0))
+
+
+@pytest.mark.usefixtures("store")
+def test_a_user_draws_a_figure_and_is_told_what_there_is(hpltune: Run, home: Path) -> None:
+    assert "nb" in hpltune("plot").stdout
+    done = hpltune("plot", "nb", "study", "-o", "nb.pdf")
+    assert done.stdout == "Wrote nb.pdf.\n"
+    assert (home / "nb.pdf").exists()
+    refused = hpltune("plot", "-o", "nb.pdf")
+    assert refused.returncode == 2
+    assert "`hpltune plot` lists them" in refused.stderr

@@ -1,0 +1,63 @@
+"""`hpltune plot`: a figure of a study as a picture."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .common import Db, complete_study, console, open_store
+from .terminal import show_report
+
+
+def complete_kind(incomplete: str) -> list[str]:
+    """Names of figures, for tab completion."""
+    from ..reports.figures.registry import KINDS
+
+    return [kind.name for kind in KINDS if kind.name.startswith(incomplete)]
+
+
+def plot(
+    kind: Annotated[
+        str | None,
+        typer.Argument(metavar="[KIND]", autocompletion=complete_kind, help="Which figure; without it all are listed."),
+    ] = None,
+    study: Annotated[
+        str | None,
+        typer.Argument(metavar="[STUDY]", autocompletion=complete_study, help="A study; without it the newest."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="A .png, .svg or .pdf file. Default: KIND.png."),
+    ] = None,
+    width: Annotated[
+        float, typer.Option(min=4, max=100, metavar="CM", help="Width: 16 fills an A4 page, 8 a column of two.")
+    ] = 16.0,
+    dpi: Annotated[int, typer.Option(min=50, max=1200, help="Dots per inch of a PNG file.")] = 300,
+    db: Db = None,
+) -> None:
+    """Draw a figure of a study as a picture for a paper, or list the figures and which of them can be drawn.
+
+    They are the figures of the page that `hpltune report` writes.
+
+    Examples:
+
+        hpltune plot
+
+        hpltune plot nb -o nb.pdf
+
+        hpltune plot convergence default-1 -o convergence.svg --width 8
+    """
+    from results.report.picture import PictureSize
+
+    from ..commands.stored.plot import PlotRequest, list_kinds
+    from ..commands.stored.plot import plot as draw
+    from ..errors import UsageError
+
+    if kind is None and out is not None:
+        raise UsageError(f"which figure shall be drawn into {out}? `hpltune plot` lists them")
+    with open_store(db, create=False) as store:
+        if kind is None:
+            show_report(console(), list_kinds(store).report(), as_json=False)
+            return
+        written = draw(store, PlotRequest(kind, out or Path(f"{kind}.png"), study, PictureSize(width, dpi)))
+    console().print(f"Wrote {written}.", soft_wrap=True)
