@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 
-from results.record import Study
+from results.record import Study, TrialRecord
 from results.report.model import Column, Copied, Heading, Part, Report, Sentence, Table
+from results.stats.half_rate import half_rate_n
+from results.stats.ranking import Ranked
 
+from ..machine.equipment import Equipment
 from .figures.registry import KINDS, SHOWN, FigureSource
 from .story import story_table
 
@@ -39,9 +42,29 @@ class StudyPage:
 
     def _answer(self) -> list[Part]:
         """The best configuration and how sure it is."""
-        if self.found.summary is None:
+        summary, best = self.found.summary, self.found.best
+        if summary is None or best is None:
             return [Sentence("No run of this study was valid, so there is no best configuration.")]
-        return [Heading("The answer"), *self.found.summary.parts(SHOWN)]
+        headline = [] if summary.front else [self._headline(summary.ranking[0], best)]
+        return [Heading("The answer"), *headline, *summary.parts(SHOWN)]
+
+    def _headline(self, first: Ranked, best: TrialRecord) -> Table:
+        """The figures that lists of machines have, of the best configuration."""
+        merit = Equipment.of(self.study).used_on(first.hosts, first.params).merit(first.expected_gflops)
+        half, sure = half_rate_n(best, self.found.records), first.interval_gflops
+        interval = "" if sure is None else f" (between {sure[0]:.2f} and {sure[1]:.2f} with 95 % probability)"
+        told = {
+            "Rmax in GFLOPS": f"{first.expected_gflops:.2f}{interval}",
+            "Nmax": str(best.hpl.N if best.hpl else best.params.get("N", "")),
+            "N½": f"{half:,.0f}, between two measured N"
+            if half
+            else "not known: no run of it was slower than half of Rmax",
+            "% of peak": "" if merit.percent_of_peak is None else f"{merit.percent_of_peak:.1f}",
+            "$/GFLOPS": "" if merit.usd_per_gflops is None else f"{merit.usd_per_gflops:.2f}",
+            "MFLOPS/W": "" if merit.mflops_per_watt is None else f"{merit.mflops_per_watt:.1f}",
+        }
+        columns = (Column("figure", words=True), Column("value", words=True))
+        return Table("", columns, tuple((name, value) for name, value in told.items() if value), headless=True)
 
     def _way(self) -> list[Part]:
         """How the best configuration was found."""

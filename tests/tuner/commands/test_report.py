@@ -113,3 +113,17 @@ def test_a_study_that_is_not_there_and_a_file_that_cannot_be_written_are_one_sen
     assert refused.returncode == 1
     assert refused.stderr.count("\n") == 1
     assert "page.html" in refused.stderr
+
+
+def test_the_answer_begins_with_the_figures_that_lists_of_machines_have(store: Store, home: Path) -> None:
+    filled(store, [50.0, 60.0])
+    (report,) = report_studies(store, ReportRequest((), home / "page.html")).reports
+    headline = next(part for part in report.parts if isinstance(part, Table))
+    assert {row[0]: row[1] for row in headline.rows} == {
+        "Rmax in GFLOPS": "60.00",
+        "Nmax": "6000",
+        "N½": "not known: no run of it was slower than half of Rmax",
+        "% of peak": "44.6",
+        "$/GFLOPS": "41.50",
+        "MFLOPS/W": "66.7",
+    }

@@ -6,12 +6,12 @@ methodology of the EE HPC WG, whose levels of quality the Green500 takes over.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from hpl.params import HplParams
 from results.metrics import mflops_per_watt
-from results.record import SMALLER_RUNS, Kind, Study, TrialRecord
+from results.record import Kind, Study, TrialRecord
 from results.report.model import Column, Heading, Part, Report, Sentence, Table
+from results.stats.half_rate import half_rate_n
 from results.stats.ranking import hosts_of
 
 from ...machine.equipment import Equipment, Used, host_count
@@ -129,22 +129,6 @@ class Sheet:
             ("subsystems included (network, storage, cooling)", None),
             ("GFLOPS/W", efficiency),
         ]
-
-
-def half_rate_n(best: TrialRecord, records: Sequence[TrialRecord]) -> float | None:
-    """The N with half of the rate of the best run, between two measured sizes of the same configuration, else None."""
-    alike = {name: value for name, value in best.params.items() if name != "N"}
-    points: dict[int, float] = {}
-    for record in records:
-        whole = record.kind not in SMALLER_RUNS - {Kind.EXTRAPOLATION, Kind.SMALL, Kind.PILOT}
-        same = {name: value for name, value in record.params.items() if name != "N"} == alike
-        if whole and same and record.ranked and record.hpl is not None:
-            points[record.hpl.N] = max(record.gflops or 0.0, points.get(record.hpl.N, 0.0))
-    half, sizes = (best.gflops or 0.0) / 2, sorted(points)
-    for low, high in pairwise(sizes):
-        if points[low] <= half < points[high]:
-            return low + (high - low) * (half - points[low]) / (points[high] - points[low])
-    return None
 
 
 def _table(fields: Sequence[Field]) -> Table:

@@ -13,9 +13,10 @@ from hpl.params import HplParams
 from results.errors import ResultsError
 from results.record import SIMULATOR, Kind, TrialRecord
 from results.report.markdown import to_markdown
+from results.stats.half_rate import half_rate_n
 from results.store.store import Store
 from tuner.commands.stored.sheet import submission_sheet
-from tuner.reports.submission.sheet import Sheet, half_rate_n
+from tuner.reports.submission.sheet import Sheet
 
 
 @pytest.fixture
