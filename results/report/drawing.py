@@ -16,6 +16,8 @@ COLOURS = ("#2f7ebc", "#c8641b", "#3f8f4f", "#a05fb4", "#8a7a1c", "#b8435a")
 """Of series, in their order: each has a contrast of at least 3 to 1 against a light and a dark page."""
 MARKERS = ("o", "s", "^", "D", "v", "P")
 """Of series, in their order, so that they differ without colours too."""
+HATCHES = ("", "///", "...", "xxx", "++", "ooo")
+"""Of bars, in the order of their series, so that they differ in grey print too."""
 MOST_LABELS = 12
 """Points whose labels still fit beside each other."""
 MOST_LETTERS = 44
@@ -72,7 +74,10 @@ def draw(figure: Drawable, axes: Axes) -> list[DrawnValue]:
     axes.set_axisbelow(True)
     marks = _bars_lying(figure, axes) if _lying(figure) else _diagram(figure, axes)
     if sum(bool(one.x) for one in figure.series) > 1:
-        legend = axes.legend(frameon=False, loc="best", fontsize=9)
+        above: Any = (
+            {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 2} if _lying(figure) else {"loc": "best"}
+        )
+        legend = axes.legend(frameon=False, fontsize="medium", **above)
         for number, (text, handle) in enumerate(zip(legend.get_texts(), legend.legend_handles, strict=True)):
             text.set_gid(f"legend-{number}")
             if handle is not None:
@@ -91,7 +96,7 @@ def _diagram(figure: Figure, axes: Axes) -> list[DrawnValue]:
         if is_bars(one):
             width = 0.8 / len(barred)
             places = [place + (barred.index(one) - (len(barred) - 1) / 2) * width for place in places]
-            _group(number, axes.bar(places, one.y, width=width, color=colour, label=one.name).patches)
+            _group(number, axes.bar(places, one.y, width=width, label=one.name, **_filled(number)).patches)
         else:
             look: Any = {"color": colour, "marker": MARKERS[number % len(MARKERS)], "markersize": 4.5}
             look |= {"linestyle": "-"} if one.line else {"linestyle": "none", "alpha": 0.8}
@@ -125,7 +130,7 @@ def _bars_lying(figure: Figure, axes: Axes) -> list[DrawnValue]:
         shift = (number - (len(drawn) - 1) / 2) * width if is_bars(one) else 0.0
         places = [names.index(str(x)) + shift for x in one.x]
         if is_bars(one):
-            _group(number, axes.barh(places, one.y, height=width, color=colour, label=one.name).patches)
+            _group(number, axes.barh(places, one.y, height=width, label=one.name, **_filled(number)).patches)
         else:
             marker = MARKERS[number % len(MARKERS)]
             _group(number, axes.plot(one.y, places, marker, color=colour, label=one.name, markersize=4.5))
@@ -141,6 +146,12 @@ def _bars_lying(figure: Figure, axes: Axes) -> list[DrawnValue]:
     axes.set_xlabel(figure.y_axis)
     axes.grid(axis="x", linewidth=0.5)
     return marks
+
+
+def _filled(number: int) -> dict[str, Any]:
+    """Return how the bars of a series look."""
+    colour, hatch = COLOURS[number % len(COLOURS)], HATCHES[number % len(HATCHES)]
+    return {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
 
 
 def _interval(number: int, one: Series, places: list[float], axes: Axes) -> None:
@@ -238,7 +249,7 @@ def _lying(figure: Figure) -> bool:
 
 
 def _group(number: int, artists: Any) -> None:
-    """DrawnValue what belongs to a series."""
+    """Mark artists as parts of a series."""
     for artist in artists:
         artist.set_gid(f"series-{number}")
 

@@ -50,6 +50,8 @@ def write_picture(figure: Drawable, file: Path, size: PictureSize) -> None:
             canvas.savefig(file, dpi=size.dpi, metadata={"Title": figure.title, **undated})
         except OSError as error:
             raise ResultsError(f"cannot write {file}: {error.strerror}") from error
+        except ValueError as error:  # more dots than a picture can have
+            raise ResultsError(f"cannot draw {file} so large: {error}") from error
 
 
 def _style(size: PictureSize) -> Any:
