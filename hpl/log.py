@@ -19,8 +19,12 @@ VARIANT = "variant"
 _BEGIN = re.compile(r"T/V\s*:\s*Wall time")
 """The line that every launch prints once, below the names of the program."""
 _PROGRAM = re.compile(r"(?:HPLinpack|HPL-\w+|rocHPL\S*|AMD Zen HPL)\s+\S*\d\S*")
-_MIXED = re.compile(r"HPL-?MxP|HPL-AI|mixed[ -]precision|\biter\s+\d+\s+resid|iterative refinement", re.IGNORECASE)
-"""What only HPL-MxP prints: it factorises in lower precision and refines the solution."""
+_MIXED = re.compile(
+    r"HPL-?MxP|HPL-AI|mixed[ -]precision|\biter\s+\d+\s+resid|iterative refinement|\b(?:PASSED|FAILED)\s+\d+\s*\(",
+    re.IGNORECASE,
+)
+"""What only HPL-MxP prints: it factorises in lower precision and refines the solution. Behind the verdict it repeats a
+number of the result, with another in brackets."""
 _VALUE = re.compile(r"(PMAP|PFACT|NBMIN|NDIV|RFACT|BCAST|DEPTH|SWAP|L1|U|EQUIL|ALIGN)\s*:\s*(\S.*)$")
 _THRESHOLD = re.compile(r"scaled residuals are less than\s+(\S+)$")
 _TIME = re.compile(r"HPL_pdgesv\(\) (start|end) time\s+(\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})")

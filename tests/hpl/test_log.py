@@ -129,6 +129,11 @@ def test_mixed_precision_is_told_apart_within_one_log() -> None:
     assert (refined.results, refined.mixed_precision) == ((), 1)
 
 
+def test_mixed_precision_without_its_name_is_known_by_its_count_of_iterations() -> None:
+    text = (Path(__file__).parent / "data/hpl-mxp.txt").read_text()
+    assert (read_log(text).results, read_log(text).mixed_precision) == ((), 1)
+
+
 def test_the_variant_of_a_dat_is_what_the_output_says() -> None:
     (logged,) = read_log(launch(HplParams(6000, 192, 1, 2, BCAST=Bcast.LONG))).results
     assert logged.hpl is not None
