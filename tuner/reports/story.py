@@ -6,6 +6,7 @@ from itertools import accumulate
 from hpl.params import Scalar
 from results.record import SMALLER_RUNS, Study, TrialRecord
 from results.report.model import Column, Figure, Series, Table
+from results.stats.half_rate import UNFINISHED
 from results.stats.ranking import hosts_of
 
 from ..machine.equipment import Equipment
@@ -63,8 +64,8 @@ def rate_by_size(records: Sequence[TrialRecord], params: Mapping[str, Scalar]) -
     rates: dict[int, list[float]] = {}
     for record in records:
         same = all(record.params.get(name) == value for name, value in alike.items())
-        if same and record.passed and record.hpl is not None and record.gflops:
-            rates.setdefault(record.hpl.N, []).append(record.gflops)
+        if same and record.ranked and record.kind not in UNFINISHED and record.hpl is not None:
+            rates.setdefault(record.hpl.N, []).append(_gflops(record))
     if len(rates) < 2:
         return None
     sizes = sorted(rates)

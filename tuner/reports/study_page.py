@@ -50,11 +50,15 @@ class StudyPage:
 
     def _headline(self, first: Ranked, best: TrialRecord) -> Table:
         """The figures that lists of machines have, of the best configuration."""
-        merit = Equipment.of(self.study).used_on(first.hosts, first.params).merit(first.expected_gflops)
+        rmax_gflops = max(first.gflops)
+        merit = Equipment.of(self.study).used_on(first.hosts, first.params).merit(rmax_gflops)
         half, sure = half_rate_n(best, self.found.records), first.interval_gflops
-        interval = "" if sure is None else f" (between {sure[0]:.2f} and {sure[1]:.2f} with 95 % probability)"
+        expected = (
+            sure and f"{first.expected_gflops:.2f}, with 95 % probability between {sure[0]:.2f} and {sure[1]:.2f}"
+        )
         told = {
-            "Rmax in GFLOPS": f"{first.expected_gflops:.2f}{interval}",
+            "Rmax in GFLOPS": f"{rmax_gflops:.2f}",
+            "usual rate in GFLOPS": expected or "",
             "Nmax": str(best.hpl.N if best.hpl else best.params.get("N", "")),
             "N½": f"{half:,.0f}, between two measured N"
             if half

@@ -9,8 +9,8 @@ import pytest
 from as_user import Run
 from record_builders import a_study, begun, finished
 
-from hpl.params import HplParams
-from results.record import Kind, TrialRecord
+from hpl.params import HplParams, Scalar
+from results.record import SIMULATOR, Kind, TrialRecord
 from results.report.model import Copied, Figure, Heading, Part, Sentence, Table
 from results.store.store import Store
 from tuner.commands.stored.report import ReportRequest, report_studies
@@ -127,3 +127,21 @@ def test_the_answer_begins_with_the_figures_that_lists_of_machines_have(store: S
         "$/GFLOPS": "41.50",
         "MFLOPS/W": "66.7",
     }
+
+
+def test_a_simulated_configuration_has_a_figure_of_its_rate_at_each_size_too() -> None:
+    params: dict[str, Scalar] = {"N": 6000, "NB": 128}
+    records = [
+        trial(
+            place,
+            40.0 + place,
+            params=params,
+            passed=None,
+            versions={SIMULATOR: "SimGrid"},
+            hpl=HplParams(N, 128, 1, 2),
+        )
+        for place, N in ((1, 1000), (2, 2000))
+    ]
+    drawn = rate_by_size(records, params)
+    assert drawn is not None
+    assert drawn.series[0].y == (41.0, 42.0)
