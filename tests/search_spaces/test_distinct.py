@@ -16,9 +16,9 @@ blas = "auto"
 grid = "auto"
 NB = [8, 16]
 NBMIN = [1, 4, 8, 16]
-NDIV = [2, 3]
-RFACT = ["left", "right"]
-BCAST = ["1rg", "2rM"]
+NDIV = [2, 3, 4]
+RFACT = ["left", "crout", "right"]
+BCAST = ["1rg", "1rM", "2rM", "LnM"]
 DEPTH = [0, 1]
 """
 SWAPS = """
