@@ -26,10 +26,10 @@ MOST_CELLS_IN_A_ROW = 12
 """Of a heat map; where there are more, their numbers do not fit into them."""
 DARKEST = 0.75
 """Part of the scale of colours that heat maps use; what is darker cannot be seen on a dark page."""
+MIDDLE = 0.179
+"""Luminance on which black and white have the same contrast, 4.6 to 1."""
 SIZE_INCHES = (5.6, 3.5)
 """Of a figure whose letters are readable on a telephone and on a desk."""
-
-
 STYLE: dict[str, Any] = {"font.family": "sans-serif", "font.size": 10.5, "text.parse_math": False}
 """matplotlib's settings while a figure is drawn: a name may hold dollar signs."""
 
@@ -51,10 +51,10 @@ class DrawnValue:
 
 
 def height_inches(figure: Drawable) -> float:
-    """How high a figure should be for its number of rows."""
-    rows = len(figure.rows) if isinstance(figure, Matrix) else len(_names(figure)) if _lying(figure) else 0
+    """How high a figure should be, in inches, for its number of rows."""
     if isinstance(figure, Matrix):
-        return min(12.0, max(2.2, 1.2 + 0.3 * rows))
+        return min(12.0, max(2.2, 1.2 + 0.3 * len(figure.rows)))
+    rows = len(_names(figure)) if _lying(figure) else 0
     return max(SIZE_INCHES[1], 1.2 + 0.24 * rows * max(1, len(figure.series)))
 
 
@@ -66,18 +66,17 @@ def draw(figure: Drawable, axes: Axes) -> list[DrawnValue]:
     Each series is a group "series-0", "series-1" and so on of an SVG file.
 
     Returns:
-        where each value is, for whoever wants to show it.
+        Where each value is, so that a page can show it.
     """
     if isinstance(figure, Matrix):
         return _matrix(figure, axes)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_axisbelow(True)
-    marks = _bars_lying(figure, axes) if _lying(figure) else _diagram(figure, axes)
+    lying = _lying(figure)
+    marks = _bars_lying(figure, axes) if lying else _diagram(figure, axes)
     if sum(bool(one.x) for one in figure.series) > 1:
-        above: Any = (
-            {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 2} if _lying(figure) else {"loc": "best"}
-        )
-        legend = axes.legend(frameon=False, fontsize="medium", **above)
+        where: Any = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 2} if lying else {"loc": "best"}
+        legend = axes.legend(frameon=False, fontsize="medium", **where)
         for number, (text, handle) in enumerate(zip(legend.get_texts(), legend.legend_handles, strict=True)):
             text.set_gid(f"legend-{number}")
             if handle is not None:
@@ -220,10 +219,6 @@ def _matrix(figure: Matrix, axes: Axes) -> list[DrawnValue]:
             ink = "black" if luminance(colours(scale(value))) > MIDDLE else "white"
             axes.text(x, y, f"{value:.3g}", ha="center", va="center", color=ink, fontsize=9)
     return marks
-
-
-MIDDLE = 0.179
-"""Luminance on which black and white have the same contrast, 4.6 to 1."""
 
 
 def luminance(colour: tuple[float, ...]) -> float:

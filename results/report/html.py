@@ -50,5 +50,5 @@ def _part(part: Part, numbers: Iterator[int]) -> dict[str, object]:
         case Table():
             return {"kind": "table", "table": part}
         case Figure() | Matrix():
-            drawn = svg(thinned(part) if isinstance(part, Figure) else part, next(numbers))
+            drawn = svg(thinned(part), next(numbers))
             return {"kind": "figure", "title": part.title, "marks": drawn.marks, "svg": Markup(drawn.svg)}  # noqa: S704 - drawn here

@@ -6,11 +6,11 @@ from typing import Any
 
 from ..errors import ResultsError
 from .drawing import SIZE_INCHES, STYLE, draw, height_inches
-from .model import Drawable, Figure
+from .model import Drawable
 from .thinning import thinned
 
 ENDINGS = (".png", ".svg", ".pdf")
-"""Of the names of files that can be written."""
+"""Ends of the names of files that can be written."""
 CM_PER_INCH = 2.54
 
 
@@ -19,7 +19,7 @@ class PictureSize:
     """How large a picture is.
 
     Attributes:
-        width_cm: 16 fills the text of an A4 page, 8 a column of two.
+        width_cm: 16 fills the text of an A4 page, 8 fills one of two columns.
         dpi: dots per inch of a PNG file.
     """
 
@@ -44,7 +44,7 @@ def write_picture(figure: Drawable, file: Path, size: PictureSize) -> None:
     height = height_inches(figure) * max(0.75, width_inches / SIZE_INCHES[0])
     with rc_context(_style(size)):
         canvas = Canvas(figsize=(width_inches, height), layout="constrained")
-        draw(thinned(figure) if isinstance(figure, Figure) else figure, canvas.subplots())
+        draw(thinned(figure), canvas.subplots())
         undated: Any = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(kind, {})
         try:
             canvas.savefig(file, dpi=size.dpi, metadata={"Title": figure.title, **undated})

@@ -3,15 +3,20 @@
 from dataclasses import replace
 from typing import TypeVar
 
-from .model import Figure, Series
+from .model import Drawable, Matrix, Series
 
 Value = TypeVar("Value")
 MOST = 1_500
 """Points of a series that a figure shows; more of them cover each other."""
 
 
-def thinned(figure: Figure) -> Figure:
-    """Return the figure with at most about `MOST` points a series; a series that lost points says so in its name."""
+def thinned(figure: Drawable) -> Drawable:
+    """Return the figure with at most about `MOST` points a series; a series that lost points says so in its name.
+
+    A heat map stays as it is.
+    """
+    if isinstance(figure, Matrix):
+        return figure
     return replace(figure, series=tuple(_thinned(one) for one in figure.series))
 
 
@@ -24,8 +29,14 @@ def _thinned(series: Series) -> Series:
     kept = [place for place in range(count) if place in {0, count - 1} or not series.line or _corner(y, place)]
     step = -(-len(kept) // MOST)
     chosen = {*kept[::step], kept[-1], y.index(max(y)), y.index(min(y))}
-    named = series.name if step == 1 else f"{series.name} (every {step}th)"
+    named = series.name if step == 1 else f"{series.name} (every {_ordinal(step)})"
     return _only(replace(series, name=named), sorted(chosen))
+
+
+def _ordinal(number: int) -> str:
+    """Write a number as "2nd", "3rd", "4th", "11th", "21st"."""
+    teens = 10 < number % 100 < 20
+    return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
 def _corner(y: tuple[float, ...], place: int) -> bool:

@@ -37,16 +37,11 @@ def rerank_by_posterior(entries: Sequence[Ranked], shown: float = 0.0) -> list[R
     """
     level = drift_corrected(entries, shown)
     belief = posterior_rates([entry.gflops for entry in level], shown)
-    if belief is None:
-        return sorted(
-            (replace(entry, believed_gflops=None, interval_gflops=None) for entry in entries),
-            key=lambda entry: -entry.expected_gflops,
-        )
-    rates, intervals = belief.medians(), belief.intervals()
+    rates, intervals = ({}, {}) if belief is None else (belief.medians(), belief.intervals())
     ranking = [
         replace(
             entry,
-            believed_gflops=rates.get(place, level[place].median_gflops),
+            believed_gflops=None if belief is None else rates.get(place, level[place].median_gflops),
             interval_gflops=intervals.get(place),
         )
         for place, entry in enumerate(entries)

@@ -30,7 +30,8 @@ def plot(
         typer.Option("--out", "-o", metavar="FILE", help="A .png, .svg or .pdf file. Default: KIND.png."),
     ] = None,
     width: Annotated[
-        float, typer.Option(min=4, max=100, metavar="CM", help="Width: 16 fills an A4 page, 8 a column of two.")
+        float,
+        typer.Option(min=4, max=100, metavar="CM", help="16 fills an A4 page, 8 fills one of two columns."),
     ] = 16.0,
     dpi: Annotated[int, typer.Option(min=50, max=1200, help="Dots per inch of a PNG file.")] = 300,
     db: Db = None,

@@ -27,6 +27,14 @@ def figures(machine: Equipment, gflops: float, params: Mapping[str, Scalar], hos
     return {name: value for name, value in asdict(merits).items() if value is not None}
 
 
+def interval_of(study: Study, entry: Ranked) -> tuple[float, float] | None:
+    """Return the rates between which a configuration is with 95 % probability; None where that is not known.
+
+    Simulated runs do not depend on chance, so they have no interval.
+    """
+    return None if study.simulated else entry.interval_gflops
+
+
 def above_peak_of(study: Study, shown: Sequence[Ranked]) -> str | None:
     """Say in one sentence why configurations are above 100 % of peak; None where none is."""
     return above_peak(study, [merit.get("percent_of_peak") for merit in _merits(Equipment.of(study), shown)])
@@ -75,7 +83,7 @@ def _remarks(study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked]) -
     if noise is not None:
         said.append(f"Repeated runs of one configuration differ by {100 * noise:.1f} % (standard deviation).")
         said.append(f"GFLOPS estimates the next run. No. 1's fastest run gave {max(shown[0].gflops):.2f}.")
-    ends = None if study.simulated else shown[0].interval_gflops
+    ends = interval_of(study, shown[0])
     if ends is not None:
         said.append(f"The rate of no. 1 is between {ends[0]:.2f} and {ends[1]:.2f} GFLOPS with 95 % probability.")
     failed = shown[0].failed_runs
@@ -146,7 +154,7 @@ def ranking_json(
     entries = [
         {
             "expected_gflops": entry.expected_gflops,
-            "interval_gflops": None if study.simulated else entry.interval_gflops,
+            "interval_gflops": interval_of(study, entry),
             "median_gflops": entry.median_gflops,
             "fastest_gflops": max(entry.gflops),
             "gflops": list(entry.gflops),

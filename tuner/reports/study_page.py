@@ -1,5 +1,6 @@
 """The page of one study: the answer first, then how it was found, what matters, and how to repeat it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from results.record import Study, TrialRecord
@@ -8,9 +9,13 @@ from results.stats.half_rate import half_rate_n
 from results.stats.ranking import Ranked
 
 from ..machine.equipment import Equipment
+from ..study.objective import UNITS
 from .figures.registry import KINDS, SHOWN, FigureSource
+from .ranking import figures, interval_of
 from .story import story_table
 
+MOST_EXPLAINED = 10_000
+"""Trials of a study whose page tells what matters: with more that takes longer than all else of the page."""
 HOST_FACTS = (
     ("cpu_model", "CPU"),
     ("nodes", "nodes"),
@@ -33,7 +38,7 @@ class StudyPage:
         """The page as data."""
         summary = self.found.summary
         parts: list[Part] = [*self._answer(), *self._way()]
-        if summary and (explained := self.found.explained()):
+        if summary and (explained := self._explained()):
             parts += [Heading("What matters"), *explained]
         parts += [*self._machine(), *self._repeat()]
         facts = summary.to_json() if summary else {"study": self.study.name}
@@ -51,21 +56,17 @@ class StudyPage:
     def _headline(self, first: Ranked, best: TrialRecord) -> Table:
         """The figures that lists of machines have, of the best configuration."""
         rmax_gflops = max(first.gflops)
-        merit = Equipment.of(self.study).used_on(first.hosts, first.params).merit(rmax_gflops)
-        half, sure = half_rate_n(best, self.found.records), first.interval_gflops
-        expected = (
-            sure and f"{first.expected_gflops:.2f}, with 95 % probability between {sure[0]:.2f} and {sure[1]:.2f}"
-        )
+        merits = figures(Equipment.of(self.study), rmax_gflops, first.params, first.hosts)
+        half, sure = half_rate_n(best, self.found.records), interval_of(self.study, first)
+        usual = sure and f"{first.expected_gflops:.2f}, with 95 % probability between {sure[0]:.2f} and {sure[1]:.2f}"
         told = {
             "Rmax in GFLOPS": f"{rmax_gflops:.2f}",
-            "usual rate in GFLOPS": expected or "",
+            "usual rate in GFLOPS": usual or "",
             "Nmax": str(best.hpl.N if best.hpl else best.params.get("N", "")),
             "N½": f"{half:,.0f}, between two measured N"
             if half
             else "not known: no run of it was slower than half of Rmax",
-            "% of peak": "" if merit.percent_of_peak is None else f"{merit.percent_of_peak:.1f}",
-            "$/GFLOPS": "" if merit.usd_per_gflops is None else f"{merit.usd_per_gflops:.2f}",
-            "MFLOPS/W": "" if merit.mflops_per_watt is None else f"{merit.mflops_per_watt:.1f}",
+            **{UNITS[name][0]: UNITS[name][1].format(value) for name, value in merits.items()},
         }
         columns = (Column("figure", words=True), Column("value", words=True))
         return Table("", columns, tuple((name, value) for name, value in told.items() if value), headless=True)
@@ -77,6 +78,13 @@ class StudyPage:
         drawn = [kind.draw(self.found) for kind in KINDS if kind.in_story]
         figures = [figure for figure in drawn if figure is not None]
         return [Heading("The way there"), story_table(self.study, self.found.records), *figures]
+
+    def _explained(self) -> Sequence[Part]:
+        """Which parameters matter, unless it takes too long to find out."""
+        if len(self.found.records) > MOST_EXPLAINED:
+            said = f"This study is large: `hpltune explain {self.study.name}` tells which parameters matter."
+            return (Sentence(said),)
+        return self.found.explained()
 
     def _machine(self) -> list[Part]:
         """What the machine and its programs were."""

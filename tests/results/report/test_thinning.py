@@ -2,15 +2,18 @@
 
 from itertools import accumulate
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from results.report.model import Figure, Series
+from results.report.model import Figure, Matrix, Series
 from results.report.thinning import MOST, thinned
 
 
 def shown(series: Series) -> Series:
-    (found,) = thinned(Figure("a figure", "x", "y", (series,))).series
+    figure = thinned(Figure("a figure", "x", "y", (series,)))
+    assert isinstance(figure, Figure)
+    (found,) = figure.series
     return found
 
 
@@ -47,3 +50,16 @@ def test_intervals_and_labels_stay_with_their_points() -> None:
 def test_a_small_figure_is_not_touched() -> None:
     series = Series("runs", tuple(range(MOST)), tuple(range(MOST)))
     assert shown(series) is series
+
+
+@pytest.mark.parametrize(
+    ("step", "named"), [(2, "every 2nd"), (3, "every 3rd"), (11, "every 11th"), (21, "every 21st")]
+)
+def test_a_series_that_lost_points_says_which_are_left(step: int, named: str) -> None:
+    x = tuple(range(MOST * step))
+    assert shown(Series("runs", x, x)).name == f"runs ({named})"
+
+
+def test_a_heat_map_is_not_touched() -> None:
+    matrix = Matrix("pairs", "grid", "NB", ("1x2",), ("64",), ((1.0,),), "%")
+    assert thinned(matrix) is matrix

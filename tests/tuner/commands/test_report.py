@@ -12,9 +12,13 @@ from record_builders import a_study, begun, finished
 from hpl.params import HplParams, Scalar
 from results.record import SIMULATOR, Kind, TrialRecord
 from results.report.model import Copied, Figure, Heading, Part, Sentence, Table
+from results.stats.ranking import rank
 from results.store.store import Store
 from tuner.commands.stored.report import ReportRequest, report_studies
+from tuner.reports.figures.registry import KINDS, FigureSource
 from tuner.reports.story import convergence, improvements, rate_by_size, story_table
+from tuner.reports.study_page import StudyPage
+from tuner.reports.summary import StudySummary
 
 
 def trial(number: int, gflops: float | None, **changed: Any) -> TrialRecord:
@@ -145,3 +149,30 @@ def test_a_simulated_configuration_has_a_figure_of_its_rate_at_each_size_too() -
     drawn = rate_by_size(records, params)
     assert drawn is not None
     assert drawn.series[0].y == (41.0, 42.0)
+
+
+def test_a_simulated_study_tells_no_interval(store: Store, home: Path) -> None:
+    def told() -> str:
+        (report,) = report_studies(store, ReportRequest((), home / "page.html")).reports
+        return str(report.parts)
+
+    for name, versions in (("real", {}), ("simulated", {SIMULATOR: "SimGrid"})):
+        store.create_study(a_study(name, space_text="", versions=versions))
+        for gflops in (60.0, 60.1, 60.0):
+            number = store.begin(begun(study=name, key="a"))
+            store.finish(replace(finished(number, gflops, study=name, key="a"), kind=Kind.SEARCH))
+        store.end_study(name, "complete")
+        assert ("95 % probability" in told()) == (name == "real")
+
+
+def test_a_page_of_a_large_study_names_the_command_that_tells_what_matters() -> None:
+    drawn = Figure("what matters", "parameter", "%", ())
+    record = trial(1, 5.0)
+    summary = StudySummary.of(a_study(), rank([record]))
+    few, many = (FigureSource([record] * count, record, summary, lambda: (drawn,)) for count in (10, 20_000))
+    assert drawn in StudyPage(a_study(), few).report().parts
+    large = StudyPage(a_study(), many).report().parts
+    assert drawn not in large
+    assert any(isinstance(part, Sentence) and "hpltune explain study" in part.text for part in large)
+    (effects,) = [kind for kind in KINDS if kind.name == "effects"]
+    assert effects.draw(many) is drawn

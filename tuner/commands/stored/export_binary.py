@@ -10,9 +10,6 @@ from ...errors import TunerError
 from ...study.objective import rank_stored
 from .export import ExportRequest, placed_in
 
-BINARY = ("parquet", "optuna")
-"""Kinds of export that are no text."""
-
 
 def export_binary(store: Store, request: ExportRequest, out: Path) -> None:
     """Write a study into a file, whole or not at all; a file that is there is replaced.

@@ -1,6 +1,6 @@
 """`hpltune import`: studies made of outputs that HPL printed without hpltune."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -129,7 +129,14 @@ def import_outputs(store: Store, request: ImportRequest) -> ImportResult:
     folders = [folder for folder in found if folder.files]
     if not folders:
         raise UsageError(_nothing(request.paths, remarks))
-    return ImportResult([_stored(store, folder, request, len(folders)) for folder in folders], remarks)
+    known = store.imports.known_files()
+    return ImportResult(
+        [
+            _stored(store, folder, known, request.facts, _asked_name(folder, request, len(folders)))
+            for folder in folders
+        ],
+        remarks,
+    )
 
 
 def _nothing(paths: Sequence[Path], remarks: Sequence[str]) -> str:
@@ -138,25 +145,31 @@ def _nothing(paths: Sequence[Path], remarks: Sequence[str]) -> str:
     return f"{where}: no result of HPL is in there{why}; name a folder or file with HPL's standard output"
 
 
-def _stored(store: Store, folder: OutputFolder, request: ImportRequest, folders: int) -> ImportedStudy:
-    """Store what is new of a folder, in the study that has other files of it, or in a new one."""
-    known, name = store.imports.known_files(), _asked_name(folder, request, folders)
+def _stored(
+    store: Store, folder: OutputFolder, known: Mapping[str, Sequence[str]], facts: UnprintedFacts, name: str | None
+) -> ImportedStudy:
+    """Store what is new of a folder, in the study that has other files of it, or in a new one.
+
+    Args:
+        known: names of the studies that have the results of a file, by its hash.
+        name: what the user calls the study; None where nothing was said.
+    """
     if name is None:
         having = [study for file in folder.files for study in known.get(file.sha256, ())]
         name, stored = having[0] if having else None, set(known)
     else:
         stored = {sha256 for sha256, studies in known.items() if name in studies}
     new = [file for file in folder.files if file.sha256 not in stored]
-    records = [record for file in new for record in _records(file, folder, request.facts.blas)]
+    records = [record for file in new for record in _records(file, folder, facts.blas)]
     existing = next((study for study in store.studies() if study.name == name), None)
     if existing is None:
-        study = _study(name or free_name(store, f"import-{folder.name}"), folder, request.facts, records)
+        study = _study(name or free_name(store, f"import-{folder.name}"), folder, facts, records)
         store.imports.add(study, records)
         return ImportedStudy(study.name, True, records, len(new), folder.cautions)
     if not existing.imported:
         raise ResultsError(f"study {name} exists already, and was not imported: choose another --study")
     store.imports.append(existing.name, records)
-    unused = ("Its machine stays as it was first imported.",) if replace(request.facts, blas="") != NO_FACTS else ()
+    unused = ("Its machine stays as it was first imported.",) if replace(facts, blas="") != NO_FACTS else ()
     return ImportedStudy(existing.name, False, records, len(new or folder.files), (*folder.cautions, *unused))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from results.record import Study, TrialRecord
 from results.report.html import to_html
-from results.report.model import Part, Report, Sentence
+from results.report.model import Part, Report
 from results.store.store import Store
 
 from ...errors import TunerError
@@ -19,9 +19,6 @@ from ...reports.summary import StudySummary
 from ...study.objective import rank_stored
 from ...user_files import write_text
 from .explain import explain_records
-
-MOST_EXPLAINED = 10_000
-"""Trials of a study whose page tells what matters: with more that takes longer than all else of the page."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +75,6 @@ def figure_source(store: Store, study: Study) -> FigureSource:
 
 def _explained(store: Store, study: Study, records: Sequence[TrialRecord]) -> tuple[Part, ...]:
     """What matters in a study; nothing where that cannot be told, as of a file that was only measured."""
-    if len(records) > MOST_EXPLAINED:
-        return (Sentence(f"This study is large: `hpltune explain {study.name}` tells which parameters matter."),)
     try:
         return explain_records(store, study, telling(study, records)).report().parts
     except TunerError:

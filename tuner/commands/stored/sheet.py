@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from results.errors import ResultsError
-from results.record import SMALLER_RUNS
 from results.report.model import Report
 from results.store.store import Store
 
+from ...reports.story import full_runs
 from ...reports.submission.sheet import Sheet
 
 
@@ -32,7 +32,7 @@ def submission_sheet(store: Store, name: str | None = None) -> SheetResult:
     """
     study = store.study(name) if name else store.newest()
     records = store.records(study.name)
-    runs = [record for record in records if record.ranked and record.kind not in SMALLER_RUNS]
+    runs = full_runs(records)
     if not runs:
         raise ResultsError(
             f"study {study.name} has no run whose residual was checked and PASSED, so there is nothing to submit: "

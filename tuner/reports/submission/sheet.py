@@ -69,9 +69,7 @@ class Sheet:
             found.append("The result was imported: hpltune did not see which program ran, with which library.")
         peak = self._used.rpeak_gflops
         if peak and self.rmax_gflops > peak:
-            found.append(
-                f"Rmax is above Rpeak ({self.rmax_gflops:.4g} and {peak:.4g} GFLOPS): Rpeak has to be looked at."
-            )
+            found.append(f"Rmax is above Rpeak ({self.rmax_gflops:.4g} and {peak:.4g} GFLOPS): check Rpeak.")
         if power:
             found.append(
                 "The power was given by the user, not measured by hpltune: it counts only as the average over the core "
@@ -79,7 +77,7 @@ class Sheet:
             )
         if any(record.kind is Kind.EXTRAPOLATION for record in self.records):
             found.append(
-                "A rate that hpltune predicts for the whole memory is none: Rmax here is the run that was measured."
+                "The rate that hpltune predicts for the whole memory is not a result: Rmax here is a measured run."
             )
         return found
 
