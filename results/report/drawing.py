@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ MIDDLE = 0.179
 """Luminance on which black and white have the same contrast, 4.6 to 1."""
 SIZE_INCHES = (5.6, 3.5)
 """Of a figure whose letters are readable on a telephone and on a desk."""
+LOWEST_INCHES = 2.2
+"""Of a figure with few rows."""
 STYLE: dict[str, Any] = {"font.family": "sans-serif", "font.size": 10.5, "text.parse_math": False}
 """matplotlib's settings while a figure is drawn: a name may hold dollar signs."""
 
@@ -53,9 +56,10 @@ class DrawnValue:
 def height_inches(figure: Drawable) -> float:
     """How high a figure should be, in inches, for its number of rows."""
     if isinstance(figure, Matrix):
-        return min(12.0, max(2.2, 1.2 + 0.3 * len(figure.rows)))
-    rows = len(_names(figure)) if _lying(figure) else 0
-    return max(SIZE_INCHES[1], 1.2 + 0.24 * rows * max(1, len(figure.series)))
+        return min(12.0, max(LOWEST_INCHES, 1.2 + 0.3 * len(figure.rows)))
+    if not _lying(figure):
+        return SIZE_INCHES[1]
+    return max(LOWEST_INCHES, 1.2 + 0.24 * len(_names(figure)) * max(1, len(figure.series)))
 
 
 def draw(figure: Drawable, axes: Axes) -> list[DrawnValue]:
@@ -165,9 +169,9 @@ def _interval(number: int, one: Series, places: list[float], axes: Axes) -> None
 
 
 def _sides(one: Series) -> list[list[float]]:
-    """How far an interval goes below and above each point."""
-    below = [max(0.0, y - low) for y, low in zip(one.y, one.low, strict=True)]
-    above = [max(0.0, high - y) for y, high in zip(one.y, one.high, strict=True)]
+    """How far an interval goes below and above each point; NaN where there is none."""
+    below = [max(y - low, 0.0) for y, low in zip(one.y, one.low, strict=True)]
+    above = [max(high - y, 0.0) for y, high in zip(one.y, one.high, strict=True)]
     return [below, above]
 
 
@@ -238,8 +242,10 @@ def _names(figure: Figure) -> list[str]:
 
 
 def _lying(figure: Figure) -> bool:
-    """Whether names are too long to stand beside each other."""
+    """Whether bars lie, as they must where names are too long to stand beside each other."""
     names = _names(figure)
+    if figure.lying and names:
+        return True
     return sum(map(len, names)) + 2 * len(names) > MOST_LETTERS and not any(one.line for one in figure.series)
 
 
@@ -253,7 +259,8 @@ def _words(figure: Figure, one: Series, point: int, drawn: list[Series]) -> str:
     """Say what a point shows."""
     x = one.x[point]
     where = x if isinstance(x, str) else f"{figure.x_axis} {x:,.6g}"
-    interval = f" ({one.low[point]:.4g} to {one.high[point]:.4g})" if one.low else ""
+    known = bool(one.low) and not math.isnan(one.low[point])
+    interval = f" ({one.low[point]:.4g} to {one.high[point]:.4g})" if known else ""
     said = f"{where}: {figure.y_axis} {one.y[point]:,.5g}{interval}"
     label = f"{one.labels[point]}, " if point < len(one.labels) else ""
     return f"{one.name}, {label}{said}" if len(drawn) > 1 else f"{label}{said}"

@@ -112,7 +112,8 @@ class Series:
         x, y: numbers, or names on an axis of names.
         labels: what a point is called; none leaves them nameless.
         line: the points are joined.
-        low, high: ends of the interval around each y, where it is uncertain or runs differ; none draws no interval.
+        low, high: ends of the interval around each y, where it is uncertain or runs differ; none draws no interval, and
+            NaN none for that point.
     """
 
     name: str
@@ -138,6 +139,7 @@ class Figure:
     Attributes:
         x_axis, y_axis: what the axes show, with units.
         x_log, y_log: each step of the axis is the same factor.
+        lying: its bars lie, even where their names are short.
     """
 
     title: str
@@ -146,6 +148,7 @@ class Figure:
     series: tuple[Series, ...]
     x_log: bool = False
     y_log: bool = False
+    lying: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Figures drawn with matplotlib: what is seen is what the data says."""
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -68,6 +69,13 @@ def test_an_interval_is_drawn_and_told(axes: Axes) -> None:
     assert mark.text == "NB: % 30 (25 to 40)"
     [whisker] = axes.collections[0].get_segments()  # type: ignore[attr-defined]
     assert [tuple(end) for end in whisker] == [(0.0, 25.0), (0.0, 40.0)]
+
+
+def test_bars_lie_where_that_is_asked_and_what_has_no_interval_says_none(axes: Axes) -> None:
+    bars = Series("best", ("a", "b"), (30.0, 20.0), low=(25.0, math.nan), high=(40.0, math.nan))
+    marks = draw(Figure("libraries", "BLAS", "GFLOPS", (bars,), lying=True), axes)
+    assert [bar.get_width() for bar in axes.patches] == [30.0, 20.0]  # type: ignore[attr-defined]
+    assert [mark.text for mark in marks] == ["a: GFLOPS 30 (25 to 40)", "b: GFLOPS 20"]
 
 
 def test_dollar_signs_are_not_formulas(axes: Axes) -> None:

@@ -9,6 +9,7 @@ from results.report.model import Drawable, Figure, Matrix, Part
 from ..story import convergence, rate_by_size
 from ..summary import StudySummary
 from .best_nb import best_nb
+from .libraries import libraries
 from .repeats import repeats
 
 SHOWN = 10
@@ -53,6 +54,10 @@ def _ranking(source: FigureSource) -> Drawable | None:
     return _first(source.summary.parts(SHOWN)) if source.summary else None
 
 
+def _libraries(source: FigureSource) -> Figure | None:
+    return libraries(source.summary.study, source.summary.ranking) if source.summary else None
+
+
 def _size(source: FigureSource) -> Figure | None:
     return rate_by_size(source.records, source.best.params) if source.best else None
 
@@ -64,6 +69,7 @@ def _first(parts: Sequence[Part]) -> Drawable | None:
 
 KINDS = (
     FigureKind("convergence", "the best rate against machine time", "a full run", lambda of: convergence(of.records)),
+    FigureKind("libraries", "the best of each BLAS and MPI, and how sure it is", "runs of two libraries", _libraries),
     FigureKind("nb", "the best rate at each NB, by BLAS and kernel", "runs at two NB", lambda of: best_nb(of.records)),
     FigureKind("size", "the rate of the best configuration against N", "runs of it at two N", _size),
     FigureKind("repeats", "noise and drift of repeated runs", "a repeated run", lambda of: repeats(of.records)),

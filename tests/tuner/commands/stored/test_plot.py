@@ -1,5 +1,6 @@
 """`hpltune plot`: figures of a study as pictures."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -14,10 +15,12 @@ from results.errors import ResultsError
 from results.record import Kind, TrialRecord
 from results.report.model import Figure
 from results.report.picture import PictureSize
+from results.stats.ranking import Ranked
 from results.store.store import Store
 from tuner.commands.stored.plot import PlotRequest, list_kinds, plot
 from tuner.errors import TunerError, UsageError
 from tuner.reports.figures.best_nb import best_nb
+from tuner.reports.figures.libraries import libraries
 from tuner.reports.figures.repeats import repeats
 
 BEGINS = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
@@ -53,14 +56,15 @@ def test_a_figure_becomes_a_picture_of_the_kind_that_its_name_says(
 def test_the_list_says_which_figures_can_be_drawn(store: Store) -> None:
     there = {kind.name: there for kind, there in list_kinds(store).kinds}
     assert there == {
-        "convergence": True, "nb": True, "size": False, "repeats": False, "ranking": True, "effects": False,
+        "convergence": True, "libraries": False, "nb": True, "size": False, "repeats": False, "ranking": True,
+        "effects": False,
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("kind", "file", "error", "sentence"),
     [
-        ("pie", "pie.png", UsageError, "there is no figure pie: there are convergence, nb, .* and effects"),
+        ("pie", "pie.png", UsageError, "there is no figure pie: there are convergence, libraries, .* and effects"),
         ("nb", "nb.gif", ResultsError, "nb.gif: the name of a picture ends in .png, .svg or .pdf"),
         ("nb", "no/folder.png", ResultsError, "cannot write .*: No such file or directory"),
         ("repeats", "r.png", TunerError, "study study has nothing to draw repeats from: it needs a repeated run"),
@@ -83,6 +87,37 @@ def test_each_library_and_kernel_has_a_line_of_its_best_rates() -> None:
         ("blis, zen3", (128,), (30.0,)),
     ]
     assert best_nb(records[:2]) is None
+
+
+def ranked(blas: str, *gflops: float, **params: str) -> Ranked:
+    interval = (gflops[0] - 2, gflops[0] + 2) if len(gflops) > 2 else None
+    return Ranked(f"{blas}{gflops}", {"blas": blas, **params}, gflops, 1, interval_gflops=interval)
+
+
+def test_each_library_is_a_bar_at_its_best_with_its_interval_or_the_range_of_its_runs() -> None:
+    entries = [
+        ranked("openblas", 60.0, 61.0, 59.0, layout="2x1"),
+        ranked("openblas", 50.0, layout="1x2"),
+        ranked("blis", 40.0, 42.0, layout="1x2"),
+        ranked("atlas", 20.0, layout="2x1"),
+    ]
+    drawn = libraries(a_study(), entries)
+    assert drawn is not None
+    (bars,) = drawn.series
+    assert dict(zip(bars.x, zip(bars.y, bars.low, bars.high, strict=True), strict=True)) == {
+        "openblas": (60.0, 58.0, 62.0),
+        "blis": (41.0, 40.0, 42.0),
+        "atlas": (20.0, pytest.approx(math.nan, nan_ok=True), pytest.approx(math.nan, nan_ok=True)),
+    }
+    assert bars.labels == ("layout=2x1", "layout=1x2", "layout=2x1")
+    assert libraries(a_study(), entries[:2]) is None
+
+
+def test_libraries_are_told_apart_by_mpi_only_where_a_study_has_several() -> None:
+    entries = [ranked("blis", 40.0, mpi="mpich"), ranked("blis", 30.0, mpi="openmpi")]
+    drawn = libraries(a_study(), entries)
+    assert drawn is not None
+    assert drawn.series[0].x == ("blis, mpich", "blis, openmpi")
 
 
 def test_repeats_are_shown_against_the_median_of_their_configuration() -> None:
