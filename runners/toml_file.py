@@ -8,6 +8,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import RunnerError
+from .price import PriceError, price_usd
 from .toml_text import ClusterTomlError, parse_toml, read_toml
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -58,7 +59,21 @@ def parse_table(place: str, text: str) -> dict[str, Any]:
     try:
         return parse_toml(text)
     except ClusterTomlError as error:
-        raise ClusterFileError(f"{place}: {error}") from error
+        raise ClusterFileError(_price_sentence(place, text, str(error)) or f"{place}: {error}") from error
+
+
+def _price_sentence(place: str, text: str, error: str) -> str:
+    """Say what is wrong with the price on the line that is no TOML, as 1200EUR is none; "" where it is no price."""
+    line = re.search(r"at line (\d+)", error)
+    price = re.match(r"\s*price_usd\s*=\s*([^#]*)", text.splitlines()[int(line[1]) - 1]) if line else None
+    if line is None or price is None:
+        return ""
+    given = price[1].strip()
+    try:
+        price_usd(given)
+    except PriceError as wrong:
+        return f"{place}, line {line[1]}: price_usd = {given}: {wrong}"
+    return ""
 
 
 def validated(model: type[Model], place: str, table: Mapping[str, Any], text: str = "") -> Model:

@@ -1,7 +1,9 @@
-"""Durations as people write and read them."""
+"""Durations and prices as people write and read them."""
 
 import math
 import re
+
+from runners.price import PriceError, price_usd
 
 from .errors import UsageError
 
@@ -28,6 +30,20 @@ def parse_duration_s(text: str, option: str) -> float:
         raise UsageError(f"{option} {text}: not a duration; write for example 90s, 5m or 1h30m")
     seconds = sum(float(number) * _UNITS_S[unit] for number, unit in parts)
     return sensible_s(seconds, f"{option} {text}")
+
+
+def parse_price_usd(text: str | None, option: str = "--price") -> float | None:
+    """US dollars meant by `text`: "1200", "1200.50", "$1200"; None for None.
+
+    Raises:
+        TunerError: it is no price in US dollars, or not above zero.
+    """
+    if text is None:
+        return None
+    try:
+        return price_usd(text)
+    except PriceError as error:
+        raise UsageError(f"{option} {text}: {error}") from error
 
 
 def sensible_s(seconds: float, what: str) -> float:

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, AliasChoices, Field, model_validator
 
 from ..errors import InvalidJobError
 from ..job import INTERFACE
+from ..price import PriceUsd
 from ..slurm.options import SlurmOptions
 from ..toml_file import GIB, ClusterFileError, Count, Part, Positive, matching, parse_table, read_text, validated
 from .host_names import EXPECTED, host_named
@@ -43,7 +44,7 @@ class NodeFacts(Part):
     memory_gib: Positive | None = None
     rpeak_gflops: Positive | None = None
     interfaces: tuple[Interface, ...] | None = None
-    price_usd: Positive | None = None
+    price_usd: PriceUsd | None = None
     power_w: Positive | None = None
 
     def memory_bytes(self, found: Iterable[int]) -> int:

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from ..price import PartPriceUsd, PriceUsd
 from ..toml_file import Count, Part, Positive, matching
 
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -29,7 +30,7 @@ class VirtualNodes(Part):
     flops_per_cycle: Count
     memory_gib: Positive
     speed: Positive = 1.0
-    price_usd: NotNegative = 0.0
+    price_usd: PartPriceUsd = 0.0
     power_w: NotNegative = 0.0
 
 
@@ -113,7 +114,7 @@ class Switch(Part):
     oversubscription: Positive = 1.0
     backplane_gbit_s: Positive | None = None
     hop_us: NotNegative = 0.0
-    price_usd: NotNegative = 0.0
+    price_usd: PartPriceUsd = 0.0
     power_w: NotNegative = 0.0
 
 
@@ -204,7 +205,7 @@ class VirtualCluster(Part):
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
     description: str = ""
-    price_usd: Positive | None = None
+    price_usd: PriceUsd | None = None
     power_w: Positive | None = None
     nodes: Annotated[tuple[VirtualNodes, ...], Field(min_length=1)]
     core: Core

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 MOST = 1e12
-"""Of GFLOPS, dollars and watts; what is more, infinite or no number is a slip."""
+"""Of GFLOPS and watts; what is more, infinite or no number is a slip."""
 LARGEST_INT = 2**31 - 1
 """Of HPL's own numbers, and of what databases count with."""
 MOST_RUNS = 1_000_000
@@ -121,7 +121,7 @@ Rpeak = Annotated[
     ),
 ]
 Price = Annotated[
-    float | None, typer.Option("--price", metavar="USD", min=0.01, max=MOST, help="Price of the machine, for $/GFLOPS.")
+    str | None, typer.Option("--price", metavar="USD", help="Price of the machine in US dollars, for $/GFLOPS.")
 ]
 Power = Annotated[
     float | None, typer.Option("--power", metavar="WATT", min=0.1, max=MOST, help="Power under load, for MFLOPS/W.")

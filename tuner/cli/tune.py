@@ -192,7 +192,7 @@ def tune(
     from ..simulation.options import simulation_options, time_budget
     from ..study.objective import check_objective, check_pareto
     from ..tuning.warm_start import absolute
-    from ..units import parse_duration_s
+    from ..units import parse_duration_s, parse_price_usd
     from .real_cluster import check_parallel, read_cluster
 
     if resume:
@@ -234,7 +234,7 @@ def tune(
         xhpl=user_program(xhpl),
         hpl_source=user_source(hpl_source),
         rpeak_gflops=rpeak,
-        price_usd=price or (real.price_usd if real else None),
+        price_usd=parse_price_usd(price) or (real.price_usd if real else None),
         power_w=power or (real.power_w if real else None),
         parallel=parallel,
         real_cluster=real.cluster.table() if real else None,

@@ -66,6 +66,13 @@ from tuner.user_dirs import UserDirs
         (("show", "default-1", "1", "--failed"), "--failed is for the trials of a study"),
         (("export", "md", "--trial", "3"), "--trial 3 is for `export dat`"),
         (("export", "csv", "-o", "."), "there is no"),
+        (("tune", "--price", "0"), "--price 0: a price is above zero: leave it out if you do not know it"),
+        (("tune", "--price", "-5"), "--price -5: a price is above zero"),
+        (("tune", "--price", "inf"), "--price inf: a price is at most 1e12 US dollars"),
+        (("tune", "--price", "1200EUR"), "--price 1200EUR: prices are in US dollars: convert the price"),
+        (("tune", "--price", "€1200"), "--price €1200: prices are in US dollars: convert the price"),
+        (("tune", "--price", "1,200"), "--price 1,200: write the price without a comma: 1200 means twelve hundred"),
+        (("import", "HPL.out", "--price", "1200EUR"), "--price 1200EUR: prices are in US dollars"),
     ],
 )
 def test_a_mistake_is_one_sentence(hpltune: Run, arguments: tuple[str, ...], words: str) -> None:
@@ -129,7 +136,6 @@ def test_an_unknown_option_is_a_usage_error(hpltune: Run) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("tune", "--price", "inf"),
         ("tune", "--power", "nan"),
         ("tune", "--rpeak", "1e400"),
         ("tune", "--seed", str(2**32)),
