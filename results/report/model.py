@@ -6,11 +6,12 @@ from enum import Enum
 
 
 class Tone(Enum):
-    """Whether a sentence is good or bad news; a renderer may colour it."""
+    """Whether a sentence is good or bad news, or one that nobody may miss; a renderer may colour it."""
 
     PLAIN = "plain"
     GOOD = "good"
     BAD = "bad"
+    CAUTION = "caution"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from .model import Copied, Heading, Report, Sentence, Table, Tone, Wrap
 
 WIDEST = 1_000
 """Characters that no table needs."""
-STYLES = {Tone.PLAIN: None, Tone.GOOD: "green", Tone.BAD: "red"}
+STYLES = {Tone.PLAIN: None, Tone.GOOD: "green", Tone.BAD: "red", Tone.CAUTION: "yellow"}
 BORDER = 3
 """Characters that a column takes beside its cells."""
 

@@ -199,12 +199,14 @@ class VirtualCluster(Part):
     """A cluster that exists only as a description.
 
     Attributes:
+        basis: what its figures are from: measured where, published by whom, fitted to which runs, or assumed.
         price_usd, power_w: of the whole cluster, if they are not the sum of nodes and switches.
         blas, networks: by name; the first of each is the default.
     """
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
     description: str = ""
+    basis: str = ""
     price_usd: PriceUsd | None = None
     power_w: Positive | None = None
     nodes: Annotated[tuple[VirtualNodes, ...], Field(min_length=1)]

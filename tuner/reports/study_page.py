@@ -1,16 +1,18 @@
 """The page of one study: the answer first, then how it was found, what matters, and how to repeat it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from results.record import Study, TrialRecord
+from results.record import SIMULATOR, Study, TrialRecord
 from results.report.model import Column, Copied, Heading, Part, Report, Sentence, Table
 from results.stats.half_rate import half_rate_n
 from results.stats.ranking import Ranked
+from runners.virtual.cluster import VirtualCluster
 
 from ..machine.equipment import Equipment
 from ..study.objective import UNITS
 from .figures.registry import KINDS, SHOWN, FigureSource
+from .pages.virtual_cluster import cluster_sentence, cluster_table, simulated_sentences
 from .ranking import figures, interval_of
 from .story import story_table
 
@@ -29,21 +31,32 @@ HOST_FACTS = (
 
 @dataclass(frozen=True)
 class StudyPage:
-    """What a page of a study is made of."""
+    """What a page of a study is made of.
+
+    Attributes:
+        cluster: the virtual one that was simulated; None where a machine ran, or where it is not known.
+    """
 
     study: Study
     found: FigureSource
+    cluster: VirtualCluster | None = None
 
     def report(self) -> Report:
         """The page as data."""
         summary = self.found.summary
-        parts: list[Part] = [*self._answer(), *self._way()]
+        parts: list[Part] = [*self._simulated(), *self._answer(), *self._way()]
         if summary and (explained := self._explained()):
             parts += [Heading("What matters"), *explained]
         parts += [*self._machine(), *self._repeat()]
         facts = summary.to_json() if summary else {"study": self.study.name}
         simulated = " (simulated)" if self.study.simulated else ""
         return Report(f"HPL on {self._place()}: study {self.study.name}{simulated}", tuple(parts), facts)
+
+    def _simulated(self) -> list[Sentence]:
+        """Say that no machine ran it, and what was simulated instead; nothing of a real machine."""
+        if self.cluster is None:
+            return simulated_sentences([self.study])
+        return [cluster_sentence(self.cluster, self.study.versions.get(SIMULATOR), self.study.rpeak_gflops)]
 
     def _answer(self) -> list[Part]:
         """The best configuration and how sure it is."""
@@ -88,13 +101,16 @@ class StudyPage:
 
     def _machine(self) -> list[Part]:
         """What the machine and its programs were."""
+        programs = tuple(sorted(self.study.versions.items()))
+        if self.cluster is not None:
+            described = cluster_table(self.cluster, self.study.rpeak_gflops)
+            return [Heading("The virtual cluster"), replace(described, rows=(*described.rows, *programs))]
         host = self.study.host
         rows = [(label, str(host[name])) for name, label in HOST_FACTS if host.get(name)]
         if self.study.rpeak_gflops:
             rows.append(("Rpeak in GFLOPS", f"{self.study.rpeak_gflops:.4g}"))
-        rows += [(name, value) for name, value in sorted(self.study.versions.items())]
         columns = (Column("fact", words=True), Column("value", words=True))
-        return [Heading("The machine"), Table("", columns, tuple(rows), headless=True)]
+        return [Heading("The machine"), Table("", columns, (*rows, *programs), headless=True)]
 
     def _repeat(self) -> list[Part]:
         """The command and the file that repeat the best run."""

@@ -14,6 +14,7 @@ from results.store.store import Store
 from ...errors import TunerError
 from ...explain.stored_space import telling
 from ...reports.figures.registry import FigureSource
+from ...reports.pages.virtual_cluster import virtual_cluster_of
 from ...reports.study_page import StudyPage
 from ...reports.summary import StudySummary
 from ...study.objective import rank_stored
@@ -57,9 +58,14 @@ def report_studies(store: Store, request: ReportRequest) -> ReportResult:
         TunerError: the file cannot be written.
     """
     studies = [store.study(name) for name in request.studies] or [store.newest()]
-    reports = tuple(StudyPage(study, figure_source(store, study)).report() for study in studies)
+    reports = tuple(page_of(store, study).report() for study in studies)
     write_text(request.out, to_html(reports, datetime.now(UTC), interactive=request.interactive))
     return ReportResult(reports, request.out)
+
+
+def page_of(store: Store, study: Study) -> StudyPage:
+    """The page of one study."""
+    return StudyPage(study, figure_source(store, study), virtual_cluster_of(study))
 
 
 def figure_source(store: Store, study: Study) -> FigureSource:

@@ -29,9 +29,11 @@ def calibrated_cluster(inventory: Inventory, measured: Measurements, name: str) 
         power_w=(real.cluster.node.power_w if real else None) or 0.0,
     )
     described = f"{inventory.node_count} nodes" if real else host.cpu_model
-    description = f"{described}, calibrated on {time.strftime('%Y-%m-%d')}"
+    today = time.strftime("%Y-%m-%d")
+    description = f"{described}, calibrated on {today}"
     pools = {blas: pooled(runs) for blas, runs in measured.figures.items()}
     cluster = this_machine(name, nodes, cache_kib(), pools, description)
+    cluster = cluster.model_copy(update={"basis": f"measured on {name} by `hpltune calibrate` on {today}"})
     return between_nodes(cluster, measured.shared) if inventory.node_count > 1 else cluster
 
 

@@ -1,0 +1,1 @@
+"""What pages say beside the parts that a terminal shows too."""

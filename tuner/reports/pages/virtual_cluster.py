@@ -1,0 +1,120 @@
+"""What a page says of a virtual cluster, so that nobody takes a simulated rate for a measured one."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from results.record import SIMULATOR, Study
+from results.report.model import Column, Sentence, Table, Tone
+from runners.toml_file import ClusterFileError
+from runners.virtual.cluster import Network, VirtualBlas, VirtualCluster, VirtualNodes
+
+from ...simulation.cluster import cluster_from
+from ...words import counted, listed
+
+
+def simulated_sentences(studies: Sequence[Study]) -> list[Sentence]:
+    """Say which studies were simulated, on which clusters; nothing where none was."""
+    simulated = [study for study in studies if study.simulated]
+    if not simulated:
+        return []
+    on = listed(list(dict.fromkeys(str(study.host.get("virtual_cluster", "a virtual cluster")) for study in simulated)))
+    if len(simulated) < len(studies):
+        names = listed([study.name for study in simulated])
+        return [caution(f"Simulated, not measured: the rates of {names}, on {on}.")]
+    return [caution(_computed(simulated[0].versions.get(SIMULATOR), on))]
+
+
+def virtual_cluster_of(study: Study) -> VirtualCluster | None:
+    """The virtual cluster that is stored with a study; None where it ran on a machine, or where it cannot be read."""
+    stored = study.options.get("cluster")
+    if not study.simulated or not isinstance(stored, Mapping):
+        return None
+    try:
+        return cluster_from(stored)
+    except ClusterFileError:
+        return None
+
+
+def cluster_sentence(cluster: VirtualCluster, simulator: str | None, rpeak_gflops: float | None) -> Sentence:
+    """Say in the head of a page that its rates are simulated, what the cluster is and what its figures are from.
+
+    Args:
+        rpeak_gflops: None for that of the cluster's file.
+    """
+    described = f", {cluster.description}" if cluster.description else ""
+    peak = rpeak_gflops or cluster.rpeak_gflops
+    return caution(
+        f"{_computed(simulator, f'the virtual cluster {cluster.name}{described}')} "
+        f"It has {counted(len(cluster.node_list), 'node')}, {counted(cluster.cores, 'core')} in all and an Rpeak of "
+        f"{peak:.4g} GFLOPS. {_basis(cluster)}"
+    )
+
+
+def caution(text: str) -> Sentence:
+    """A sentence in the head of a page that nobody may miss."""
+    return Sentence(text, tone=Tone.CAUTION)
+
+
+def cluster_table(cluster: VirtualCluster, rpeak_gflops: float | None, title: str = "") -> Table:
+    """List what a virtual cluster is made of.
+
+    Args:
+        rpeak_gflops: None for that of the cluster's file.
+    """
+    rows = [
+        ("virtual cluster", f"{cluster.name}: {cluster.description}" if cluster.description else cluster.name),
+        *(("nodes", _nodes(group)) for group in cluster.nodes),
+        ("Rpeak in GFLOPS", f"{rpeak_gflops or cluster.rpeak_gflops:.4g}"),
+        *((f"BLAS {name}", _blas(blas)) for name, blas in cluster.blas.items()),
+        *((f"network {name}", _network(network)) for name, network in cluster.networks.items()),
+        *_bought(cluster),
+        ("runs", _runs(cluster)),
+        *([("its figures are", cluster.basis)] if cluster.basis else []),
+    ]
+    return Table(title, (Column("fact", words=True), Column("value", words=True)), tuple(rows), headless=True)
+
+
+def _computed(simulator: str | None, place: str) -> str:
+    return f"Simulated, not measured: {simulator or 'a simulator'} computed every rate on this page for {place}."
+
+
+def _basis(cluster: VirtualCluster) -> str:
+    """What the figures of a cluster are from, as one sentence."""
+    if not cluster.basis:
+        return "Its file does not say what its figures are from."
+    return f"Its figures are {cluster.basis.rstrip('.')}."
+
+
+def _nodes(group: VirtualNodes) -> str:
+    speed = "" if group.speed == 1.0 else f", at {group.speed:.0%} of the usual speed"
+    return (
+        f"{group.count} with {counted(group.cores, 'core')} at {group.clock_ghz:g} GHz, "
+        f"{group.flops_per_cycle} FLOP per cycle, {group.memory_gib:g} GiB{speed}"
+    )
+
+
+def _blas(blas: VirtualBlas) -> str:
+    rate = blas.dgemm_gflops
+    if isinstance(rate, float | int):
+        return f"dgemm {rate:g} GFLOPS on a core"
+    return f"dgemm at most {max(max(row) for row in rate.gflops):g} GFLOPS on a core, by the shape of its operands"
+
+
+def _network(network: Network) -> str:
+    cards = "" if network.nics == 1 else f"{network.nics} cards of "
+    mtu = f"MTU {network.mtu}" if network.mtu == network.mtu_most else f"MTU {network.mtu} to {network.mtu_most}"
+    return f"{cards}{network.gbit_s:g} Gbit/s, latency {network.latency_us:g} µs, {mtu}"
+
+
+def _bought(cluster: VirtualCluster) -> Iterator[tuple[str, str]]:
+    """Price and power with the default network, where they are known."""
+    price_usd, power_w = cluster.price_with(cluster.default_network), cluster.power_with(cluster.default_network)
+    if price_usd:
+        yield "price in $", f"{price_usd:,.0f}"
+    if power_w:
+        yield "power in W", f"{power_w:,.0f}"
+
+
+def _runs(cluster: VirtualCluster) -> str:
+    if cluster.noise.between_runs:
+        return f"differ by a noise that seed {cluster.noise.seed} draws"
+    return "do not depend on chance"
