@@ -79,6 +79,7 @@ class Table:
         total: its last row stands apart.
         headless: the names of the columns are not shown.
         caption: a remark below the table.
+        links: an address for each row, to which its first cell leads where a renderer can link; none links nothing.
     """
 
     title: str
@@ -91,8 +92,14 @@ class Table:
     total: bool = False
     headless: bool = False
     caption: str = ""
+    links: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.links and len(self.links) != len(self.rows):
+            raise ValueError(f"table {self.title!r} has {len(self.links)} links for {len(self.rows)} rows")
+        for link in self.links:
+            if not link.startswith(("https://", "http://")):
+                raise ValueError(f"table {self.title!r} links to {link!r}, which is no address of a page")
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise ValueError(f"a row of table {self.title!r} has {len(row)} cells for {len(self.columns)} columns")
