@@ -21,6 +21,7 @@ from .doctor import doctor
 from .explain import explain
 from .export import export
 from .import_outputs import import_
+from .known import known
 from .net import net
 from .panels import grouped
 from .plain_help import PlainCommand, PlainGroup
@@ -65,6 +66,7 @@ for _command in (
     calibrate,
     predict,
     spaces,
+    known,
     doctor,
     build,
     setup,

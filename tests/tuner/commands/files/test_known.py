@@ -1,0 +1,102 @@
+"""`hpltune known`: published results, filtered, sorted, and whole on a narrow terminal."""
+
+import json
+from io import StringIO
+
+import pytest
+from as_user import Run
+from rich.console import Console
+
+from results.report.model import Table
+from results.report.terminal import print_report
+from tuner.commands.files.known import MOST_SOURCES, ORDERS, KnownRequest, known_words, list_known
+from tuner.errors import TunerError, UsageError
+
+
+def names(*words: str, by: str = "machine") -> list[str]:
+    return [machine.machine for machine in list_known(KnownRequest(words, by)).machines]
+
+
+def test_all_are_listed_by_their_names() -> None:
+    found = names()
+    assert len(found) > 100
+    assert found == sorted(found, key=str.casefold)
+
+
+def test_every_word_must_fit_whatever_its_case() -> None:
+    assert names("LUMI", "epyc") == ["LUMI-C"]
+    assert names("epyc 7763") == names("EPYC", "7763")
+    assert names("kronos") == ["Kronos"]
+
+
+@pytest.mark.parametrize("by", [name for name, figure in ORDERS.items() if figure])
+def test_the_largest_figure_comes_first_and_unknown_ones_last(by: str) -> None:
+    figure = ORDERS[by]
+    assert figure is not None
+    figures = [figure(machine) for machine in list_known(KnownRequest((), by)).machines]
+    known = [value for value in figures if value is not None]
+    assert figures == [*sorted(known, reverse=True), *([None] * (len(figures) - len(known)))]
+
+
+def test_results_of_one_cpu_stand_together_by_cpu() -> None:
+    cpus = [machine.cpu.casefold() for machine in list_known(KnownRequest((), "cpu")).machines]
+    assert cpus == sorted(cpus)
+
+
+def test_watts_are_told_where_they_are_sorted_by() -> None:
+    heads = {
+        by: [column.name for part in list_known(KnownRequest((), by)).report().parts if isinstance(part, Table)
+             for column in part.columns]
+        for by in ("machine", "mflops-per-watt")
+    }  # fmt: skip
+    assert "MFLOPS/W" not in heads["machine"]
+    assert "MFLOPS/W" in heads["mflops-per-watt"]
+
+
+def test_few_results_are_listed_with_their_sources(hpltune: Run) -> None:
+    done = hpltune("known", "epyc", "7763")
+    assert done.returncode == 0
+    assert "LUMI-C: https://www.top500.org/system/180045/" in done.stdout
+    assert len(names("raspberry")) > MOST_SOURCES
+    assert "https://" not in hpltune("known", "raspberry").stdout
+
+
+@pytest.mark.parametrize("by", ["machine", "mflops-per-watt"])
+def test_a_narrow_terminal_shows_the_table_whole(by: str) -> None:
+    said = StringIO()
+    print_report(Console(width=80, file=said), list_known(KnownRequest((), by)).report())
+    text = said.getvalue()
+    assert "…" not in text
+    assert "7,630,848" in text
+    assert "442,010,000" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_scripts_get_all_fields(hpltune: Run) -> None:
+    (kronos,) = json.loads(hpltune("known", "kronos", "--json").stdout)
+    assert (kronos["rmax_gflops"], kronos["n"], kronos["nb"], kronos["power_w"]) == (14.53, 12300, 180, 900)
+    assert kronos["percent_of_peak"] == pytest.approx(51.7, abs=0.05)
+
+
+def test_nothing_found_is_one_sentence(hpltune: Run) -> None:
+    done = hpltune("known", "cray-1", "abacus")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "hpltune: no published result has 'cray-1 abacus' in its name, CPU or note: `hpltune known` lists all\n"
+    )
+    with pytest.raises(TunerError, match="abacus"):
+        list_known(KnownRequest(("abacus",)))
+
+
+def test_an_unknown_order_is_wrong_usage(hpltune: Run) -> None:
+    done = hpltune("known", "--by", "price")
+    assert done.returncode == 2
+    assert done.stderr.startswith("hpltune: --by price: choose one of machine, cpu, cores")
+    with pytest.raises(UsageError):
+        list_known(KnownRequest((), "price"))
+
+
+def test_tab_completes_words_of_machines_and_cpus() -> None:
+    assert "EPYC" in known_words("ep")
+    assert "Raspberry" in known_words("rasp")
+    assert known_words("zzz") == []

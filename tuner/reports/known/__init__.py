@@ -1,0 +1,1 @@
+"""Published HPL results beside a study, and in a list of their own."""
