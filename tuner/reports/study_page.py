@@ -12,6 +12,7 @@ from runners.virtual.cluster import VirtualCluster
 from ..machine.equipment import Equipment
 from ..study.objective import UNITS
 from .figures.registry import KINDS, SHOWN, FigureSource
+from .known.list import known_table
 from .pages.virtual_cluster import cluster_sentence, cluster_table, simulated_sentences
 from .ranking import figures, interval_of
 from .story import story_table
@@ -64,7 +65,9 @@ class StudyPage:
         if summary is None or best is None:
             return [Sentence("No run of this study was valid, so there is no best configuration.")]
         headline = [] if summary.front else [self._headline(summary.ranking[0], best)]
-        return [Heading("The answer"), *headline, *summary.parts(SHOWN)]
+        published = summary.published
+        others = [known_table(published.machines, "Published results", cpu=False)] if published else []
+        return [Heading("The answer"), *headline, *summary.parts(SHOWN), *others]
 
     def _headline(self, first: Ranked, best: TrialRecord) -> Table:
         """The figures that lists of machines have, of the best configuration."""

@@ -11,6 +11,7 @@ from results.stats.ranking import Ranked
 from ..study.objective import BETTER, Objective, of_study
 from ..study.shootout import LibraryBest, best_of_each, sentences
 from ..words import counted
+from .known.standing import PublishedStanding, published_standing
 from .ranking import how_sure, ranking_json, ranking_parts
 
 
@@ -54,6 +55,11 @@ class StudySummary:
         """The best of each BLAS, where there are several; none of a front."""
         return [] if self.front else best_of_each(self.objective, self.ranking, self.sure)
 
+    @property
+    def published(self) -> PublishedStanding | None:
+        """Where the first of the ranking stands against published results; None where there are none to compare."""
+        return published_standing(self.study, self.ranking)
+
     def parts(self, count: int) -> list[Part]:
         """Report the front, or so many of the ranking, and how sure the first is the best."""
         against = self.objective.against
@@ -68,6 +74,9 @@ class StudySummary:
             these = "one of these" if len(self.front) > 1 else "this one" if self.front else "no. 1"
             known = counted(self.known or len(self.ranking), "configuration")
             parts.append(Sentence(f"Of {known}, none is both faster and {BETTER[against.name]} than {these}."))
+        published = self.published
+        if published:
+            parts.append(Sentence(published.sentence()))
         return parts
 
     def to_json(self, count: int | None = None, more: Mapping[str, object] | None = None) -> dict[str, object]:
@@ -80,4 +89,7 @@ class StudySummary:
         against = {"pareto": self.objective.against.name} if self.objective.against else {}
         shown = self.front or self.ranking[:count]
         libraries = {} if self.front else {"by_blas": [one.to_json() for one in self.libraries]}
-        return ranking_json(self.study, shown, self.ranking, self.sure, {**against, **libraries, **(more or {})})
+        published = self.published
+        known = {"known_machines": published.to_json() if published else None}
+        written = {**against, **libraries, **known, **(more or {})}
+        return ranking_json(self.study, shown, self.ranking, self.sure, written)
