@@ -7,7 +7,7 @@ from pydantic import BeforeValidator
 
 MOST_USD = 1e12
 """Above every machine's price."""
-_DOLLARS = re.compile(r"(?:USD|US\$|\$)?\s*([-+]?\d+(?:\.\d*)?(?:e[-+]?\d+)?)\s*(?:\$|USD)?", re.IGNORECASE)
+_DOLLARS = re.compile(r"US\$|USD|\$", re.IGNORECASE)
 _EXAMPLE = "a number without a currency sign, for example 1200 or 1200.50"
 
 
@@ -32,18 +32,18 @@ def price_usd(given: object) -> float:
 
 
 def _number(text: str) -> float:
-    if re.fullmatch(r"[-+]?(inf|infinity|nan)", text, re.IGNORECASE):
-        return float(text)
-    if re.search(r"[^\W\d_]|[^\w\s.,+$-]", re.sub(r"USD?|(?<=\d)e[-+]?(?=\d)", "", text, flags=re.IGNORECASE)):
+    bare = _DOLLARS.sub("", text, count=1).strip()
+    if re.fullmatch(r"[-+]?(inf|infinity|nan|\d+\.?\d*e[-+]?\d+)", bare, re.IGNORECASE):
+        return float(bare)
+    if re.search(r"[^\d\s.,+-]", bare):
         raise PriceError(f"prices are in US dollars: convert the price, and write {_EXAMPLE}")
-    if "," in text:
+    if "," in bare:
         raise PriceError("write the price without a comma: 1200 means twelve hundred, 1200.50 has cents")
-    if re.search(r"(?<!\d)[1-9]\d{0,2}\.\d{3}$|\.\d+\.", text):
+    if re.search(r"(?<!\d)[1-9]\d{0,2}\.\d{3}$|\.\d+\.", bare):
         raise PriceError("a point separates dollars from cents: write 1200, or 1200.50 with cents")
-    match = _DOLLARS.fullmatch(text)
-    if match is None:
+    if not re.fullmatch(r"[-+]?\d+\.?\d*", bare, re.ASCII):
         raise PriceError(f"write the price in US dollars, as {_EXAMPLE}")
-    return float(match[1])
+    return float(bare)
 
 
 def _part_price_usd(given: object) -> float:

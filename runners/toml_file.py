@@ -65,7 +65,8 @@ def parse_table(place: str, text: str) -> dict[str, Any]:
 def _price_sentence(place: str, text: str, error: str) -> str:
     """Say what is wrong with the price on the line that is no TOML, as 1200EUR is none; "" where it is no price."""
     line = re.search(r"at line (\d+)", error)
-    price = re.match(r"\s*price_usd\s*=\s*([^#]*)", text.splitlines()[int(line[1]) - 1]) if line else None
+    written = text.splitlines()[int(line[1]) - 1] if line else ""
+    price = re.match(r"\s*price_usd\s*=\s*([^#]*)", written) or re.search(r"\bprice_usd\s*=\s*([^#,}]*)", written)
     if line is None or price is None:
         return ""
     given = price[1].strip()

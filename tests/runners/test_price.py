@@ -18,6 +18,10 @@ MISTAKES = [
     ("1,200", "without a comma: 1200 means twelve hundred"),
     ("1.200,50", "without a comma: 1200 means twelve hundred"),
     ("1.200", "a point separates dollars from cents: write 1200"),
+    ("$1.200", "a point separates dollars from cents: write 1200"),
+    ("1.200 USD", "a point separates dollars from cents: write 1200"),
+    ("1200 USD or so", "prices are in US dollars: convert the price, and write a number"),
+    ("USD", "write the price in US dollars, as a number"),
     ("1 200", "write the price in US dollars, as a number"),
     ("", "write the price in US dollars, as a number"),
 ]
@@ -51,6 +55,11 @@ def test_a_wrong_price_in_a_cluster_file_is_told_with_its_line(text: str, words:
 def test_a_price_that_is_no_toml_is_told_as_a_price(text: str, words: str) -> None:
     with pytest.raises(ClusterFileError, match=rf"here\.toml, line 2: price_usd = .*{words}"):
         parse_table("here.toml", f"cores = 2\nprice_usd = {text}\n")
+
+
+def test_a_price_in_a_line_of_several_is_told_as_a_price() -> None:
+    with pytest.raises(ClusterFileError, match=r"here\.toml, line 1: price_usd = 1200EUR: prices are in US dollars"):
+        parse_table("here.toml", "node = { cores = 2, price_usd = 1200EUR, power_w = 5 }\n")
 
 
 def test_another_mistake_in_toml_is_told_as_before() -> None:
