@@ -17,16 +17,18 @@ _MARKS = re.compile(r"\((?:r|tm|c)\)|®|™", re.IGNORECASE)
 _BEHIND = re.compile(r"\s(?:@|w/|with\s|\d+-core\b|(?:six|eight|quad|dual)-core\b).*", re.IGNORECASE)
 _GENERATION = re.compile(r"^\d+th gen\s", re.IGNORECASE)
 _NOISE = re.compile(r"\b(?:cpu|processor)\b", re.IGNORECASE)
+_BEFORE = re.compile(r"^(?:\d+ ?x )?(?:(?:intel|amd) )?")
 
 
 def cpu_key(model: str) -> str:
-    """Return what identifies a CPU: "intel xeon e5-2680 v4" for "Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz".
+    """Return what identifies a CPU: "xeon e5-2680 v4" for "Intel(R) Xeon(R) CPU E5-2680 v4 @ 2.40GHz".
 
-    "" where no model is named, as by virtual machines that show "Intel(R) Xeon(R) Processor".
+    A user's "2 x Xeon E5-2680 v4" is the same. "" where no model is named, as by virtual machines that show
+    "Intel(R) Xeon(R) Processor".
     """
     plain = " ".join(_MARKS.sub(" ", model).split()).replace("Core 2", "Core2")
     bare = _NOISE.sub(" ", _BEHIND.sub("", _GENERATION.sub("", plain)))
-    key = re.sub(r" 0$", "", " ".join(bare.casefold().split()))
+    key = _BEFORE.sub("", re.sub(r" 0$", "", " ".join(bare.casefold().split())))
     for board, cpu in BOARDS.items():
         if key.startswith(board):
             return cpu

@@ -1,6 +1,6 @@
 """Where a study stands against published results of the same CPU, or of the real cluster that it simulates."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from results.record import Study
@@ -8,7 +8,7 @@ from results.stats.ranking import Ranked
 
 from ...machine.equipment import Equipment, host_count
 from ...machine.known.known_machines import KnownMachine, known_machines
-from ...machine.known.same_cpu import same_cluster, same_cpu
+from ...machine.known.same_cpu import cpu_key, same_cluster, same_cpu
 from ...words import counted
 from .list import known_json
 
@@ -36,6 +36,7 @@ class PublishedStanding:
     own: float | None
     own_n: int | None
     simulated: bool
+    virtual_machine: bool = False
 
     @property
     def where(self) -> str:
@@ -48,7 +49,10 @@ class PublishedStanding:
 
     def sentence(self) -> str:
         """Tell the range, whose it is, and where the study stands."""
-        return " ".join(filter(None, (self._simulated() if self.simulated else self._published(), self._advice())))
+        if self.simulated:
+            return self._simulated()
+        listing = f"`hpltune known {cpu_key(self.machines[0].cpu)}` has the sources."
+        return " ".join((self._published(), *self._advice(), listing))
 
     def to_json(self) -> dict[str, object]:
         """The same for scripts."""
@@ -92,10 +96,12 @@ class PublishedStanding:
         low, high = f"{counts[0]:,}", f"{counts[-1]:,}"
         return f", with {low if low == high else f'{low} to {high}'} cores"
 
-    def _advice(self) -> str:
-        if self.where != "below" or self.simulated or self.own_n is None:
-            return ""
-        return f"Published runs fill most of the memory, which raises the rate; here N was {self.own_n:,}."
+    def _advice(self) -> Iterator[str]:
+        """Say what else than tuning may be why the study is below."""
+        if self.where == "below" and self.own_n is not None:
+            yield f"Published runs fill most of the memory, which raises the rate; here N was {self.own_n:,}."
+        if self.where == "below" and self.virtual_machine:
+            yield "In a virtual machine a core may be half of a real one."
 
 
 def published_standing(study: Study, ranking: Sequence[Ranked]) -> PublishedStanding | None:
@@ -117,7 +123,9 @@ def published_standing(study: Study, ranking: Sequence[Ranked]) -> PublishedStan
         return None
     unit, own, values = next((each for each in known if each[1] is not None), known[0])
     figures, which = tuple(value for value, _ in values), tuple(machine for _, machine in values)
-    return PublishedStanding(which, figures, unit, own, N if isinstance(N, int) else None, study.simulated)
+    virtual_machine = study.host.get("hypervisor") is True
+    own_n = N if isinstance(N, int) else None
+    return PublishedStanding(which, figures, unit, own, own_n, study.simulated, virtual_machine)
 
 
 def _comparable(study: Study) -> tuple[KnownMachine, ...]:

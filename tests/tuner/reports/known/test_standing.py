@@ -52,10 +52,18 @@ def test_a_study_below_is_told_its_n() -> None:
     assert "here N was 6,000" in standing(on("AMD EPYC 7763 64-Core Processor"), 300.0).sentence()
 
 
+def test_a_virtual_machine_below_is_told_that_its_cores_may_be_halves() -> None:
+    host = {"cpu_model": "AMD EPYC 7763 64-Core Processor", "physical_cores": 4, "hypervisor": True}
+    halves = "In a virtual machine a core may be half of a real one."
+    assert halves in standing(on("", host=host), 300.0).sentence()
+    assert halves not in standing(on("", host=host), 800.0).sentence()
+    assert halves not in standing(on("", host={**host, "hypervisor": False}), 300.0).sentence()
+
+
 def test_one_result_is_no_range() -> None:
     said = standing(on("AMD Ryzen 5 5600X 6-Core Processor"), 644.0).sentence()
     assert "Others got 64.5 % of peak on this CPU, AMD Ryzen 5 5600X, with 6 cores (1 published result: " in said
-    assert said.endswith("The fastest run here got 64.4 % of peak: as much.")
+    assert said.endswith("got 64.4 % of peak: as much. `hpltune known ryzen 5 5600x` has the sources.")
 
 
 def test_without_a_peak_rates_per_core_are_compared() -> None:
@@ -71,7 +79,7 @@ def test_a_study_without_a_peak_is_told_the_range_of_cores_or_of_peaks() -> None
     study = on("AMD EPYC 7763", host={"cpu_model": "AMD EPYC 7763"}, rpeak_gflops=None)
     found = standing(study, 400.0)
     assert (found.own, found.where) == (None, "")
-    assert found.sentence().endswith("more).")
+    assert found.sentence().endswith("more). `hpltune known epyc 7763` has the sources.")
 
 
 @pytest.mark.parametrize("cpu", ["Intel(R) Xeon(R) Processor", "AMD Ryzen 9 7950X 16-Core Processor", "aarch64", ""])
