@@ -83,12 +83,12 @@ def _text(machine: KnownMachine) -> str:
     return f"{machine.machine} {machine.kind} {machine.cpu} {machine.note}".casefold()
 
 
-def _order(by: str) -> Callable[[KnownMachine], tuple[bool, float, str]]:
+def _order(by: str) -> Callable[[KnownMachine], tuple[bool, float, str, str]]:
     figure = ORDERS[by]
 
-    def key(machine: KnownMachine) -> tuple[bool, float, str]:
+    def key(machine: KnownMachine) -> tuple[bool, float, str, str]:
         value = figure(machine) if figure else None
-        name = f"{machine.cpu} {machine.machine}" if by == "cpu" else machine.machine
-        return (value is None, -(value or 0.0), name.casefold())
+        cpu = machine.cpu.casefold() if by == "cpu" else ""
+        return (value is None, -(value or 0.0), cpu, machine.machine.casefold())
 
     return key

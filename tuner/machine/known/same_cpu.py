@@ -10,6 +10,9 @@ BOARDS = {
     "raspberry pi compute module 5": "broadcom bcm2712",
     "raspberry pi 4": "broadcom bcm2711",
     "raspberry pi compute module 4": "broadcom bcm2711",
+    "raspberry pi 3 model b plus": "broadcom bcm2837b0",
+    "raspberry pi 3 model b": "broadcom bcm2837",
+    "raspberry pi model b": "broadcom bcm2835",
     "raspberry pi zero 2": "broadcom rp3a0",
 }
 """The CPU of a board whose kernel names the board only; 500 and 400 begin as 5 and 4 do and have the same CPU."""

@@ -86,6 +86,8 @@ def test_a_table_with_other_columns_is_refused(tmp_path: Path) -> None:
         ("4x Intel Xeon Gold 6148", "xeon gold 6148"),
         ("Raspberry Pi 5 Model B Rev 1.0", "broadcom bcm2712"),
         ("Raspberry Pi 400 Rev 1.0", "broadcom bcm2711"),
+        ("Raspberry Pi 3 Model B Rev 1.2", "broadcom bcm2837"),
+        ("Raspberry Pi 3 Model B Plus Rev 1.3", "broadcom bcm2837b0"),
         ("Intel(R) Xeon(R) Processor", ""),
         ("Intel(R) Xeon(R) Processor @ 2.20GHz", ""),
         ("Intel Xeon Processor (Skylake, IBRS)", ""),
