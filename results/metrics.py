@@ -8,6 +8,13 @@ from hpl.flops import flop_count, fraction_done
 from .record import TrialRecord, TrialState
 
 
+def rate_text(gflops: float) -> str:
+    """Write a rate with two decimals, and one below 0.1 GFLOPS with two digits that say something: "0.0084"."""
+    if gflops <= 0 or gflops >= 0.1:
+        return f"{gflops:.2f}"
+    return f"{gflops:.{1 - math.floor(math.log10(gflops))}f}"
+
+
 def _positive(**values: float) -> None:
     for name, value in values.items():
         if not (math.isfinite(value) and value > 0):

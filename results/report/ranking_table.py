@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from ..metrics import rate_text
 from ..stats.ranking import Ranked, varying
 from .model import Column, Table, Wrap
 
@@ -40,7 +41,7 @@ def measured_columns(ranking: Sequence[Ranked]) -> dict[str, list[str]]:
     spreads = [entry.spread_percent for entry in ranking]
     columns = {
         "rank": [str(place) for place in range(1, len(ranking) + 1)],
-        "GFLOPS": [f"{entry.expected_gflops:.2f}" for entry in ranking],
+        "GFLOPS": [rate_text(entry.expected_gflops) for entry in ranking],
         "spread %": ["" if spread is None else f"{spread:.1f}" for spread in spreads],
         "runs": [str(entry.runs) for entry in ranking],
         "failed": [str(entry.failed_runs) for entry in ranking],

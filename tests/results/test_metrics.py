@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from results.metrics import Merit, merit, mflops_per_watt, percent_of_peak, usd_per_gflops
+from results.metrics import Merit, merit, mflops_per_watt, percent_of_peak, rate_text, usd_per_gflops
 
 KRONOS_GFLOPS = 14.53
 
@@ -20,6 +20,11 @@ def test_kronos_cost_171_and_later_142_usd_per_gflops(price_usd: float, publishe
 
 def test_kronos_gave_16_14_mflops_per_watt() -> None:
     assert mflops_per_watt(KRONOS_GFLOPS, power_w=900) == pytest.approx(16.14, abs=0.005)
+
+
+@pytest.mark.parametrize(("gflops", "text"), [(14.53, "14.53"), (0.1, "0.10"), (0.0084, "0.0084"), (0.0123, "0.012")])
+def test_a_rate_below_a_tenth_is_written_with_two_digits_that_say_something(gflops: float, text: str) -> None:
+    assert rate_text(gflops) == text
 
 
 @pytest.mark.parametrize("nonsense", [0.0, -1.0, math.nan, math.inf])

@@ -96,7 +96,8 @@ class PlainLines:
             case PartFound(parts):
                 print_report(self._console, Report("", parts))
             case PhaseStarted(name, runs):
-                self._head = PHASES[name] + (f" ({counted(runs, 'run')})" if runs else "")
+                most = "at most " if name == "search" else ""
+                self._head = PHASES[name] + (f" ({most}{counted(runs, 'run')})" if runs else "")
             case TrialStarted(number=number, label=label):
                 self._labels[number] = label
             case TrialEnded(record=record):

@@ -33,6 +33,8 @@ class Engine(ABC):
 
     wants_every_rate = False
     """Whether it is there to know the rate of all that it asks, so that no run is given up because it cannot win."""
+    nothing_left = "the engine expects no faster combination"
+    """Why a search ends in which the engine asks nothing more."""
 
     def __init__(self, space: SearchSpace, seed: int, context: EngineContext = NOTHING_KNOWN) -> None:
         self.space = space

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from results.metrics import rate_text
 from results.plain import finite
 from results.record import Study, TrialRecord
 from results.report.outcome import outcome
@@ -53,7 +54,7 @@ def run_sentences(study: Study, records: Sequence[TrialRecord]) -> list[str]:
         percent = figures(Equipment.of(study), entry.expected_gflops, entry.params, entry.hosts)["percent_of_peak"]
         runs = counted(entry.runs, "run")
         sentences.append(
-            f"{how}{entry.expected_gflops:.2f} GFLOPS{spread} ({percent:.1f} % of Rpeak), {runs}: "
+            f"{how}{rate_text(entry.expected_gflops)} GFLOPS{spread} ({percent:.1f} % of Rpeak), {runs}: "
             f"N={entry.params['N']} NB={entry.params['NB']} {entry.params['grid']} with {entry.params['blas']}"
         )
     doubt = above_peak_of(study, best)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 from hpl.params import Scalar
+from results.metrics import rate_text
 from results.record import SMALLER_RUNS, Study, TrialRecord
 from results.report.model import Column, Figure, Series, Table
 from results.stats.half_rate import UNFINISHED
@@ -82,7 +83,7 @@ def _row(record: TrialRecord, machine: Equipment) -> tuple[str, ...]:
     percent = "" if merit.percent_of_peak is None else f"{merit.percent_of_peak:.1f}"
     network = " ".join(f"{name.removeprefix('net.')}={value}" for name, value in params.items() if name[:4] == "net.")
     grid = str(params.get("grid", "")).replace("x", " x ")
-    words = (record.number, N, params.get("NB", ""), grid, params.get("blas", ""), network, percent, f"{gflops:.2f}")
+    words = (record.number, N, params.get("NB", ""), grid, params.get("blas", ""), network, percent, rate_text(gflops))
     return tuple(map(str, words))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from results.metrics import rate_text
 from results.record import Study
 from results.report.model import Column, Table, Wrap
 from results.store.reading import Tally
@@ -51,6 +52,6 @@ def studies_table(lines: Sequence[StudyLine]) -> Table:
 
 def _row(line: StudyLine) -> tuple[str, ...]:
     when = line.study.created_at.astimezone().strftime("%Y-%m-%d %H:%M")
-    best = "" if line.best_gflops is None else f"{line.best_gflops:.2f}"
+    best = "" if line.best_gflops is None else rate_text(line.best_gflops)
     tally = line.tally
     return line.study.name, when, line.state, line.study.engine, str(tally.trials), str(tally.failed), best

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from results.metrics import rate_text
 from results.record import SIMULATOR, Study, TrialRecord
 from results.report.model import Column, Copied, Heading, Part, Report, Sentence, Table
 from results.stats.half_rate import half_rate_n
@@ -76,7 +77,7 @@ class StudyPage:
         half, sure = half_rate_n(best, self.found.records), interval_of(self.study, first)
         usual = sure and f"{first.expected_gflops:.2f}, with 95 % probability between {sure[0]:.2f} and {sure[1]:.2f}"
         told = {
-            "Rmax in GFLOPS": f"{rmax_gflops:.2f}",
+            "Rmax in GFLOPS": rate_text(rmax_gflops),
             "usual rate in GFLOPS": usual or "",
             "Nmax": str(best.hpl.N if best.hpl else best.params.get("N", "")),
             "N½": f"{half:,.0f}, between two measured N"

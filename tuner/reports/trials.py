@@ -5,6 +5,7 @@ from dataclasses import fields
 
 from hpl.params import Scalar
 from results.flat import COLUMNS, Placed, flat
+from results.metrics import rate_text
 from results.record import IMPORTED_FROM, Study, TrialRecord, TrialState
 from results.report.model import Column, Table, Wrap
 from results.report.outcome import outcome
@@ -106,7 +107,7 @@ def _figures(study: Study, record: TrialRecord) -> dict[str, str]:
         return {}
     machine = Equipment.of(study)
     merits = figures(machine, record.gflops, record.params, hosts_of(record)) if record.ranked else {}
-    rate = " ".join([f"{record.gflops:.2f}", *(f"{name}={value:.2f}" for name, value in merits.items())])
+    rate = " ".join([rate_text(record.gflops), *(f"{name}={value:.2f}" for name, value in merits.items())])
     doubt = above_peak(study, [merits.get("percent_of_peak")])
     checked = f"{record.residual} ({'PASSED' if record.passed else 'not passed'})"
     residual = "none, because nothing was computed: simulated" if record.simulated else checked

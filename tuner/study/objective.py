@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from hpl.params import Scalar
+from results.metrics import rate_text
 from results.record import Study, TrialRecord
 from results.stats.confidence import Standing, rerank_by_posterior, standing
 from results.stats.levels import drift_corrected
@@ -147,7 +148,7 @@ class Objective:
         """The rate of a trial by this objective, with its unit."""
         gflops = record.gflops or 0.0
         if self.name == "gflops":
-            return f"{gflops:.2f} GFLOPS"
+            return f"{rate_text(gflops)} GFLOPS"
         name = self.name.replace("-", "_")
         figure = getattr(self.machine.used_on(hosts_of(record), record.params).merit(gflops), name)
         return f"{UNITS[name][1].format(figure)} {self.unit}"

@@ -140,10 +140,7 @@ class SpaceResult:
             by = self.space.parameters[name].by
             rows.append((name, ", ".join(map(str, listed)) + (f"  (by {by})" if by else "")))
         columns = (Column("parameter", words=True), Column("values", words=True))
-        size = (
-            f"{len(self.space):,} valid combinations, of which {self.told_apart} really run differently. "
-            f"{self.here.caution(values)}{self.here.counted_for}"
-        )
+        size = f"{self._size()}. {self.here.caution(values)}{self.here.counted_for}"
         title = f"Space {self.space.name}"
         parts: tuple[Sentence | Table, ...] = (
             Table(title, columns, tuple(rows)),
@@ -159,6 +156,11 @@ class SpaceResult:
             "untimed": list(self.here.untimed),
         }
         return Report(title, parts, facts)
+
+    def _size(self) -> str:
+        """How many valid combinations there are, and how many of them differ to HPL."""
+        size = counted(len(self.space), "valid combination")
+        return size if len(self.space) == 1 else f"{size}, of which {self.told_apart} really run differently"
 
 
 @dataclass(frozen=True)

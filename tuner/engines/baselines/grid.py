@@ -33,6 +33,7 @@ class Grid(Engine):
     """
 
     wants_every_rate = True
+    nothing_left = "all combinations of the grid were tried"
 
     def __init__(self, space: SearchSpace, seed: int, context: EngineContext = NOTHING_KNOWN) -> None:
         super().__init__(space, seed, context)

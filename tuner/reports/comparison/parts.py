@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from results.metrics import rate_text
 from results.report.model import Column, Figure, Part, Sentence, Series, Table, Wrap
 from results.report.ranking_table import named_values
 from results.stats.compare import Contrast, least_p
@@ -70,7 +71,7 @@ class Comparison:
         rows = [
             (
                 side.name,
-                f"{side.best.median_gflops:.2f}",
+                rate_text(side.best.median_gflops),
                 str(side.best.runs),
                 named_values(side.best.params, names),
             )

@@ -23,7 +23,6 @@ from .unavailable import UnavailableParts
 from .workers import Ended, Workers
 
 STOPPED = "stopped on request"
-NOTHING_LEFT = "the engine expects no faster combination"
 
 
 @dataclass(kw_only=True)
@@ -96,7 +95,7 @@ class Scheduler:
         except Interrupted:
             return [], STOPPED
         self._show_remarks(engine)
-        return batch, None if batch or self.workers.under_way else NOTHING_LEFT
+        return batch, None if batch or self.workers.under_way else engine.nothing_left
 
     def _state(self, engine: Engine, repeats: int) -> SearchState:
         """How far the search is, after hearing of other processes."""
