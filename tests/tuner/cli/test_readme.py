@@ -1,16 +1,15 @@
 """The README's commands work, in the order in which it gives them."""
 
-import re
 import shlex
-from pathlib import Path
 
 import pytest
 from as_user import Run
+from doc_pages import commands, page
 
 from tuner.provision.packages import APT, EXTRAS, UNPACKED, WHEELS
 
-README = (Path(__file__).parents[3] / "README.md").read_text()
-COMMANDS = re.findall(r"^\s*\./hpltune (.*)$", README, re.MULTILINE)
+README = page("README.md")
+COMMANDS = commands(README)
 CLUSTER = "my-cluster.toml"
 """Commands on this file are run where there is a cluster, in test_cluster.py."""
 SHORTER = {

@@ -1,0 +1,91 @@
+"""What pages of the documentation show: commands, what these printed, and files to write."""
+
+import re
+import shlex
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import typer.main
+from click import Context
+from typer.testing import CliRunner, Result
+
+from tuner.cli import app
+
+ROOT = Path(__file__).parents[2]
+LEFT_OUT = "…"
+_BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(r"`\./hpltune ([^`]+)`")
+
+
+@dataclass
+class Shown:
+    """A block of shell lines with the lines that it printed, as far as the page shows them."""
+
+    lines: list[str]
+    printed: list[str] = field(default_factory=list)
+
+
+def page(name: str) -> str:
+    """The text of a page, by its path in the repository."""
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def commands(text: str) -> list[str]:
+    """The lines of a page that call hpltune, without the program's name."""
+    return re.findall(r"^\s*\./hpltune (.*)$", text, re.MULTILINE)
+
+
+def inline_commands(text: str) -> list[str]:
+    """The calls of hpltune inside sentences."""
+    return _INLINE.findall(text)
+
+
+def blocks(text: str) -> list[Shown]:
+    """All blocks of shell lines, each with the output that follows it before the next block of shell lines."""
+    found: list[Shown] = []
+    for kind, body in _BLOCK.findall(text):
+        if kind == "sh":
+            found.append(Shown(body.splitlines()))
+        elif found:
+            found[-1].printed += [line for line in body.splitlines() if line != LEFT_OUT]
+    return found
+
+
+def write_files(text: str, folder: Path) -> None:
+    """Write the files that a page tells to write."""
+    for name, body in _FILE.findall(text):
+        (folder / name).write_text(body, encoding="utf-8")
+
+
+def run_line(line: str, *more: str) -> str:
+    """Run a shell line of a page as its reader would, and return what it printed.
+
+    Args:
+        line: a call of hpltune, which runs in this process, or another command.
+        more: options that make a call of hpltune shorter.
+    """
+    if not line.startswith("./hpltune "):
+        subprocess.run(["sh", "-c", line], check=True, stdin=subprocess.DEVNULL)
+        return ""
+    done: Result = CliRunner().invoke(app, [*shlex.split(line)[1:], *more])
+    assert done.exit_code == 0, (line, done.output, done.exception)
+    return done.output
+
+
+def check_words(line: str) -> None:
+    """Refuse a call of hpltune that names a command or an option that does not exist, or a value that it cannot have.
+
+    Raises:
+        click.ClickException: it does.
+    """
+    words = shlex.split(line)
+    command: Any = typer.main.get_command(app)
+    parent: Context | None = None
+    while hasattr(command, "commands"):
+        name, *words = words
+        assert name in command.commands, f"hpltune {line}: there is no command {name}"
+        parent, command = Context(command, parent=parent, info_name="hpltune"), command.commands[name]
+    command.make_context(command.name, words, parent=parent)
