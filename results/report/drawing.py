@@ -59,7 +59,8 @@ def height_inches(figure: Drawable) -> float:
         return min(12.0, max(LOWEST_INCHES, 1.2 + 0.3 * len(figure.rows)))
     if not _lying(figure):
         return SIZE_INCHES[1]
-    return max(LOWEST_INCHES, 1.2 + 0.24 * len(_names(figure)) * max(1, len(figure.series)))
+    legend = 0.11 * len(figure.series) if len(figure.series) > 1 else 0.0
+    return max(LOWEST_INCHES, 1.2 + legend + 0.24 * len(_names(figure)) * max(1, _lanes(figure)))
 
 
 def draw(figure: Drawable, axes: Axes) -> list[DrawnValue]:
@@ -126,11 +127,11 @@ def _diagram(figure: Figure, axes: Axes) -> list[DrawnValue]:
 
 def _bars_lying(figure: Figure, axes: Axes) -> list[DrawnValue]:
     """Draw bars or points with a line for each name."""
-    names, marks = _names(figure), []
+    names, marks, lanes = _names(figure), list[DrawnValue](), _lanes(figure)
     drawn = [one for one in figure.series if one.x]
     for number, one in enumerate(drawn):
-        colour, width = COLOURS[number % len(COLOURS)], 0.8 / len(drawn)
-        shift = (number - (len(drawn) - 1) / 2) * width if is_bars(one) else 0.0
+        colour, width = COLOURS[number % len(COLOURS)], 0.8 / lanes
+        shift = (number - (lanes - 1) / 2) * width if is_bars(one) and lanes > 1 else 0.0
         places = [names.index(str(x)) + shift for x in one.x]
         if is_bars(one):
             _group(number, axes.barh(places, one.y, height=width, label=one.name, **_filled(number)).patches)
@@ -218,7 +219,8 @@ def _matrix(figure: Matrix, axes: Axes) -> list[DrawnValue]:
         value = float(cells[row, column])
         x, y = column + 0.5, row + 0.5
         where = f"{figure.y_axis} {figure.rows[row]}, {figure.x_axis} {figure.columns[column]}"
-        marks.append(DrawnValue(0, x, y, f"{where}: {value:.4g} {figure.unit}"))
+        note = f" ({figure.notes[row][column]})" if figure.notes else ""
+        marks.append(DrawnValue(0, x, y, f"{where}: {value:.4g} {figure.unit}{note}"))
         if room:
             ink = "black" if luminance(colours(scale(value))) > MIDDLE else "white"
             axes.text(x, y, f"{value:.3g}", ha="center", va="center", color=ink, fontsize=9)
@@ -239,6 +241,12 @@ def is_bars(one: Series) -> bool:
 def _names(figure: Figure) -> list[str]:
     """Return the names of an axis of names, in the order of the series."""
     return list(dict.fromkeys(x for one in figure.series for x in one.x if isinstance(x, str)))
+
+
+def _lanes(figure: Figure) -> int:
+    """How many bars lie side by side at one name: one of each series, unless each series has names of its own."""
+    drawn = [one for one in figure.series if one.x]
+    return len(drawn) if len(_names(figure)) < sum(len(set(one.x)) for one in drawn) else 1
 
 
 def _lying(figure: Figure) -> bool:

@@ -168,6 +168,7 @@ class Matrix:
         columns, rows: the values.
         cells: a number for each column in each row; None where there is none.
         unit: of the cells.
+        notes: what else is to be told of each cell; empty for nothing.
     """
 
     title: str
@@ -177,10 +178,12 @@ class Matrix:
     rows: tuple[str, ...]
     cells: tuple[tuple[float | None, ...], ...]
     unit: str
+    notes: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        if len(self.cells) != len(self.rows) or any(len(row) != len(self.columns) for row in self.cells):
-            raise ValueError(f"matrix {self.title!r} does not have a cell for each row and column")
+        for lines in (self.cells, self.notes) if self.notes else (self.cells,):
+            if len(lines) != len(self.rows) or any(len(line) != len(self.columns) for line in lines):
+                raise ValueError(f"matrix {self.title!r} does not have a cell for each row and column")
 
 
 Drawable = Figure | Matrix

@@ -14,10 +14,9 @@ from ..engines.fidelity import FULL
 from ..engines.hpl.engine import HplEngine
 from ..engines.model.pool import Pool
 from ..engines.model.process import Process
-from ..engines.perf.probes import Probes
 from ..engines.points import neighbours
 from ..errors import UsageError
-from .explanation import described, explained, taught, with_values
+from .explanation import with_values
 from .posterior import NOT_LEGAL, Rates, climbed
 from .variance import Pair
 
@@ -78,19 +77,15 @@ def parse_pair(text: str, space: SearchSpace) -> Names:
     return names[0], names[1]
 
 
-def explain_pair(space: SearchSpace, records: Sequence[TrialRecord], names: Names, probes: Probes) -> Crossing:
-    """Cross two varying parameters of a study.
+def crossed(engine: HplEngine, records: Sequence[TrialRecord], names: Names, together: Pair | None) -> Crossing:
+    """Cross two varying parameters of a study by the engine that knows its trials.
+
+    Args:
+        together: what both explain only together.
 
     Raises:
-        TunerError: as `explain`.
+        FitError: no model describes the rates.
     """
-    engine, runs = taught(space, records, probes)
-    with described():
-        together = explained(engine, records, runs).together(*names)
-        return _crossing(engine, records, names, together)
-
-
-def _crossing(engine: HplEngine, records: Sequence[TrialRecord], names: Names, together: Pair | None) -> Crossing:
     one, other = names
     process, pool, fastest = _fastest(engine, names)
     numbers = {values: number for number, values in enumerate(fastest)}

@@ -8,6 +8,7 @@ not every value is beside every other. H is the statistic of J. Friedman and B. 
 effect of two parameters that is not the sum of their own.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -23,10 +24,13 @@ from search_spaces.space import SearchSpace
 from ..engines.model.pool import Pool
 
 Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 ROUNDS = 100
 """Times at most that two effects are taken out in turn."""
+SDS = 1.96
+"""Standard deviations on each side of a normal value within which it is with a probability of 95 %."""
 STILL = 1e-10
 """Change in the logarithm of a rate below which they are."""
 
@@ -38,12 +42,16 @@ class Value:
     Attributes:
         percent, sd: by how much the rate is better with it than with the average value, in percent.
         runs: trials that had it.
+        behind_percent: by how much the rate is lower than with the best value, in percent; 0 for the best.
+        behind_range: between which that is with a probability of 95 %.
     """
 
     value: Scalar
     percent: float
     sd: float
     runs: int
+    behind_percent: float
+    behind_range: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,7 @@ class Effect:
 
     Attributes:
         share, sd: part of the variance of all rates that is this parameter's alone.
-        total: part of the variance it takes part in, alone or with others.
+        total, total_sd: part of the variance it takes part in, alone or with others.
         values: best first.
     """
 
@@ -60,6 +68,7 @@ class Effect:
     share: float
     sd: float
     total: float
+    total_sd: float
     values: tuple[Value, ...]
 
 
@@ -219,18 +228,35 @@ def effects(landscape: Landscape, space: SearchSpace, records: Sequence[TrialRec
         with_others = _mean(rest, landscape.groups(among, held, [number]))
         part = landscape.part(among, number)
         share = part * own.var(axis=1) / whole
-        total = float(np.mean(share + part * with_others.var(axis=1) / whole))
-        told = []
+        total = share + part * with_others.var(axis=1) / whole
+        rates: dict[Scalar, Vector] = {}
         for value in space.varying[name].values:
             codes = [code for code, label in enumerate(landscape.labels[number]) if _is(label, value)]
             at = np.isin(landscape.codes[among, number], codes)
             if at.any():
-                percent = 100 * np.expm1(own[:, at].mean(axis=1))
-                runs = sum(record.params.get(name) == value for record in records)
-                told.append(Value(value, float(percent.mean()), float(percent.std()), runs))
-        ordered = tuple(sorted(told, key=lambda entry: -entry.percent))
-        found.append(Effect(name, float(share.mean()), float(share.std()), total, ordered))
+                rates[value] = own[:, at].mean(axis=1)
+        runs = {value: sum(record.params.get(name) == value for record in records) for value in rates}
+        sds = float(share.std()), float(total.std())
+        found.append(Effect(name, float(share.mean()), sds[0], float(total.mean()), sds[1], _values(rates, runs)))
     return tuple(sorted(found, key=lambda effect: -effect.total))
+
+
+def _values(rates: Mapping[Scalar, Vector], runs: Mapping[Scalar, int]) -> tuple[Value, ...]:
+    """Compare values with their average and with the best of them; the best first.
+
+    Args:
+        rates: draws of the logarithm of the rate with each value, above that with the average value.
+    """
+    percents = {value: 100 * np.expm1(rate) for value, rate in rates.items()}
+    ordered = sorted(rates, key=lambda value: -float(percents[value].mean()))
+    told = []
+    for value in ordered:
+        behind = rates[ordered[0]] - rates[value]
+        middle, margin = float(behind.mean()), SDS * float(behind.std())
+        least, likely, most = (-100 * math.expm1(-one) for one in (middle - margin, middle, middle + margin))
+        percent = percents[value]
+        told.append(Value(value, float(percent.mean()), float(percent.std()), runs[value], likely, (least, most)))
+    return tuple(told)
 
 
 def _is(label: str, value: Scalar) -> bool:

@@ -3,34 +3,37 @@
 from collections.abc import Sequence
 
 from results.record import Study
-from results.report.model import Column, Figure, Part, Sentence, Series, Table
+from results.report.model import Column, Matrix, Part, Sentence, Table
 from results.report.ranking_table import named_values
 from search_spaces.parameters.glossary import meaning
 
 from ..explain.explanation import Explanation
+from ..explain.taught_study import telling_pairs
 from ..explain.variance import Effect, Pair
 from ..words import counted
+from .figures.effects import MATTERS, shares, values
 from .one_at_a_time import one_by_one_parts
 
 SHOWN_PAIRS = 6
-MATTERS = 0.01
-"""A parameter with at least this share of the differences, with others, has its meaning told."""
-LEAST_SHARE = 0.002
-"""Pairs below this share of the variance, or below its own uncertainty, are not worth a line."""
 
 
-def explanation_parts(study: Study, found: Explanation) -> list[Part]:
-    """Report what matters, what depends on what, the best by the model, and what one-at-a-time tuning would miss."""
-    effects = _effects(study, found)
+def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matrix] = ()) -> list[Part]:
+    """Report what matters, what depends on what, the best by the model, and what one-at-a-time tuning would miss.
+
+    Args:
+        strongest: the pairs that depend on each other most, drawn.
+    """
+    effects, of_values = _effects(study, found), values(found.effects)
     explains = "Share of the speed differences that each setting explains. "
     parts: list[Part] = [
         effects,
-        _figure(effects.title, found.effects),
+        shares(effects.title, found.effects),
+        *([of_values] if of_values else []),
         Sentence(f"{explains}The model is off by about {found.noise_percent:.1f} %."),
     ]
-    pairs = [pair for pair in found.pairs if pair.share >= max(LEAST_SHARE, pair.sd)][:SHOWN_PAIRS]
+    pairs = telling_pairs(found.pairs)[:SHOWN_PAIRS]
     none = Sentence("These runs show no two parameters that depend on each other.")
-    parts.append(_pairs(pairs) if pairs else none)
+    parts += [_pairs(pairs) if pairs else none, *strongest]
     best = named_values(found.best, [effect.name for effect in found.effects], " ")
     model = f"Best by the model: {best}, {found.best_gflops:.4g} GFLOPS ± {found.best_sd_percent:.1f} %."
     parts += [Sentence(model), *one_by_one_parts(found)]
@@ -58,21 +61,6 @@ def _effects(study: Study, found: Explanation) -> Table:
     heads = ("parameter", "alone", "with others", "best value", "worst value")
     columns = tuple(Column(head, words=head not in {"alone", "with others"}) for head in heads)
     return Table(f"Study {study.name}: what matters, from {counted(found.runs, 'run')}", columns, tuple(rows))
-
-
-def _figure(title: str, effects: Sequence[Effect]) -> Figure:
-    """Draw what each parameter explains alone and with others."""
-    names = tuple(effect.name for effect in effects)
-    shares = tuple(100 * effect.share for effect in effects)
-    low = tuple(100 * max(0.0, effect.share - effect.sd) for effect in effects)
-    high = tuple(100 * (effect.share + effect.sd) for effect in effects)
-    alone = Series("alone", names, shares, low=low, high=high)
-    return Figure(
-        title,
-        "parameter",
-        "% of the speed differences",
-        (alone, Series("with others", names, tuple(100 * effect.total for effect in effects))),
-    )
 
 
 def _value(effect: Effect, place: int) -> str:

@@ -6,20 +6,30 @@ from results.record import Study
 from results.report.model import Column, Matrix, Part, Sentence, Table, Wrap
 
 from ..explain.pairs import Choice, Crossing
+from ..words import counted
 
 
 def crossing_parts(study: Study, crossing: Crossing) -> list[Part]:
     """Report the matrix with the best values at its edges, and what it amounts to."""
-    upright = crossing if len(crossing.ones) >= len(crossing.others) else _transposed(crossing)
-    heads, *rows = _rows(upright)
-    title = f"Study {study.name}: {upright.one} by {upright.other}, percent below the best, all else at its best"
+    shown = upright(crossing)
+    heads, *rows = _rows(shown)
+    title = f"Study {study.name}: {shown.one} by {shown.other}, percent below the best, all else at its best"
     columns = tuple(Column(head, words=not number, wrap=Wrap.NEVER) for number, head in enumerate(heads))
     table = Table(title, columns, tuple(map(tuple, rows)), in_pieces=True, total=True)
-    return [table, crossing_matrix(title, upright), *map(Sentence, sentences(upright))]
+    return [table, crossing_matrix(title, shown), *map(Sentence, sentences(shown))]
+
+
+def upright(crossing: Crossing) -> Crossing:
+    """Return a matrix with at least as many rows as columns."""
+    return crossing if len(crossing.ones) >= len(crossing.others) else _transposed(crossing)
 
 
 def crossing_matrix(title: str, crossing: Crossing) -> Matrix:
-    """Draw the differences to the best as a heat map."""
+    """Draw the differences to the best as a heat map that also knows how sure each is."""
+    notes = tuple(
+        tuple(_note(*cell) for cell in zip(sds, runs, strict=True))
+        for sds, runs in zip(crossing.sd, crossing.runs, strict=True)
+    )
     return Matrix(
         title,
         crossing.other,
@@ -28,7 +38,14 @@ def crossing_matrix(title: str, crossing: Crossing) -> Matrix:
         tuple(map(str, crossing.ones)),
         crossing.percent,
         "% of the best",
+        notes,
     )
+
+
+def _note(sd: float | None, runs: int) -> str:
+    """Say how sure a cell is, and how many runs it has."""
+    sure = "" if sd is None else f"± {sd:.1f}, "
+    return f"{sure}{counted(runs, 'run')}" if runs else f"{sure}not run"
 
 
 def _rows(crossing: Crossing) -> list[list[str]]:

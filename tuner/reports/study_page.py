@@ -12,7 +12,9 @@ from runners.virtual.cluster import VirtualCluster
 
 from ..machine.equipment import Equipment
 from ..study.objective import UNITS
+from .explanation import explanation_parts
 from .figures.registry import KINDS, SHOWN, FigureSource
+from .figures.strongest_pairs import strongest_pairs
 from .known.list import known_table
 from .pages.virtual_cluster import cluster_sentence, cluster_table, simulated_sentences
 from .ranking import figures, interval_of
@@ -101,7 +103,8 @@ class StudyPage:
         if len(self.found.records) > MOST_EXPLAINED:
             said = f"This study is large: `hpltune explain {self.study.name}` tells which parameters matter."
             return (Sentence(said),)
-        return self.found.explained()
+        taught = self.found.taught()
+        return explanation_parts(self.study, taught.explanation, strongest_pairs(taught)) if taught else ()
 
     def _machine(self) -> list[Part]:
         """What the machine and its programs were."""

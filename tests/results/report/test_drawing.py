@@ -44,6 +44,19 @@ def test_a_pair_that_is_not_legal_has_an_empty_cell(axes: Axes) -> None:
     assert [mark.text for mark in marks] == ["grid 1x2, NB 64: -2 %"]
 
 
+def test_a_cell_tells_its_note_too(axes: Axes) -> None:
+    [mark] = draw(Matrix("pair", "NB", "grid", ("64",), ("1x2",), ((-2.0,),), "%", (("± 1.0, not run",),)), axes)
+    assert mark.text == "grid 1x2, NB 64: -2 % (± 1.0, not run)"
+
+
+def test_series_that_share_no_name_lie_below_each_other_and_not_side_by_side(axes: Axes) -> None:
+    series = tuple(Series(name, (f"{name} 1", f"{name} 2"), (0.0, 3.0)) for name in ("NB", "DEPTH"))
+    draw(Figure("values", "value", "%", series, lying=True), axes)
+    assert {round(bar.get_height(), 3) for bar in axes.patches} == {0.8}  # type: ignore[attr-defined]
+    middles = [bar.get_y() + bar.get_height() / 2 for bar in axes.patches]  # type: ignore[attr-defined]
+    assert middles == pytest.approx([0, 1, 2, 3])
+
+
 def test_a_heat_map_of_many_values_has_a_scale_instead_of_numbers(axes: Axes) -> None:
     row = tuple(map(float, range(40)))
     marks = draw(Matrix("pair", "NB", "grid", tuple(map(str, range(40))), ("1x2",), (row,), "%"), axes)

@@ -166,13 +166,18 @@ def test_a_simulated_study_tells_no_interval(store: Store, home: Path) -> None:
 
 
 def test_a_page_of_a_large_study_names_the_command_that_tells_what_matters() -> None:
-    drawn = Figure("what matters", "parameter", "%", ())
-    record = trial(1, 5.0)
+    record, asked = trial(1, 5.0), list[str]()
+
+    def taught() -> None:
+        asked.append("what matters")
+
     summary = StudySummary.of(a_study(), rank([record]))
-    few, many = (FigureSource([record] * count, record, summary, lambda: (drawn,)) for count in (10, 20_000))
-    assert drawn in StudyPage(a_study(), few).report().parts
+    few, many = (FigureSource([record] * count, record, summary, taught) for count in (10, 20_000))
+    StudyPage(a_study(), few).report()
+    assert asked == ["what matters"]
     large = StudyPage(a_study(), many).report().parts
-    assert drawn not in large
+    assert asked == ["what matters"]
     assert any(isinstance(part, Sentence) and "hpltune explain study" in part.text for part in large)
     (effects,) = [kind for kind in KINDS if kind.name == "effects"]
-    assert effects.draw(many) is drawn
+    assert effects.draw(many) is None
+    assert len(asked) == 2

@@ -18,9 +18,9 @@ from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 from tuner.cli.explain import complete_pair
 from tuner.commands.stored.explain import ExplainRequest, explain_study
-from tuner.engines.perf.probes import Probes
 from tuner.errors import TunerError
-from tuner.explain.pairs import Crossing, explain_pair, parse_pair
+from tuner.explain.pairs import Crossing, parse_pair
+from tuner.explain.taught_study import TaughtStudy
 from tuner.reports.pairs import crossing_parts
 
 LIBRARIES = """
@@ -38,7 +38,7 @@ def of_its_own(point: Point) -> float:
 
 
 def crossed(space: SearchSpace, rate: object, one: str, other: str, count: int = 60) -> Crossing:
-    return explain_pair(space, records(space, rate, count), (one, other), Probes())  # type: ignore[arg-type]
+    return TaughtStudy(space, records(space, rate, count)).crossing((one, other))  # type: ignore[arg-type]
 
 
 def searched_libraries(store: Store, *, count: int = 12) -> Study:
@@ -137,7 +137,7 @@ def test_what_no_run_had_stands_in_brackets() -> None:
     some = [
         record for record in records(space, trap, 80) if (record.params["NB"], record.params["SWAP"]) != (128, "bin")
     ]
-    told = matrix(explain_pair(space, some, ("NB", "SWAP"), Probes()), 160)
+    told = matrix(TaughtStudy(space, some).crossing(("NB", "SWAP")), 160)
     [row] = [line for line in told.splitlines() if line.startswith("│ 128 ")]
     assert row.count("(") == 2
     assert "Values in brackets are estimates; those combinations were not run." in told

@@ -1,5 +1,8 @@
 """Figures that a page draws from a report: they hold the same data as its tables."""
 
+import math
+from statistics import fmean
+
 import pytest
 from engine_contract import space_of
 from explain_builders import SWAPPING, records, searched, trap
@@ -8,11 +11,11 @@ from record_builders import a_study
 from results.report.markdown import to_markdown
 from results.report.model import Figure, Matrix, Part, Report
 from results.stats.ranking import Ranked
-from tuner.engines.perf.probes import Probes
-from tuner.explain.explanation import explain
-from tuner.explain.pairs import explain_pair
+from tuner.explain.taught_study import TaughtStudy
 from tuner.reports.explanation import explanation_parts
-from tuner.reports.pairs import crossing_parts
+from tuner.reports.figures.effects import values
+from tuner.reports.figures.strongest_pairs import strongest_pairs
+from tuner.reports.pairs import crossing_parts, upright
 from tuner.reports.summary import StudySummary
 
 RANKING = [
@@ -42,19 +45,49 @@ def test_a_front_is_drawn_against_the_other_figure_of_merit() -> None:
     assert front.y == tuple(entry.expected_gflops for entry in summary.front)
 
 
-def test_shares_and_pairs_are_drawn_and_markdown_leaves_them_out() -> None:
+@pytest.fixture(scope="module")
+def taught() -> TaughtStudy:
     space = space_of(SWAPPING)
-    runs = records(space, trap, 80)
-    found = explain(space, runs)
+    return TaughtStudy(space, records(space, trap, 80))
+
+
+def test_shares_and_pairs_are_drawn_and_markdown_leaves_them_out(taught: TaughtStudy) -> None:
+    found = taught.explanation
     parts = explanation_parts(searched("default"), found)
-    alone, _ = figure(parts).series
-    assert dict(zip(alone.x, alone.y, strict=True)) == pytest.approx(
-        {effect.name: 100 * effect.share for effect in found.effects}
-    )
-    crossing = explain_pair(space, runs, ("NB", "BCAST"), Probes())
+    explained, _ = (part for part in parts if isinstance(part, Figure))
+    for series, told in zip(explained.series, ("share", "total"), strict=True):
+        expected = {effect.name: 100 * getattr(effect, told) for effect in found.effects}
+        assert dict(zip(series.x, series.y, strict=True)) == pytest.approx(expected)
+        assert all(low <= y <= high for low, y, high in zip(series.low, series.y, series.high, strict=True))
+    crossing = taught.crossing(("NB", "BCAST"))
     [matrix] = [part for part in crossing_parts(searched("default"), crossing) if isinstance(part, Matrix)]
-    upright = (
-        crossing.percent if len(crossing.ones) >= len(crossing.others) else tuple(zip(*crossing.percent, strict=True))
-    )
-    assert matrix.cells == upright
+    assert matrix.cells == upright(crossing).percent
     assert "what matters, from 80 runs" in to_markdown(Report("", tuple(parts)))
+
+
+def test_each_value_is_drawn_behind_the_best_of_its_parameter_with_an_interval(taught: TaughtStudy) -> None:
+    drawn = values(taught.explanation.effects)
+    assert drawn is not None
+    of_nb = next(series for series in drawn.series if series.name == "NB")
+    behind = dict(zip(of_nb.x, zip(of_nb.low, of_nb.y, of_nb.high, strict=True), strict=True))
+    assert behind["NB 64"] == (0.0, 0.0, 0.0)
+    logs = {
+        NB: fmean(math.log(trap(point)) for point in taught.space if point["NB"] == NB)
+        for NB in taught.space.varying["NB"].values
+    }
+    low, middle, high = behind["NB 192"]
+    assert low < 100 * (1 - math.exp(logs[192] - logs[64])) < high
+    assert low < middle < high < 20
+
+
+def test_the_strongest_pair_is_found_without_being_asked_for(taught: TaughtStudy) -> None:
+    (matrix,) = strongest_pairs(taught, 1)
+    assert {matrix.x_axis, matrix.y_axis} == {"NB", "BCAST"}
+    best = [
+        note
+        for row, notes in zip(matrix.cells, matrix.notes, strict=True)
+        for cell, note in zip(row, notes, strict=True)
+        if cell == 0
+    ]
+    runs = [run for run in records(taught.space, trap, 80) if (run.params["NB"], run.params["BCAST"]) == (64, "LnM")]
+    assert best == [f"± 0.0, {len(runs)} runs"]

@@ -9,9 +9,10 @@ from results.store.store import Store
 from search_spaces.space import SearchSpace
 
 from ...engines.perf.probes import Probes
-from ...explain.explanation import Explanation, explain
-from ...explain.pairs import Crossing, explain_pair, parse_pair
+from ...explain.explanation import Explanation
+from ...explain.pairs import Crossing, parse_pair
 from ...explain.stored_space import cluster_of, searched, stored_space
+from ...explain.taught_study import TaughtStudy
 from ...machine.equipment import host_count
 from ...reports.explanation import explanation_parts, glossary
 from ...reports.pairs import crossing_parts
@@ -56,21 +57,20 @@ def explain_study(store: Store, request: ExplainRequest) -> ExplainResult:
         ResultsError: there is no such study.
     """
     study, records = searched(store, request.study)
+    taught = taught_study(store, study, records)
     if request.pair is None:
-        return explain_records(store, study, records)
-    space = stored_space(study, records)
-    crossing = explain_pair(space, records, parse_pair(request.pair, space), known_before(store, study, space))
-    return ExplainResult(study, crossing)
+        return ExplainResult(study, taught.explanation)
+    return ExplainResult(study, taught.crossing(parse_pair(request.pair, taught.space)))
 
 
-def explain_records(store: Store, study: Study, records: Sequence[TrialRecord]) -> ExplainResult:
-    """Explain a study whose trials, those of `telling`, were read before.
+def taught_study(store: Store, study: Study, records: Sequence[TrialRecord]) -> TaughtStudy:
+    """Teach the engine a study whose trials, those of `telling`, were read before.
 
     Raises:
         TunerError: there is nothing to explain.
     """
     space = stored_space(study, records)
-    return ExplainResult(study, explain(space, records, known_before(store, study, space)))
+    return TaughtStudy(space, records, known_before(store, study, space))
 
 
 def known_before(store: Store, study: Study, space: SearchSpace) -> Probes:

@@ -8,18 +8,19 @@ from pathlib import Path
 
 from results.record import Study, TrialRecord
 from results.report.html import to_html
-from results.report.model import Part, Report
+from results.report.model import Report
 from results.store.store import Store
 
 from ...errors import TunerError
 from ...explain.stored_space import telling
+from ...explain.taught_study import TaughtStudy
 from ...reports.figures.registry import FigureSource
 from ...reports.pages.virtual_cluster import virtual_cluster_of
 from ...reports.study_page import StudyPage
 from ...reports.summary import StudySummary
 from ...study.objective import rank_stored
 from ...user_files import write_text
-from .explain import explain_records
+from .explain import taught_study
 
 
 @dataclass(frozen=True)
@@ -71,17 +72,19 @@ def page_of(store: Store, study: Study) -> StudyPage:
 def figure_source(store: Store, study: Study) -> FigureSource:
     """What a study has for its figures."""
     records, stored = store.records(study.name), rank_stored(store, study)
-    explained = cache(lambda: _explained(store, study, records))
+    taught = cache(lambda: _taught(store, study, records))
     if not stored.ranking:
-        return FigureSource(records, None, None, explained)
+        return FigureSource(records, None, None, taught)
     best = store.get(study.name, stored.ranking[0].best_record_number)
     summary = StudySummary.of(study, stored.ranking, known=stored.configurations)
-    return FigureSource(records, best, summary, explained)
+    return FigureSource(records, best, summary, taught)
 
 
-def _explained(store: Store, study: Study, records: Sequence[TrialRecord]) -> tuple[Part, ...]:
-    """What matters in a study; nothing where that cannot be told, as of a file that was only measured."""
+def _taught(store: Store, study: Study, records: Sequence[TrialRecord]) -> TaughtStudy | None:
+    """Teach the engine a study; None where nothing can be explained, as of a file that was only measured."""
     try:
-        return explain_records(store, study, telling(study, records)).report().parts
+        taught = taught_study(store, study, telling(study, records))
+        _ = taught.explanation
     except TunerError:
-        return ()
+        return None
+    return taught

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from results.record import TrialRecord
 from results.report.model import Drawable, Figure, Matrix, Part
 
+from ...explain.taught_study import TaughtStudy
 from ..story import convergence, rate_by_size
 from ..summary import StudySummary
 from .best_nb import best_nb
+from .effects import shares, values
 from .libraries import libraries
 from .repeats import repeats
+from .strongest_pairs import strongest_pairs
 
 SHOWN = 10
 """Configurations in the ranking of a page, and in its figure."""
@@ -23,13 +26,13 @@ class FigureSource:
     Attributes:
         records: all its trials, in the order they were begun.
         best: the trial that stands for the best configuration; None where no run counts, as `summary` is then.
-        explained: makes the parts that say which parameters matter; empty where none can be told. It may be slow.
+        taught: teaches the engine the study, which may be slow; None where nothing can be explained.
     """
 
     records: Sequence[TrialRecord]
     best: TrialRecord | None
     summary: StudySummary | None
-    explained: Callable[[], Sequence[Part]]
+    taught: Callable[[], TaughtStudy | None]
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,21 @@ def _size(source: FigureSource) -> Figure | None:
     return rate_by_size(source.records, source.best.params) if source.best else None
 
 
+def _effects(source: FigureSource) -> Figure | None:
+    taught = source.taught()
+    return shares("What matters", taught.explanation.effects) if taught else None
+
+
+def _values(source: FigureSource) -> Figure | None:
+    taught = source.taught()
+    return values(taught.explanation.effects) if taught else None
+
+
+def _pair(source: FigureSource) -> Matrix | None:
+    taught = source.taught()
+    return next(iter(strongest_pairs(taught, 1)), None) if taught else None
+
+
 def _first(parts: Sequence[Part]) -> Drawable | None:
     """Return the first figure among the parts of a report."""
     return next((part for part in parts if isinstance(part, Figure | Matrix)), None)
@@ -74,8 +92,8 @@ KINDS = (
     FigureKind("size", "the rate of the best configuration against N", "runs of it at two N", _size),
     FigureKind("repeats", "noise and drift of repeated runs", "a repeated run", lambda of: repeats(of.records)),
     FigureKind("ranking", "the best configurations", "a full run", _ranking, in_story=False),
-    FigureKind(
-        "effects", "what each parameter explains", "a search", lambda of: _first(of.explained()), in_story=False
-    ),
+    FigureKind("effects", "what each parameter explains", "a search", _effects, in_story=False),
+    FigureKind("values", "how far each value is behind the best one", "a search", _values, in_story=False),
+    FigureKind("pair", "the two parameters that depend on each other most", "such a pair", _pair, in_story=False),
 )
 """All figures, in the order in which pages show them."""

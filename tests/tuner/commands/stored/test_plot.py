@@ -57,14 +57,14 @@ def test_the_list_says_which_figures_can_be_drawn(store: Store) -> None:
     there = {kind.name: there for kind, there in list_kinds(store).kinds}
     assert there == {
         "convergence": True, "libraries": False, "nb": True, "size": False, "repeats": False, "ranking": True,
-        "effects": False,
+        "effects": False, "values": False, "pair": False,
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("kind", "file", "error", "sentence"),
     [
-        ("pie", "pie.png", UsageError, "there is no figure pie: there are convergence, libraries, .* and effects"),
+        ("pie", "pie.png", UsageError, "there is no figure pie: there are convergence, libraries, .* and pair"),
         ("nb", "nb.gif", ResultsError, "nb.gif: the name of a picture ends in .png, .svg or .pdf"),
         ("nb", "no/folder.png", ResultsError, "cannot write .*: No such file or directory"),
         ("repeats", "r.png", TunerError, "study study has nothing to draw repeats from: it needs a repeated run"),
