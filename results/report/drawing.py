@@ -104,7 +104,7 @@ def _diagram(figure: Figure, axes: Axes) -> list[DrawnValue]:
         else:
             look: Any = {"color": colour, "marker": MARKERS[number % len(MARKERS)], "markersize": 4.5}
             look |= {"linestyle": "-"} if one.line else {"linestyle": "none", "alpha": 0.8}
-            if len(places) > MOST_LABELS * 20 and one.line:
+            if one.bare or (len(places) > MOST_LABELS * 20 and one.line):
                 look["marker"] = ""
             _group(number, axes.plot(places, one.y, label=one.name, **look))
             _labels(one, places, axes)

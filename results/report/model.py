@@ -120,6 +120,7 @@ class Series:
         x, y: numbers, or names on an axis of names.
         labels: what a point is called; none leaves them nameless.
         line: the points are joined.
+        bare: only the line is drawn and no marker, as for a curve that nobody measured.
         low, high: ends of the interval around each y, where it is uncertain or runs differ; none draws no interval, and
             NaN none for that point.
     """
@@ -131,6 +132,7 @@ class Series:
     line: bool = False
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
+    bare: bool = False
 
     def __post_init__(self) -> None:
         counts = {len(self.x), len(self.y)}

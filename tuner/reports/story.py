@@ -59,15 +59,15 @@ def convergence(records: Sequence[TrialRecord]) -> Figure | None:
     return Figure("How the best rate grew", "machine time of all trials in minutes", "GFLOPS", series)
 
 
-def rate_by_size(records: Sequence[TrialRecord], params: Mapping[str, Scalar]) -> Figure | None:
-    """The rates of one configuration at several N; None where it ran at fewer than two."""
+def rate_by_size(records: Sequence[TrialRecord], params: Mapping[str, Scalar], least: int = 2) -> Figure | None:
+    """The rates of one configuration at several N; None where it ran at fewer than `least` of them."""
     alike = {name: value for name, value in params.items() if name != "N"}
     rates: dict[int, list[float]] = {}
     for record in records:
         same = all(record.params.get(name) == value for name, value in alike.items())
         if same and record.ranked and record.kind not in UNFINISHED and record.hpl is not None:
             rates.setdefault(record.hpl.N, []).append(_gflops(record))
-    if len(rates) < 2:
+    if len(rates) < least:
         return None
     sizes = sorted(rates)
     points = [(float(N), gflops) for N in sizes for gflops in rates[N]]

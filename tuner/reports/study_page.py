@@ -14,6 +14,7 @@ from ..machine.equipment import Equipment
 from ..study.objective import UNITS
 from .explanation import explanation_parts
 from .figures.registry import KINDS, SHOWN, FigureSource
+from .figures.size import whole_memory
 from .figures.strongest_pairs import strongest_pairs
 from .known.list import known_table
 from .pages.virtual_cluster import cluster_sentence, cluster_table, simulated_sentences
@@ -69,8 +70,9 @@ class StudyPage:
             return [Sentence("No run of this study was valid, so there is no best configuration.")]
         headline = [] if summary.front else [self._headline(summary.ranking[0], best)]
         published = summary.published
+        full = whole_memory(self.found.predicted, self.found.confirmed)
         others = [known_table(published.machines, "Published results", cpu=False)] if published else []
-        return [Heading("The answer"), *headline, *summary.parts(SHOWN), *others]
+        return [Heading("The answer"), *headline, *summary.parts(SHOWN), *full, *others]
 
     def _headline(self, first: Ranked, best: TrialRecord) -> Table:
         """The figures that lists of machines have, of the best configuration."""

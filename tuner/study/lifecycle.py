@@ -59,8 +59,20 @@ def begin(store: Store, name: str | None, options: TuneOptions, machine: Machine
     return Begun(name)
 
 
-def begin_file(store: Store, file: Path, options: TuneOptions, machine: MachineFacts) -> str:
-    """Create the study "run-NAME-K" of a file that is only measured, and return its name."""
+LIKE = "like"
+"""The fact of a file's study that tells whose launch it has, as STUDY#TRIAL."""
+
+
+def begin_file(
+    store: Store, file: Path, options: TuneOptions, machine: MachineFacts, like: TrialRecord | None = None
+) -> str:
+    """Create the study "run-NAME-K" of a file that is only measured, and return its name.
+
+    Args:
+        like: the trial whose launch it has.
+    """
+    if like is not None:
+        machine = replace(machine, host={**machine.host, LIKE: f"{like.study}#{like.number}"})
     return create_unnamed(store, _study(f"run-{file.stem}", str(file), options, machine))
 
 

@@ -15,6 +15,7 @@ from ..study.incumbent import noise_of_runs
 from ..study.search.launch_worker import LaunchWorker
 from .extrapolation import Extrapolation, extrapolate
 from .pilot import samples_of
+from .prediction_note import NotedPrediction, note_prediction
 
 SMALLER_SIZES = (0.5, 0.25)
 """Parts of the study's N at which the winner is run once more: with N itself they fix the three terms of T(N)."""
@@ -23,7 +24,7 @@ SMALLER_RUNS = 0.3
 
 
 def predict_full(worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneOptions) -> Extrapolation | None:
-    """Run the winner at two smaller N and predict its time at the whole memory; None where that is no larger."""
+    """Run the winner at two smaller N and note what it should do at the whole memory; None where that is no larger."""
     session, site = worker.session, worker.evaluator.site
     if not ranking or session.stopped:
         return None
@@ -42,4 +43,6 @@ def predict_full(worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneO
         smaller = max(SMALLEST_N, int(best.hpl.N * part) // STEP * STEP)
         samples += samples_of([worker.trial({**winner.params, "N": smaller}, Kind.EXTRAPOLATION)])
     noise = noise_of_runs(session, drift_corrected(ranking, session.objective.noise_at_first))
-    return extrapolate(samples, N, noise, site.ceiling_gflops, max(winner.gflops))
+    full = extrapolate(samples, N, noise, site.ceiling_gflops, max(winner.gflops))
+    note_prediction(session.context.store, session.study, NotedPrediction(full, best.number))
+    return full

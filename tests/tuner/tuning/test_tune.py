@@ -19,6 +19,8 @@ from record_builders import a_study, begun, finished
 from results.store.store import Store
 from tuner.budget import Budget
 from tuner.options import TuneOptions
+from tuner.study.lifecycle import LIKE
+from tuner.tuning.prediction_note import prediction_of
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 ASKED = {"search", "small", "prefix", "given-up"}
@@ -58,6 +60,10 @@ def test_a_study_ends_with_its_best_files_and_a_command_that_runs_them(hpltune: 
     assert Path(best["full_dat"]).is_file()
     assert "hpltune run" in best["confirm"]
     assert (home / "data/best").is_dir()
+    with Store.open(home / "data/hpltune.db") as store:
+        noted = prediction_of(store.newest())
+    assert noted is not None
+    assert json.loads(json.dumps(noted.full.to_json())) == best["full"]
 
 
 def test_a_value_that_no_point_can_have_is_told_and_the_others_are_searched(hpltune: Run) -> None:
@@ -280,6 +286,8 @@ def test_a_file_is_run_like_the_best_of_a_study_by_its_objective(hpltune: Run, h
     done = hpltune("run", "HPL.dat", "--like", "cheap", "--db", "like.db", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["runs"][0]["params"]["binding"] == "none"
+    with Store.open(home / "like.db") as store:
+        assert store.newest().host[LIKE] == "cheap#2"
 
 
 @pytest.mark.parametrize(

@@ -115,12 +115,13 @@ def _measured(
     store, listener, stop = session.store, session.listener, session.stop
     for simulated in _of_simulation(request, store):
         listener(Notice(simulated))
+    model = like_trial(request.like, store) if request.like else None
     unbound = None if workbench.site.node_names else unbound_sentence()
     if unbound:
         listener(Notice(f"Caution: {unbound}."))
     with stop.preparing():
         workbench.build([plan.blas], [plan.threads], listener, [plan.launch.mpi])
-    study = begin_file(store, request.file, request.options, machine_facts(request.options, workbench))
+    study = begin_file(store, request.file, request.options, machine_facts(request.options, workbench), model)
     with closing_study(study, store), network_around(workbench, store, study, listener) as ready:
         prepare_network(ready.evaluator, {f"{PREFIX}{name}": [value] for name, value in plan.network.items()})
         book = FileBook(store, study, session.context.runs)

@@ -1,7 +1,7 @@
 """`hpltune report`: studies as one HTML page that anyone can open."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -18,7 +18,9 @@ from ...reports.figures.registry import FigureSource
 from ...reports.pages.virtual_cluster import virtual_cluster_of
 from ...reports.study_page import StudyPage
 from ...reports.summary import StudySummary
+from ...study.lifecycle import LIKE
 from ...study.objective import rank_stored
+from ...tuning.prediction_note import prediction_of
 from ...user_files import write_text
 from .explain import taught_study
 
@@ -77,7 +79,23 @@ def figure_source(store: Store, study: Study) -> FigureSource:
         return FigureSource(records, None, None, taught)
     best = store.get(study.name, stored.ranking[0].best_record_number)
     summary = StudySummary.of(study, stored.ranking, known=stored.configurations)
-    return FigureSource(records, best, summary, taught)
+    alike = {record.number for record in records if record.key == best.key}
+    noted = prediction_of(study)
+    predicted = noted.full if noted and noted.trial in alike else None
+    return FigureSource(records, best, summary, taught, predicted, _confirmed(store, best, alike))
+
+
+def _confirmed(store: Store, best: TrialRecord, alike: Collection[int]) -> list[TrialRecord]:
+    """Read the runs at a larger N of files that were launched like one of these trials of the best configuration."""
+    if best.hpl is None:
+        return []
+    found: list[TrialRecord] = []
+    for study in store.studies():
+        like, _, number = str(study.host.get(LIKE, "")).rpartition("#")
+        if like == best.study and int(number) in alike:
+            found += store.records(study.name)
+    expected = [(run, replace(best.hpl, N=run.hpl.N)) for run in found if run.ranked and run.hpl]
+    return [run for run, same in expected if run.hpl == same and same.N > best.hpl.N]
 
 
 def _taught(store: Store, study: Study, records: Sequence[TrialRecord]) -> TaughtStudy | None:

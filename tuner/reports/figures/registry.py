@@ -7,12 +7,14 @@ from results.record import TrialRecord
 from results.report.model import Drawable, Figure, Matrix, Part
 
 from ...explain.taught_study import TaughtStudy
-from ..story import convergence, rate_by_size
+from ...tuning.extrapolation import Extrapolation
+from ..story import convergence
 from ..summary import StudySummary
 from .best_nb import best_nb
 from .effects import shares, values
 from .libraries import libraries
 from .repeats import repeats
+from .size import size
 from .strongest_pairs import strongest_pairs
 
 SHOWN = 10
@@ -27,12 +29,16 @@ class FigureSource:
         records: all its trials, in the order they were begun.
         best: the trial that stands for the best configuration; None where no run counts, as `summary` is then.
         taught: teaches the engine the study, which may be slow; None where nothing can be explained.
+        predicted: what a run of the best at the whole memory should give, as that was told when the study ended.
+        confirmed: runs of the best at a larger N, by `hpltune run --like`.
     """
 
     records: Sequence[TrialRecord]
     best: TrialRecord | None
     summary: StudySummary | None
     taught: Callable[[], TaughtStudy | None]
+    predicted: Extrapolation | None = None
+    confirmed: Sequence[TrialRecord] = ()
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,7 @@ def _libraries(source: FigureSource) -> Figure | None:
 
 
 def _size(source: FigureSource) -> Figure | None:
-    return rate_by_size(source.records, source.best.params) if source.best else None
+    return size(source.records, source.best, source.predicted, source.confirmed) if source.best else None
 
 
 def _effects(source: FigureSource) -> Figure | None:
@@ -89,7 +95,9 @@ KINDS = (
     FigureKind("convergence", "the best rate against machine time", "a full run", lambda of: convergence(of.records)),
     FigureKind("libraries", "the best of each BLAS and MPI, and how sure it is", "runs of two libraries", _libraries),
     FigureKind("nb", "the best rate at each NB, by BLAS and kernel", "runs at two NB", lambda of: best_nb(of.records)),
-    FigureKind("size", "the rate of the best configuration against N", "runs of it at two N", _size),
+    FigureKind(
+        "size", "the rate of the best configuration against N, and what is predicted", "runs of it at two N", _size
+    ),
     FigureKind("repeats", "noise and drift of repeated runs", "a repeated run", lambda of: repeats(of.records)),
     FigureKind("ranking", "the best configurations", "a full run", _ranking, in_story=False),
     FigureKind("effects", "what each parameter explains", "a search", _effects, in_story=False),

@@ -1,0 +1,95 @@
+"""The rate against N, with what was predicted of the whole memory and a run there."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from record_builders import a_study, begun, finished
+
+from hpl.params import HplParams
+from results.record import Kind, TrialRecord
+from results.report.model import Sentence
+from results.store.store import Store
+from tuner.commands.stored.report import figure_source, page_of
+from tuner.reports.figures.size import size
+from tuner.study.lifecycle import LIKE
+from tuner.tuning.extrapolation import Extrapolation
+from tuner.tuning.prediction_note import NotedPrediction, note_prediction
+
+FULL = Extrapolation(
+    N=20_000,
+    coefficients=(1e-11, 1e-9, 0.0),
+    time_s=88.9,
+    gflops=60.0,
+    gflops_range=(55.0, 65.0),
+    largest_n=6000,
+)
+
+
+@pytest.fixture
+def store(home: Path) -> Iterator[Store]:
+    """A study with a best trial, no. 1, a smaller run of it, and a prediction of the whole memory."""
+    with Store.open(home / "data/hpltune.db") as opened:
+        opened.create_study(a_study(space_text=""))
+        keep(opened, "study", 6000, 50.0, Kind.SEARCH)
+        keep(opened, "study", 3000, 40.0, Kind.EXTRAPOLATION)
+        note_prediction(opened, "study", NotedPrediction(FULL, 1))
+        opened.end_study("study", "complete")
+        yield opened
+
+
+def keep(store: Store, study: str, N: int, gflops: float, kind: Kind = Kind.RUN, NB: int = 192) -> None:
+    number = store.begin(begun(study))
+    store.finish(replace(finished(number, gflops, study, hpl=HplParams(N, NB, 1, 2)), kind=kind))
+
+
+def confirm(store: Store, name: str, like: str, gflops: float, NB: int = 192) -> None:
+    """Keep a run at the whole memory, like some trial."""
+    store.create_study(a_study(name, space_text="", engine="run", host={LIKE: like}))
+    keep(store, name, FULL.N, gflops, NB=NB)
+    store.end_study(name, "complete")
+
+
+def best(store: Store) -> TrialRecord:
+    return store.get("study", 1)
+
+
+def test_the_prediction_has_its_interval_and_the_curve_that_it_comes_from(store: Store) -> None:
+    drawn = size(store.records("study"), best(store), FULL)
+    assert drawn is not None
+    runs, curve, predicted = drawn.series
+    assert runs.x == (3000.0, 6000.0)
+    assert (curve.x[0], curve.x[-1]) == (3000.0, 20_000.0)
+    assert curve.y[-1] == pytest.approx(60.0, rel=0.02)
+    assert (predicted.x, predicted.y, predicted.low, predicted.high) == ((20_000.0,), (60.0,), (55.0,), (65.0,))
+
+
+def test_a_prediction_that_the_runs_cannot_tell_is_not_drawn(store: Store) -> None:
+    drawn = size(store.records("study"), best(store), replace(FULL, can_tell=False))
+    assert drawn is not None
+    assert [series.name for series in drawn.series] == ["runs"]
+
+
+@pytest.mark.parametrize(("gflops", "where"), [(58.0, "within"), (50.0, "below"), (70.0, "above")])
+def test_a_run_there_is_drawn_and_judged(store: Store, gflops: float, where: str) -> None:
+    confirm(store, "run-HPL-full-1", "study#1", gflops)
+    source = figure_source(store, store.study("study"))
+    drawn = size(source.records, best(store), source.predicted, source.confirmed)
+    assert drawn is not None
+    assert (drawn.series[-1].x, drawn.series[-1].y) == ((20_000.0,), (gflops,))
+    said = [part.text for part in page_of(store, store.study("study")).report().parts if isinstance(part, Sentence)]
+    assert any(text.startswith("The whole memory holds N=20000: expect about") for text in said)
+    assert f"A run there gave {gflops:.2f} GFLOPS, {where} that range." in said
+
+
+def test_only_a_run_like_the_best_with_the_same_parameters_counts(store: Store) -> None:
+    confirm(store, "run-HPL-full-1", "other#1", 58.0)
+    confirm(store, "run-HPL-full-2", "study#7", 58.0)
+    confirm(store, "run-HPL-full-3", "study#1", 58.0, NB=64)
+    assert figure_source(store, store.study("study")).confirmed == []
+
+
+def test_a_prediction_for_another_configuration_is_not_told(store: Store) -> None:
+    note_prediction(store, "study", NotedPrediction(FULL, 99))
+    assert figure_source(store, store.study("study")).predicted is None
