@@ -113,16 +113,35 @@ def _diagram(figure: Figure, axes: Axes) -> list[DrawnValue]:
             DrawnValue(number, place, y, _words(figure, one, point, drawn))
             for point, (place, y) in enumerate(zip(places, one.y, strict=True))
         ]
-    if figure.x_log:
-        axes.set_xscale("log", base=2)
-    if figure.y_log:
-        axes.set_yscale("log")
+    _logarithms(figure, axes)
     if names:
         axes.set_xticks(range(len(names)), names)
     axes.set_xlabel(figure.x_axis)
     axes.set_ylabel(figure.y_axis)
     axes.grid(axis="y", linewidth=0.5)
     return marks
+
+
+def _logarithms(figure: Figure, axes: Axes) -> None:
+    """Give axes steps of the same factor; their numbers are plain text, because no text of a figure is a formula."""
+    from matplotlib.ticker import LogLocator, NullFormatter  # noqa: PLC0415 - only a drawing needs it
+
+    if figure.x_log:
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_locator(LogLocator(base=2, numticks=7))
+        axes.xaxis.set_major_formatter(lambda value, _: _binary(value))
+    if figure.y_log:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.6g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _binary(value: float) -> str:
+    """Write a number as "512", "4 Ki" or "1 Mi"."""
+    for size, letters in ((2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki")):
+        if value >= size:
+            return f"{value / size:g} {letters}"
+    return f"{value:g}"
 
 
 def _bars_lying(figure: Figure, axes: Axes) -> list[DrawnValue]:

@@ -13,10 +13,12 @@ from runners.virtual.cluster import VirtualCluster
 from ..machine.equipment import Equipment
 from ..study.objective import UNITS
 from .explanation import explanation_parts
+from .figures.messages import messages
 from .figures.registry import KINDS, SHOWN, FigureSource
 from .figures.size import whole_memory
 from .figures.strongest_pairs import strongest_pairs
 from .known.list import known_table
+from .pages.programs import programs_table
 from .pages.virtual_cluster import cluster_sentence, cluster_table, simulated_sentences
 from .ranking import figures, interval_of
 from .story import story_table
@@ -119,7 +121,9 @@ class StudyPage:
         if self.study.rpeak_gflops:
             rows.append(("Rpeak in GFLOPS", f"{self.study.rpeak_gflops:.4g}"))
         columns = (Column("fact", words=True), Column("value", words=True))
-        return [Heading("The machine"), Table("", columns, (*rows, *programs), headless=True)]
+        network = messages(self.found.probes)
+        table = Table("", columns, (*rows, *programs), headless=True)
+        return [Heading("The machine"), table, *([network] if network else [])]
 
     def _repeat(self) -> list[Part]:
         """The command and the file that repeat the best run."""
@@ -131,7 +135,7 @@ class StudyPage:
             parts.append(Copied(best.command))
         if best.hpl_dat:
             parts += [Sentence(f"HPL.dat of trial {best.number}:"), Copied(best.hpl_dat.rstrip())]
-        return parts
+        return [*parts, programs_table(self.study, best)]
 
     def _place(self) -> str:
         """The machine in a few words."""

@@ -91,6 +91,20 @@ def test_bars_lie_where_that_is_asked_and_what_has_no_interval_says_none(axes: A
     assert [mark.text for mark in marks] == ["a: GFLOPS 30 (25 to 40)", "b: GFLOPS 20"]
 
 
+def test_numbers_on_logarithmic_axes_are_plain_text(axes: Axes) -> None:
+    points = Series("times", (8.0, 1024.0, 2.0**22), (0.5, 2.0, 1500.0))
+    draw(Figure("messages", "bytes", "µs", (points,), x_log=True, y_log=True), axes)
+    axes.figure.canvas.draw()
+    shown = [[label.get_text() for label in axis.get_ticklabels()] for axis in (axes.xaxis, axes.yaxis)]
+    assert {"8", "4 Ki", "2 Mi"} <= set(shown[0])
+    assert {"1", "10", "100", "1,000"} <= set(shown[1])
+
+
+def test_a_curve_that_nobody_measured_has_no_markers(axes: Axes) -> None:
+    draw(Figure("fit", "N", "GFLOPS", (Series("fitted", (1.0, 2.0), (1.0, 2.0), line=True, bare=True),)), axes)
+    assert axes.lines[0].get_marker() == ""
+
+
 def test_dollar_signs_are_not_formulas(axes: Axes) -> None:
     draw(Figure("prices", "$ or $", "GFLOPS", (Series("$_1$", (1.0,), (2.0,)), Series("b", (1.0,), (2.0,)))), axes)
     axes.figure.canvas.draw()

@@ -7,15 +7,17 @@ from typing import Any
 
 import pytest
 from as_user import Run
-from record_builders import a_study, begun, finished
+from record_builders import START, a_study, begun, finished
 
 from hpl.params import HplParams, Scalar
 from results.record import SIMULATOR, Kind, TrialRecord
 from results.report.model import Copied, Figure, Heading, Part, Sentence, Table
 from results.stats.ranking import rank
+from results.store.networks import NetworkProbe
 from results.store.store import Store
 from tuner.commands.stored.report import ReportRequest, report_studies
 from tuner.reports.figures.registry import KINDS, FigureSource
+from tuner.reports.pages.programs import programs_table
 from tuner.reports.story import convergence, improvements, rate_by_size, story_table
 from tuner.reports.study_page import StudyPage
 from tuner.reports.summary import StudySummary
@@ -27,6 +29,10 @@ def trial(number: int, gflops: float | None, **changed: Any) -> TrialRecord:
 
 def headings(parts: Sequence[Part]) -> list[str]:
     return [part.text for part in parts if isinstance(part, Heading)]
+
+
+def two_columns(table: Table) -> dict[str, str]:
+    return {row[0]: row[1] for row in table.rows}
 
 
 @pytest.fixture
@@ -163,6 +169,49 @@ def test_a_simulated_study_tells_no_interval(store: Store, home: Path) -> None:
             store.finish(replace(finished(number, gflops, study=name, key="a"), kind=Kind.SEARCH))
         store.end_study(name, "complete")
         assert ("95 % probability" in told()) == (name == "real")
+
+
+def test_what_a_run_is_repeated_with_stands_beside_its_command(store: Store, home: Path) -> None:
+    filled(store, [60.0])
+    store.note_host("study", {"os_release": "Debian GNU/Linux 12 (bookworm)", "kernel": "6.1.0"})
+    (report,) = report_studies(store, ReportRequest((), home / "page.html")).reports
+    ran = report.parts[-1]
+    assert isinstance(ran, Table)
+    facts = two_columns(ran)
+    assert (facts["HPL"], facts["library that ran"]) == ("2.3", "/lib/libopenblas.so.0")
+    assert (facts["system"], facts["kernel of the system"]) == ("Debian GNU/Linux 12 (bookworm)", "6.1.0")
+    assert facts["files of the run"] == "/runs/study/00001"
+    assert "MPI" not in facts
+
+
+def test_a_simulated_run_is_not_said_to_have_a_library_or_a_system() -> None:
+    study = a_study(versions={SIMULATOR: "SimGrid 3.36", "hpl": "2.3"}, host={"kernel": "6.1.0"})
+    facts = two_columns(programs_table(study, trial(1, 5.0)))
+    assert set(facts) == {"HPL", "simulator", "files of the run"}
+
+
+def test_the_mpi_of_the_run_is_told_where_a_study_has_several() -> None:
+    study = a_study(versions={"mpi": "openmpi 4.1.4 (/usr/bin)"})
+    told = [
+        two_columns(programs_table(study, trial(1, 5.0, params={"mpi": mpi})))["MPI"] for mpi in ("openmpi", "mpich")
+    ]
+    assert told == ["openmpi 4.1.4 (/usr/bin)", "mpich"]
+
+
+def test_the_messages_of_a_study_are_drawn_with_the_line_that_the_search_takes_for_them(
+    store: Store, home: Path
+) -> None:
+    filled(store, [60.0])
+    points = ((0, 9.0), (8, 10.0), (1000, 18.0), (1_000_000, 8010.0))
+    store.network.add_probe(
+        NetworkProbe("study", START, "ping-pong", ("node1", "node2"), "eth0", {"mtu": 1500}, 10.0, 1000.0, points)
+    )
+    (report,) = report_studies(store, ReportRequest((), home / "page.html")).reports
+    (drawn,) = (part for part in report.parts if isinstance(part, Figure) and "message" in part.title)
+    measured, line = drawn.series
+    assert drawn.title == "Time of a message from node1 to node2"
+    assert (measured.name, measured.x, measured.y) == ("mtu=1500", (8.0, 1000.0, 1e6), (10.0, 18.0, 8010.0))
+    assert line.y == pytest.approx((10.064, 18.0, 8010.0))
 
 
 def test_a_page_of_a_large_study_names_the_command_that_tells_what_matters() -> None:

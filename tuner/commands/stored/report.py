@@ -74,15 +74,16 @@ def page_of(store: Store, study: Study) -> StudyPage:
 def figure_source(store: Store, study: Study) -> FigureSource:
     """What a study has for its figures."""
     records, stored = store.records(study.name), rank_stored(store, study)
+    probes = store.network.probes(study.name)
     taught = cache(lambda: _taught(store, study, records))
     if not stored.ranking:
-        return FigureSource(records, None, None, taught)
+        return FigureSource(records, None, None, taught, probes=probes)
     best = store.get(study.name, stored.ranking[0].best_record_number)
     summary = StudySummary.of(study, stored.ranking, known=stored.configurations)
     alike = {record.number for record in records if record.key == best.key}
     noted = prediction_of(study)
     predicted = noted.full if noted and noted.trial in alike else None
-    return FigureSource(records, best, summary, taught, predicted, _confirmed(store, best, alike))
+    return FigureSource(records, best, summary, taught, predicted, _confirmed(store, best, alike), probes)
 
 
 def _confirmed(store: Store, best: TrialRecord, alike: Collection[int]) -> list[TrialRecord]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from results.record import TrialRecord
 from results.report.model import Drawable, Figure, Matrix, Part
+from results.store.networks import NetworkProbe
 
 from ...explain.taught_study import TaughtStudy
 from ...tuning.extrapolation import Extrapolation
@@ -13,6 +14,7 @@ from ..summary import StudySummary
 from .best_nb import best_nb
 from .effects import shares, values
 from .libraries import libraries
+from .messages import messages
 from .repeats import repeats
 from .size import size
 from .strongest_pairs import strongest_pairs
@@ -30,6 +32,7 @@ class FigureSource:
         best: the trial that stands for the best configuration; None where no run counts, as `summary` is then.
         taught: teaches the engine the study, which may be slow; None where nothing can be explained.
         predicted: what a run of the best at the whole memory should give, as that was told when the study ended.
+        probes: measurements of messages that belong to it.
         confirmed: runs of the best at a larger N, by `hpltune run --like`.
     """
 
@@ -39,6 +42,7 @@ class FigureSource:
     taught: Callable[[], TaughtStudy | None]
     predicted: Extrapolation | None = None
     confirmed: Sequence[TrialRecord] = ()
+    probes: Sequence[NetworkProbe] = ()
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,13 @@ KINDS = (
     FigureKind("ranking", "the best configurations", "a full run", _ranking, in_story=False),
     FigureKind("effects", "what each parameter explains", "a search", _effects, in_story=False),
     FigureKind("values", "how far each value is behind the best one", "a search", _values, in_story=False),
+    FigureKind(
+        "messages",
+        "the time of messages by their size",
+        "a ping-pong or `net probe`",
+        lambda of: messages(of.probes),
+        in_story=False,
+    ),
     FigureKind("pair", "the two parameters that depend on each other most", "such a pair", _pair, in_story=False),
 )
 """All figures, in the order in which pages show them."""
