@@ -58,12 +58,14 @@ class Column:
         short: what a terminal prints instead where it has little room; None for the same.
         words: its cells are words, so that they begin at the left; figures end at the right.
         wrap: where a long cell may go on in the next line.
+        bars: for each row a part of 1, or None, which a terminal may show as a bar before the cell; none shows no bars.
     """
 
     name: str
     words: bool = False
     wrap: Wrap = Wrap.AT_WORDS
     short: str | None = None
+    bars: tuple[float | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,7 @@ class Figure:
         x_axis, y_axis: what the axes show, with units.
         x_log, y_log: each step of the axis is the same factor.
         lying: its bars lie, even where their names are short.
+        in_text: a terminal may show its line in a few characters.
     """
 
     title: str
@@ -159,6 +162,7 @@ class Figure:
     x_log: bool = False
     y_log: bool = False
     lying: bool = False
+    in_text: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,25 @@
 """Prints a report on a terminal, without cutting off tables on a narrow one."""
 
+from dataclasses import replace
+
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table as RichTable
 
-from .model import Copied, Heading, Report, Sentence, Table, Tone, Wrap
+from .model import Copied, Figure, Heading, Report, Sentence, Table, Tone, Wrap
+from .text_figures import BAR, bar, can_draw, spark_line
 
 WIDEST = 1_000
 """Characters that no table needs."""
 STYLES = {Tone.PLAIN: None, Tone.GOOD: "green", Tone.BAD: "red", Tone.CAUTION: "yellow"}
+ROOM_FOR_BARS = 100
+"""Characters of a terminal from which a table has room for bars."""
 BORDER = 3
 """Characters that a column takes beside its cells."""
 
 
 def print_report(console: Console, report: Report) -> None:
-    """Print the sentences and tables of a report; figures are left out."""
+    """Print the sentences and tables of a report; of figures only those that a few characters can show."""
     for part in report.parts:
         if isinstance(part, Heading):
             console.print(f"\n{part.text}", style="bold")
@@ -24,10 +29,14 @@ def print_report(console: Console, report: Report) -> None:
             console.print(part.text, soft_wrap=part.unbroken, style=STYLES[part.tone])
         elif isinstance(part, Table):
             print_table(console, part)
+        elif isinstance(part, Figure) and part.in_text and can_draw(console) and (line := spark_line(part)):
+            console.print(line)
 
 
 def print_table(console: Console, table: Table) -> None:
     """Print a table whole, or, where it is too wide, only its main columns or in pieces."""
+    if can_draw(console) and console.width >= ROOM_FOR_BARS:
+        table = _with_bars(table)
     if table.narrow is None and not table.in_pieces:
         console.print(_rich(table))
     elif table.in_pieces:
@@ -39,6 +48,18 @@ def print_table(console: Console, table: Table) -> None:
         console.print(_rich(table.only(table.narrow or ())))
         for line in table.below:
             console.print(line)
+
+
+def _with_bars(table: Table) -> Table:
+    """Put bars before the cells of the columns that have some."""
+    bars = {number: column.bars for number, column in enumerate(table.columns) if column.bars}
+    rows = (
+        tuple(
+            f"{bar(bars[number][place]):<{BAR}} {cell}" if number in bars else cell for number, cell in enumerate(row)
+        )
+        for place, row in enumerate(table.rows)
+    )
+    return replace(table, rows=tuple(rows)) if bars else table
 
 
 def _pieces(table: Table, width: int) -> list[Table]:

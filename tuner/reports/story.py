@@ -56,7 +56,8 @@ def convergence(records: Sequence[TrialRecord]) -> Figure | None:
     times, rates = zip(*runs, strict=True)
     best = Series("best so far", times, tuple(accumulate(rates, max)), line=True)
     series = (best, Series("full runs", times, rates))
-    return Figure("How the best rate grew", "machine time of all trials in minutes", "GFLOPS", series)
+    title, time = "How the best rate grew", "machine time of all trials in minutes"
+    return Figure(title, time, "GFLOPS", series, in_text=True)
 
 
 def rate_by_size(records: Sequence[TrialRecord], params: Mapping[str, Scalar], least: int = 2) -> Figure | None:

@@ -32,8 +32,16 @@ def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[
     Args:
         killed: numbers of the trials that nobody works on any more.
     """
+    rates = [record.gflops if record.ranked else None for record in records]
+    most = max((rate for rate in rates if rate), default=1.0)
+    bars = tuple(None if rate is None else rate / most for rate in rates)
     columns = tuple(
-        Column(head, words=head not in FIGURES, wrap=Wrap.NEVER if head in FIGURES else Wrap.ANYWHERE)
+        Column(
+            head,
+            words=head not in FIGURES,
+            wrap=Wrap.NEVER if head in FIGURES else Wrap.ANYWHERE,
+            bars=bars if head == "result" else (),
+        )
         for head in ("#", "kind", "result", "time", "configuration")
     )
     return Table(title, columns, tuple(_row(record, killed) for record in records))

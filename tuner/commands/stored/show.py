@@ -12,6 +12,7 @@ from results.store.store import Store
 
 from ...network.words import sentence
 from ...reports.page import NEWEST, Page
+from ...reports.story import convergence
 from ...reports.studies import StudyLine, studies_table
 from ...reports.trials import KILLED, trial_json, trial_rows, trial_table, trials_table
 from ...study.objective import ranking_of
@@ -145,7 +146,9 @@ class TrialsResult:
             return Report(title, (Sentence(none),), self.rows)
         more = [self.more] if self.more else []
         below = [*more, *map(sentence, self.probes)]
-        return Report(title, (trials_table(title, self.records, self.killed), *map(Sentence, below)), self.rows)
+        table = trials_table(title, self.records, self.killed)
+        grown = convergence(self.records) if len(self.records) == self.whole and not self.failed else None
+        return Report(title, (table, *([grown] if grown else []), *map(Sentence, below)), self.rows)
 
 
 def show_trials(store: Store, request: TrialsRequest) -> TrialsResult:
