@@ -54,28 +54,53 @@ def require_writable(folder: Path, what: str) -> None:
         raise TunerError(f"{what} {folder}: {there} {why}: give another folder") from error
 
 
+def require_writable_file(path: Path, option: str) -> None:
+    """Make sure that a file can be written before anything runs.
+
+    Args:
+        option: named it.
+
+    Raises:
+        TunerError: it cannot.
+    """
+    if path.is_dir():
+        raise TunerError(f"{option} {path} is a folder: name a file in it")
+    if not path.exists() or path.is_file():
+        require_writable(path.resolve().parent, f"{option} {path.name} in")
+
+
 def write_text(path: Path, text: str, *, executable: bool = False) -> None:
     """As `write_parts`, of one text."""
     write_parts(path, [text], executable=executable)
 
 
 def write_parts(path: Path, parts: Iterable[str], *, executable: bool = False) -> None:
-    """Write a file beside its place and move it there; where a link leads, or into a device or pipe.
+    """Write a text file beside its place and move it there; where a link leads, or into a device or pipe.
 
     Raises:
         TunerError: it cannot be written.
     """
+    _write(path, (part.encode("utf-8") for part in parts), executable=executable)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """As `write_parts`, of a file that is no text."""
+    _write(path, [content], executable=False)
+
+
+def _write(path: Path, parts: Iterable[bytes], *, executable: bool) -> None:
+    """Write the parts of a file."""
     if path.is_dir():
         raise TunerError(f"cannot write {path}: Is a directory; name a file in it")
     if path.exists() and not path.is_file():
-        with path.open("w", encoding="utf-8") as file:
+        with path.open("wb") as file:
             file.writelines(parts)
         return
     path = path.resolve()
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with draft.open("w", encoding="utf-8") as file:
+        with draft.open("wb") as file:
             file.writelines(parts)
         if executable:
             draft.chmod(0o755)

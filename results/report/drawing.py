@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 COLOURS = ("#2f7ebc", "#c8641b", "#3f8f4f", "#a05fb4", "#8a7a1c", "#b8435a")
 """Of series, in their order: each has a contrast of at least 3 to 1 against a light and a dark page."""
+GREY = "#7f8790"
+"""Of what is drawn behind; its contrast is at least 3 to 1 against a light and a dark page."""
 MARKERS = ("o", "s", "^", "D", "v", "P")
 """Of series, in their order, so that they differ without colours too."""
 HATCHES = ("", "///", "...", "xxx", "++", "ooo")
@@ -103,6 +105,7 @@ def _diagram(figure: Figure, axes: Axes) -> list[DrawnValue]:
             _group(number, axes.bar(places, one.y, width=width, label=one.name, **_filled(number)).patches)
         else:
             look: Any = {"color": colour, "marker": MARKERS[number % len(MARKERS)], "markersize": 4.5}
+            look |= {"color": GREY, "zorder": 1.5} if one.behind else {}
             look |= {"linestyle": "-"} if one.line else {"linestyle": "none", "alpha": 0.8}
             if one.bare or (len(places) > MOST_LABELS * 20 and one.line):
                 look["marker"] = ""

@@ -125,6 +125,7 @@ class Series:
         bare: only the line is drawn and no marker, as for a curve that nobody measured.
         low, high: ends of the interval around each y, where it is uncertain or runs differ; none draws no interval, and
             NaN none for that point.
+        behind: it is drawn in grey behind the others, as what they are to be seen against.
     """
 
     name: str
@@ -135,6 +136,7 @@ class Series:
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
     bare: bool = False
+    behind: bool = False
 
     def __post_init__(self) -> None:
         counts = {len(self.x), len(self.y)}

@@ -1,7 +1,8 @@
-"""Writes a figure into a PNG, SVG or PDF file, as a paper needs it."""
+"""Draws figures as a PNG, SVG or PDF picture, as a paper needs it."""
 
+import io
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ..errors import ResultsError
@@ -10,7 +11,7 @@ from .model import Drawable
 from .thinning import thinned
 
 ENDINGS = (".png", ".svg", ".pdf")
-"""Ends of the names of files that can be written."""
+"""Ends of the names of files that pictures can have."""
 CM_PER_INCH = 2.54
 
 
@@ -27,31 +28,37 @@ class PictureSize:
     dpi: int = 300
 
 
-def write_picture(figure: Drawable, file: Path, size: PictureSize) -> None:
-    """Draw a figure into a file; the end of its name says of which kind.
+def picture(figures: Sequence[Drawable], ending: str, size: PictureSize) -> bytes:
+    """Draw one figure, or several below each other with their titles, and return the file's content.
+
+    Args:
+        figures: at least one.
+        ending: one of ENDINGS, which says of which kind the file is.
 
     Raises:
-        ResultsError: the name ends otherwise, or the file cannot be written.
+        ResultsError: so large a picture cannot be drawn.
     """
-    kind = file.suffix.lower()
-    if kind not in ENDINGS:
-        raise ResultsError(f"{file}: the name of a picture ends in .png, .svg or .pdf")
     from matplotlib import rc_context  # noqa: PLC0415 - half a second that only a picture needs
     from matplotlib.figure import Figure as Canvas  # noqa: PLC0415
 
     width_inches = size.width_cm / CM_PER_INCH
     # Letters keep their size, so that a picture fits into a text of any width.
-    height = height_inches(figure) * max(0.75, width_inches / SIZE_INCHES[0])
+    heights = [height_inches(figure) * max(0.75, width_inches / SIZE_INCHES[0]) for figure in figures]
+    drawn = io.BytesIO()
     with rc_context(_style(size)):
-        canvas = Canvas(figsize=(width_inches, height), layout="constrained")
-        draw(thinned(figure), canvas.subplots())
-        undated: Any = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(kind, {})
+        canvas = Canvas(figsize=(width_inches, sum(heights)), layout="constrained")
+        panels = canvas.subfigures(len(figures), 1, squeeze=False, height_ratios=heights)[:, 0]
+        for figure, panel in zip(figures, panels, strict=True):
+            draw(thinned(figure), panel.subplots())
+            if len(figures) > 1:
+                panel.suptitle(figure.title, x=0.01, horizontalalignment="left", fontsize="medium", fontweight="bold")
+        undated: Any = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(ending, {})
+        title = ", ".join(figure.title for figure in figures)
         try:
-            canvas.savefig(file, dpi=size.dpi, metadata={"Title": figure.title, **undated})
-        except OSError as error:
-            raise ResultsError(f"cannot write {file}: {error.strerror}") from error
+            canvas.savefig(drawn, format=ending[1:], dpi=size.dpi, metadata={"Title": title, **undated})
         except ValueError as error:  # more dots than a picture can have
-            raise ResultsError(f"cannot draw {file} so large: {error}") from error
+            raise ResultsError(f"cannot draw a picture so large: {error}") from error
+    return drawn.getvalue()
 
 
 def _style(size: PictureSize) -> Any:

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from .common import Db, Json, Newest, StudyName, console, open_store
-from .terminal import show_report
+from .common import Db, Html, Json, Newest, StudyName, console, open_store
+from .terminal import ReportFiles, show_and_write
 
 
 def best(
@@ -20,6 +20,7 @@ def best(
         ),
     ] = None,
     named: StudyName = None,
+    html: Html = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -31,10 +32,12 @@ def best(
 
         hpltune best default-1 -n 10 --json
 
-        hpltune best predicted --pareto usd-per-gflops
+        hpltune best predicted --pareto usd-per-gflops --html front.html
     """
     from ..commands.stored.best import BestRequest, best_of_study
 
+    files = ReportFiles(html)
+    files.require()
     with open_store(db, create=False) as store:
         found = best_of_study(store, BestRequest(study or named, count, pareto))
-    show_report(console(), found.report(), as_json=as_json)
+    show_and_write(console(), found.report(), files, as_json=as_json, page=found.page())

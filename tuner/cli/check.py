@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from .common import Db, Json, complete_study
-from .terminal import INTERRUPTED, show_report, watched
+from .common import Db, Html, Json, complete_study
+from .terminal import INTERRUPTED, ReportFiles, show_and_write, watched
 
 MOST_CHECKED = 50
 """Runs of which each tells something."""
@@ -32,6 +32,7 @@ def check(
     junit: Annotated[
         Path | None, typer.Option("--junit", metavar="FILE", help="Write the verdict as JUnit XML, for CI services.")
     ] = None,
+    html: Html = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -65,10 +66,11 @@ def check(
         CheckVerdict.CANNOT_TELL: 2,
         CheckVerdict.STOPPED: INTERRUPTED,
     }
-    console = output(stderr=as_json)
+    console, files = output(stderr=as_json), ReportFiles(html)
+    files.require()
     with watched(console) as (listener, stop):
         result = measure(CheckRequest(baseline, runs, tolerance / 100, junit, db), listener, stop)
-    show_report(console, result.report(), as_json=as_json)
+    show_and_write(console, result.report(), files, as_json=as_json)
     if result.failure is not None:
         raise result.failure
     raise typer.Exit(codes[result.verdict])

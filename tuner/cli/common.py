@@ -100,6 +100,10 @@ Newest = Annotated[
 StudyName = Annotated[
     str | None, typer.Option("--study", autocompletion=complete_study, hidden=True, help="STUDY, as `tune` names it.")
 ]
+Html = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="FILE", help="Write the report as a page too, with figures, that needs no network."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 BlasFiles = Annotated[
     list[str] | None,

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from .common import Db, Json, complete_study, console, open_store
-from .terminal import show_report
+from .common import Db, Html, Json, complete_study, console, open_store
+from .terminal import ReportFiles, show_and_write
 
 
 def complete_parameter(context: typer.Context, incomplete: str) -> list[str]:
@@ -46,6 +46,7 @@ def compare(
             metavar="PERCENT", help="Say how many more runs would show a difference of this size, such as 0.5%."
         ),
     ] = "1%",
+    html: Html = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -56,7 +57,7 @@ def compare(
 
     Examples:
 
-        hpltune compare before after
+        hpltune compare before after --html compared.html
 
         hpltune compare default-1 --by blas
 
@@ -66,9 +67,11 @@ def compare(
     from ..commands.stored.compare import compare as compare_studies
 
     request = CompareRequest(tuple(studies or ()), by, parse_percent(difference))
+    files = ReportFiles(html)
+    files.require()
     with open_store(db, create=False) as store:
         found = compare_studies(store, request)
-    show_report(console(), found.report(), as_json=as_json)
+    show_and_write(console(), found.report(), files, as_json=as_json, page=found.page())
 
 
 def parse_percent(text: str) -> float:

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from .common import Db, Json, Newest, console, open_store
-from .terminal import show_report
+from .common import Db, Html, Json, Newest, console, open_store
+from .terminal import ReportFiles, show_and_write
 
 
 def complete_pair(context: typer.Context, incomplete: str) -> list[str]:
@@ -31,6 +31,7 @@ def explain(
             help="Show the rate of all combinations of two parameters, and the best value of each by the other.",
         ),
     ] = None,
+    html: Html = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -46,6 +47,8 @@ def explain(
     """
     from ..commands.stored.explain import ExplainRequest, explain_study
 
+    files = ReportFiles(html)
+    files.require()
     with open_store(db, create=False) as store:
         found = explain_study(store, ExplainRequest(study, pair))
-    show_report(console(), found.report(), as_json=as_json)
+    show_and_write(console(), found.report(), files, as_json=as_json, page=found.page())

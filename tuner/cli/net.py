@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from .common import Db, Json, complete_study, console, open_store
+from .common import Db, Html, Json, complete_study, console, open_store
 from .plain_help import PlainCommand, PlainGroup
-from .terminal import show_report
+from .terminal import ReportFiles, show_and_write, show_report
 
 net = typer.Typer(
     cls=PlainGroup,
@@ -76,6 +76,7 @@ def probe(
         str | None, typer.Option(metavar="NAME", autocompletion=complete_study, help="Store it with this study.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the curves: .png, .svg, .pdf.")] = None,
+    html: Html = None,
     ssh: SshProgram = None,
     db: Db = None,
     as_json: Json = False,
@@ -96,13 +97,12 @@ def probe(
     from ..console.progress import display
     from .common import errors
 
-    out = errors() if as_json else console()
+    out, files = errors() if as_json else console(), ReportFiles(html, plot)
+    files.require()
     request = NetProbeRequest(hosts, interface, tuple(with_ or ()), through, largest, study, ssh)
     with open_store(db, create=True) as store, display(out) as listener:
         result = net_probe(request, store, listener)
-    show_report(out, result.report(), as_json=as_json)
-    if plot:
-        result.plot(plot)
+    show_and_write(out, result.report(), files, as_json=as_json, figures=result.figures())
     raise typer.Exit(0 if result.complete else 1)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Db, complete_study, console, open_store
+from .common import Db, Json, StudyName, complete_study, console, open_store
 from .terminal import show_report
 
 
@@ -19,7 +19,11 @@ def complete_kind(incomplete: str) -> list[str]:
 def plot(
     kind: Annotated[
         str | None,
-        typer.Argument(metavar="[KIND]", autocompletion=complete_kind, help="Which figure; without it all are listed."),
+        typer.Argument(
+            metavar="[KIND]",
+            autocompletion=complete_kind,
+            help="Which figure; without it, or with a STUDY in its place, all are listed.",
+        ),
     ] = None,
     study: Annotated[
         str | None,
@@ -34,15 +38,19 @@ def plot(
         typer.Option(min=4, max=100, metavar="CM", help="16 fills an A4 page, 8 fills one of two columns."),
     ] = 16.0,
     dpi: Annotated[int, typer.Option(min=50, max=1200, help="Dots per inch of a PNG file.")] = 300,
+    named: StudyName = None,
     db: Db = None,
+    as_json: Json = False,
 ) -> None:
     """Draw a figure of a study as a picture for a paper, or list the figures and which of them can be drawn.
 
-    They are the figures of the page that `hpltune report` writes.
+    They are the figures of the page that `hpltune report` writes. --json prints the list, or the data of the figure.
 
     Examples:
 
         hpltune plot
+
+        hpltune plot default-1
 
         hpltune plot nb -o nb.pdf
 
@@ -50,15 +58,17 @@ def plot(
     """
     from results.report.picture import PictureSize
 
-    from ..commands.stored.plot import PlotRequest, list_kinds
+    from ..commands.stored.plot import PlotRequest, kind_and_study, list_kinds
     from ..commands.stored.plot import plot as draw
     from ..errors import UsageError
 
-    if kind is None and out is not None:
-        raise UsageError(f"which figure shall be drawn into {out}? `hpltune plot` lists them")
     with open_store(db, create=False) as store:
+        kind, study = kind_and_study(store, kind, study or named)
+        if kind is None and out is not None:
+            raise UsageError(f"which figure shall be drawn into {out}? `hpltune plot` lists them")
         if kind is None:
-            show_report(console(), list_kinds(store).report(), as_json=False)
-            return
-        written = draw(store, PlotRequest(kind, out or Path(f"{kind}.png"), study, PictureSize(width, dpi)))
-    console().print(f"Wrote {written}.", soft_wrap=True)
+            report = list_kinds(store, study).report()
+        else:
+            file = out or Path(f"{kind}.png")
+            report = draw(store, PlotRequest(kind, file, study, PictureSize(width, dpi))).report()
+    show_report(console(), report, as_json=as_json)

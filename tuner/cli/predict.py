@@ -1,17 +1,11 @@
 """`hpltune predict`: clusters before they are bought."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from .common import LARGEST_SEED, MOST_RUNS, Db, EngineName, Jobs, Json, Limit, complete_space
-
-if TYPE_CHECKING:
-    from ..commands.models.predict import PredictResult
-
-PICTURES = frozenset({".png", ".svg", ".pdf"})
-"""Ends of the names of files that can be drawn."""
+from .common import LARGEST_SEED, MOST_RUNS, Db, EngineName, Html, Jobs, Json, Limit, complete_space
 
 
 def predict(
@@ -39,6 +33,7 @@ def predict(
         Path | None,
         typer.Option(metavar="FILE", help="Draw Rmax and $/GFLOPS of the designs into a .png, .svg or .pdf file."),
     ] = None,
+    html: Html = None,
     jobs: Jobs = None,
     limit: Limit = None,
     db: Db = None,
@@ -59,38 +54,19 @@ def predict(
     from ..engines.registry import check_engine
     from ..options import DEFAULT_SIMULATION_S
     from ..units import parse_duration_s
-    from .terminal import INTERRUPTED, show_report, watched
+    from .terminal import INTERRUPTED, ReportFiles, show_and_write, watched
 
     check_engine(engine)
     limit_s = parse_duration_s(limit, "--limit") if limit else DEFAULT_SIMULATION_S
-    _check_name(plot)
+    files = ReportFiles(html, plot)
+    files.require()
     console = output(stderr=as_json)
     with watched(console) as (listener, stop):
         request = use_case.PredictRequest(file, space, engine, trials, seed, full, jobs, limit_s, db)
         result = use_case.predict(request, listener, stop)
-    drawn = plot is not None and bool(result.predictions)
-    try:
-        if plot is not None and drawn:
-            _draw(result, plot)
-    finally:
-        show_report(console, result.report(), as_json=as_json)
-    if drawn:
-        console.print(f"Plot: {plot}")
+    report, page = result.report(), result.page()
+    show_and_write(console, report, files, as_json=as_json, page=page, figures=result.figures())
     if result.failure is not None:
         raise result.failure
     if result.interrupted:
         raise typer.Exit(INTERRUPTED)
-
-
-def _check_name(plot: Path | None) -> None:
-    from ..errors import UsageError
-
-    if plot is not None and plot.suffix not in PICTURES:
-        raise UsageError(f"--plot {plot}: expected a name that ends in .png, .svg or .pdf")
-
-
-def _draw(result: "PredictResult", plot: Path) -> None:
-    """Draw the designs before anything is printed: a terminal that is gone then costs no picture."""
-    from results.report.plots import plot_designs
-
-    plot_designs(result.points(), plot)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from .common import LARGEST_SEED, MOST_RUNS, Db, EngineName, Jobs, Json, Limit
+from .common import LARGEST_SEED, MOST_RUNS, Db, EngineName, Html, Jobs, Json, Limit
 
 
 def complete_published(incomplete: str) -> list[str]:
@@ -26,6 +26,7 @@ def reproduce(
     ] = 120,
     engine: EngineName = "hpl",
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of the engine's random numbers.")] = 0,
+    html: Html = None,
     jobs: Jobs = None,
     limit: Limit = None,
     db: Db = None,
@@ -41,6 +42,8 @@ def reproduce(
 
         hpltune reproduce kronos
 
+        hpltune reproduce kronos --trials 0 --html kronos.html
+
         hpltune reproduce kronos --trials 0 --json
     """
     from ..commands.models import reproduce as use_case
@@ -48,16 +51,19 @@ def reproduce(
     from ..engines.registry import check_engine
     from ..options import DEFAULT_SIMULATION_S
     from ..units import parse_duration_s
-    from .terminal import INTERRUPTED, EarlyParts, show_report, watched
+    from .terminal import INTERRUPTED, EarlyParts, ReportFiles, show_and_write, watched
 
     check_engine(engine)
     limit_s = parse_duration_s(limit, "--limit") if limit else DEFAULT_SIMULATION_S
+    files = ReportFiles(html)
+    files.require()
     console = output(stderr=as_json)
     with watched(console) as (listener, stop):
         early = EarlyParts(listener, shown=not as_json)
         request = use_case.ReproduceRequest(name, trials, seed, jobs, engine, limit_s, db)
         result = use_case.reproduce(request, early, stop)
-    show_report(console, early.rest(result.report()), as_json=as_json and not result.unfinished)
+    told, page = early.rest(result.report()), result.page()
+    show_and_write(console, told, files, as_json=as_json and not result.unfinished, page=page)
     if result.stopped is not None and as_json:
         console.print(result.stopped.sentence, soft_wrap=True)
     if result.interrupted:

@@ -1,14 +1,16 @@
 """What commands have in common on a terminal: a display, Ctrl-C, and the report at the end."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import Console
 
-    from results.report.model import Report
+    from results.report.model import Drawable, Report
 
     from ..events import Event, Listener
     from ..stopping import StopRequest
@@ -69,3 +71,73 @@ def show_report(console: "Console", report: "Report", *, as_json: bool) -> None:
         print()
     else:
         print_report(console, report)
+
+
+@dataclass(frozen=True)
+class ReportFiles:
+    """Files that show a report beside the terminal.
+
+    Attributes:
+        html: of the page; None for none.
+        plot: of the picture; None for none.
+    """
+
+    html: "Path | None" = None
+    plot: "Path | None" = None
+
+    def require(self) -> None:
+        """Refuse files that cannot be written before anything runs.
+
+        Raises:
+            UsageError: the name of a picture has a wrong end.
+            TunerError: a file cannot be written.
+        """
+        from ..commands.report_files import require_files
+
+        require_files(self.html, self.plot)
+
+    def write(self, page: "Report", figures: "Sequence[Drawable]") -> list[str]:
+        """Write the files, unless there is nothing to show, and return a sentence for each.
+
+        Raises:
+            TunerError: a file cannot be written.
+        """
+        from ..commands.report_files import write_page, write_picture
+
+        said = []
+        if self.html is not None and page.parts:
+            write_page(self.html, [page])
+            said.append(f"Wrote {self.html}. Open it in a browser.")
+        if self.plot is not None and figures:
+            write_picture(self.plot, figures)
+            said.append(f"Wrote {self.plot}.")
+        return said
+
+
+def show_and_write(
+    console: "Console",
+    report: "Report",
+    files: ReportFiles,
+    *,
+    as_json: bool,
+    page: "Report | None" = None,
+    figures: "Sequence[Drawable]" = (),
+) -> None:
+    """As `show_report`, and write files before: a terminal that is gone costs none, and one that fails costs no report.
+
+    Args:
+        page: what the HTML file shows; None for the report.
+        figures: what the picture shows.
+
+    Raises:
+        TunerError: a file cannot be written.
+    """
+    from .common import errors
+
+    said: list[str] = []
+    try:
+        said = files.write(page or report, figures)
+    finally:
+        show_report(console, report, as_json=as_json)
+    for sentence in said:
+        (errors() if as_json else console).print(sentence, soft_wrap=True)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from results.report.model import Column, Part, Sentence, Table
+from results.report.model import Column, Figure, Part, Sentence, Series, Table
 
 from ..simulation.reproduction.best_found import BestFound, SettingLoss
 from ..simulation.reproduction.comparison import ComparedTest, simulated_gflops
@@ -29,6 +29,7 @@ def best_found_parts(
     said = [*remarks(published, found), *_advice_sentences(published, found)]
     return (
         Sentence(_rate_sentence(published, tests, found), unbroken=True),
+        *_figures(found),
         table,
         *(Sentence(text, unbroken=True) for text in said),
         Sentence(f"All trials: hpltune show {study}"),
@@ -43,6 +44,28 @@ def _rate_sentence(published: Published, tests: Sequence[ComparedTest], found: B
         f"The search found {best:.2f} GFLOPS on the same hardware: {best / published.best['gflops'] - 1:.1%} above the "
         f"published {published.best['gflops']}{beside}."
     )
+
+
+def _figures(found: BestFound) -> list[Figure]:
+    """What each setting is worth; nothing where none was changed."""
+    if not found.settings:
+        return []
+    names = tuple(row.name for row in found.settings)
+    worst = Series(
+        "worst value",
+        names,
+        tuple(100 * row.worst_loss for row in found.settings),
+        labels=tuple(str(row.worst) for row in found.settings),
+    )
+    known = [row for row in found.settings if row.loss is not None]
+    told = Series(
+        "published or assumed value",
+        tuple(row.name for row in known),
+        tuple(100 * (row.loss or 0.0) for row in known),
+        labels=tuple(str(row.assumed if row.published is None else row.published) for row in known),
+    )
+    title = "What one other setting costs"
+    return [Figure(title, "setting", "% of the best rate lost", (worst, told), lying=True)]
 
 
 def _cells(row: SettingLoss) -> tuple[str, ...]:

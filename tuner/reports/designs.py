@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from results.report.model import Column, Figure, Part, Sentence, Series, Table, Wrap
-from results.report.plots import DesignPoint
 
 from ..simulation.design.prediction import Prediction
 
@@ -19,20 +18,12 @@ def design_parts(predictions: Sequence[Prediction]) -> tuple[Part, ...]:
     if not predictions:
         return ()
     sentences = [sentence for prediction in predictions for sentence in _sentences(prediction)]
-    return (_table(predictions), *sentences, *_figures(predictions))
+    return (_table(predictions), *sentences, *design_figures(predictions))
 
 
 def design_facts(predictions: Sequence[Prediction]) -> list[object]:
     """The figures of each design for scripts."""
     return [_facts(prediction) for prediction in predictions]
-
-
-def design_points(predictions: Sequence[Prediction]) -> list[DesignPoint]:
-    """The figures of each design that a picture shows."""
-    return [
-        DesignPoint(prediction.design.name, prediction.gflops, prediction.rpeak_gflops, prediction.price_usd)
-        for prediction in predictions
-    ]
 
 
 def _table(predictions: Sequence[Prediction]) -> Table:
@@ -85,22 +76,24 @@ def _sentences(prediction: Prediction) -> list[Sentence]:
     return [Sentence(text, unbroken=True) for text in said]
 
 
-def _figures(predictions: Sequence[Prediction]) -> list[Figure]:
-    """Rmax within Rpeak for each design, and GFLOPS against price where prices are known."""
+def design_figures(predictions: Sequence[Prediction]) -> list[Figure]:
+    """Rmax within Rpeak for each design; where prices are known, what a GFLOPS costs, and GFLOPS against the price."""
     names = tuple(prediction.design.name for prediction in predictions)
     rates = Series("Rmax, tuned", names, tuple(prediction.gflops for prediction in predictions))
     peaks = Series("Rpeak", names, tuple(prediction.rpeak_gflops for prediction in predictions))
-    figures = [Figure("Rmax within Rpeak", "design", "GFLOPS", (peaks, rates))]
+    figures = [Figure("Rmax within Rpeak", "design", "GFLOPS", (peaks, rates), lying=True)]
     priced = [(one.price_usd, one) for one in predictions if one.price_usd]
-    if priced:
-        points = Series(
-            "designs",
-            tuple(price_usd for price_usd, _ in priced),
-            tuple(one.gflops for _, one in priced),
-            labels=tuple(one.design.name for _, one in priced),
-        )
-        figures.append(Figure("GFLOPS against price", "price in $", "Rmax in GFLOPS", (points,)))
-    return figures
+    if not priced:
+        return figures
+    labels = tuple(one.design.name for _, one in priced)
+    costs = Series("designs", labels, tuple(price_usd / one.gflops for price_usd, one in priced))
+    prices_usd, gflops = tuple(price_usd for price_usd, _ in priced), tuple(one.gflops for _, one in priced)
+    points = Series("designs", prices_usd, gflops, labels=labels)
+    return [
+        *figures,
+        Figure("Price of the whole design for each GFLOPS", "design", "$/GFLOPS", (costs,), lying=True),
+        Figure("GFLOPS against price", "price in $", "Rmax in GFLOPS", (points,)),
+    ]
 
 
 def _facts(prediction: Prediction) -> dict[str, object]:

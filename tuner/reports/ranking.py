@@ -58,7 +58,7 @@ def ranking_parts(
     alike = [name for name in shown[0].params if name not in {*names, "threshold"}]
     table = _table(study, shown, against)
     told = [named_values(shown[0].params, alike), *_remarks(study, shown, ranking)]
-    return [table, _figure(table.title, study, shown, against), *map(Sentence, told)]
+    return [table, _figure(table.title, study, (shown, ranking), against), *map(Sentence, told)]
 
 
 def exported_table(study: Study, ranking: Sequence[Ranked]) -> Table:
@@ -122,18 +122,35 @@ def _merits(machine: Equipment, entries: Sequence[Ranked]) -> list[dict[str, flo
     return [figures(machine, entry.expected_gflops, entry.params, entry.hosts) for entry in entries]
 
 
-def _figure(title: str, study: Study, shown: Sequence[Ranked], against: Objective | None) -> Figure:
-    """Draw what is expected of each with its single runs, or the front of GFLOPS and another figure of merit."""
+def _figure(
+    title: str, study: Study, entries: tuple[Sequence[Ranked], Sequence[Ranked]], against: Objective | None
+) -> Figure:
+    """Draw what is expected of each with its single runs, or the front of GFLOPS and another figure of merit.
+
+    Args:
+        entries: those that are shown, and the whole ranking, which stands behind a front.
+    """
+    shown, ranking = entries
     ranks = tuple(range(1, len(shown) + 1))
     expected = tuple(entry.expected_gflops for entry in shown)
     if against is not None:
-        name = against.name.replace("-", "_")
-        worths = tuple(merit.get(name, 0.0) for merit in _merits(Equipment.of(study), shown))
-        labels = tuple(f"no. {rank}" for rank in ranks)
-        return Figure(title, against.unit, "GFLOPS", (Series("front", worths, expected, labels, line=True),))
+        on_front = {entry.key for entry in shown}
+        others = [entry for entry in ranking if entry.key not in on_front]
+        front = Series(
+            "front", _worths(study, shown, against), expected, tuple(f"no. {rank}" for rank in ranks), line=True
+        )
+        beaten = tuple(entry.expected_gflops for entry in others)
+        rest = Series("other configurations", _worths(study, others, against), beaten, behind=True)
+        return Figure(title, against.unit, "GFLOPS", (front, rest) if others else (front,))
     runs = [(float(rank), rate) for rank, entry in zip(ranks, shown, strict=True) for rate in entry.gflops]
     single = Series("runs", tuple(rank for rank, _ in runs), tuple(rate for _, rate in runs))
     return Figure(title, "rank", "GFLOPS", (Series("next run, as expected", ranks, expected), single))
+
+
+def _worths(study: Study, entries: Sequence[Ranked], against: Objective) -> tuple[float, ...]:
+    """Return what configurations have of another figure of merit."""
+    name = against.name.replace("-", "_")
+    return tuple(merit.get(name, 0.0) for merit in _merits(Equipment.of(study), entries))
 
 
 def ranking_json(

@@ -26,12 +26,25 @@ SummaryRow = tuple[str, float, float | None]
 
 def comparison_parts(cluster: VirtualCluster, published: Published, tests: Sequence[ComparedTest]) -> tuple[Part, ...]:
     """The tests and the best published configuration, each published beside simulated."""
-    facts = [Sentence("The article also says:"), *(Sentence(f"- {fact}", unbroken=True) for fact in published.facts)]
+    facts = [Sentence("The article also says:"), *article_facts(published)]
+    return (*test_parts(published, tests), *facts, *best_parts(cluster, published, tests))
+
+
+def test_parts(published: Published, tests: Sequence[ComparedTest]) -> tuple[Part, ...]:
+    """The tests, each published beside simulated, as figures, as a table and in sentences."""
     said = [Sentence(text, unbroken=True) for text in sentences(published, tests)]
+    return (_rate_figure(tests), *_error_figures(tests), _test_table(published, tests), *said)
+
+
+def article_facts(published: Published) -> list[Sentence]:
+    """What else the publication says."""
+    return [Sentence(f"- {fact}", unbroken=True) for fact in published.facts]
+
+
+def best_parts(cluster: VirtualCluster, published: Published, tests: Sequence[ComparedTest]) -> list[Part]:
+    """The best published configuration with its figures of merit, and why one is above its peak."""
     doubt = above_peak(cluster, published, tests)
-    doubts = [Sentence(doubt, unbroken=True)] if doubt else []
-    summary = _summary_table(cluster, published, tests)
-    return (_test_table(published, tests), *said, *facts, summary, *doubts, _figure(tests))
+    return [_summary_table(cluster, published, tests), *([Sentence(doubt, unbroken=True)] if doubt else [])]
 
 
 def _test_table(published: Published, tests: Sequence[ComparedTest]) -> Table:
@@ -133,13 +146,26 @@ def summary(cluster: VirtualCluster, published: Published, tests: Sequence[Compa
     return rows
 
 
-def _figure(tests: Sequence[ComparedTest]) -> Figure:
+def _rate_figure(tests: Sequence[ComparedTest]) -> Figure:
     """Published beside simulated for each test; a simulation that failed has no point."""
     published = {f"test {row.test.number}": row.test.gflops for row in tests}
     simulated = {f"test {row.test.number}": row.simulated.gflops for row in tests if row.simulated.gflops is not None}
     sides = {"published": published, "simulated": simulated}
     series = tuple(Series(name, tuple(side), tuple(side.values())) for name, side in sides.items())
-    return Figure("Published and simulated GFLOPS of each test", "test", "GFLOPS", series)
+    return Figure("Published and simulated GFLOPS of each test", "test", "GFLOPS", series, lying=True)
+
+
+def _error_figures(tests: Sequence[ComparedTest]) -> list[Figure]:
+    """How far the simulation of each test is off; nothing where none gave a rate."""
+    errors = {
+        f"test {row.test.number}{', fitted' if row.test.role == 'fitted' else ''}": 100 * row.error
+        for row in tests
+        if row.error is not None
+    }
+    if not errors:
+        return []
+    series = Series("simulated", tuple(errors), tuple(errors.values()))
+    return [Figure("Simulated rate above or below the published one", "test", "difference in %", (series,), lying=True)]
 
 
 def reproduction_facts(

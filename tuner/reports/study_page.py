@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from results.metrics import rate_text
-from results.record import SIMULATOR, Study, TrialRecord
+from results.record import Study, TrialRecord
 from results.report.model import Column, Copied, Heading, Part, Report, Sentence, Table
 from results.stats.half_rate import half_rate_n
 from results.stats.ranking import Ranked
-from runners.virtual.cluster import VirtualCluster
 
 from ..machine.equipment import Equipment
 from ..study.objective import UNITS
@@ -19,7 +18,7 @@ from .figures.size import whole_memory
 from .figures.strongest_pairs import strongest_pairs
 from .known.list import known_table
 from .pages.programs import programs_table
-from .pages.virtual_cluster import cluster_sentence, cluster_table, simulated_sentences
+from .pages.virtual_cluster import cluster_table, head_of, virtual_cluster_of
 from .ranking import figures, interval_of
 from .story import story_table
 
@@ -38,32 +37,21 @@ HOST_FACTS = (
 
 @dataclass(frozen=True)
 class StudyPage:
-    """What a page of a study is made of.
-
-    Attributes:
-        cluster: the virtual one that was simulated; None where a machine ran, or where it is not known.
-    """
+    """What a page of a study is made of."""
 
     study: Study
     found: FigureSource
-    cluster: VirtualCluster | None = None
 
     def report(self) -> Report:
         """The page as data."""
         summary = self.found.summary
-        parts: list[Part] = [*self._simulated(), *self._answer(), *self._way()]
+        parts: list[Part] = [*head_of([self.study]), *self._answer(), *self._way()]
         if summary and (explained := self._explained()):
             parts += [Heading("What matters"), *explained]
         parts += [*self._machine(), *self._repeat()]
         facts = summary.to_json() if summary else {"study": self.study.name}
         simulated = " (simulated)" if self.study.simulated else ""
         return Report(f"HPL on {self._place()}: study {self.study.name}{simulated}", tuple(parts), facts)
-
-    def _simulated(self) -> list[Sentence]:
-        """Say that no machine ran it, and what was simulated instead; nothing of a real machine."""
-        if self.cluster is None:
-            return simulated_sentences([self.study])
-        return [cluster_sentence(self.cluster, self.study.versions.get(SIMULATOR), self.study.rpeak_gflops)]
 
     def _answer(self) -> list[Part]:
         """The best configuration and how sure it is."""
@@ -113,8 +101,9 @@ class StudyPage:
     def _machine(self) -> list[Part]:
         """What the machine and its programs were."""
         programs = tuple(sorted(self.study.versions.items()))
-        if self.cluster is not None:
-            described = cluster_table(self.cluster, self.study.rpeak_gflops)
+        cluster = virtual_cluster_of(self.study)
+        if cluster is not None:
+            described = cluster_table(cluster, self.study.rpeak_gflops)
             return [Heading("The virtual cluster"), replace(described, rows=(*described.rows, *programs))]
         host = self.study.host
         rows = [(label, str(host[name])) for name, label in HOST_FACTS if host.get(name)]

@@ -61,7 +61,7 @@ def test_show_tells_every_setting_of_every_host_or_why_it_cannot_be_set(net: On)
 
 def test_probe_finds_the_rate_of_fast_ethernet_and_stores_it(net: On, home: Path) -> None:
     asked = ("--hosts", "h1,h2", "--with", "lro=off,on", "--largest", "262144")
-    done = net("probe", *asked, "--json", "--plot", "curve.svg")
+    done = net("probe", *asked, "--json", "--plot", "curve.svg", "--html", "curve.html")
     assert done.returncode == 1, "the driver has no LRO, so not everything was measured"
     measured, refused = json.loads(done.stdout)["probes"]
     assert measured["bandwidth_mbit_s"] == pytest.approx(96, rel=0.1)
@@ -70,6 +70,7 @@ def test_probe_finds_the_rate_of_fast_ethernet_and_stores_it(net: On, home: Path
     assert measured["points"][-1][0] == 262_144
     assert "node h1: eth0: net.lro = on was refused: Could not change any device features" in refused["reason"]
     assert "<svg" in (home / "curve.svg").read_text()
+    assert (home / "curve.html").read_text().count("<svg") == 2
     with Store.open(home / "data/hpltune.db") as store:
         (stored,) = store.network.probes()
         assert stored.settings == {"lro": "off"}

@@ -8,7 +8,7 @@ from design_files import design, designs
 from rich.console import Console
 
 from results.metrics import merit
-from results.report.model import Figure, Report
+from results.report.model import Copied, Figure, Report, Sentence, Table
 from results.report.terminal import print_report
 from results.stats.ranking import Ranked
 from tuner.commands.models.predict import PredictResult
@@ -20,7 +20,7 @@ def price_and_power(found: Design) -> tuple[float | None, float | None]:
     return found.cluster.price_with("gige"), found.cluster.power_with("gige")
 
 
-def report(found: tuple[Design, ...], gflops: float = 14.19) -> Report:
+def predicted(found: tuple[Design, ...], gflops: float = 14.19) -> tuple[Prediction, ...]:
     best = Ranked("key", {"N": 12416, "NB": 128, "grid": "2x4", "blas": "atlas"}, (gflops,), 1)
     entries = []
     for one in found:
@@ -28,7 +28,11 @@ def report(found: tuple[Design, ...], gflops: float = 14.19) -> Report:
         entries.append(
             Prediction(one, "study", best, merit(gflops, rpeak_gflops=28.1, price_usd=price_usd, power_w=power_w))
         )
-    return PredictResult(tuple(entries), interrupted=False).report()
+    return tuple(entries)
+
+
+def report(found: tuple[Design, ...]) -> Report:
+    return PredictResult(predicted(found), interrupted=False).report()
 
 
 def shown(found: tuple[Design, ...], width: int) -> str:
@@ -64,9 +68,11 @@ def test_figures_that_a_design_has_lost_are_told(tmp_path: Path) -> None:
 
 def test_figures_show_the_rates_within_peak_and_against_the_price_of_those_that_have_one(tmp_path: Path) -> None:
     parts = report(designs(tmp_path, f'{AS_IT_IS}[[design]]\nname = "sixteen"\nnodes = {{ count = 16 }}')).parts
-    peak, price = (part for part in parts if isinstance(part, Figure))
+    peak, cost, price = (part for part in parts if isinstance(part, Figure))
     assert [series.name for series in peak.series] == ["Rpeak", "Rmax, tuned"]
     assert peak.series[1].x == ("eight of them as they are", "sixteen")
+    assert cost.series[0].x == ("eight of them as they are",)
+    assert cost.series[0].y == pytest.approx([2490 / 14.19])
     assert (price.series[0].labels, price.series[0].x) == (("eight of them as they are",), (2490.0,))
 
 
@@ -78,3 +84,21 @@ def test_designs_without_a_price_have_no_figure_of_prices(tmp_path: Path) -> Non
 def test_a_search_that_was_stopped_before_its_first_result_has_an_empty_report() -> None:
     stopped = PredictResult((), interrupted=True).report()
     assert (stopped.parts, stopped.facts) == ((), [])
+
+
+def test_the_page_says_what_each_design_is_made_of_and_how_to_predict_again(tmp_path: Path) -> None:
+    found = designs(tmp_path, f'{AS_IT_IS}[[design]]\nname = "other"\nnetwork = "faste"\nnoise = {{ runs = 0.01 }}')
+    predictions = predicted(found)
+    page = PredictResult(predictions, interrupted=False, simulator="SimGrid 3.36", command="hpltune predict a.toml")
+    parts = page.page().parts
+    assert isinstance(parts[0], Sentence)
+    assert "Simulated, not measured: SimGrid 3.36" in parts[0].text
+    assert "no rate has an interval" not in parts[0].text
+    tables = [part.title for part in parts if isinstance(part, Table)]
+    assert tables == ["Tuned in simulation", "eight of them as they are", "other"]
+    assert Sentence("Its search used the network faste. Its trials are study study.") in parts
+    assert parts[-1] == Copied("hpltune predict a.toml")
+    exact = PredictResult(predictions[:1], interrupted=False).page().parts[0]
+    assert isinstance(exact, Sentence)
+    assert "no rate has an interval" in exact.text
+    assert PredictResult((), interrupted=True).page().parts == ()

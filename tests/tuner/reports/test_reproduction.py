@@ -1,13 +1,14 @@
 """A published tuning as `reproduce` reports it."""
 
 import re
+from dataclasses import replace
 from io import StringIO
 
 import pytest
 from report_reading import as_json
 from rich.console import Console
 
-from results.report.model import Figure
+from results.report.model import Copied, Figure, Heading, Sentence
 from results.report.terminal import print_report
 from results.stats.ranking import Ranked
 from runners.virtual.load import load_cluster
@@ -105,7 +106,37 @@ def test_a_rate_above_peak_is_shown_with_its_reason() -> None:
 
 
 def test_the_figure_has_every_published_test_and_each_simulation_that_gave_a_result() -> None:
-    [figure] = [part for part in reproduced(4).report().parts if isinstance(part, Figure)]
-    published, simulated = figure.series
+    rates, errors = (part for part in reproduced(4).report().parts if isinstance(part, Figure))
+    published, simulated = rates.series
     assert len(published.x) == len(KRONOS.tests)
     assert simulated.x == tuple(test for test in published.x if test != "test 4")
+    assert errors.series[0].x[:4] == ("test 1", "test 2", "test 3, fitted", "test 5, fitted")
+    assert set(errors.series[0].y) == {0.0}
+
+
+def test_without_any_simulation_no_difference_is_drawn() -> None:
+    parts = reproduced(*range(1, 9)).report().parts
+    assert [part.title for part in parts if isinstance(part, Figure)] == ["Published and simulated GFLOPS of each test"]
+
+
+def test_the_page_says_what_was_simulated_what_a_setting_costs_and_how_to_run_it_again() -> None:
+    loss = SettingLoss("DEPTH", 1, None, 0, 0.072, 0, 0.072)
+    stuck = SettingLoss("NB", 208, 180, None, None, 64, 0.113)
+    result = reproduced(found=BestFound(Ranked("best", {}, (15.32,), 1), (stuck, loss), None))
+    parts = replace(result, simulator="SimGrid 3.36", command="hpltune reproduce kronos").page().parts
+    assert isinstance(parts[0], Sentence)
+    for word in ("SimGrid 3.36 computed every rate that is not called published", "Kronos", "fitted to tests 3, 5 and"):
+        assert word in parts[0].text
+    assert [part.text for part in parts if isinstance(part, Heading)] == [
+        "Published beside simulated",
+        "What the same hardware could have done",
+        "The article also says",
+        "What was simulated",
+        "Run it again",
+    ]
+    costs = next(part for part in parts if isinstance(part, Figure) and part.x_axis == "setting")
+    worst, told = costs.series
+    assert (worst.x, worst.labels) == (("NB", "DEPTH"), ("64", "0"))
+    assert (told.x, told.labels) == (("DEPTH",), ("0",))
+    assert parts[-1] == Copied("hpltune reproduce kronos")
+    assert replace(result, unfinished="Stopped.").page().parts == ()

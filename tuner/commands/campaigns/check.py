@@ -27,7 +27,7 @@ from ...stopping import StopRequest
 from ...study.noise_at_first import noise_at_first
 from ...study.objective import ranking_of
 from ...user_dirs import UserDirs
-from ...user_files import require_writable, write_text
+from ...user_files import require_writable_file, write_text
 from ...words import counted
 from .changes import ChangedFact, changed_facts
 from .run import RunRequest, RunResult, run
@@ -229,7 +229,7 @@ def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> Check
             too, unless the baseline or the file itself is what is wrong.
     """
     if request.junit is not None:
-        _require_file(request.junit)
+        require_writable_file(request.junit, "--junit")
     before = _baseline(request)
     rate = f"{median(before.gflops):.2f} GFLOPS in {counted(len(before.gflops), 'run')}"
     listener(Notice(f"Measuring {before.name} again: it gave {rate}."))
@@ -252,18 +252,6 @@ def _busy(before: Baseline) -> str:
         return ""
     said = busy_sentence(cores)
     return f"Caution, at the beginning: {said}." if said else ""
-
-
-def _require_file(path: Path) -> None:
-    """Make sure that a file can be written before anything runs.
-
-    Raises:
-        TunerError: it cannot.
-    """
-    if path.is_dir():
-        raise TunerError(f"--junit {path} is a folder: name a file in it")
-    if not path.exists() or path.is_file():
-        require_writable(path.resolve().parent, f"--junit {path.name} in")
 
 
 def _baseline(request: CheckRequest) -> Baseline:

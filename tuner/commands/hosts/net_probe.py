@@ -4,11 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 from hpl.params import Scalar
 from results.report.model import Column, Figure, Report, Sentence, Series, Table
-from results.report.network_plot import plot_probes
 from results.store.networks import NetworkProbe
 from results.store.store import Store
 from runners.errors import RefusedError
@@ -90,7 +88,7 @@ class NetProbeResult:
     def report(self) -> Report:
         """The measurements, and why others are missing."""
         probes = list(self.measured.values())
-        parts: list[Sentence | Table | Figure] = [_table(probes), _figure(self.measured)] if probes else []
+        parts: list[Sentence | Table | Figure] = [_table(probes), *_figures(self.measured)] if probes else []
         parts += [
             Sentence(f"{words(one.settings)}: not measured, {one.outcome}")
             for one in self.attempts
@@ -100,14 +98,9 @@ class NetProbeResult:
         facts = {"probes": [one.to_json() for one in self.attempts], "left": list(self.not_put_back)}
         return Report("Network probe", tuple(parts), facts)
 
-    def plot(self, file: Path) -> None:
-        """Draw the curves, if anything was measured.
-
-        Raises:
-            results.errors.ResultsError: the file cannot be written.
-        """
-        if self.measured:
-            plot_probes(self.measured, file)
+    def figures(self) -> Sequence[Figure]:
+        """The time of a message and its rate over its size; nothing where nothing was measured."""
+        return [part for part in self.report().parts if isinstance(part, Figure)]
 
 
 def net_probe(request: NetProbeRequest, store: Store, listener: Listener) -> NetProbeResult:
@@ -202,14 +195,15 @@ def _table(probes: Sequence[NetworkProbe]) -> Table:
     return Table(title, (Column("settings", words=True), *map(Column, heads)), tuple(rows))
 
 
-def _figure(measured: Mapping[str, NetworkProbe]) -> Figure:
-    series = (
-        Series(
-            name,
-            tuple(float(size_bytes) for size_bytes, _ in probe.points),
-            tuple(time_us for _, time_us in probe.points),
-            line=True,
-        )
-        for name, probe in measured.items()
-    )
-    return Figure("Time of a message one way", "message in bytes", "time µs", tuple(series))
+def _figures(measured: Mapping[str, NetworkProbe]) -> list[Figure]:
+    """Draw the time of a message and its rate over its size, a line for each combination of settings."""
+    times, rates = [], []
+    for name, probe in measured.items():
+        sizes = tuple(float(size_bytes) for size_bytes, _ in probe.points)
+        times.append(Series(name, sizes, tuple(time_us for _, time_us in probe.points), line=True))
+        rates.append(Series(name, sizes, tuple(8 * size / time_us for size, time_us in probe.points), line=True))
+    size = "message in bytes"
+    return [
+        Figure("Time of a message one way", size, "time in µs", tuple(times), x_log=True, y_log=True),
+        Figure("Rate of a message", size, "Mbit/s", tuple(rates), x_log=True),
+    ]

@@ -1,17 +1,19 @@
 """`hpltune predict`: the tuned Rmax of clusters that may be built."""
 
 import re
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from results.report.model import Report
-from results.report.plots import DesignPoint
+from results.report.model import Drawable, Report
 
 from ...budget import Budget
 from ...errors import OUR_ERRORS, TunerError
 from ...events import Listener, Notice
 from ...options import TuneOptions
-from ...reports.designs import design_facts, design_parts, design_points
+from ...reports.designs import design_facts, design_figures, design_parts
+from ...reports.pages.designs import design_page
 from ...simulation.cluster import SimulatedCluster, cluster_dict, equipment_of
 from ...simulation.design.designs import Design, read_designs
 from ...simulation.design.prediction import Prediction
@@ -20,6 +22,9 @@ from ...stopping import StopRequest
 from ...study.names import free_name
 from ...study.session import StudyContext
 from ..session import open_session
+
+PICTURED = 2
+"""Figures that `--plot` draws: the rates within the peaks, and what a GFLOPS costs."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +50,14 @@ class PredictRequest:
     limit_s: float
     db: str | None
 
+    @property
+    def command(self) -> str:
+        """The command that does the same."""
+        trials, seed = ("--trials", str(self.trials)), ("--seed", str(self.seed))
+        full = ("--full",) if self.full else ()
+        searched = ("--space", self.space, "--engine", self.engine)
+        return shlex.join(["hpltune", "predict", str(self.file), *searched, *trials, *seed, *full])
+
 
 @dataclass(frozen=True)
 class PredictResult:
@@ -54,19 +67,28 @@ class PredictResult:
         predictions: one for each design, in the order of the file; fewer where somebody stopped it or a design failed.
         interrupted: somebody stopped it.
         failure: why a later design gave no result; those before it are predicted all the same.
+        simulator: name and version of what simulated them; None where that is not known.
+        command: it does the same again.
     """
 
     predictions: tuple[Prediction, ...]
     interrupted: bool
     failure: Exception | None = None
+    simulator: str | None = None
+    command: str = ""
 
     def report(self) -> Report:
         """The designs side by side."""
         return Report("Designs, tuned in simulation", design_parts(self.predictions), design_facts(self.predictions))
 
-    def points(self) -> list[DesignPoint]:
-        """What a picture of the designs shows."""
-        return design_points(self.predictions)
+    def page(self) -> Report:
+        """The same as a page, which also says what each design is made of."""
+        parts = design_page(self.predictions, self.simulator, self.command)
+        return replace(self.report(), parts=parts)
+
+    def figures(self) -> Sequence[Drawable]:
+        """What a picture of the designs shows; nothing where none is predicted."""
+        return design_figures(self.predictions)[:PICTURED] if self.predictions else ()
 
 
 def predict(request: PredictRequest, listener: Listener, stop: StopRequest) -> PredictResult:
@@ -78,10 +100,11 @@ def predict(request: PredictRequest, listener: Listener, stop: StopRequest) -> P
         results.errors.ResultsError: the database cannot be used.
     """
     designs = read_designs(request.file)
-    predictions: list[Prediction] = []
+    result = PredictResult((), interrupted=False, command=request.command)
     with open_session(request.db, listener, stop) as session:
         with stop.preparing():
             first = SimulatedCluster.open(designs[0].cluster, session.user_dirs, None, listener)
+        result = replace(result, simulator=first.simulator)
         for number, design in enumerate(designs, start=1):
             if stop.requested:
                 break
@@ -89,12 +112,12 @@ def predict(request: PredictRequest, listener: Listener, stop: StopRequest) -> P
             try:
                 prediction = _tuned(request, design, replace(first, cluster=design.cluster), session.context)
             except (*OUR_ERRORS, OSError) as error:
-                if not predictions:
+                if not result.predictions:
                     raise
-                return PredictResult(tuple(predictions), stop.requested, error)
+                return replace(result, interrupted=stop.requested, failure=error)
             if prediction is not None:
-                predictions.append(prediction)
-    return PredictResult(tuple(predictions), stop.requested)
+                result = replace(result, predictions=(*result.predictions, prediction))
+    return replace(result, interrupted=stop.requested)
 
 
 def _tuned(request: PredictRequest, design: Design, site: SimulatedCluster, context: StudyContext) -> Prediction | None:

@@ -1,5 +1,6 @@
 """`hpltune reproduce`: a published tuning simulated, and what the same hardware could have done."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +16,7 @@ from ...errors import TunerError
 from ...events import Listener, PartFound
 from ...options import TuneOptions
 from ...reports.best_found import best_found_facts, best_found_parts
+from ...reports.pages.reproduction import ReproductionPage
 from ...reports.ranking import ranking_parts
 from ...reports.reproduction import comparison_parts, reproduction_facts
 from ...simulation.cluster import SimulatedCluster, cluster_dict
@@ -49,6 +51,12 @@ class ReproduceRequest:
     limit_s: float
     db: str | None
 
+    @property
+    def command(self) -> str:
+        """The command that does the same."""
+        trials, seed = ("--trials", str(self.trials)), ("--seed", str(self.seed))
+        return shlex.join(["hpltune", "reproduce", self.name, *trials, "--engine", self.engine, *seed])
+
 
 @dataclass(frozen=True)
 class StoppedSearch:
@@ -79,6 +87,8 @@ class ReproduceResult:
         study: what `hpltune show` needs to find the trials of the first search.
         stopped: the search that somebody stopped.
         unfinished: the sentence that not all tests were simulated because somebody stopped it; "" where they were.
+        simulator: name and version of what simulated it; None where that is not known.
+        command: it does the same again.
     """
 
     cluster: VirtualCluster
@@ -88,6 +98,8 @@ class ReproduceResult:
     study: str = ""
     stopped: StoppedSearch | None = None
     unfinished: str = ""
+    simulator: str | None = None
+    command: str = ""
 
     @property
     def interrupted(self) -> bool:
@@ -101,12 +113,21 @@ class ReproduceResult:
         title = f"A published tuning, simulated: {self.published.source}"
         if self.unfinished:
             return Report(title, (Sentence(self.unfinished),), facts)
-        parts = list(comparison_parts(self.cluster, self.published, self.tests))
-        if self.found is not None:
-            parts += best_found_parts(self.published, self.tests, self.found, self.study)
-        if self.stopped is not None:
-            parts += self.stopped.parts()
-        return Report(title, tuple(parts), facts)
+        tests = comparison_parts(self.cluster, self.published, self.tests)
+        return Report(title, (*tests, *self._search_parts()), facts)
+
+    def page(self) -> Report:
+        """The same as a page, which also says what was simulated; without parts where not all tests were."""
+        if self.unfinished:
+            return replace(self.report(), parts=())
+        page = ReproductionPage(self.cluster, self.published, self.tests, tuple(self._search_parts()))
+        return replace(self.report(), parts=page.parts(self.simulator, self.command))
+
+    def _search_parts(self) -> list[Part]:
+        """What the searches found, or how far one came."""
+        found = self.found
+        parts = [] if found is None else list(best_found_parts(self.published, self.tests, found, self.study))
+        return [*parts, *(self.stopped.parts() if self.stopped is not None else [])]
 
 
 def reproduce(request: ReproduceRequest, listener: Listener, stop: StopRequest) -> ReproduceResult:
@@ -123,7 +144,7 @@ def reproduce(request: ReproduceRequest, listener: Listener, stop: StopRequest) 
             site = SimulatedCluster.open(load_cluster(figures.cluster), session.user_dirs, None, listener)
         jobs = request.jobs or cores_here()
         tests = simulate_tests(site, figures, jobs=jobs, limit_s=request.limit_s, stop=stop)
-        result = ReproduceResult(site.cluster, figures, tests)
+        result = ReproduceResult(site.cluster, figures, tests, simulator=site.simulator, command=request.command)
         if stop.requested:
             sentence = f"Stopped before all published tests were simulated: {_begins_anew(request)}"
             return replace(result, unfinished=sentence)

@@ -6,6 +6,7 @@ from results.errors import ResultsError
 from results.report.model import Report, Sentence
 from results.store.store import Store
 
+from ...reports.pages.virtual_cluster import with_head
 from ...reports.summary import StudySummary
 from ...study.objective import rank_stored
 
@@ -43,6 +44,10 @@ class BestResult:
         below = [Sentence(self.left_out)] if self.left_out else []
         parts = (*self.summary.parts(self.count), *below)
         return Report(f"Study {self.summary.study.name}", parts, self.summary.to_json(self.count))
+
+    def page(self) -> Report:
+        """The same as a page, which begins with what was simulated."""
+        return with_head(self.report(), [self.summary.study])
 
 
 def best_of_study(store: Store, request: BestRequest) -> BestResult:

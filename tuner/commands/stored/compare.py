@@ -18,6 +18,7 @@ from results.store.store import Store
 from ...errors import UsageError
 from ...reports.comparison.parts import Comparison
 from ...reports.comparison.sides import Side
+from ...reports.pages.virtual_cluster import with_head
 from ...study.noise_at_first import noise_at_first
 from ...study.objective import of_study, ranking_of
 from ...words import listed
@@ -51,6 +52,11 @@ class CompareResult:
         what = listed([side.name for side in sides])
         title = f"{self.by} in study {sides[0].study.name}: {what}" if self.by else f"Studies {what}"
         return Report(title, tuple(self.comparison.parts()), self.comparison.facts())
+
+    def page(self) -> Report:
+        """The same as a page, which begins with what was simulated."""
+        studies = {side.study.name: side.study for side in self.comparison.sides}
+        return with_head(self.report(), list(studies.values()))
 
 
 def compare(store: Store, request: CompareRequest) -> CompareResult:

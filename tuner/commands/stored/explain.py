@@ -15,6 +15,7 @@ from ...explain.stored_space import cluster_of, searched, stored_space
 from ...explain.taught_study import TaughtStudy
 from ...machine.equipment import host_count
 from ...reports.explanation import explanation_parts, glossary
+from ...reports.pages.virtual_cluster import with_head
 from ...reports.pairs import crossing_parts
 from ...simulation.known import probes_of
 from ...tuning.ping_pong import stored
@@ -47,6 +48,10 @@ class ExplainResult:
             return Report(f"Study {self.study.name}", tuple(crossing_parts(self.study, self.found)), facts)
         facts["glossary"] = glossary(self.found)
         return Report(f"Study {self.study.name}", tuple(explanation_parts(self.study, self.found)), facts)
+
+    def page(self) -> Report:
+        """The same as a page, which begins with what was simulated."""
+        return with_head(self.report(), [self.study])
 
 
 def explain_study(store: Store, request: ExplainRequest) -> ExplainResult:

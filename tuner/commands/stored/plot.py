@@ -1,16 +1,18 @@
 """`hpltune plot`: a figure of a study as a picture for a paper."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from results.plain import finite
 from results.record import Study
-from results.report.model import Column, Report, Sentence, Table
-from results.report.picture import PictureSize, write_picture
+from results.report.model import Column, Drawable, Report, Sentence, Table
+from results.report.picture import PictureSize
 from results.store.store import Store
 
 from ...errors import TunerError, UsageError
 from ...reports.figures.registry import KINDS, FigureKind
 from ...words import listed
+from ..report_files import write_picture
 from .report import figure_source
 
 
@@ -31,6 +33,26 @@ class PlotRequest:
 
 
 @dataclass(frozen=True)
+class PlotResult:
+    """A figure that was drawn.
+
+    Attributes:
+        kind: its name.
+        out: the file.
+    """
+
+    kind: str
+    study: str
+    figure: Drawable
+    out: Path
+
+    def report(self) -> Report:
+        """Say where it is; scripts are told its data too."""
+        facts = {"kind": self.kind, "study": self.study, "file": str(self.out), "figure": _plain(asdict(self.figure))}
+        return Report(self.figure.title, (Sentence(f"Wrote {self.out}.", unbroken=True),), facts)
+
+
+@dataclass(frozen=True)
 class KindsResult:
     """The figures that there are, and whether a study has data for each."""
 
@@ -46,7 +68,7 @@ class KindsResult:
             for kind, there in self.kinds
         ]
         title = f"Figures of study {self.study.name}"
-        how = Sentence("`hpltune plot KIND -o FILE.pdf` draws one.", unbroken=True)
+        how = Sentence(f"`hpltune plot KIND {self.study.name} -o FILE.pdf` draws one.", unbroken=True)
         return Report(title, (Table(title, columns, rows), how), facts)
 
 
@@ -61,21 +83,45 @@ def list_kinds(store: Store, study: str | None = None) -> KindsResult:
     return KindsResult(found, tuple((kind, kind.draw(source) is not None) for kind in KINDS))
 
 
-def plot(store: Store, request: PlotRequest) -> Path:
-    """Draw a figure into a file, and return where it is.
+def plot(store: Store, request: PlotRequest) -> PlotResult:
+    """Draw a figure into a file.
 
     Raises:
-        UsageError: there is no such kind.
-        ResultsError: there is no such study, or the file cannot be written.
-        TunerError: the study has no data for it.
+        UsageError: there is no such kind, or the file's name has another end than a picture's.
+        ResultsError: there is no such study, or so large a picture cannot be drawn.
+        TunerError: the study has no data for it, or the file cannot be written.
     """
     kind = kind_of(request.kind)
     study = store.study(request.study) if request.study else store.newest()
     figure = kind.draw(figure_source(store, study))
     if figure is None:
         raise TunerError(f"study {study.name} has nothing to draw {kind.name} from: it needs {kind.needs}")
-    write_picture(figure, request.out, request.size)
-    return request.out
+    write_picture(request.out, [figure], request.size)
+    return PlotResult(kind.name, study.name, figure, request.out)
+
+
+def kind_and_study(store: Store, first: str | None, study: str | None) -> tuple[str | None, str | None]:
+    """Tell a kind of figure from a study that stands alone in its place.
+
+    Args:
+        first: what stands where a kind does.
+        study: None where none is named.
+
+    Returns:
+        The kind, or None where all shall be listed; and the study, or None for the newest.
+    """
+    if first is None or study is not None or any(kind.name == first for kind in KINDS):
+        return first, study
+    return (None, first) if any(one.name == first for one in store.studies()) else (first, None)
+
+
+def _plain(value: object) -> object:
+    """Return data as JSON can hold it: None for what is no number."""
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    return finite(value) if isinstance(value, float) else value
 
 
 def kind_of(name: str) -> FigureKind:

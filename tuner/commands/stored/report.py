@@ -2,12 +2,10 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
 from results.record import Study, TrialRecord
-from results.report.html import to_html
 from results.report.model import Report
 from results.store.store import Store
 
@@ -15,13 +13,12 @@ from ...errors import TunerError
 from ...explain.stored_space import telling
 from ...explain.taught_study import TaughtStudy
 from ...reports.figures.registry import FigureSource
-from ...reports.pages.virtual_cluster import virtual_cluster_of
 from ...reports.study_page import StudyPage
 from ...reports.summary import StudySummary
 from ...study.lifecycle import LIKE
 from ...study.objective import rank_stored
 from ...tuning.prediction_note import prediction_of
-from ...user_files import write_text
+from ..report_files import write_page
 from .explain import taught_study
 
 
@@ -62,13 +59,13 @@ def report_studies(store: Store, request: ReportRequest) -> ReportResult:
     """
     studies = [store.study(name) for name in request.studies] or [store.newest()]
     reports = tuple(page_of(store, study).report() for study in studies)
-    write_text(request.out, to_html(reports, datetime.now(UTC), interactive=request.interactive))
+    write_page(request.out, reports, interactive=request.interactive)
     return ReportResult(reports, request.out)
 
 
 def page_of(store: Store, study: Study) -> StudyPage:
     """The page of one study."""
-    return StudyPage(study, figure_source(store, study), virtual_cluster_of(study))
+    return StudyPage(study, figure_source(store, study))
 
 
 def figure_source(store: Store, study: Study) -> FigureSource:

@@ -13,6 +13,7 @@ from ..story import convergence
 from ..summary import StudySummary
 from .best_nb import best_nb
 from .effects import shares, values
+from .front import front
 from .libraries import libraries
 from .messages import messages
 from .repeats import repeats
@@ -67,6 +68,10 @@ def _ranking(source: FigureSource) -> Drawable | None:
     return _first(source.summary.parts(SHOWN)) if source.summary else None
 
 
+def _front(source: FigureSource) -> Figure | None:
+    return front(source.summary) if source.summary else None
+
+
 def _libraries(source: FigureSource) -> Figure | None:
     return libraries(source.summary.study, source.summary.ranking) if source.summary else None
 
@@ -104,6 +109,7 @@ KINDS = (
     ),
     FigureKind("repeats", "noise and drift of repeated runs", "a repeated run", lambda of: repeats(of.records)),
     FigureKind("ranking", "the best configurations", "a full run", _ranking, in_story=False),
+    FigureKind("front", "GFLOPS against peak, $ or W: what none beats in both", "a trade-off", _front, in_story=False),
     FigureKind("effects", "what each parameter explains", "a search", _effects, in_story=False),
     FigureKind("values", "how far each value is behind the best one", "a search", _values, in_story=False),
     FigureKind(

@@ -1,14 +1,28 @@
 """What a page says of a virtual cluster, so that nobody takes a simulated rate for a measured one."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from results.record import SIMULATOR, Study
-from results.report.model import Column, Sentence, Table, Tone
+from results.report.model import Column, Report, Sentence, Table, Tone
 from runners.toml_file import ClusterFileError
 from runners.virtual.cluster import Network, VirtualBlas, VirtualCluster, VirtualNodes
 
 from ...simulation.cluster import cluster_from
 from ...words import counted, listed
+
+
+def with_head(report: Report, studies: Sequence[Study]) -> Report:
+    """Return the page of some studies, which begins with what was simulated."""
+    return replace(report, parts=(*head_of(studies), *report.parts))
+
+
+def head_of(studies: Sequence[Study]) -> list[Sentence]:
+    """Say what was simulated, and of a single study on which cluster; nothing where machines ran."""
+    cluster = virtual_cluster_of(studies[0]) if len(studies) == 1 else None
+    if cluster is None:
+        return simulated_sentences(studies)
+    return [cluster_sentence(cluster, studies[0].versions.get(SIMULATOR), studies[0].rpeak_gflops)]
 
 
 def simulated_sentences(studies: Sequence[Study]) -> list[Sentence]:
@@ -20,7 +34,7 @@ def simulated_sentences(studies: Sequence[Study]) -> list[Sentence]:
     if len(simulated) < len(studies):
         names = listed([study.name for study in simulated])
         return [caution(f"Simulated, not measured: the rates of {names}, on {on}.")]
-    return [caution(_computed(simulated[0].versions.get(SIMULATOR), on))]
+    return [caution(computed(simulated[0].versions.get(SIMULATOR), on))]
 
 
 def virtual_cluster_of(study: Study) -> VirtualCluster | None:
@@ -34,16 +48,19 @@ def virtual_cluster_of(study: Study) -> VirtualCluster | None:
         return None
 
 
-def cluster_sentence(cluster: VirtualCluster, simulator: str | None, rpeak_gflops: float | None) -> Sentence:
+def cluster_sentence(
+    cluster: VirtualCluster, simulator: str | None, rpeak_gflops: float | None = None, rates: str = "every rate"
+) -> Sentence:
     """Say in the head of a page that its rates are simulated, what the cluster is and what its figures are from.
 
     Args:
         rpeak_gflops: None for that of the cluster's file.
+        rates: those of the page that are simulated.
     """
     described = f", {cluster.description}" if cluster.description else ""
     peak = rpeak_gflops or cluster.rpeak_gflops
     return caution(
-        f"{_computed(simulator, f'the virtual cluster {cluster.name}{described}')} "
+        f"{computed(simulator, f'the virtual cluster {cluster.name}{described}', rates)} "
         f"It has {counted(len(cluster.node_list), 'node')}, {counted(cluster.cores, 'core')} in all and an Rpeak of "
         f"{peak:.4g} GFLOPS. {_basis(cluster)}"
     )
@@ -54,7 +71,7 @@ def caution(text: str) -> Sentence:
     return Sentence(text, tone=Tone.CAUTION)
 
 
-def cluster_table(cluster: VirtualCluster, rpeak_gflops: float | None, title: str = "") -> Table:
+def cluster_table(cluster: VirtualCluster, rpeak_gflops: float | None = None, title: str = "") -> Table:
     """List what a virtual cluster is made of.
 
     Args:
@@ -73,8 +90,9 @@ def cluster_table(cluster: VirtualCluster, rpeak_gflops: float | None, title: st
     return Table(title, (Column("fact", words=True), Column("value", words=True)), tuple(rows), headless=True)
 
 
-def _computed(simulator: str | None, place: str) -> str:
-    return f"Simulated, not measured: {simulator or 'a simulator'} computed every rate on this page for {place}."
+def computed(simulator: str | None, place: str, rates: str = "every rate") -> str:
+    """Say in a sentence that no machine ran what a page shows."""
+    return f"Simulated, not measured: {simulator or 'a simulator'} computed {rates} on this page for {place}."
 
 
 def _basis(cluster: VirtualCluster) -> str:

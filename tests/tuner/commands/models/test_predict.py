@@ -1,5 +1,6 @@
 """`predict` as a program calls it, and what a user keeps where a design fails."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from tuner.stopping import StopRequest
 
 AS_IT_IS = """
 [[design]]
-name = "eight of them as they are"
+name = "eight <b> of them as they are"
 """
 
 
@@ -35,11 +36,37 @@ def test_designs_are_tuned_without_a_terminal(home: Path) -> None:
 @pytest.mark.usefixtures("simgrid")
 def test_a_design_that_fails_costs_neither_table_nor_picture_of_those_before_it(hpltune: Run, home: Path) -> None:
     (home / "designs.toml").write_text(f'base = "kronos"\n{AS_IT_IS}[[design]]\nnodes = {{ count = 4 }}\n')
-    done = hpltune("predict", "designs.toml", "--space", "kronos", "--trials", "2", "--plot", "designs.svg")
+    files = ("--plot", "designs.svg", "--html", "new/designs.html")
+    done = hpltune("predict", "designs.toml", "--space", "kronos", "--trials", "2", *files)
     assert done.returncode == 2
     assert "8x1 needs 8 cores, but there are 4" in done.stderr
-    assert "│ eight of them as they are │" in done.stdout
+    assert "│ eight <b> of them as they are │" in done.stdout
     assert "<svg" in (home / "designs.svg").read_text()
+    page = (home / "new/designs.html").read_text()
+    assert page.count("<svg") == 3
+    assert "hpltune predict designs.toml --space kronos --engine hpl --trials 2 --seed 0" in page
+    assert "<b>" not in page
+    assert "eight &lt;b&gt; of them as they are" in page
+    assert "Wrote new/designs.html. Open it in a browser." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("option", "file", "sentence"),
+    [
+        ("--plot", "designs.gif", "--plot designs.gif: the name of a picture ends in .png, .svg or .pdf"),
+        ("--plot", "designs.toml/x.svg", "--plot x.svg in .*: .* is a file, not a folder: give another folder"),
+        ("--html", "designs.toml/x.html", "--html x.html in .*: .* is a file, not a folder: give another folder"),
+        ("--html", ".", "--html . is a folder: name a file in it"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_simulated(
+    hpltune: Run, home: Path, option: str, file: str, sentence: str
+) -> None:
+    (home / "designs.toml").write_text(f'base = "kronos"\n{AS_IT_IS}')
+    done = hpltune("predict", "designs.toml", option, file)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(f"hpltune: {sentence}\n", done.stderr), done.stderr
+    assert not (home / "data/hpltune.db").exists()
 
 
 @pytest.mark.real

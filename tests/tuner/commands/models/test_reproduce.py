@@ -1,5 +1,6 @@
 """`reproduce` as a program and as a user calls it, and what ends it."""
 
+import json
 import signal
 import subprocess
 from io import StringIO
@@ -24,6 +25,18 @@ def shown(result: ReproduceResult, width: int = 160) -> str:
 
 def request(home: Path, *, trials: int) -> ReproduceRequest:
     return ReproduceRequest("kronos", trials, 0, 2, "random", 120.0, str(home / "my.db"))
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("simgrid")
+def test_the_page_of_a_publication_is_written_beside_the_json(hpltune: Run, home: Path) -> None:
+    done = hpltune("reproduce", "kronos", "--trials", "0", "--html", "page.html", "--json")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["tests"]) == 8
+    assert done.stderr.endswith("Wrote page.html. Open it in a browser.\n")
+    page = (home / "page.html").read_text()
+    assert page.count("<svg") == 2
+    assert "hpltune reproduce kronos --trials 0 --engine hpl --seed 0" in page
 
 
 @pytest.mark.real
@@ -74,9 +87,10 @@ def test_a_stop_before_the_tests_are_simulated_is_a_result_that_says_so(home: Pa
 
 @pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
-def test_reproduce_without_any_result_is_an_error(hpltune: Run) -> None:
-    done = hpltune("reproduce", "kronos", "--trials", "2", "--limit", "0.01s")
+def test_reproduce_without_any_result_is_an_error_and_no_page(hpltune: Run, home: Path) -> None:
+    done = hpltune("reproduce", "kronos", "--trials", "2", "--limit", "0.01s", "--html", "page.html")
     assert done.returncode == 1
+    assert not (home / "page.html").exists()
     assert "hpltune: no simulation gave a result; the last one: the simulation was stopped at its time" in done.stderr
 
 

@@ -11,7 +11,6 @@ from as_user import Run
 from record_builders import a_study, begun, finished
 
 from hpl.params import HplParams
-from results.errors import ResultsError
 from results.record import Kind, TrialRecord
 from results.report.model import Figure
 from results.report.picture import PictureSize
@@ -49,15 +48,15 @@ def store(home: Path) -> Iterator[Store]:
 def test_a_figure_becomes_a_picture_of_the_kind_that_its_name_says(
     store: Store, home: Path, kind: str, ending: str
 ) -> None:
-    file = plot(store, PlotRequest(kind, home / f"figure{ending}", size=PictureSize(8, 80)))
-    assert file.read_bytes().startswith(BEGINS[ending])
+    drawn = plot(store, PlotRequest(kind, home / f"figure{ending}", size=PictureSize(8, 80)))
+    assert drawn.out.read_bytes().startswith(BEGINS[ending])
 
 
 def test_the_list_says_which_figures_can_be_drawn(store: Store) -> None:
     there = {kind.name: there for kind, there in list_kinds(store).kinds}
     assert there == {
         "convergence": True, "libraries": False, "nb": True, "size": False, "repeats": False, "ranking": True,
-        "effects": False, "values": False, "messages": False, "pair": False,
+        "front": False, "effects": False, "values": False, "messages": False, "pair": False,
     }  # fmt: skip
 
 
@@ -65,14 +64,15 @@ def test_the_list_says_which_figures_can_be_drawn(store: Store) -> None:
     ("kind", "file", "error", "sentence"),
     [
         ("pie", "pie.png", UsageError, "there is no figure pie: there are convergence, libraries, .* and pair"),
-        ("nb", "nb.gif", ResultsError, "nb.gif: the name of a picture ends in .png, .svg or .pdf"),
-        ("nb", "no/folder.png", ResultsError, "cannot write .*: No such file or directory"),
+        ("nb", "nb.gif", UsageError, "nb.gif: the name of a picture ends in .png, .svg or .pdf"),
+        ("nb", "page.txt/nb.png", TunerError, "cannot write .*: what should be its folder is a file"),
         ("repeats", "r.png", TunerError, "study study has nothing to draw repeats from: it needs a repeated run"),
     ],
 )
 def test_a_mistake_is_one_sentence(
     store: Store, home: Path, kind: str, file: str, error: type[Exception], sentence: str
 ) -> None:
+    (home / "page.txt").touch()
     with pytest.raises(error, match=sentence):
         plot(store, PlotRequest(kind, home / file))
     assert not (home / file).exists()

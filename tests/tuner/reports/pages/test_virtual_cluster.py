@@ -10,7 +10,7 @@ from results.report.model import Heading, Report, Sentence, Table, Tone
 from results.stats.ranking import rank
 from runners.virtual.load import load_cluster, shipped
 from tuner.reports.figures.registry import FigureSource
-from tuner.reports.pages.virtual_cluster import cluster_table, simulated_sentences, virtual_cluster_of
+from tuner.reports.pages.virtual_cluster import cluster_table, simulated_sentences
 from tuner.reports.study_page import StudyPage
 from tuner.reports.summary import StudySummary
 from tuner.simulation.cluster import cluster_dict
@@ -27,7 +27,7 @@ def simulated(name: str = "study", **changes: object) -> Study:
 def page(study: Study) -> Report:
     record = finished(1, 14.5)
     found = FigureSource([record], record, StudySummary.of(study, rank([record])), lambda: None)
-    return StudyPage(study, found, virtual_cluster_of(study)).report()
+    return StudyPage(study, found).report()
 
 
 def cautions(report: Report) -> list[str]:

@@ -1,0 +1,61 @@
+"""Files that show a report: a page, and pictures of its figures."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from results.report.html import to_html
+from results.report.model import Drawable, Report
+from results.report.picture import ENDINGS, PictureSize, picture
+
+from ..errors import UsageError
+from ..user_files import require_writable_file, write_bytes, write_text
+
+
+def write_page(file: Path, reports: Sequence[Report], *, interactive: bool = True) -> None:
+    """Write reports as one HTML file, in place of one that is there.
+
+    Raises:
+        TunerError: it cannot be written.
+    """
+    write_text(file, to_html(reports, datetime.now(UTC), interactive=interactive))
+
+
+def write_picture(file: Path, figures: Sequence[Drawable], size: PictureSize | None = None) -> None:
+    """Draw figures into a file below each other; the end of its name says of which kind it is.
+
+    Args:
+        figures: at least one.
+
+    Raises:
+        UsageError: the name ends otherwise.
+        ResultsError: so large a picture cannot be drawn.
+        TunerError: the file cannot be written.
+    """
+    write_bytes(file, picture(figures, _ending(file, str(file)), size or PictureSize()))
+
+
+def require_files(html: Path | None, plot: Path | None = None) -> None:
+    """Refuse files that cannot be written before anything runs.
+
+    Args:
+        html: of the option --html.
+        plot: of the option --plot.
+
+    Raises:
+        UsageError: the name of a picture has another end.
+        TunerError: a file cannot be written.
+    """
+    if plot is not None:
+        _ending(plot, f"--plot {plot}")
+    for option, file in (("--html", html), ("--plot", plot)):
+        if file is not None:
+            require_writable_file(file, option)
+
+
+def _ending(file: Path, named: str) -> str:
+    """Return the end of a picture's name."""
+    ending = file.suffix.lower()
+    if ending not in ENDINGS:
+        raise UsageError(f"{named}: the name of a picture ends in .png, .svg or .pdf")
+    return ending
