@@ -105,8 +105,8 @@ def _diagram(figure: Figure, axes: Axes) -> list[DrawnValue]:
             _group(number, axes.bar(places, one.y, width=width, label=one.name, **_filled(number)).patches)
         else:
             look: Any = {"color": colour, "marker": MARKERS[number % len(MARKERS)], "markersize": 4.5}
-            look |= {"color": GREY, "zorder": 1.5} if one.behind else {}
             look |= {"linestyle": "-"} if one.line else {"linestyle": "none", "alpha": 0.8}
+            look |= {"color": GREY, "zorder": 1.5, "alpha": 1.0} if one.behind else {}
             if one.bare or (len(places) > MOST_LABELS * 20 and one.line):
                 look["marker"] = ""
             _group(number, axes.plot(places, one.y, label=one.name, **look))

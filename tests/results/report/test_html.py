@@ -6,15 +6,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from page_visit import NARROW, READABLE, WIDE, Visit, running_browser
+from playwright.sync_api import Browser, Error
 
 from results.report.html import to_html
 from results.report.model import Column, Copied, Figure, Heading, Matrix, Report, Sentence, Series, Table
-
-CHROMIUM = Path("/usr/bin/chromium")
-NARROW, WIDE = 400, 1280
-READABLE = 4.5
-"""Contrast of text that WCAG's level AA asks for."""
 
 RANKING = Table(
     "Best of study <script>alert(1)</script>",
@@ -82,13 +78,8 @@ def test_a_static_page_has_every_figure_and_no_script() -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, or a skipped test where there is none."""
-    if not CHROMIUM.exists():
-        pytest.skip("needs Debian's chromium: apt-get install chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        yield browser
-        browser.close()
+    with running_browser() as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -96,37 +87,6 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
     path.write_text(PAGE, encoding="utf-8")
     return path
-
-
-class Visit:
-    """A page as somebody sees it, with what it complained of and asked for."""
-
-    def __init__(self, browser: Browser, file: Path, width: int, **options: object) -> None:
-        self._context = browser.new_context(viewport={"width": width, "height": 900}, **options)  # type: ignore[arg-type]
-        self.page: Page = self._context.new_page()
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(message.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(file.as_uri())
-
-    def close(self) -> None:
-        self._context.close()
-
-    def contrast(self, selector: str) -> float:
-        """Contrast of a text against the page, by WCAG's formula for relative luminance."""
-        ink, paper = self.page.eval_on_selector(
-            selector, "e => [getComputedStyle(e).color, getComputedStyle(document.body).backgroundColor]"
-        )
-        lighter, darker = sorted((luminance(ink), luminance(paper)), reverse=True)
-        return (lighter + 0.05) / (darker + 0.05)
-
-
-def luminance(colour: str) -> float:
-    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
-    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 @pytest.mark.parametrize("width", [NARROW, WIDE])
