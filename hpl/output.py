@@ -7,10 +7,11 @@ as there is.
 
 import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from .flops import seconds
+from .phases import phase_of
 from .variant import is_code
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -37,6 +38,8 @@ class HplResult:
         gflops: the rate; infinite or NaN where HPL printed that.
         residual: the scaled residual, or None where HPL printed none.
         passed: whether the residual passed; None where it was not checked, or where the output ends before it.
+        phases_s: seconds of each phase by its name in `phases.PHASES`, of the rank that took longest for it; empty
+            where the program was compiled without these timers.
     """
 
     code: str
@@ -48,6 +51,7 @@ class HplResult:
     gflops: float
     residual: float | None = None
     passed: bool | None = None
+    phases_s: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     @property
     def consistent(self) -> bool:
@@ -97,6 +101,8 @@ def parse(text: str) -> HplOutput:
         elif (result := _result(words, heads)) is not None:
             results.append(result)
             checkable = True
+        elif checkable and (phase := phase_of(line)) is not None:
+            results[-1] = replace(results[-1], phases_s={**results[-1].phases_s, phase[0]: phase[1]})
         elif checkable and (check := _check(line)) is not None:
             results[-1] = _checked(results[-1], *check)
     if error_function:

@@ -22,8 +22,16 @@ from .toolchain import Mpi, compiler_version, wrapper_line
 __all__ = ["BuildError", "Recipe", "Xhpl", "build", "build_calibrator", "witness_library"]
 
 NATIVE = Path(__file__).parents[1] / "native"
-FLAGS: tuple[str, ...] = ("-O3", "-w", "-DAdd_", "-DF77_INTEGER=int", "-DStringSunStyle")
-"""The conventions of a gfortran-compatible BLAS: one underscore, int integers, string lengths as last arguments."""
+FLAGS: tuple[str, ...] = (
+    "-O3",
+    "-w",
+    "-DAdd_",
+    "-DF77_INTEGER=int",
+    "-DStringSunStyle",
+    "-DHPL_DETAILED_TIMING",
+)
+"""The conventions of a gfortran-compatible BLAS (one underscore, int integers, string lengths as last arguments), and
+HPL's own timers of its phases."""
 MAINS = ("hpcc_main", "HPL_pddriver", "HPL_pdinfo")
 """Files for a main program that reads HPL.dat; the calibrator has its own."""
 OWN_FLAGS = ("-O2", "-Wall", "-Wextra")
@@ -162,7 +170,8 @@ def _objects(recipe: Recipe, folder: Path, step: OnStep) -> list[Path]:
 
 def _link(recipe: Recipe, search: SearchPaths, objects: Iterable[Path], folder: Path) -> None:
     """Link in a draft folder and move it into place, so that an existing folder always holds a complete program."""
-    wraps = ["-Wl,--wrap=HPL_binit"] + (["-Wl,--wrap=fopen"] if recipe.source.kind == "hpcc" else [])
+    wrapped = ("HPL_binit", "HPL_ptimer_cputime", *(("fopen",) if recipe.source.kind == "hpcc" else ()))
+    wraps = [f"-Wl,--wrap={name}" for name in wrapped]
     draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".linking-"))
     try:
         arguments = link_arguments(recipe.library, search, draft, folder)

@@ -10,6 +10,14 @@
 
 int __real_HPL_binit(HPL_T_panel *panel);
 int __wrap_HPL_binit(HPL_T_panel *panel);
+double __wrap_HPL_ptimer_cputime(void);
+
+/* HPL's timers of its phases read the CPU's time with a system call at each start and stop, three times for each column
+ * of the matrix, and print only the wall time. Without the system call a start or stop takes a tenth of that time. */
+double __wrap_HPL_ptimer_cputime(void)
+{
+    return 0.0;
+}
 
 static void say(int N, int column, double time_s, const char *more)
 {

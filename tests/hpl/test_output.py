@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from hpl.flops import flop_count, fraction_done, gflops
 from hpl.output import HplResult, parse
+from hpl.phases import PHASES
 
 DATA = Path(__file__).with_name("data")
 CAPTURED = sorted(DATA.glob("*.txt"))
@@ -212,3 +213,38 @@ def test_half_the_columns_are_most_of_the_work() -> None:
     assert fraction_done(1000, 500) == pytest.approx(0.875)
     assert fraction_done(1000, 1000) == 1
     assert fraction_done(0, 0) == 1
+
+
+def test_the_phases_of_a_run_are_read_where_hpl_timed_them() -> None:
+    result = parse(captured("phases")).results[0]
+    assert set(result.phases_s) == set(PHASES)
+    assert result.phases_s["update"] > result.phases_s["laswp"]
+    assert result.passed
+    assert parse(captured("passed")).results[0].phases_s == {}
+
+
+@given(
+    st.lists(
+        st.dictionaries(st.sampled_from(PHASES), st.integers(0, 10**8).map(lambda hundredths: hundredths / 100)),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_what_hpl_prints_of_phases_is_read_back_for_each_result(runs: list[dict[str, float]]) -> None:
+    assert [result.phases_s for result in parse("".join(map(printed_run, runs))).results] == runs
+
+
+def printed_run(seconds: dict[str, float]) -> str:
+    """A result with its phases, as HPL_pdtest.c prints them."""
+    heads = {
+        "rfact": "Max aggregated wall time rfact . . . : ",
+        "pfact": "+ Max aggregated wall time pfact . . : ",
+        "mxswp": "+ Max aggregated wall time mxswp . . : ",
+        "update": "Max aggregated wall time update  . . : ",
+        "laswp": "+ Max aggregated wall time laswp . . : ",
+        "up tr sv": "Max aggregated wall time up tr sv  . : ",
+    }
+    lines = [f"{head}{seconds[name]:18.2f}\n" for name, head in heads.items() if name in seconds]
+    result = "WR11C2R4        5000   256     1     2               0.77              1.087e+02\n"
+    checked = "||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=        0.0026501 ...... PASSED\n"
+    return "".join([result, "--VVV--VVV--\n", *lines, "-" * 80, "\n", checked])

@@ -15,6 +15,7 @@ from results.store.rows import Row
 from ..machine.equipment import Equipment
 from ..machine.peak import above_peak
 from ..units import duration
+from .figures.phases import phases_s, phases_text
 from .ranking import figures
 
 KILLED = "killed"
@@ -70,7 +71,8 @@ def trial_rows(
 def trial_json(record: TrialRecord, killed: Collection[int]) -> dict[str, object]:
     """The facts of one trial."""
     facts = {name: cell for name, cell in flat(record).items() if name not in PLACED}
-    return {**facts, "state": _state(record, killed), "params": dict(record.params)}
+    more = {"params": dict(record.params), "phases_s": dict(phases_s(record))}
+    return {**facts, "state": _state(record, killed), **more}
 
 
 def trial_result(record: TrialRecord, killed: Collection[int]) -> str:
@@ -129,6 +131,8 @@ def _launch(record: TrialRecord, others: Sequence[int]) -> dict[str, str]:
         launch = "with its part of the launch" if others else "whole launch"
         cost = "" if record.cost_s is None else f" ({launch} {duration(record.cost_s)})"
         facts["time"] = f"{duration(record.time_s)}{cost}"
+    if seconds := phases_s(record):
+        facts["phases"] = f"{phases_text(seconds)}; each of the rank that took longest"
     if others:
         facts["same launch"] = f"trials {', '.join(map(str, others))}"
     return facts

@@ -19,6 +19,7 @@ from record_builders import a_study, begun, finished
 from results.store.store import Store
 from tuner.budget import Budget
 from tuner.options import TuneOptions
+from tuner.reports.figures.phases import phases_s
 from tuner.study.lifecycle import LIKE
 from tuner.tuning.prediction_note import prediction_of
 
@@ -62,8 +63,10 @@ def test_a_study_ends_with_its_best_files_and_a_command_that_runs_them(hpltune: 
     assert (home / "data/best").is_dir()
     with Store.open(home / "data/hpltune.db") as store:
         noted = prediction_of(store.newest())
+        run = store.get(store.newest().name, winner["trial"])
     assert noted is not None
     assert json.loads(json.dumps(noted.full.to_json())) == best["full"]
+    assert {"rfact", "update"} <= phases_s(run).keys()
 
 
 def test_a_value_that_no_point_can_have_is_told_and_the_others_are_searched(hpltune: Run) -> None:

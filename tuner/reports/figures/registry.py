@@ -16,6 +16,7 @@ from .effects import shares, values
 from .front import front
 from .libraries import libraries
 from .messages import messages
+from .phases import phases
 from .repeats import repeats
 from .size import size
 from .strongest_pairs import strongest_pairs
@@ -80,6 +81,10 @@ def _size(source: FigureSource) -> Figure | None:
     return size(source.records, source.best, source.predicted, source.confirmed) if source.best else None
 
 
+def _phases(source: FigureSource) -> Figure | None:
+    return phases(source.best) if source.best else None
+
+
 def _effects(source: FigureSource) -> Figure | None:
     taught = source.taught()
     return shares("What matters", taught.explanation.effects) if taught else None
@@ -107,6 +112,7 @@ KINDS = (
     FigureKind(
         "size", "the rate of the best configuration against N, and what is predicted", "runs of it at two N", _size
     ),
+    FigureKind("phases", "how long each phase of HPL took in the best run", "an output of HPL with them", _phases),
     FigureKind("repeats", "noise and drift of repeated runs", "a repeated run", lambda of: repeats(of.records)),
     FigureKind("ranking", "the best configurations", "a full run", _ranking, in_story=False),
     FigureKind("front", "GFLOPS against peak, $ or W: what none beats in both", "a trade-off", _front, in_story=False),

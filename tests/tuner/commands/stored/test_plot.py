@@ -55,8 +55,8 @@ def test_a_figure_becomes_a_picture_of_the_kind_that_its_name_says(
 def test_the_list_says_which_figures_can_be_drawn(store: Store) -> None:
     there = {kind.name: there for kind, there in list_kinds(store).kinds}
     assert there == {
-        "convergence": True, "libraries": False, "nb": True, "size": False, "repeats": False, "ranking": True,
-        "front": False, "effects": False, "values": False, "messages": False, "pair": False,
+        "convergence": True, "libraries": False, "nb": True, "size": False, "phases": False, "repeats": False,
+        "ranking": True, "front": False, "effects": False, "values": False, "messages": False, "pair": False,
     }  # fmt: skip
 
 
