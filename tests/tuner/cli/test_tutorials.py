@@ -18,7 +18,7 @@ SHORTER = ("--trials", f"{RUNS}", "--repeats", "1", "--confirm", "0")
 """Added to the searches of the page: a later option overrules an earlier one."""
 UNSHORTENED = re.compile(rf"#[1-{RUNS}] |--set ")
 """How the lines of a search begin that are the same in a shorter one."""
-SEARCHES = {"together": ("--trials", "12", "--set", "N=2000", "--set", "NB=96,128"), "noisy": SHORTER}
+SEARCHES = {"together": ("--trials", "5", "--set", "N=2000", "--set", "NB=96,128", "--confirm", "0"), "noisy": SHORTER}
 """Searches, by study, whose output depends on all of their trials; with what makes them short."""
 MADE = re.compile(r"/srv/hpl/data/best/|only-n\d\.toml|model\.toml")
 """How files are called that the reader makes, or hpltune for him."""
