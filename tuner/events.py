@@ -47,7 +47,7 @@ class PhaseStarted:
     """A part of the study begins.
 
     Attributes:
-        name: "pilot", "search", "confirmation" or "extrapolation".
+        name: "pilot", "search", "confirmation", "rounds" or "extrapolation".
         runs: runs planned in it, or None where the budget decides.
     """
 

@@ -34,6 +34,7 @@ class TuneOptions:
         jobs: simulations at a time, None for one a core; `limit_s` real seconds after which one is ended.
         from_simulation: study on a virtual cluster: its best are tried first, its rates teach the engine.
         warm_start: studies, outputs of HPL and HPL.dat files that say what is known already.
+        shootout: each BLAS is searched by itself, and then the best of all run in rounds, as `hpltune blas` asks.
     """
 
     space: str = "default"
@@ -62,6 +63,7 @@ class TuneOptions:
     limit_s: float = DEFAULT_SIMULATION_S
     from_simulation: str | None = None
     warm_start: tuple[str, ...] = ()
+    shootout: bool = False
 
     def __str__(self) -> str:
         """What is searched, how, for what and for how long."""

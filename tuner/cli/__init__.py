@@ -11,6 +11,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from .best import best
+from .blas import blas
 from .build import build
 from .calibrate import calibrate
 from .check import check
@@ -56,6 +57,7 @@ for _command in (
     report,
     plot,
     compare,
+    blas,
     explain,
     export,
     import_,

@@ -42,6 +42,7 @@ PHASES = {
     "pilot": "Pilot runs: how fast is this machine?",
     "search": "Search",
     "confirmation": "Confirmation: the best again, interleaved",
+    "rounds": "Rounds: the best of each library once a round, in an order drawn anew",
     "extrapolation": "Smaller runs of the winner, to predict the full-memory run",
 }
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hpl.blas.catalogue import Blas, BlasLibrary
@@ -154,6 +154,14 @@ class Inventory:
                 return entry
         found = ", ".join(entry.name for entry in self.blas) or "none"
         raise TunerError(f"BLAS {blas} is not on this machine (found: {found}): `hpltune setup` installs more")
+
+    def only(self, blas: str) -> "Inventory":
+        """The same machine as if it had one BLAS.
+
+        Raises:
+            TunerError: this machine has none of that name.
+        """
+        return replace(self, blas=(self.named(blas),), probes={blas: self.probes.get(blas, ())})
 
     def environment(self, blas: str, kernel: str, threads: int) -> dict[str, str]:
         """Kernel and thread variables of the ranks."""

@@ -22,6 +22,8 @@ class Ledger:
     Attributes:
         joinable: other processes may work on the study.
         told_clock: the clock only moves by what trials cost.
+        whole: meter of the budget of which this ledger has a share: what is spent counts there too, and the display
+            tells what is left of it; None where there is no other.
         lock: whoever reads or changes what trials have told holds it.
         known: numbers of the trials that were begun here, or counted.
     """
@@ -32,6 +34,7 @@ class Ledger:
     incumbent: Incumbent
     joinable: bool = True
     told_clock: bool = False
+    whole: Meter | None = None
     lock: RLock = field(default_factory=RLock, init=False)
     known: set[int] = field(default_factory=set, init=False)
     _others_seen: bool = field(default=False, init=False)
@@ -70,13 +73,15 @@ class Ledger:
             if self.told_clock:
                 self.meter.clock.sleep(record.cost_s or 0.0)
             self.context.store.finish(record)
-            self.meter.charge(record.cost_s or 0.0, trial=counts(record))
+            for meter in filter(None, (self.meter, self.whole)):
+                meter.charge(record.cost_s or 0.0, trial=counts(record))
             self.incumbent.note(record)
+            shown = self.whole or self.meter
             ended = TrialEnded(
                 record,
                 best=self.incumbent.told,
-                spent=self.meter.spent(),
-                left=self.meter.left(),
+                spent=shown.spent(),
+                left=shown.left(),
                 again=self._runs_again(record),
             )
             self.context.listener(ended)

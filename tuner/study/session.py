@@ -40,6 +40,7 @@ class StudySession:
         study: its name.
         number: of this session among those of the study.
         shrunk: nodes were lost, so that some configurations that were measured cannot be run any more.
+        blas: only trials of this library are looked at, as if the study had no others; None for all.
     """
 
     context: StudyContext
@@ -49,6 +50,7 @@ class StudySession:
     meter: Meter
     number: int = 0
     shrunk: bool = False
+    blas: str | None = None
 
     @property
     def stopped(self) -> bool:
@@ -61,7 +63,10 @@ class StudySession:
 
     def records(self, kinds: Collection[Kind] | None = None) -> Sequence[TrialRecord]:
         """The study's trials of these kinds, or all, in the order they were begun."""
-        return self.context.store.records(self.study, kinds=kinds)
+        records = self.context.store.records(self.study, kinds=kinds)
+        if self.blas is None:
+            return records
+        return [record for record in records if record.params.get("blas") == self.blas]
 
     @property
     def folder(self) -> Path:

@@ -134,6 +134,21 @@ def _prepare(space: SearchSpace, options: TuneOptions, text: str, workbench: Wor
         workbench.build(names, threads, context.listener, mpis)
 
 
+@dataclass(frozen=True)
+class Searched:
+    """A search that has ended.
+
+    Attributes:
+        confirmation: repeats what it found.
+        worker: runs further trials.
+        ended: the sentence why it ended.
+    """
+
+    confirmation: Confirmation
+    worker: LaunchWorker
+    ended: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Campaign:
     """A study on the nodes that are there: pilots, search, confirmation, prediction.
@@ -160,6 +175,14 @@ class Campaign:
             NodesLostError: nodes do not come back; a campaign on those that are left can go on.
             TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
         """
+        return self._finish(self.search())
+
+    def search(self) -> Searched:
+        """From the pilots to the end of the search.
+
+        Raises:
+            NodesLostError, TunerError, SpaceError, HplError, ResultsError: as `run`.
+        """
         sized = size(self._pilot_worker(), self.options, self.text)
         session, options = sized.session, self.options
         noise = session.objective.noise_at_first
@@ -183,7 +206,7 @@ class Campaign:
         )
         ended = scheduler.search(engine)
         session.say(f"Search stopped: {ended}.")
-        return self._finish(confirmation, workers[0], ended)
+        return Searched(confirmation, workers[0], ended)
 
     def _engine(
         self, session: StudySession, drift: DriftMonitor, early_stopping: EarlyStopping
@@ -200,8 +223,9 @@ class Campaign:
         self.ledger.count(earlier)
         return engine, first
 
-    def _finish(self, confirmation: Confirmation, worker: LaunchWorker, ended: str) -> TuneOutcome:
+    def _finish(self, searched: Searched) -> TuneOutcome:
         """Confirm the winner and predict its run at the whole memory, unless the others do."""
+        confirmation, worker, ended = searched.confirmation, searched.worker, searched.ended
         session = confirmation.session
         store, study = session.context.store, session.study
         if self.joined and store.others(study):

@@ -28,6 +28,19 @@ from .pilot import pilot, target_s
 from .space import load_space, searched_n
 
 
+class BudgetTooSmallError(TunerError):
+    """A budget is smaller than one run.
+
+    Args:
+        sentence: what to do.
+        run_s: what a run takes.
+    """
+
+    def __init__(self, sentence: str, run_s: float) -> None:
+        super().__init__(sentence)
+        self.run_s = run_s
+
+
 @dataclass(frozen=True)
 class Sized:
     """What the pilots told.
@@ -132,7 +145,7 @@ def _check_budget(session: StudySession, run_s: float, options: TuneOptions, ask
     """Refuse a budget that is smaller than one run of `run_s` seconds; say where the first runs took so much of it.
 
     Raises:
-        TunerError: it is; then nothing is left of a new study.
+        BudgetTooSmallError: it is; then nothing is left of a new study.
     """
     too_small = options.budget.too_small(run_s, FINALISTS * (1 + options.confirm) + SMALLER_RUNS)
     if too_small:
@@ -140,7 +153,7 @@ def _check_budget(session: StudySession, run_s: float, options: TuneOptions, ask
         if session.number == 0 and not store.others(session.study):
             withdraw(store, session.study, session.folder)
         smaller = ", or a smaller N with --set N=…" if asked_n else ", or a smaller N without --full"
-        raise TunerError(too_small + (smaller if asked_n or options.full else ""))
+        raise BudgetTooSmallError(too_small + (smaller if asked_n or options.full else ""), run_s)
     if session.meter.out_of_time(run_s):
         session.say("The first runs used most of the budget: only one full run follows.")
 

@@ -193,7 +193,7 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
             load_space(options, workbench.site, SMALLEST_N, text)
         begun = enter(name, options, store, workbench, resume=request.resume, join=join)
         with closing_study(begun.name, store), network_around(workbench, store, begun.name, listener) as ready:
-            _introduce(begun.name, options, workbench.site, listener)
+            introduce(begun.name, options, workbench.site, listener)
             return campaign.tune(options, begun, ready, session.context, joined=join)
 
 
@@ -215,6 +215,7 @@ def _which(request: TuneRequest, store: Store) -> tuple[str | None, TuneOptions]
             made = "was imported" if study.imported else "only measured a file"
             raise TunerError(f"study {study.name} {made}: there is nothing to go on with")
         stored = TuneOptions.from_json(study.options)
+        _is_search(study.name, stored)
         _same_cluster(study.name, stored, request.options)
         return study.name, prolonged(stored, request.more)
     if request.study is not None:
@@ -230,6 +231,18 @@ def _taken(name: str, store: Store, db: str) -> str:
         return f"study {name} exists already: add --resume to go on, or choose another --study"
     delete = f"`hpltune study delete {shlex.quote(name)}{db}` frees its name"
     return f"study {name} exists already, without a valid run: add --resume to go on; {delete}"
+
+
+def _is_search(name: str, options: TuneOptions) -> None:
+    """Refuse a study of `hpltune blas`, whose libraries are searched one after another.
+
+    Raises:
+        UsageError: it is one.
+    """
+    if options.shootout:
+        raise UsageError(
+            f"study {name} compares BLAS libraries: `hpltune blas --resume --study {shlex.quote(name)}` goes on with it"
+        )
 
 
 def _same_cluster(name: str, stored: TuneOptions, given: TuneOptions) -> None:
@@ -252,6 +265,7 @@ def _joining(request: TuneRequest, name: str, store: Store) -> TuneOptions:
     mine = request.options.real_cluster
     if request.study or request.resume:
         raise UsageError("--join helps a study that runs elsewhere: leave --study and --resume out")
+    _is_search(name, options)
     if options.cluster is not None:
         raise TunerError(f"study {name} is simulated: its own --jobs run several simulations at a time")
     if mine is None and any(lease.of_this_host for lease in store.others(name)):
@@ -260,7 +274,7 @@ def _joining(request: TuneRequest, name: str, store: Store) -> TuneOptions:
     return replace(options, real_cluster=mine, parallel=request.options.parallel, seed=seed)
 
 
-def _introduce(name: str, options: TuneOptions, inventory: Inventory, listener: Listener) -> None:
+def introduce(name: str, options: TuneOptions, inventory: Inventory, listener: Listener) -> None:
     """Say what the study searches, on which machine, and what may disturb its runs."""
     listener(Notice(f"Study {name}: {options}"))
     mpi = inventory.mpi

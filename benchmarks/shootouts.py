@@ -1,0 +1,107 @@
+"""How often the order of libraries that `hpltune blas` claims is wrong, and how often it finds one that is there.
+
+    python benchmarks/shootouts.py
+    python benchmarks/shootouts.py --games 50 --seed 7
+
+A game draws the rates of each round around the true ones and stops as `hpltune blas` does: when the order is known, or
+after 12 rounds. Between libraries that are equal each claim is wrong.
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+from script import as_script, count
+
+from hpl.params import Scalar
+from results.record import Kind, TrialRecord, TrialState
+from tuner.study.rounds import Rounds
+
+MOST_ROUNDS = 12
+GAPS = {"equal": (0.0, 0.0), "1 % apart": (0.01, 0.0), "three equal": (0.0, 0.0, 0.0), "1 % each": (0.02, 0.01, 0.0)}
+"""Logarithms of the libraries' rates, fastest first."""
+
+
+@dataclass(frozen=True)
+class Weather:
+    """How runs of a machine differ.
+
+    Attributes:
+        noise: standard deviation of a run, in the logarithm of the rate.
+        disturbed: part of the runs that lose a tenth on average.
+        drift: by how much the machine slows from the first round to the last.
+    """
+
+    name: str
+    noise: float
+    disturbed: float = 0.0
+    drift: float = 0.0
+
+
+WEATHERS = (
+    Weather("normal 0.3 %", 0.003),
+    Weather("normal 1 %", 0.01),
+    Weather("normal 3 %", 0.03),
+    Weather("normal 7 %", 0.07),
+    Weather("1 %, one run in 10 slower by 10 %", 0.01, disturbed=0.1),
+    Weather("1 %, slows by 5 %", 0.01, drift=0.05),
+)
+
+
+def played(gaps: Sequence[float], weather: Weather, draw: np.random.Generator) -> tuple[str, int]:
+    """Play one game.
+
+    Returns:
+        "right", "wrong" or "tie", and the number of rounds.
+    """
+    names, runs = [f"blas{number}" for number in range(len(gaps))], list[TrialRecord]()
+    for turn in range(1, MOST_ROUNDS + 1):
+        for name, gap in zip(names, gaps, strict=True):
+            lost = draw.exponential(0.1) if draw.random() < weather.disturbed else 0.0
+            log = gap - weather.drift * turn / MOST_ROUNDS + draw.normal(0.0, weather.noise) - lost
+            runs.append(_run(name, float(100 * np.exp(log))))
+        order = Rounds.of(runs, names).order()
+        if order.known:
+            true = len(set(gaps)) == len(gaps) and [place.blas for place in order.places] == names
+            return ("right" if true else "wrong"), turn
+    return "tie", MOST_ROUNDS
+
+
+def _run(blas: str, gflops: float) -> TrialRecord:
+    params: dict[str, Scalar] = {"blas": blas}
+    return TrialRecord(
+        "game",
+        0,
+        Kind.CONFIRMATION,
+        TrialState.COMPLETE,
+        params=params,
+        key=blas,
+        started_at=datetime.now(UTC),
+        gflops=gflops,
+        passed=True,
+    )
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--games", type=count, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args(arguments)
+    print("| libraries | runs | right % | wrong % | tie % | rounds |\n|---|---|---|---|---|---|")
+    for name, gaps in GAPS.items():
+        for weather in WEATHERS:
+            draw = np.random.default_rng(asked.seed)
+            games = [played(gaps, weather, draw) for _ in range(asked.games)]
+            shares = [
+                100 * sum(end == wanted for end, _ in games) / asked.games for wanted in ("right", "wrong", "tie")
+            ]
+            told = " | ".join(f"{share:.0f}" for share in shares)
+            print(f"| {name} | {weather.name} | {told} | {np.mean([rounds for _, rounds in games]):.1f} |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    as_script(main)

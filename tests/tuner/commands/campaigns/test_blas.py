@@ -1,0 +1,130 @@
+"""`hpltune blas` as a user runs it: real HPL with real libraries, small."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from as_user import Run
+from record_builders import a_study
+
+from results.record import Kind
+from results.store.store import Store
+from tuner.budget import Budget
+from tuner.commands.campaigns.blas import BlasRequest, blas
+from tuner.commands.campaigns.tune import TuneRequest, tune
+from tuner.errors import TunerError, UsageError
+from tuner.events import Event, TrialEnded
+from tuner.options import TuneOptions
+from tuner.stopping import StopRequest
+
+TWO = ("--blas", "openblas", "--blas", "blis", "--set", "N=800", "--set", "NB=64,128", "--set", "kernel=auto")
+ASKED = TuneOptions(
+    space="blas",
+    budget=Budget(trials=2, wall_s=14.0),
+    blas_only=("openblas", "blis"),
+    overrides={"N": ["800"], "NB": ["64"], "kernel": ["auto"]},
+    shootout=True,
+)
+real = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
+
+
+def unheard(_: Event) -> None:
+    """Listens to nothing."""
+
+
+class TestOnThisMachine:
+    """With the libraries that are here."""
+
+    pytestmark = real
+
+    def test_each_library_is_searched_by_itself_and_then_all_run_in_rounds(self, hpltune: Run, home: Path) -> None:
+        done = hpltune("blas", *TWO, "--budget", "16s", "--json")
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert {entry["blas"] for entry in found["ranking"]} | set(found["without_rounds"]) == {"openblas", "blis"}
+        with Store.open(home / "data/hpltune.db") as store:
+            records = store.records("blas-1")
+        searched = [str(record.params["blas"]) for record in records if record.kind is not Kind.CONFIRMATION]
+        first = searched[0]
+        assert searched == sorted(searched, key=lambda name: name != first), "a library is searched at a time"
+        assert {record.params["N"] for record in records if record.kind is Kind.SEARCH} == {800}
+        assert len({record.key for record in records if record.kind is Kind.CONFIRMATION}) in {0, 2}
+
+    def test_what_was_stopped_goes_on_and_what_is_complete_is_told_again(self, home: Path) -> None:
+        db, stop = str(home / "blas.db"), StopRequest()
+
+        def stopping(event: Event) -> None:
+            if isinstance(event, TrialEnded) and event.record.kind is Kind.SEARCH:
+                stop.ask()
+
+        first = blas(BlasRequest(ASKED, db=db), stopping, stop)
+        assert "`hpltune blas --resume --study blas-1" in first.on
+        second = blas(BlasRequest(TuneOptions(), resume=True, db=db), unheard, StopRequest())
+        assert not second.on
+        assert set(second.ranking.best) == {"openblas", "blis"}
+        third = blas(BlasRequest(TuneOptions(), study="blas-1", resume=True, db=db), unheard, StopRequest())
+        assert third.ranking.order == second.ranking.order
+        assert not third.ended
+
+    def test_a_library_that_crashes_is_left_out_with_the_reason(self, hpltune: Run, home: Path) -> None:
+        broken = self.crashing(home)
+        mine = f"broken={broken}"
+        done = hpltune("blas", "--blas", "openblas", "--blas", mine, "--set", "N=600", "--trials", "1")
+        assert done.returncode == 1, done.stdout
+        assert "only openblas gave a result, so there is nothing to compare (broken: " in done.stderr
+
+    def test_a_budget_that_no_run_fits_into_is_refused_with_one_that_is_enough(self, hpltune: Run, home: Path) -> None:
+        done = hpltune("blas", *TWO, "--set", "N=20000", "--budget", "8s")
+        assert done.returncode == 1, done.stdout
+        assert "their comparison needs --budget " in done.stderr
+        with Store.open(home / "data/hpltune.db") as store:
+            assert not store.studies()
+
+    def crashing(self, home: Path) -> Path:
+        """A library that multiplies, but whose dtrsm ends the program."""
+        source, library = home / "broken.c", home / "libbroken.so"
+        source.write_text("#include <stdlib.h>\nvoid dtrsm_(void) { abort(); }\n")
+        rest = next(Path("/usr/lib").glob("*/blas/libblas.so.3"), None)
+        if rest is None:
+            pytest.skip("needs the reference BLAS")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-Wl,--no-as-needed", rest], check=True)
+        return library
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--blas", "openblas"), "--blas openblas: a comparison needs two libraries or more"),
+        (("--set", "blas=openblas,blis"), "--set blas=… : here --blas NAME chooses the libraries, once for each"),
+        (("--cluster", "kronos"), "--cluster kronos is a virtual cluster"),
+        (("--budget", "soon"), "--budget soon: not a duration"),
+        (("--resume", "--trials", "3"), "--trials cannot be given with --resume"),
+        (("--resume",), "holds no comparison to go on with: `hpltune blas` makes one"),
+        (("--space", "nowhere"), "nowhere"),
+    ],
+)
+def test_bad_input_gets_one_sentence(hpltune: Run, arguments: tuple[str, ...], sentence: str) -> None:
+    done = hpltune("blas", *arguments)
+    assert done.returncode in {1, 2}
+    assert sentence in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_study_of_tune_is_no_comparison_and_a_comparison_no_search(home: Path) -> None:
+    db = str(home / "x.db")
+    with Store.open(home / "x.db") as store:
+        store.create_study(a_study("default-1", options=TuneOptions().to_json()))
+        store.create_study(a_study("blas-1", options=ASKED.to_json()))
+    with pytest.raises(UsageError, match="default-1 is no comparison"):
+        blas(BlasRequest(ASKED, "default-1", resume=True, db=db), unheard, StopRequest())
+    with pytest.raises(UsageError, match="hpltune blas --resume --study blas-1"):
+        tune(TuneRequest(TuneOptions(), "blas-1", resume=True, db=db), unheard, StopRequest())
+    with pytest.raises(UsageError, match="hpltune blas --resume --study blas-1"):
+        tune(TuneRequest(TuneOptions(), join="blas-1", db=db), unheard, StopRequest())
+
+
+def test_a_library_that_is_not_here_cannot_be_compared(home: Path) -> None:
+    asked = TuneOptions(space="blas", blas_only=("nonsense", "openblas"), shootout=True)
+    with pytest.raises(TunerError, match="BLAS nonsense is not on this machine"):
+        blas(BlasRequest(asked, db=str(home / "x.db")), unheard, StopRequest())

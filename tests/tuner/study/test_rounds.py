@@ -1,0 +1,115 @@
+"""Rounds of libraries: what is a round, when an order is known, and what is told of it."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from record_builders import a_study, begun, finished
+from report_reading import printed
+
+from results.record import Kind, TrialRecord, TrialState
+from results.report.model import Report
+from results.store.store import Store
+from tuner.reports.comparison.libraries import LibraryRanking
+from tuner.study.rounds import Rounds
+
+NEAR = {"openblas": 100.0, "blis": 97.0}
+
+
+def rounds(rates: Mapping[str, float], count: int, session: int = 2) -> list[TrialRecord]:
+    """Runs of each library in so many rounds, each time in another order; rates differ by some tenths of a percent."""
+    runs = [
+        [
+            run(name, rates[name] * (1 + (-1) ** (turn + place) / 500), session=session)
+            for place, name in enumerate(rates)
+        ]
+        for turn in range(count)
+    ]
+    return [record for turn, one in enumerate(runs) for record in (one if turn % 2 else reversed(one))]
+
+
+def run(blas: str, gflops: float | None, kind: Kind = Kind.CONFIRMATION, session: int = 2) -> TrialRecord:
+    params = {"blas": blas, "NB": 192, "N": 6000}
+    return finished(0, gflops, kind=kind, key=f"{blas}|192", params=params, blas=blas, session=session)
+
+
+def failed(blas: str) -> TrialRecord:
+    failed = finished(0, None, kind=Kind.CONFIRMATION, key=blas, params={"blas": blas}, session=2, passed=None)
+    return TrialRecord(**{**vars(failed), "state": TrialState.FAILED, "reason": "it crashed"})
+
+
+def test_a_clear_order_is_known_after_few_rounds_and_not_after_two() -> None:
+    assert not Rounds.of(rounds(NEAR, 2), NEAR).order().known
+    order = Rounds.of(rounds(NEAR, 5), NEAR).order()
+    assert order.known
+    assert [place.blas for place in order.places] == ["openblas", "blis"]
+    assert [place.blas for place in order.tied] == ["openblas"]
+
+
+def test_libraries_that_are_alike_are_a_tie_however_often_they_run() -> None:
+    order = Rounds.of(rounds({"openblas": 100.0, "blis": 100.0}, 12), ["openblas", "blis"]).order()
+    assert not order.known
+    assert len(order.tied) == 2
+
+
+def test_of_three_the_last_may_be_sure_while_the_first_two_are_a_tie() -> None:
+    rates = {"openblas": 100.0, "blis": 100.0, "atlas": 80.0}
+    order = Rounds.of(rounds(rates, 6), list(rates)).order()
+    assert not order.known
+    assert {place.blas for place in order.tied} == {"openblas", "blis"}
+    assert order.places[2].surely_behind
+
+
+def test_a_round_that_was_stopped_or_in_which_a_run_failed_does_not_count() -> None:
+    whole = rounds(NEAR, 3)
+    stopped = [*whole, run("blis", 97.0), *rounds(NEAR, 2, session=3)]
+    assert Rounds.of(stopped, NEAR).order().rounds == 5
+    assert Rounds.of([*whole, run("blis", 97.0), failed("openblas")], NEAR).order().rounds == 3
+
+
+def test_without_a_round_or_a_rival_there_is_no_order() -> None:
+    assert not Rounds.of([], NEAR).order().places
+    assert not Rounds.of(rounds(NEAR, 3), ["blis"]).order().places
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "hpltune.db") as store:
+        store.create_study(a_study("blas-1", options={"seed": 0, "shootout": True}))
+        yield store
+
+
+def told(store: Store, records: list[TrialRecord]) -> str:
+    """What people read of a study with these trials."""
+    for record in records:
+        number = store.begin(begun("blas-1", record.key, record.kind, params=record.params, session=record.session))
+        store.finish(TrialRecord(**{**vars(record), "study": "blas-1", "number": number}))
+    ranking = LibraryRanking.of(store, store.study("blas-1"))
+    return " ".join(printed(Report("", tuple(ranking.parts()))).split())
+
+
+def searched(rates: Mapping[str, float]) -> list[TrialRecord]:
+    return [run(name, rate, Kind.SEARCH, 0) for name, rate in rates.items() for _ in range(2)]
+
+
+def test_the_report_names_the_fastest_with_its_lead(store: Store) -> None:
+    text = told(store, [*searched(NEAR), *rounds(NEAR, 5)])
+    assert "openblas is the fastest with 95% confidence: it is 3." in text
+    assert "faster than blis (95 % interval: " in text
+
+
+def test_the_report_of_a_tie_says_how_large_a_difference_may_be(store: Store) -> None:
+    alike = {"openblas": 100.0, "blis": 100.0}
+    text = told(store, [*searched(alike), *rounds(alike, 6)])
+    assert "are a tie: 6 rounds show no sure difference. If there is one, it is below 0." in text
+
+
+def test_a_hopelessly_slow_library_needs_no_round(store: Store) -> None:
+    text = told(store, [*searched({**NEAR, "reference": 5.0}), *rounds(NEAR, 5)])
+    assert "reference reaches less than half of the fastest rate, so no round was needed." in text
+    assert "│ 3 │ reference │" in text
+
+
+def test_where_all_others_are_slow_the_first_is_the_fastest_beyond_doubt(store: Store) -> None:
+    text = told(store, searched({"openblas": 100.0, "reference": 5.0}))
+    assert "openblas is the fastest beyond doubt: no other library reaches half of its rate." in text

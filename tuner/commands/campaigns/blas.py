@@ -1,0 +1,158 @@
+"""`hpltune blas`: which BLAS is the fastest here, each at its own best."""
+
+import shlex
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from results.record import Study
+from results.report.model import Report, Sentence
+from search_spaces.load import check_overrides, space_text
+
+from ...database import db_option
+from ...errors import TunerError, UsageError
+from ...events import Listener
+from ...machine.inventory import Inventory
+from ...network.around_study import network_around, recover_at_start
+from ...options import TuneOptions
+from ...provision.setup import provision_if_needed
+from ...reports.comparison.libraries import LibraryRanking
+from ...stopping import StopRequest
+from ...study.lifecycle import closing_study
+from ...study.names import check_name
+from ...trial.workbench import Workbench
+from ...tuning.blas import compare_blas
+from ...tuning.enter import enter
+from ...words import listed
+from ..session import Session, open_session
+from .tune import introduce
+
+
+@dataclass(frozen=True)
+class BlasRequest:
+    """Which libraries to compare, and how long.
+
+    Attributes:
+        options: of a new study.
+        study: name to give or, with `resume`, to go on with; None takes a new one or the newest.
+        db: database file or URL; None for the user's own.
+    """
+
+    options: TuneOptions
+    study: str | None = None
+    resume: bool = False
+    db: str | None = None
+
+
+@dataclass(frozen=True)
+class BlasResult:
+    """What a comparison found.
+
+    Attributes:
+        ranking: of the libraries.
+        ended: the sentence why the rounds ended; "" where nothing was run because it was complete.
+        left_out: why a library could not be compared, by its name.
+        on: the sentence how to go on where somebody stopped it, or "".
+    """
+
+    ranking: LibraryRanking
+    ended: str = ""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    on: str = ""
+
+    def report(self) -> Report:
+        """The ranking, how sure it is, and why it ended."""
+        study = self.ranking.study
+        said = [
+            f"The comparison ended: {self.ended}." if self.ended else f"Study {study.name} is complete: nothing ran."
+        ]
+        said += [f"{name} is not in it: {reason}." for name, reason in self.left_out.items()]
+        if self.on:
+            said.append(self.on)
+        facts = {**self.ranking.to_json(), "ended": self.ended, "left_out": dict(self.left_out)}
+        parts = (*self.ranking.parts(), *(Sentence(text, unbroken="`" in text) for text in said))
+        return Report(f"BLAS libraries in study {study.name}", parts, facts)
+
+
+def blas(request: BlasRequest, listener: Listener, stop: StopRequest) -> BlasResult:
+    """Compare the BLAS libraries of a machine.
+
+    Raises:
+        TunerError, SpaceError, HplError, RunnerError, ResultsError: a sentence says what prevents it.
+    """
+    with open_session(request.db, listener, stop) as session:
+        study = _resumed(request, session) if request.resume else None
+        if study is None:
+            _check(request, session)
+        elif study.state == "complete":
+            return BlasResult(LibraryRanking.of(session.store, study))
+        options = TuneOptions.from_json(study.options) if study else request.options
+        with stop.preparing():
+            provision_if_needed(session.user_dirs, listener, options.blas_files, program=False)
+        return _compared(request, study.name if study else request.study, options, session)
+
+
+def _compared(request: BlasRequest, name: str | None, options: TuneOptions, session: Session) -> BlasResult:
+    store = session.store
+    recover_at_start(store, session.listener)
+    with session.stop.preparing():
+        workbench = Workbench.open(options, session.user_dirs, session.listener, leave_out=request.resume)
+    with closing(workbench):
+        _require_two(workbench.site)
+        begun = enter(name, options, store, workbench, resume=request.resume, join=False)
+        with closing_study(begun.name, store), network_around(workbench, store, begun.name, session.listener) as ready:
+            introduce(begun.name, options, workbench.site, session.listener)
+            found = compare_blas(options, begun, ready, session.context)
+    on = f"`hpltune blas --resume --study {shlex.quote(found.study)}{db_option(request.db, store)}` goes on."
+    ranking = LibraryRanking.of(store, store.study(found.study))
+    return BlasResult(ranking, found.ended, found.left_out, on if found.interrupted else "")
+
+
+def _check(request: BlasRequest, session: Session) -> None:
+    """Refuse what is wrong whatever the machine is.
+
+    Raises:
+        TunerError, SpaceError: a sentence says what.
+    """
+    space_text(request.options.space)
+    check_overrides(request.options.overrides or {})
+    if "blas" in (request.options.overrides or {}):
+        raise UsageError("--set blas=… : here --blas NAME chooses the libraries, once for each")
+    if len(request.options.blas_only) == 1:
+        raise UsageError(f"--blas {request.options.blas_only[0]}: a comparison needs two libraries or more")
+    if request.study is not None:
+        check_name(request.study)
+        if request.study in {study.name for study in session.store.studies()}:
+            raise UsageError(f"study {request.study} exists already: choose another --study, or add --resume to go on")
+
+
+def _resumed(request: BlasRequest, session: Session) -> Study:
+    """The comparison to go on with.
+
+    Raises:
+        TunerError: there is none, or the study is none.
+        ResultsError: there is no such study.
+    """
+    if request.study is not None:
+        study = session.store.study(request.study)
+        if not study.options.get("shootout"):
+            raise UsageError(f"study {study.name} is no comparison of `hpltune blas`: `hpltune tune --resume` goes on")
+        return study
+    found = [study for study in session.store.studies() if study.options.get("shootout")]
+    if not found:
+        raise TunerError(f"{session.store.place} holds no comparison to go on with: `hpltune blas` makes one")
+    return found[-1]
+
+
+def _require_two(site: Inventory) -> None:
+    """Refuse a machine with one library.
+
+    Raises:
+        TunerError: it has one.
+    """
+    names = [entry.name for entry in site.blas]
+    if len(names) < 2:
+        raise TunerError(
+            f"only {listed(names)} is here, and a comparison needs two libraries: `hpltune setup` installs more, and "
+            "--blas NAME=/path/lib.so adds one of yours"
+        )

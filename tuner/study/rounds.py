@@ -1,0 +1,175 @@
+"""Rounds in which the best configuration of each BLAS runs once, and what they tell of the order of the libraries."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from statistics import median
+
+from hpl.params import Scalar
+from results.record import Kind, TrialRecord
+from results.stats.paired import Lead, leads, order_of
+from results.stats.ranking import Ranked
+
+from .shootout import RIVAL
+
+LEAST_ROUNDS = 3
+"""Before so many nothing is said: two rounds may agree by luck."""
+CLAIMED = 0.95
+"""Probability with which an order that is told is right."""
+SURE = 0.99
+"""Probability that each look at the rounds must give. It is above CLAIMED because there are many looks, and one of them
+may see luck: see benchmarks/shootouts.py."""
+LOOKS = 2
+"""Looks, each after one more round, at which the order must be the same and as sure as that."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A library in the order.
+
+    Attributes:
+        params: its best configuration, the same in all rounds.
+        trial: number of the run that stands for it, the one nearest to the median.
+        rates: GFLOPS in the rounds, in their order.
+        behind: by how much the first is faster than it; None of the first itself, and of one without rounds.
+        surely_behind: it is slower than the one before it with CLAIMED, so that its place is its own.
+    """
+
+    blas: str
+    params: Mapping[str, Scalar]
+    trial: int
+    rates: tuple[float, ...]
+    behind: Lead | None = None
+    surely_behind: bool = False
+
+    @property
+    def gflops(self) -> float:
+        """Median rate of the rounds."""
+        return median(self.rates)
+
+    def to_json(self) -> dict[str, object]:
+        """All of it by name."""
+        return {
+            "blas": self.blas,
+            "gflops": self.gflops,
+            "rates_gflops": list(self.rates),
+            "trial": self.trial,
+            "params": dict(self.params),
+            "first_is_faster": self.behind and asdict(self.behind),
+            "surely_behind_the_one_before": self.surely_behind,
+        }
+
+
+@dataclass(frozen=True)
+class Order:
+    """What rounds tell.
+
+    Attributes:
+        places: the libraries, fastest first; none where there was no round.
+        rounds: that were whole.
+    """
+
+    places: tuple[Place, ...] = ()
+    rounds: int = 0
+
+    @property
+    def known(self) -> bool:
+        """Whether each place is sure."""
+        return bool(self.places) and all(place.surely_behind for place in self.places[1:])
+
+    @property
+    def tied(self) -> tuple[Place, ...]:
+        """The first, and those behind it of which none is surely slower than the one before."""
+        ends = (number for number, place in enumerate(self.places) if number and place.surely_behind)
+        return self.places[: next(ends, len(self.places))]
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Rounds of some libraries.
+
+    Attributes:
+        rivals: the libraries.
+        whole: for each round in which all of them gave a result their runs, by library.
+        shown: noise of the machine from other runs, as in `results.stats.noise.noise_of`.
+    """
+
+    rivals: tuple[str, ...]
+    whole: tuple[Mapping[str, TrialRecord], ...] = ()
+    shown: float = 0.0
+
+    @classmethod
+    def of(cls, records: Iterable[TrialRecord], rivals: Iterable[str], shown: float = 0.0) -> "Rounds":
+        """Find the rounds among the trials of a study; one ends where a library comes again or a session begins."""
+        rivals, begun, session = tuple(rivals), list[dict[str, TrialRecord]](), -1
+        for record in records:
+            if record.kind is not Kind.CONFIRMATION:
+                continue
+            if not begun or blas_of(record.params) in begun[-1] or record.session != session:
+                begun.append({})
+            begun[-1][blas_of(record.params)] = record
+            session = record.session
+        whole = (one for one in begun if all(name in one and one[name].ranked for name in rivals))
+        return cls(rivals, tuple(whole), shown)
+
+    def order(self) -> Order:
+        """Say what the rounds tell; nothing where there is none, or nobody to compare with."""
+        if not self.whole or len(self.rivals) < 2:
+            return Order()
+        names = [self.rivals[number] for number in order_of(self._rates(len(self.whole)))]
+        neighbours = list(pairwise(names))
+        behind = self._leads([(names[0], name) for name in names[1:]], len(self.whole))
+        least = 1.0 - (1.0 - SURE) / max(1, len(neighbours))
+        looks = range(len(self.whole), len(self.whole) - LOOKS, -1) if len(self.whole) >= LEAST_ROUNDS else ()
+        seen = [[lead.chance >= least for lead in self._leads(neighbours, rounds)] for rounds in looks]
+        sure = [bool(seen) and all(each) for each in zip(*seen, strict=True)] or [False] * len(neighbours)
+        places = (
+            self._place(name, lead, surely_behind=own)
+            for name, lead, own in zip(names, (None, *behind), (False, *sure), strict=True)
+        )
+        return Order(tuple(places), len(self.whole))
+
+    def _place(self, name: str, behind: Lead | None, *, surely_behind: bool) -> Place:
+        own = [one[name] for one in self.whole]
+        middle = median(record.gflops or 0.0 for record in own)
+        nearest = min(own, key=lambda record: abs((record.gflops or 0.0) - middle))
+        rates = tuple(record.gflops or 0.0 for record in own)
+        return Place(name, nearest.params, nearest.number, rates, behind, surely_behind)
+
+    def _leads(self, pairs: Sequence[tuple[str, str]], rounds: int) -> list[Lead]:
+        """By how much the first of each pair is faster than the second, by the first rounds."""
+        numbers = [(self.rivals.index(one), self.rivals.index(other)) for one, other in pairs]
+        return leads(self._rates(rounds), numbers, self.shown) if pairs else []
+
+    def _rates(self, rounds: int) -> list[list[float]]:
+        return [[one[name].gflops or 0.0 for one in self.whole[:rounds]] for name in self.rivals]
+
+
+def champions(records: Iterable[TrialRecord], ranking: Sequence[Ranked]) -> dict[str, Ranked]:
+    """The configuration of each library that runs in rounds, fastest first: that of the first round, or its best.
+
+    Args:
+        records: the trials of a study.
+        ranking: of all its configurations, best first.
+    """
+    in_rounds: dict[str, str] = {}
+    for record in records:
+        if record.kind is Kind.CONFIRMATION:
+            in_rounds.setdefault(blas_of(record.params), record.key)
+    found: dict[str, Ranked] = {}
+    for entry in ranking:
+        name = blas_of(entry.params)
+        if in_rounds.get(name, entry.key) == entry.key:
+            found.setdefault(name, entry)
+    return found
+
+
+def near(best: Mapping[str, Ranked]) -> list[str]:
+    """The libraries that are worth rounds: those whose best is not hopelessly slow."""
+    least = RIVAL * max((one.expected_gflops for one in best.values()), default=0.0)
+    return [name for name, one in best.items() if one.expected_gflops >= least]
+
+
+def blas_of(params: Mapping[str, Scalar]) -> str:
+    """The library of a configuration."""
+    return str(params.get("blas", ""))
