@@ -3,8 +3,8 @@
     python benchmarks/shootouts.py
     python benchmarks/shootouts.py --games 50 --seed 7
 
-A game draws the rates of each round around the true ones and stops as `hpltune blas` does: when the order is known, or
-after 12 rounds. Between libraries that are equal each claim is wrong.
+A game draws repeated runs of the searches, which show the noise, and then the rates of each round around the true ones.
+It stops as `hpltune blas` does: when the order is known, or after 12 rounds. Any claim about equal libraries is wrong.
 """
 
 import argparse
@@ -17,6 +17,8 @@ from script import as_script, count
 
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord, TrialState
+from results.stats.noise import noise_of
+from tuner.study.confirmation import FINALISTS
 from tuner.study.rounds import Rounds
 
 MOST_ROUNDS = 12
@@ -57,12 +59,14 @@ def played(gaps: Sequence[float], weather: Weather, draw: np.random.Generator) -
         "right", "wrong" or "tie", and the number of rounds.
     """
     names, runs = [f"blas{number}" for number in range(len(gaps))], list[TrialRecord]()
+    repeated = [draw.normal(0.0, weather.noise, 2) for _ in range(FINALISTS * len(gaps))]
+    shown = noise_of(repeated).usual
     for turn in range(1, MOST_ROUNDS + 1):
         for name, gap in zip(names, gaps, strict=True):
             lost = draw.exponential(0.1) if draw.random() < weather.disturbed else 0.0
             log = gap - weather.drift * turn / MOST_ROUNDS + draw.normal(0.0, weather.noise) - lost
             runs.append(_run(name, float(100 * np.exp(log))))
-        order = Rounds.of(runs, names).order()
+        order = Rounds.of(runs, names, shown).order()
         if order.known:
             true = len(set(gaps)) == len(gaps) and [place.blas for place in order.places] == names
             return ("right" if true else "wrong"), turn

@@ -100,7 +100,7 @@ def blas(
     from ..console.progress import output
     from ..errors import UsageError
     from ..options import TuneOptions, parse_blas, parse_overrides, user_source
-    from ..units import parse_duration_s
+    from ..units import parse_duration_s, parse_price_usd
     from .real_cluster import read_cluster
 
     if resume:
@@ -124,7 +124,7 @@ def blas(
         blas_files=files,
         hpl_source=user_source(hpl_source),
         rpeak_gflops=rpeak,
-        price_usd=price or (real.price_usd if real else None),
+        price_usd=parse_price_usd(price) or (real.price_usd if real else None),
         power_w=power or (real.power_w if real else None),
         real_cluster=real.cluster.table() if real else None,
         shootout=True,

@@ -155,14 +155,6 @@ class Inventory:
         found = ", ".join(entry.name for entry in self.blas) or "none"
         raise TunerError(f"BLAS {blas} is not on this machine (found: {found}): `hpltune setup` installs more")
 
-    def only(self, blas: str) -> "Inventory":
-        """The same machine as if it had one BLAS.
-
-        Raises:
-            TunerError: this machine has none of that name.
-        """
-        return replace(self, blas=(self.named(blas),), probes={blas: self.probes.get(blas, ())})
-
     def environment(self, blas: str, kernel: str, threads: int) -> dict[str, str]:
         """Kernel and thread variables of the ranks."""
         library = self.library(blas, threads)
@@ -231,6 +223,15 @@ class Inventory:
     def _rate(self, blas: str) -> float:
         probe = self.best_probe(blas)
         return probe.gflops if probe else 0.0
+
+
+def with_one_blas(inventory: Inventory, blas: str) -> Inventory:
+    """The same machine as if it had one BLAS.
+
+    Raises:
+        TunerError: this machine has none of that name.
+    """
+    return replace(inventory, blas=(inventory.named(blas),), probes={blas: inventory.probes.get(blas, ())})
 
 
 def _usual_kernel(probes: Sequence[Probe]) -> str:

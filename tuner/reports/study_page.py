@@ -11,6 +11,8 @@ from results.stats.ranking import Ranked
 
 from ..machine.equipment import Equipment
 from ..study.objective import UNITS
+from ..study.rounds import is_shootout
+from .comparison.libraries import LibraryRanking
 from .explanation import explanation_parts
 from .figures.messages import messages
 from .figures.registry import KINDS, SHOWN, FigureSource
@@ -58,7 +60,9 @@ class StudyPage:
         summary, best = self.found.summary, self.found.best
         if summary is None or best is None:
             return [Sentence("No run of this study was valid, so there is no best configuration.")]
-        headline = [] if summary.front else [self._headline(summary.ranking[0], best)]
+        headline: list[Part] = [] if summary.front else [self._headline(summary.ranking[0], best)]
+        if is_shootout(self.study):
+            headline += LibraryRanking.of(self.study, self.found.records, summary.ranking).parts()
         published = summary.published
         full = whole_memory(self.found.predicted, self.found.confirmed)
         others = [known_table(published.machines, "Published results", cpu=False)] if published else []

@@ -9,6 +9,7 @@ from results.stats.confidence import Standing
 from results.stats.ranking import Ranked
 
 from ..study.objective import BETTER, Objective, of_study
+from ..study.rounds import is_shootout
 from ..study.shootout import LibraryBest, best_of_each, sentences
 from ..words import counted
 from .known.standing import PublishedStanding, published_standing
@@ -52,8 +53,8 @@ class StudySummary:
 
     @property
     def libraries(self) -> Sequence[LibraryBest]:
-        """The best of each BLAS, where there are several; none of a front."""
-        return [] if self.front else best_of_each(self.objective, self.ranking, self.sure)
+        """The best of each BLAS, where there are several; none of a front, and none where rounds tell their order."""
+        return [] if self.front or is_shootout(self.study) else best_of_each(self.objective, self.ranking, self.sure)
 
     @property
     def published(self) -> PublishedStanding | None:

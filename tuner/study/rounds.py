@@ -1,19 +1,27 @@
 """Rounds in which the best configuration of each BLAS runs once, and what they tell of the order of the libraries."""
 
+import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from statistics import median
 
+import numpy as np
+
 from hpl.params import Scalar
-from results.record import Kind, TrialRecord
+from results.record import Kind, Study, TrialRecord
+from results.stats.noise import noise_of
 from results.stats.paired import Lead, leads, order_of
 from results.stats.ranking import Ranked
 
+from .noise_at_first import noise_at_first
 from .shootout import RIVAL
 
+DOUBT = 4.0
+"""A library is hopelessly slow only if so many standard deviations of a run are no reason for it."""
 LEAST_ROUNDS = 3
-"""Before so many nothing is said: two rounds may agree by luck."""
+"""Before so many nothing is said: fewer may agree by luck."""
 CLAIMED = 0.95
 """Probability with which an order that is told is right."""
 SURE = 0.99
@@ -99,9 +107,13 @@ class Rounds:
     shown: float = 0.0
 
     @classmethod
-    def of(cls, records: Iterable[TrialRecord], rivals: Iterable[str], shown: float = 0.0) -> "Rounds":
-        """Find the rounds among the trials of a study; one ends where a library comes again or a session begins."""
-        rivals, begun, session = tuple(rivals), list[dict[str, TrialRecord]](), -1
+    def of(cls, records: Iterable[TrialRecord], rivals: Iterable[str] | None = None, shown: float = 0.0) -> "Rounds":
+        """Find the rounds among the trials of a study; one ends where a library comes again or a session begins.
+
+        Args:
+            rivals: None for those of the last two rounds: the last one may have been stopped.
+        """
+        begun, session = list[dict[str, TrialRecord]](), -1
         for record in records:
             if record.kind is not Kind.CONFIRMATION:
                 continue
@@ -109,8 +121,9 @@ class Rounds:
                 begun.append({})
             begun[-1][blas_of(record.params)] = record
             session = record.session
-        whole = (one for one in begun if all(name in one and one[name].ranked for name in rivals))
-        return cls(rivals, tuple(whole), shown)
+        found = tuple(dict.fromkeys(name for one in begun[-2:] for name in one)) if rivals is None else tuple(rivals)
+        whole = (one for one in begun if all(name in one and one[name].ranked for name in found))
+        return cls(found, tuple(whole), shown)
 
     def order(self) -> Order:
         """Say what the rounds tell; nothing where there is none, or nobody to compare with."""
@@ -165,9 +178,26 @@ def champions(records: Iterable[TrialRecord], ranking: Sequence[Ranked]) -> dict
 
 
 def near(best: Mapping[str, Ranked]) -> list[str]:
-    """The libraries that are worth rounds: those whose best is not hopelessly slow."""
-    least = RIVAL * max((one.expected_gflops for one in best.values()), default=0.0)
+    """The libraries that are worth rounds: those whose best is not hopelessly slow, however much runs differ here."""
+    noise = noise_of([np.log(one.gflops) for one in best.values()]).usual
+    least = min(RIVAL, math.exp(-DOUBT * noise)) * max((one.expected_gflops for one in best.values()), default=0.0)
     return [name for name, one in best.items() if one.expected_gflops >= least]
+
+
+def shown_noise(study: Study, records: Iterable[TrialRecord]) -> float:
+    """By how much runs differ here, as the repeated runs of the searches and what was before them tell."""
+    runs = defaultdict[str, list[float]](list)
+    for record in records:
+        if record.kind is Kind.SEARCH and record.ranked and record.gflops:
+            runs[record.key].append(record.gflops)
+    repeated = [np.log(rates) for rates in runs.values() if len(rates) > 1]
+    at_first = noise_at_first(study.host)
+    return noise_of(repeated, at_first).usual if repeated else at_first
+
+
+def is_shootout(study: Study) -> bool:
+    """Whether a study compares libraries in rounds, as `hpltune blas` does."""
+    return bool(study.options.get("shootout"))
 
 
 def blas_of(params: Mapping[str, Scalar]) -> str:

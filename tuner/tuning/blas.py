@@ -50,16 +50,16 @@ def compare_blas(options: TuneOptions, begun: Begun, workbench: Workbench, conte
     Raises:
         TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents it.
     """
-    comparison = Comparison(options=options, begun=begun, workbench=workbench, context=context)
+    campaign = BlasCampaign(options=options, begun=begun, workbench=workbench, context=context)
     try:
-        return comparison.run()
+        return campaign.run()
     except NodesLostError as lost:
         on = f"`hpltune blas --resume --study {shlex.quote(begun.name)}` goes on once it is repaired"
         raise TunerError(f"{lost}: {on}") from lost
 
 
 @dataclass(kw_only=True)
-class Comparison:
+class BlasCampaign:
     """One call of `hpltune blas`: searches, and then rounds.
 
     Attributes:

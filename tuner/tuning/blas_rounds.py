@@ -11,8 +11,7 @@ from ..budget import Meter
 from ..events import PhaseStarted
 from ..study.incumbent import Incumbent
 from ..study.ledger import Ledger
-from ..study.noise_at_first import noise_at_first
-from ..study.rounds import CLAIMED, Order, Rounds
+from ..study.rounds import CLAIMED, Order, Rounds, shown_noise
 from ..study.search.launch_worker import LaunchWorker
 from ..study.session import StudyContext
 from .blas_search import Champion
@@ -70,8 +69,8 @@ def play(champions: Mapping[str, Champion], study: str, context: StudyContext, m
 
 def rounds_of(study: str, rivals: Collection[str], store: Store) -> Rounds:
     """The rounds of a stored study."""
-    records = store.records(study, kinds=(Kind.CONFIRMATION,))
-    return Rounds.of(records, rivals, noise_at_first(store.study(study).host))
+    records = store.records(study, kinds=(Kind.SEARCH, Kind.CONFIRMATION))
+    return Rounds.of(records, rivals, shown_noise(store.study(study), records))
 
 
 def _why_end(order: Order, turns: int, left: Sequence[Champion], context: StudyContext, meter: Meter) -> str | None:

@@ -9,6 +9,7 @@ from search_spaces.space import SearchSpace
 
 from ..budget import Meter
 from ..clock import RealClock
+from ..machine.inventory import with_one_blas
 from ..machine.problem_size import SMALLEST_N
 from ..network.around_study import prepare_network
 from ..options import TuneOptions
@@ -72,7 +73,7 @@ class LibrarySearch:
             NodesLostError, TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents it.
         """
         text = context.store.study(self.study).space_text
-        evaluator = replace(workbench.evaluator, site=workbench.site.only(self.blas))
+        evaluator = replace(workbench.evaluator, site=with_one_blas(workbench.site, self.blas))
         space = self._space(evaluator, workbench, context, text)
         session, ledger = self._begun(space, context)
         campaign = Campaign(

@@ -14,6 +14,7 @@ CLUSTER = "my-cluster.toml"
 """Commands on this file are run where there is a cluster, in test_cluster.py."""
 SHORTER = {
     "tune": ["--budget", "6s"],
+    "blas": ["--blas", "openblas", "--blas", "blis", "--budget", "12s"],
     "reproduce": ["--trials", "0"],
     "calibrate": ["--checks", "1", "--rounds", "1"],
 }

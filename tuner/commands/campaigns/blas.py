@@ -20,6 +20,7 @@ from ...reports.comparison.libraries import LibraryRanking
 from ...stopping import StopRequest
 from ...study.lifecycle import closing_study
 from ...study.names import check_name
+from ...study.rounds import is_shootout
 from ...trial.workbench import Workbench
 from ...tuning.blas import compare_blas
 from ...tuning.enter import enter
@@ -85,7 +86,7 @@ def blas(request: BlasRequest, listener: Listener, stop: StopRequest) -> BlasRes
         if study is None:
             _check(request, session)
         elif study.state == "complete":
-            return BlasResult(LibraryRanking.of(session.store, study))
+            return BlasResult(LibraryRanking.stored(session.store, study))
         options = TuneOptions.from_json(study.options) if study else request.options
         with stop.preparing():
             provision_if_needed(session.user_dirs, listener, options.blas_files, program=False)
@@ -104,7 +105,7 @@ def _compared(request: BlasRequest, name: str | None, options: TuneOptions, sess
             introduce(begun.name, options, workbench.site, session.listener)
             found = compare_blas(options, begun, ready, session.context)
     on = f"`hpltune blas --resume --study {shlex.quote(found.study)}{db_option(request.db, store)}` goes on."
-    ranking = LibraryRanking.of(store, store.study(found.study))
+    ranking = LibraryRanking.stored(store, store.study(found.study))
     return BlasResult(ranking, found.ended, found.left_out, on if found.interrupted else "")
 
 
@@ -135,10 +136,10 @@ def _resumed(request: BlasRequest, session: Session) -> Study:
     """
     if request.study is not None:
         study = session.store.study(request.study)
-        if not study.options.get("shootout"):
+        if not is_shootout(study):
             raise UsageError(f"study {study.name} is no comparison of `hpltune blas`: `hpltune tune --resume` goes on")
         return study
-    found = [study for study in session.store.studies() if study.options.get("shootout")]
+    found = [study for study in session.store.studies() if is_shootout(study)]
     if not found:
         raise TunerError(f"{session.store.place} holds no comparison to go on with: `hpltune blas` makes one")
     return found[-1]

@@ -6,9 +6,11 @@ from results.errors import ResultsError
 from results.report.model import Report, Sentence
 from results.store.store import Store
 
+from ...reports.comparison.libraries import LibraryRanking
 from ...reports.pages.virtual_cluster import with_head
 from ...reports.summary import StudySummary
 from ...study.objective import rank_stored
+from ...study.rounds import is_shootout
 
 
 @dataclass(frozen=True)
@@ -33,15 +35,17 @@ class BestResult:
     Attributes:
         count: how many of them are shown.
         left_out: the sentence that not all are ranked, or None.
+        order: what rounds tell of the BLAS libraries, in sentences; none where there were no rounds.
     """
 
     summary: StudySummary
     count: int
     left_out: str | None = None
+    order: tuple[str, ...] = ()
 
     def report(self) -> Report:
         """Report the ranking or the front, and how sure it is."""
-        below = [Sentence(self.left_out)] if self.left_out else []
+        below = map(Sentence, (*self.order, *filter(None, (self.left_out,))))
         parts = (*self.summary.parts(self.count), *below)
         return Report(f"Study {self.summary.study.name}", parts, self.summary.to_json(self.count))
 
@@ -62,4 +66,5 @@ def best_of_study(store: Store, request: BestRequest) -> BestResult:
     if not stored.ranking:
         raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
     summary = StudySummary.of(study, stored.ranking, request.front, stored.configurations)
-    return BestResult(summary, request.count, stored.left_out)
+    order = tuple(LibraryRanking.stored(store, study).sentences()) if is_shootout(study) else ()
+    return BestResult(summary, request.count, stored.left_out, order)

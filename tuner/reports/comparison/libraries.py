@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from results.record import Study
+from results.record import Study, TrialRecord
 from results.report.model import Column, Figure, Part, Sentence, Series, Table, Wrap
 from results.report.ranking_table import NUMBERS, named_values
 from results.stats.ranking import Ranked, varying
@@ -12,9 +12,8 @@ from results.store.store import Store
 
 from ...machine.equipment import Equipment
 from ...machine.peak import above_peak
-from ...study.noise_at_first import noise_at_first
 from ...study.objective import ranking_of
-from ...study.rounds import CLAIMED, LEAST_ROUNDS, Order, Place, Rounds, champions, near
+from ...study.rounds import CLAIMED, LEAST_ROUNDS, Order, Place, Rounds, champions, near, shown_noise
 from ...study.shootout import memory_n, small_n
 from ...words import counted, listed
 
@@ -29,7 +28,6 @@ class LibraryRanking:
     Attributes:
         order: of those that ran in rounds.
         best: of all libraries, by name, fastest first.
-        compared: libraries that were worth rounds.
     """
 
     study: Study
@@ -37,12 +35,15 @@ class LibraryRanking:
     best: Mapping[str, Ranked]
 
     @classmethod
-    def of(cls, store: Store, study: Study) -> "LibraryRanking":
+    def of(cls, study: Study, records: Sequence[TrialRecord], ranking: Sequence[Ranked]) -> "LibraryRanking":
+        """What the trials of a study tell, and the ranking of all its configurations."""
+        order = Rounds.of(records, shown=shown_noise(study, records)).order()
+        return cls(study, order, champions(records, ranking))
+
+    @classmethod
+    def stored(cls, store: Store, study: Study) -> "LibraryRanking":
         """What a stored study tells."""
-        records = store.records(study.name)
-        best = champions(records, ranking_of(store, study))
-        order = Rounds.of(records, near(best), noise_at_first(study.host)).order()
-        return cls(study, order, best)
+        return cls.of(study, store.records(study.name), ranking_of(store, study))
 
     @property
     def others(self) -> list[str]:
@@ -54,7 +55,7 @@ class LibraryRanking:
         """Report the ranking, how sure it is, and what it holds for."""
         if not self.best:
             return []
-        return [self._table(), self._figure(), *map(Sentence, self.sentences())]
+        return [self._table(), *self._figure(), *map(Sentence, self.sentences())]
 
     def sentences(self) -> list[str]:
         """How sure the order is, and what it holds for."""
@@ -79,7 +80,8 @@ class LibraryRanking:
     def _how_sure(self) -> list[str]:
         places, rounds = self.order.places, self.order.rounds
         if not places:
-            return [] if len(near(self.best)) < 2 else ["No round was run, so the order is only that of the searches."]
+            alone = len(near(self.best)) < 2
+            return [] if alone else ["No round was whole, so the order is only that of the searches."]
         if rounds < LEAST_ROUNDS:
             return [f"{counted(rounds, 'round')} cannot tell the order: {LEAST_ROUNDS} or more can."]
         said = []
@@ -98,13 +100,10 @@ class LibraryRanking:
 
     def _without_rounds(self) -> list[str]:
         compared = near(self.best)
-        slow = [name for name in self.best if name not in compared]
-        if not slow:
-            return []
-        if len(compared) == 1:
+        slow = [name for name in self.others if name not in compared]
+        if slow and len(compared) == 1:
             return [f"{compared[0]} is the fastest beyond doubt: no other library reaches half of its rate."]
-        verb = "reaches" if len(slow) == 1 else "reach"
-        return [f"{listed(slow)} {verb} less than half of the fastest rate, so no round was needed."]
+        return [f"{listed(slow)} {'is' if len(slow) == 1 else 'are'} far behind: no round was needed."] if slow else []
 
     def _table(self) -> Table:
         names = [place.blas for place in self.order.places] + self.others
@@ -134,15 +133,11 @@ class LibraryRanking:
             caption="All have " + named_values(entries[0].params, alike) if alike else "",
         )
 
-    def _figure(self) -> Figure:
-        places = self.order.places
-        names = tuple(place.blas for place in places) or tuple(self.best)
-        rates = tuple(self._gflops(name) for name in names)
-        low, high = tuple(min(place.rates) for place in places), tuple(max(place.rates) for place in places)
-        series = Series(
-            "median of the rounds; the line is from the slowest to the fastest", names, rates, low=low, high=high
-        )
-        return Figure("Each BLAS at its own best", "BLAS", "GFLOPS", (series,))
+    def _figure(self) -> list[Figure]:
+        """The rates of each library, round by round; nothing without rounds."""
+        turns = tuple(range(1, self.order.rounds + 1))
+        series = tuple(Series(place.blas, turns, place.rates, line=True) for place in self.order.places)
+        return [Figure("The best of each BLAS, round by round", "round", "GFLOPS", series)] if series else []
 
     def _gflops(self, name: str) -> float:
         rates = {place.blas: place.gflops for place in self.order.places}
