@@ -22,8 +22,8 @@ from ...study.lifecycle import closing_study
 from ...study.names import check_name
 from ...study.rounds import is_shootout
 from ...trial.workbench import Workbench
-from ...tuning.blas import compare_blas
 from ...tuning.enter import enter
+from ...tuning.shootout.libraries import compare_blas
 from ...words import listed
 from ..session import Session, open_session
 from .tune import introduce

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from results.record import Kind
 from results.store.store import Store
 
-from ..budget import Meter
-from ..events import PhaseStarted
-from ..study.incumbent import Incumbent
-from ..study.ledger import Ledger
-from ..study.rounds import CLAIMED, Order, Rounds, shown_noise
-from ..study.search.launch_worker import LaunchWorker
-from ..study.session import StudyContext
-from .blas_search import Champion
+from ...budget import Meter
+from ...events import PhaseStarted
+from ...study.incumbent import Incumbent
+from ...study.ledger import Ledger
+from ...study.rounds import CLAIMED, Order, Rounds, shown_noise
+from ...study.search.launch_worker import LaunchWorker
+from ...study.session import StudyContext
+from .library_search import Champion
 
 MOST_ROUNDS = 30
 """Rounds after which it ends where no time is limited."""

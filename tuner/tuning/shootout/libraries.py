@@ -6,21 +6,21 @@ from dataclasses import dataclass, field, replace
 
 from hpl.errors import HplError
 
-from ..budget import Meter
-from ..clock import RealClock
-from ..errors import TunerError
-from ..machine.cluster_nodes import NodesLostError
-from ..options import TuneOptions
-from ..study.lifecycle import Begun, elapsed_s
-from ..study.rounds import near
-from ..study.session import StudyContext
-from ..trial.workbench import Workbench
-from ..units import compact, duration
-from ..words import listed
-from .blas_rounds import play
-from .blas_search import Champion, LibrarySearch
-from .sizing import BudgetTooSmallError
-from .space import searched_n
+from ...budget import Meter
+from ...clock import RealClock
+from ...errors import TunerError
+from ...machine.cluster_nodes import NodesLostError
+from ...options import TuneOptions
+from ...study.lifecycle import Begun, elapsed_s
+from ...study.rounds import near
+from ...study.session import StudyContext
+from ...trial.workbench import Workbench
+from ...units import compact, duration
+from ...words import listed
+from ..sizing import BudgetTooSmallError
+from ..space import searched_n
+from .library_search import Champion, LibrarySearch
+from .playing import play
 
 SEARCH_PART = 0.65
 """Part of the time for the searches; the rest is for the rounds."""

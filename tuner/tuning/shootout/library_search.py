@@ -7,25 +7,25 @@ from results.record import Kind, TrialRecord
 from results.stats.ranking import Ranked
 from search_spaces.space import SearchSpace
 
-from ..budget import Meter
-from ..clock import RealClock
-from ..machine.inventory import with_one_blas
-from ..machine.problem_size import SMALLEST_N
-from ..network.around_study import prepare_network
-from ..options import TuneOptions
-from ..study.incumbent import Incumbent
-from ..study.ledger import Ledger
-from ..study.lifecycle import elapsed_s
-from ..study.objective import Objective
-from ..study.rounds import blas_of, champions
-from ..study.search.launch_worker import LaunchWorker
-from ..study.search.unavailable import UnavailableParts
-from ..study.session import StudyContext, StudySession
-from ..trial.evaluate import Evaluator
-from ..trial.plan import require_network
-from ..trial.workbench import Workbench
-from .campaign import Campaign
-from .space import load_space, programs_for
+from ...budget import Meter
+from ...clock import RealClock
+from ...machine.inventory import with_one_blas
+from ...machine.problem_size import SMALLEST_N
+from ...network.around_study import prepare_network
+from ...options import TuneOptions
+from ...study.incumbent import Incumbent
+from ...study.ledger import Ledger
+from ...study.lifecycle import elapsed_s
+from ...study.objective import Objective
+from ...study.rounds import blas_of, champions
+from ...study.search.launch_worker import LaunchWorker
+from ...study.search.unavailable import UnavailableParts
+from ...study.session import StudyContext, StudySession
+from ...trial.evaluate import Evaluator
+from ...trial.plan import require_network
+from ...trial.workbench import Workbench
+from ..campaign import Campaign
+from ..space import load_space, programs_for
 
 AGAIN = 1
 """Further runs of each of a library's three best: its champion must not owe its place to luck, because rounds cannot

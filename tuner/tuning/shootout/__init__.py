@@ -1,0 +1,1 @@
+"""The campaign of `hpltune blas`: a search of each library, then rounds."""
