@@ -156,7 +156,10 @@ def _bars_lying(figure: Figure, axes: Axes) -> list[DrawnValue]:
         shift = (number - (lanes - 1) / 2) * width if is_bars(one) and lanes > 1 else 0.0
         places = [names.index(str(x)) + shift for x in one.x]
         if is_bars(one):
-            _group(number, axes.barh(places, one.y, height=width, label=one.name, **_filled(number)).patches)
+            _group(
+                number,
+                axes.barh(places, one.y, height=width, label=one.name, **_filled(number, plain=lanes == 1)).patches,
+            )
         else:
             marker = MARKERS[number % len(MARKERS)]
             _group(number, axes.plot(one.y, places, marker, color=colour, label=one.name, markersize=4.5))
@@ -174,9 +177,13 @@ def _bars_lying(figure: Figure, axes: Axes) -> list[DrawnValue]:
     return marks
 
 
-def _filled(number: int) -> dict[str, Any]:
-    """Return how the bars of a series look."""
-    colour, hatch = COLOURS[number % len(COLOURS)], HATCHES[number % len(HATCHES)]
+def _filled(number: int, *, plain: bool = False) -> dict[str, Any]:
+    """Return how the bars of a series look.
+
+    Args:
+        plain: their names tell them apart, so that they need no hatches, which make a page large.
+    """
+    colour, hatch = COLOURS[number % len(COLOURS)], "" if plain else HATCHES[number % len(HATCHES)]
     return {"color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
 
 

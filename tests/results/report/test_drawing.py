@@ -55,6 +55,7 @@ def test_series_that_share_no_name_lie_below_each_other_and_not_side_by_side(axe
     assert {round(bar.get_height(), 3) for bar in axes.patches} == {0.8}  # type: ignore[attr-defined]
     middles = [bar.get_y() + bar.get_height() / 2 for bar in axes.patches]  # type: ignore[attr-defined]
     assert middles == pytest.approx([0, 1, 2, 3])
+    assert not any(bar.get_hatch() for bar in axes.patches)
 
 
 def test_a_heat_map_of_many_values_has_a_scale_instead_of_numbers(axes: Axes) -> None:
