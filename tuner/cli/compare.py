@@ -28,7 +28,7 @@ def compare(
         typer.Argument(
             metavar="[STUDY]...",
             autocompletion=complete_study,
-            help="Two studies or more; with --by one, or none for the newest.",
+            help="Two studies or more, DATABASE#STUDY from another database; with --by one, or none for the newest.",
         ),
     ] = None,
     by: Annotated[
@@ -37,7 +37,7 @@ def compare(
             "--by",
             metavar="PARAMETER",
             autocompletion=complete_parameter,
-            help="Compare the values of this parameter within one study: blas, kernel, NB or any other.",
+            help="Compare the values of this parameter within one study: blas, mpi, NB or any other; or `date`.",
         ),
     ] = None,
     difference: Annotated[
@@ -53,13 +53,17 @@ def compare(
     """Compare studies, or the values of one parameter, each at its own best configuration.
 
     For each pair it tells the difference with a 95 % confidence interval, whether a test shows that it is not chance,
-    and otherwise how many more runs would show a difference.
+    and otherwise how many more runs would show a difference. It warns where machines, N or simulation differ.
 
     Examples:
 
         hpltune compare before after --html compared.html
 
         hpltune compare default-1 --by blas
+
+        hpltune compare default-1 /mnt/other/hpltune.db#default-1
+
+        hpltune compare run-HPL-1 --by date
 
         hpltune compare default-1 --by NB --difference 0.5% --json
     """

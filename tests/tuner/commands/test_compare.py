@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -211,3 +212,41 @@ def test_tab_completes_the_parameters_that_vary_and_is_silent_without_a_study(st
     assert complete_parameter(context, "") == ["NB"]
     context.params = {}
     assert complete_parameter(context, "g") == []
+
+
+def test_a_study_of_another_database_is_compared(store: Store, home: Path) -> None:
+    filled(store, "mine", {192: FAST})
+    with Store.open(home / "other.db") as other:
+        filled(other, "mine", {192: SLOW})
+    report = compare(store, CompareRequest(("mine", f"{home}/other.db#mine"))).report()
+    assert "mine is 6." in said(report)
+    assert "faster than mine (other.db) (95 % interval " in said(report)
+
+
+@pytest.mark.parametrize(
+    ("named", "sentence"), [("nowhere.db#mine", "nowhere.db"), ("hpltune.db#other", "no study other")]
+)
+def test_a_database_or_a_study_in_it_that_is_not_there_is_named(
+    store: Store, home: Path, named: str, sentence: str
+) -> None:
+    filled(store, "mine", {192: FAST})
+    with pytest.raises(ResultsError, match=sentence):
+        compare(store, CompareRequest(("mine", f"{home}/data/{named}")))
+
+
+def test_the_days_of_a_study_are_compared_as_they_were(store: Store) -> None:
+    filled(store, "weekly", {192: FAST})
+    for gflops in SLOW:
+        later = begun("weekly", key="192|1x2", kind=Kind.SEARCH).started_at + timedelta(days=7)
+        number = store.begin(begun("weekly", key="192|1x2", started_at=later, session=1))
+        done = finished(number, gflops, "weekly", key="192|1x2", started_at=later, session=1)
+        store.finish(replace(done, params={"NB": 192, "grid": "1x2"}))
+    report = compare(store, CompareRequest(("weekly",), by="date")).report()
+    assert "2026-03-01 is 6." in said(report)
+    assert "faster than 2026-03-08 (95 % interval " in said(report)
+
+
+def test_a_study_of_one_day_has_no_days_to_compare(store: Store) -> None:
+    filled(store, "once", {192: FAST})
+    with pytest.raises(UsageError, match="all valid runs of study once are of 2026-03-01"):
+        compare(store, CompareRequest(("once",), by="date"))

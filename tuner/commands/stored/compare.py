@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC
 
 import numpy as np
 
 from hpl.params import Scalar
 from results.errors import ResultsError
-from results.record import Study
+from results.record import Study, TrialRecord
 from results.report.model import Report
 from results.stats.compare import RateSample, contrasts
 from results.stats.levels import change, drift_corrected
@@ -15,13 +16,19 @@ from results.stats.noise import Noise, noise_of
 from results.stats.ranking import Ranked, on_the_hosts_left, rank
 from results.store.store import Store
 
+from ...database import open_store
 from ...errors import UsageError
 from ...reports.comparison.parts import Comparison
 from ...reports.comparison.sides import Side
 from ...reports.pages.virtual_cluster import with_head
+from ...study.kinds import RANKED
 from ...study.noise_at_first import noise_at_first
 from ...study.objective import of_study, ranking_of
+from ...user_dirs import UserDirs
 from ...words import listed
+
+DATE = "date"
+"""Stands where a parameter would: the day in UTC on which a run began."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +36,8 @@ class CompareRequest:
     """What to compare.
 
     Attributes:
-        studies: two or more; with `by` one, or none for the newest.
-        by: a parameter of the study, whose values are compared.
+        studies: two or more; with `by` one, or none for the newest. DATABASE#STUDY is one of another database.
+        by: a parameter of the study, whose values are compared; DATE compares the days on which it ran.
         difference_percent: the difference that more runs are to show, above 0.
     """
 
@@ -69,9 +76,9 @@ def compare(store: Store, request: CompareRequest) -> CompareResult:
     _check(request)
     if request.by:
         study = store.study(request.studies[0]) if request.studies else store.newest()
-        found = _values(store, study, request.by)
+        found = _days(store, study) if request.by == DATE else _values(store, study, request.by)
     else:
-        found = [_best(store, store.study(name)) for name in request.studies]
+        found = [_named(store, name) for name in request.studies]
     sides, samples = [side for side, _ in found], [sample for _, sample in found]
     differences = contrasts(samples, request.difference_percent / 100.0)
     return CompareResult(Comparison(sides, differences, request.difference_percent), request.by)
@@ -128,10 +135,39 @@ class ComparedStudy:
         return side, RateSample(rates, self.noise, self.study.simulated)
 
 
-def _best(store: Store, study: Study) -> tuple[Side, RateSample]:
+def _named(store: Store, name: str) -> tuple[Side, RateSample]:
+    """Find the best configuration of a study, of this database or of another.
+
+    Raises:
+        ResultsError: there is no such database or study, or no run of it is valid.
+    """
+    place, mark, study = name.rpartition("#")
+    if not mark:
+        return _best(store, store.study(name), name)
+    with open_store(place, UserDirs.of_user(to_read=True), create=False) as other:
+        return _best(other, other.study(study), f"{study} ({place.rsplit('/', 1)[-1]})")
+
+
+def _best(store: Store, study: Study, name: str) -> tuple[Side, RateSample]:
     """Find the best configuration of a study."""
     compared = ComparedStudy.of(study, ranking_of(store, study))
-    return compared.side(store, compared.ranking[0], study.name)
+    return compared.side(store, compared.ranking[0], name)
+
+
+def _days(store: Store, study: Study) -> list[tuple[Side, RateSample]]:
+    """Find the best configuration of each day, the first day first; what a day's runs gave is not corrected."""
+    by_day: dict[str, list[TrialRecord]] = {}
+    for record in on_the_hosts_left(store.records(study.name)):
+        if record.ranked and record.kind in RANKED:
+            by_day.setdefault(f"{record.started_at.astimezone(UTC):%Y-%m-%d}", []).append(record)
+    if len(by_day) < 2:
+        ran = f"all valid runs of study {study.name} are of {next(iter(by_day))}" if by_day else "no run is valid"
+        raise UsageError(f"--by {DATE}: {ran}: there is nothing to compare")
+    found = []
+    for day, records in sorted(by_day.items()):
+        compared = ComparedStudy.of(study, of_study(study).ranked(rank(records)))
+        found.append(compared.side(store, compared.ranking[0], day))
+    return found
 
 
 def _values(store: Store, study: Study, name: str) -> list[tuple[Side, RateSample]]:
