@@ -10,6 +10,8 @@ MATTERS = 0.01
 """A parameter with at least this share of the differences, with others, matters."""
 MOST_VALUES = 8
 """Values of a parameter that are drawn: the best ones and the worst."""
+MOST_PARAMETERS = 6
+"""That are drawn, those that matter most: each has a colour of its own."""
 MOST_ROWS = 32
 """Values of all parameters that a figure has room for."""
 SDS = 1.96
@@ -41,7 +43,7 @@ def values(effects: Sequence[Effect]) -> Figure | None:
     left = MOST_ROWS
     for effect in effects:
         shown = _ends(effect.values)
-        if effect.total < MATTERS or len(shown) < 2 or len(shown) > left:
+        if effect.total < MATTERS or len(shown) < 2 or len(shown) > left or len(series) == MOST_PARAMETERS:
             continue
         left -= len(shown)
         series.append(_behind(effect.name, shown))
