@@ -101,7 +101,7 @@ def searched(rates: Mapping[str, float]) -> list[TrialRecord]:
 
 def test_the_report_names_the_fastest_with_its_lead(store: Store) -> None:
     text = told(store, [*searched(NEAR), *rounds(NEAR, 5)])
-    assert "openblas is the fastest with 95% confidence: it is 3." in text
+    assert "openblas is the fastest with 95 % confidence: it is 3." in text
     assert "faster than blis (95 % interval: " in text
 
 

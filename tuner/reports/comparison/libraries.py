@@ -87,12 +87,14 @@ class LibraryRanking:
         said = []
         tied = self.order.tied
         if len(tied) == 1:
-            said.append(f"{places[0].blas} is the fastest with {CLAIMED:.0%} confidence: it is {_ahead(places[1])}.")
+            said.append(
+                f"{places[0].blas} is the fastest with {100 * CLAIMED:.0f} % confidence: it is {_ahead(places[1])}."
+            )
         else:
             named = listed([place.blas for place in tied])
             said.append(f"{named} are a tie: {counted(rounds, 'round')} show no sure difference. {_at_most(tied)}")
         said += [
-            f"{place.blas} is slower than {before.blas} with {CLAIMED:.0%} confidence."
+            f"{place.blas} is slower than {before.blas} with {100 * CLAIMED:.0f} % confidence."
             for before, place in pairwise(places[1:])
             if place.surely_behind
         ]

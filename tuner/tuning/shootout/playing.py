@@ -80,7 +80,7 @@ def _why_end(order: Order, turns: int, left: Sequence[Champion], context: StudyC
     if len(left) < 2:
         return "only one library is near the fastest rate"
     if order.known:
-        return f"the order is known with {CLAIMED:.0%}"
+        return f"the order is known with {100 * CLAIMED:.0f} %"
     if turns >= MOST_ROUNDS and not meter.budget.timed:
         return f"{turns} rounds do not tell the order"
     return meter.out_of_time(sum(champion.full_s or 0.0 for champion in left))
