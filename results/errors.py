@@ -10,13 +10,25 @@ class ResultsError(Exception):
     """An error in stored results; the message is one sentence for the user."""
 
 
-def no_such_study(name: str, place: str, names: list[str]) -> ResultsError:
+class UnknownStudyError(ResultsError):
+    """There is no study of that name."""
+
+
+class UnknownTrialError(ResultsError):
+    """The study has no trial of that number."""
+
+
+class NoValidRunError(ResultsError):
+    """No run of the study counts, so it has no best configuration."""
+
+
+def no_such_study(name: str, place: str, names: list[str]) -> UnknownStudyError:
     """Make the error for an unknown study, with all names if they are few, else with the most similar ones."""
     known = f"there: {', '.join(names) or 'none'}"
     if len(names) > MOST_NAMES:
         nearest = difflib.get_close_matches(name, names, MOST_NAMES, cutoff=0.0)
         known = f"of its {len(names)} the nearest: {', '.join(nearest)}; `hpltune show` lists all"
-    return ResultsError(f"there is no study {name} in {place} ({known})")
+    return UnknownStudyError(f"there is no study {name} in {place} ({known})")
 
 
 class StudyExistsError(ResultsError):

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Result, RowMapping, Select, func, select
 
-from ..errors import DamagedError, DamagedWarning, ResultsError, no_such_study
+from ..errors import DamagedError, DamagedWarning, ResultsError, UnknownTrialError, no_such_study
 from ..flat import COLUMNS
 from ..record import Kind, Study, TrialRecord, TrialState
 from .contenders import Contenders, fastest_rows
@@ -199,7 +199,7 @@ class Reader:
             there = (OUTPUTS.c.study == study) & (OUTPUTS.c.number == number)
             printed = connection.execute(select(OUTPUTS).where(there)).mappings().first()
         if row is None:
-            raise ResultsError(f"study {study} has no trial {number}: `hpltune show {study}` lists them")
+            raise UnknownTrialError(f"study {study} has no trial {number}: `hpltune show {study}` lists them")
         return trial_of(row, printed)
 
     def of_the_launch(self, record: TrialRecord) -> Sequence[int]:

@@ -31,6 +31,7 @@ from .predict import predict
 from .report import report
 from .reproduce import reproduce
 from .run import run
+from .serve import serve
 from .setup import setup
 from .show import show
 from .signals import Stopped, stopped_at_once
@@ -73,6 +74,7 @@ for _command in (
     build,
     setup,
     clean,
+    serve,
 ):
     app.command(_command.__name__.rstrip("_"), cls=PlainCommand)(grouped(_command))
 app.add_typer(study, name="study")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from results.errors import ResultsError
+from results.errors import NoValidRunError
 from results.report.model import Report, Sentence
 from results.store.store import Store
 
@@ -64,7 +64,7 @@ def best_of_study(store: Store, request: BestRequest) -> BestResult:
     study = store.study(request.study) if request.study else store.newest()
     stored = rank_stored(store, study, front=request.front is not None)
     if not stored.ranking:
-        raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
+        raise NoValidRunError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
     summary = StudySummary.of(study, stored.ranking, request.front, stored.configurations)
     order = tuple(LibraryRanking.stored(store, study).sentences()) if is_shootout(study) else ()
     return BestResult(summary, request.count, stored.left_out, order)

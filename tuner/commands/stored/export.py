@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from results.errors import ResultsError
+from results.errors import NoValidRunError
 from results.export.csv_lines import csv_parts
 from results.export.hpl_dat import to_hpl_dat
 from results.export.json_lines import json_line
@@ -71,7 +71,7 @@ def export_study(store: Store, request: ExportRequest) -> ExportResult:
         placed = placed_in(study, stored)
         return ExportResult(json_line(record, placed.get(record.number)) for record in store.each(study.name))
     if not stored.ranking:
-        raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
+        raise NoValidRunError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
     if request.kind == "md":
         return ExportResult(iter([to_markdown(_report(study, stored))]))
     return ExportResult(iter([to_hpl_dat(store.get(study.name, stored.ranking[0].best_record_number))]))

@@ -1,0 +1,1 @@
+"""`hpltune serve`: the use cases over HTTP."""

@@ -1,0 +1,108 @@
+"""Every error as problem+json (RFC 9457): the right status and one sentence, with no traceback and no path."""
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from results.errors import NoValidRunError, ResultsError, UnknownStudyError, UnknownTrialError
+
+from ..errors import UsageError
+
+MEDIA_TYPE = "application/problem+json"
+SENTENCES = {
+    404: "There is nothing at this address: /api/v1/openapi.json lists what there is.",
+    405: "This address does not take this method: the Allow header lists those that it takes.",
+}
+"""For errors that the framework raises with no sentence of its own."""
+
+
+class Problem(HTTPException):
+    """An error of a request.
+
+    Args:
+        status: of HTTP.
+        sentence: what is wrong, and what to do.
+    """
+
+    def __init__(self, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(status, sentence, headers)
+
+
+def answer(
+    status: int,
+    sentence: str,
+    headers: Mapping[str, str] | None = None,
+    errors: Sequence[Mapping[str, str]] = (),
+) -> JSONResponse:
+    """Make the answer that tells of an error.
+
+    Args:
+        errors: what is wrong in a document or a query, each with its `path` and a `sentence`.
+    """
+    more = {"errors": list(errors)} if errors else {}
+    body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": sentence, **more}
+    return JSONResponse(body, status, headers=headers, media_type=MEDIA_TYPE)
+
+
+def add_problems(app: FastAPI) -> None:
+    """Let an application answer every error as a problem."""
+    app.add_exception_handler(HTTPException, _of_http)
+    app.add_exception_handler(RequestValidationError, _of_request)
+    for error in (UnknownStudyError, UnknownTrialError):
+        app.add_exception_handler(error, _unknown)
+    app.add_exception_handler(NoValidRunError, _no_valid_run)
+    app.add_exception_handler(UsageError, _wrong_usage)
+    app.add_exception_handler(ResultsError, _no_database)
+    app.add_exception_handler(Exception, _failed)
+
+
+async def _of_http(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)  # noqa: S101 - that is what it is registered for
+    ours = error.detail if isinstance(error, Problem) else SENTENCES.get(error.status_code, error.detail)
+    return answer(error.status_code, ours, error.headers)
+
+
+async def _of_request(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - that is what it is registered for
+    errors = [_wrong(one) for one in error.errors()]
+    first = errors[0]
+    rest = f" ({len(errors) - 1} more in `errors`)" if len(errors) > 1 else ""
+    return answer(422, f"{first['path']}: {first['sentence']}{rest}", errors=errors)
+
+
+def _wrong(error: Mapping[str, Any]) -> dict[str, str]:
+    """One thing that is wrong, with its place: query.limit, path.number, budget.trials."""
+    place = [str(part) for part in error["loc"]]
+    if place[0] == "body":
+        place = [] if error["type"] == "json_invalid" else place[1:]
+    said = "this is not JSON" if error["type"] == "json_invalid" else str(error["msg"]).removeprefix("Value error, ")
+    return {"path": ".".join(place) or "document", "sentence": said}
+
+
+async def _unknown(request: Request, error: Exception) -> JSONResponse:
+    name = request.path_params.get("name", "")
+    if isinstance(error, UnknownTrialError):
+        return answer(404, f"Campaign {name} has no trial {request.path_params.get('number')}.")
+    return answer(404, f"There is no campaign {name}: /api/v1/campaigns lists all.")
+
+
+async def _no_valid_run(request: Request, _error: Exception) -> JSONResponse:
+    return answer(409, f"Campaign {request.path_params.get('name')} has no run that counts yet, so it has no best one.")
+
+
+async def _wrong_usage(_request: Request, error: Exception) -> JSONResponse:
+    return answer(422, f"{error}.")
+
+
+async def _no_database(_request: Request, _error: Exception) -> JSONResponse:
+    said = "The database cannot be used now: `hpltune show` on the service's machine says why."
+    return answer(503, said, {"Retry-After": "10"})
+
+
+async def _failed(_request: Request, _error: Exception) -> JSONResponse:
+    return answer(500, "The service failed at this request; its standard error says where.")

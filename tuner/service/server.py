@@ -1,0 +1,85 @@
+"""The HTTP server: takes the port, answers until it is asked to end, and ends in order."""
+
+import errno
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import strerror
+
+import uvicorn
+
+from ..database import open_store
+from ..errors import TunerError
+from .app import create_app
+from .settings import ServiceSettings
+
+DRAIN_S = 5
+"""Seconds that requests under way may take when the server ends."""
+
+
+class HttpServer(uvicorn.Server):
+    """A server that leaves signals to its caller."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
+        yield
+
+
+class Service:
+    """A service that has its port, and answers once it is run.
+
+    Attributes:
+        url: where it answers.
+    """
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        settings.check()
+        open_store(settings.db, settings.user_dirs).close()
+        self._socket = _bound(settings)
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        self.url = f"http://{host}:{self._socket.getsockname()[1]}"
+        config = uvicorn.Config(
+            create_app(settings),
+            log_level="warning",
+            server_header=False,
+            ws="none",
+            timeout_graceful_shutdown=DRAIN_S,
+        )
+        self._server = HttpServer(config)
+
+    def run(self) -> None:
+        """Answer requests until `end` is called."""
+        with self._socket:
+            self._server.run([self._socket])
+
+    def end(self) -> None:
+        """Let `run` return when the requests under way are answered; a second call does not wait for them."""
+        self._server.force_exit = self._server.should_exit
+        self._server.should_exit = True
+
+
+def _bound(settings: ServiceSettings) -> socket.socket:
+    """Take the port.
+
+    Raises:
+        TunerError: it is in use, or may not be used.
+    """
+    try:
+        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
+        family, kind, protocol, _, address = found[0]
+        bound = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise TunerError(f"--host {settings.host}: there is no such address here ({error.strerror})") from error
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind(address)
+        bound.listen()
+    except OSError as error:
+        bound.close()
+        if error.errno == errno.EADDRINUSE:
+            said = "is in use, perhaps by another hpltune serve: end that one, or choose another with --port"
+        else:
+            said = f"cannot be used ({strerror(error.errno or 0)}): choose another with --port"
+        raise TunerError(f"port {settings.port} {said}") from error
+    return bound
