@@ -20,7 +20,7 @@ import numpy as np
 from .noise import Array, density, noise_of
 
 OWN = 0.8
-STEPS = 10
+STEPS = 4
 INTERVAL = 0.95
 """Probability that a rate lies in its interval."""
 PLACES = 1200
