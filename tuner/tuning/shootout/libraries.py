@@ -138,25 +138,20 @@ class BlasCampaign:
 
     def _options_of(self, name: str, N: int | None, libraries: int) -> TuneOptions:
         """The options of one library's search: its share of the time, and the N of the first library."""
-        budget, part = self.options.budget, SEARCH_PART / libraries
-        share = replace(
-            budget,
-            wall_s=None if budget.wall_s is None else part * budget.wall_s,
-            run_s=None if budget.run_s is None else part * budget.run_s,
-        )
+        budget = self.options.budget
+        wall_s = None if budget.wall_s is None else SEARCH_PART / libraries * budget.wall_s
         overrides = {**(self.options.overrides or {}), **({"N": [str(N)]} if N else {})}
-        return replace(self.options, budget=share, overrides=overrides, blas_only=(name,))
+        return replace(self.options, budget=replace(budget, wall_s=wall_s), overrides=overrides, blas_only=(name,))
 
     def _leave_out(self, name: str, reason: str) -> None:
         self.left_out[name] = reason
         self.context.say(f"{name} is left out: {reason}.")
 
     def _budget_needed(self, run_s: float, libraries: int) -> str:
-        option = "--run-time" if self.options.budget.wall_s is None else "--budget"
         needed_s = run_s * LEAST_RUNS * libraries / SEARCH_PART
         return (
             f"one run takes about {duration(run_s)}, more than the share of each of {libraries} libraries of the "
-            f"budget ({self.options.budget}): their comparison needs {option} {compact(needed_s)} or more"
+            f"budget ({self.options.budget}): their comparison needs --budget {compact(needed_s)} or more"
         )
 
     def _too_few(self, found: Collection[str]) -> str:
