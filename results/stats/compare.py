@@ -13,8 +13,9 @@ import numpy as np
 from scipy import optimize, special, stats
 
 from .noise import Array, Noise
+from .ranking import Time
 
-Test = Literal["welch", "permutation", "none"]
+Test = Literal["paired", "welch", "permutation", "none"]
 
 LEVEL = 0.05
 """A difference is shown where p is below this; intervals hold the true effect with a probability of 1 - LEVEL."""
@@ -23,6 +24,9 @@ POWER = 0.8
 LEAST_FOR_WELCH = 5
 """Runs of both sides together from which Welch's t test is used; each side has two at least. A permutation test of
 2 and 3 runs has no p below 0.2, so it can never show a difference."""
+LEAST_PAIRS = 4
+"""Rounds in which both sides ran from which the differences within rounds are tested: fewer tell too little of how much
+they differ."""
 LEAST_NEEDED = 3
 """Fewest runs of each side that can show anything: with them Welch's test is used."""
 
@@ -35,11 +39,13 @@ class RateSample:
         gflops: the rates, at least one, above 0.
         noise: of runs in its study; the same object for all configurations of one study.
         simulated: the runs are a simulator's, which gives the same rate each time.
+        times: of each run, where those of two sides with the same time ran in turn; empty if none did.
     """
 
     gflops: tuple[float, ...]
     noise: Noise
     simulated: bool = False
+    times: tuple[Time, ...] = ()
 
     @property
     def exact(self) -> bool:
@@ -50,6 +56,10 @@ class RateSample:
     def runs(self) -> int:
         """The number of runs."""
         return len(self.gflops)
+
+    def in_rounds(self) -> dict[Time, float]:
+        """Return the logarithm of its rate in each round."""
+        return {time: math.log(rate) for time, rate in zip(self.times, self.gflops, strict=False) if time.turn}
 
     @property
     def log_mean(self) -> float:
@@ -69,7 +79,8 @@ class Contrast:
     Attributes:
         effect: logarithm of the rate of the first over that of the second.
         interval: low and high end of its 95 % confidence interval.
-        test: "none" where a side has a single run or no side has any spread; the noise of the study gives the interval.
+        test: "paired" of rounds in which both ran; "none" where a side has a single run or no side has any spread: then
+            the noise of the study gives the interval.
         p: of the test, for no difference; None without a test.
         p_holm: p corrected for the number of pairs; None without a test.
         runs: of the first and of the second.
@@ -161,12 +172,37 @@ def _contrast(one: RateSample, other: RateSample, difference: float, pairs: int)
     effect, runs = one.log_mean - other.log_mean, (one.runs, other.runs)
     if one.exact and other.exact:
         return Contrast(effect, (effect, effect), "none", None, None, runs, (0, 0), exact=True)
+    pairs_apart = _in_turn(one, other)
+    if pairs_apart is not None:
+        return _paired(pairs_apart, difference, pairs)
     test = _test_for(one, other)
     reach = _known_reach(one, other) if test == "none" else _welch_reach(one, other)
     sds = (max(one.log_sd, one.noise.usual), max(other.log_sd, other.noise.usual))
-    needed = runs_of_each(sds, difference, LEVEL / pairs)
-    more = (max(0, needed - one.runs), max(0, needed - other.runs))
+    more = _more_runs(runs, sds, difference, pairs)
     return Contrast(effect, (effect - reach, effect + reach), test, _p(one, other, test), None, runs, more)
+
+
+def _more_runs(runs: tuple[int, int], sds: tuple[float, float], difference: float, pairs: int) -> tuple[int, int]:
+    """Return how many more runs of each side show a difference."""
+    needed = runs_of_each(sds, difference, LEVEL / pairs)
+    return max(0, needed - runs[0]), max(0, needed - runs[1])
+
+
+def _in_turn(one: RateSample, other: RateSample) -> Array | None:
+    """Return the differences of the logarithms in the rounds in which both ran; None if these are too few to test."""
+    ours, theirs = one.in_rounds(), other.in_rounds()
+    apart = np.array([ours[time] - theirs[time] for time in sorted(ours.keys() & theirs.keys())])
+    return apart if len(apart) >= LEAST_PAIRS and np.ptp(apart) > 0 else None
+
+
+def _paired(apart: Array, difference: float, pairs: int) -> Contrast:
+    """Compare two configurations that ran in turn, by the differences within rounds; scipy's `ttest_1samp`."""
+    found = stats.ttest_1samp(apart, 0.0)
+    ends = found.confidence_interval(1.0 - LEVEL)
+    runs, sd = (len(apart), len(apart)), float(apart.std(ddof=1)) / math.sqrt(2)
+    more = _more_runs(runs, (sd, sd), difference, pairs)
+    effect, interval = float(apart.mean()), (float(ends.low), float(ends.high))
+    return Contrast(effect, interval, "paired", float(found.pvalue), None, runs, more)
 
 
 def _test_for(one: RateSample, other: RateSample) -> Test:

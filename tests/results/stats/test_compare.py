@@ -10,6 +10,7 @@ from scipy import stats
 
 from results.stats.compare import Contrast, RateSample, contrasts, holm, least_p, runs_of_each
 from results.stats.noise import noise_of
+from results.stats.ranking import Time
 
 FAST = (75.1, 75.9, 75.4, 76.0)
 SLOW = (73.9, 74.6, 74.1)
@@ -144,3 +145,27 @@ def test_a_corrected_p_is_never_smaller_and_keeps_the_order(p_values: list[float
     assert all(p <= new <= 1.0 for p, new in zip(p_values, corrected, strict=True))
     order = sorted(range(len(p_values)), key=lambda number: p_values[number])
     assert [corrected[number] for number in order] == sorted(corrected)
+
+
+def in_rounds(rates: tuple[float, ...], first: int = 1) -> RateSample:
+    """A side whose runs are those of consecutive rounds."""
+    times = tuple(Time(0, turn) for turn in range(first, first + len(rates)))
+    return RateSample(rates, NOISE, times=times)
+
+
+def test_runs_of_the_same_rounds_are_compared_round_by_round() -> None:
+    fast, slow = (75.0, 70.1, 66.0, 61.2), (74.2, 69.5, 65.2, 60.6)
+    [found] = contrasts([in_rounds(fast), in_rounds(slow)], 0.01)
+    expected = stats.ttest_rel(np.log(fast), np.log(slow))
+    interval = expected.confidence_interval(0.95)
+    assert found.test == "paired"
+    assert found.p == pytest.approx(expected.pvalue)
+    assert found.interval == pytest.approx((interval.low, interval.high))
+    assert found.shown, "the machine slowed down by a fifth, for both alike"
+    assert not contrasts([RateSample(fast, NOISE), RateSample(slow, NOISE)], 0.01)[0].shown
+
+
+@pytest.mark.parametrize("first", [2, 9])
+def test_too_few_rounds_in_common_are_no_pairs(first: int) -> None:
+    [found] = contrasts([in_rounds((75.0, 75.3, 75.1, 75.2)), in_rounds((74.2, 74.5, 74.1, 74.3), first)], 0.01)
+    assert found.test == "welch"

@@ -250,3 +250,17 @@ def test_a_study_of_one_day_has_no_days_to_compare(store: Store) -> None:
     filled(store, "once", {192: FAST})
     with pytest.raises(UsageError, match="all valid runs of study once are of 2026-03-01"):
         compare(store, CompareRequest(("once",), by="date"))
+
+
+def test_libraries_that_ran_in_rounds_are_compared_round_by_round(store: Store) -> None:
+    store.create_study(a_study("blas-1", space_text="", options={"shootout": True}))
+    falling = {"openblas": (75.0, 70.1, 66.0, 61.2), "blis": (74.2, 69.5, 65.2, 60.6)}
+    for turn in range(4):
+        for blas, rates in falling.items():
+            params = {"blas": blas, "NB": 192}
+            number = store.begin(begun("blas-1", key=blas, params=params, kind=Kind.CONFIRMATION))
+            done = finished(number, rates[turn], "blas-1", key=blas, params=params)
+            store.finish(replace(done, kind=Kind.CONFIRMATION))
+    report = compare(store, CompareRequest(("blas-1",), by="blas")).report()
+    assert [pair["test"] for pair in pairs_of(report)] == ["paired"]
+    assert "blas=openblas is 1." in said(report)

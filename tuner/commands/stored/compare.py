@@ -24,9 +24,11 @@ from ...reports.pages.virtual_cluster import with_head
 from ...study.kinds import RANKED
 from ...study.noise_at_first import noise_at_first
 from ...study.objective import of_study, ranking_of
+from ...study.rounds import champions, is_shootout
 from ...user_dirs import UserDirs
 from ...words import listed
 
+BLAS = "blas"
 DATE = "date"
 """Stands where a parameter would: the day in UTC on which a run began."""
 
@@ -127,12 +129,16 @@ class ComparedStudy:
         noise = noise_of([np.log(rates) for rates in gflops.values()], known)
         return cls(study, ranking, gflops, change(ranking, known), noise)
 
-    def side(self, store: Store, best: Ranked, name: str) -> tuple[Side, RateSample]:
-        """Make a side of one of its configurations."""
+    def side(self, store: Store, best: Ranked, name: str, *, in_rounds: bool = False) -> tuple[Side, RateSample]:
+        """Make a side of one of its configurations.
+
+        Args:
+            in_rounds: the other sides are of this study too, so that runs of one round belong together.
+        """
         hpl = store.get(self.study.name, best.best_record_number).hpl
         rates = self.gflops[best.key]
         side = Side(name, self.study, replace(best, gflops=rates), hpl.N if hpl else None, self.changed)
-        return side, RateSample(rates, self.noise, self.study.simulated)
+        return side, RateSample(rates, self.noise, self.study.simulated, best.times if in_rounds else ())
 
 
 def _named(store: Store, name: str) -> tuple[Side, RateSample]:
@@ -175,6 +181,8 @@ def _values(store: Store, study: Study, name: str) -> list[tuple[Side, RateSampl
     records = on_the_hosts_left(store.records(study.name))
     compared = ComparedStudy.of(study, of_study(study).ranked(rank(records)))
     bests: dict[Scalar, Ranked] = {}
+    if name == BLAS and is_shootout(study):
+        bests.update(champions(records, compared.ranking))
     for entry in compared.ranking:
         if name in entry.params:
             bests.setdefault(entry.params[name], entry)
@@ -184,4 +192,4 @@ def _values(store: Store, study: Study, name: str) -> list[tuple[Side, RateSampl
     if len(bests) == 1:
         (value,) = bests
         raise UsageError(f"--by {name}: all valid runs of study {study.name} have {value}: there is nothing to compare")
-    return [compared.side(store, entry, f"{name}={value}") for value, entry in bests.items()]
+    return [compared.side(store, entry, f"{name}={value}", in_rounds=True) for value, entry in bests.items()]

@@ -17,7 +17,7 @@ MOST_SENTENCES = 6
 """Most pairs of which each has sentences of its own."""
 WORDS = frozenset({"A", "B", "test", "verdict"})
 """Columns of the table of pairs that hold words."""
-TESTS = {"welch": "Welch's t", "permutation": "permutation", "none": "none"}
+TESTS = {"paired": "paired t, by rounds", "welch": "Welch's t", "permutation": "permutation", "none": "none"}
 
 
 @dataclass(frozen=True)
