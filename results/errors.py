@@ -22,6 +22,10 @@ class NoValidRunError(ResultsError):
     """No run of the study counts, so it has no best configuration."""
 
 
+class NoHplDatError(ResultsError):
+    """The trial ended before it had an HPL.dat, or its output does not tell all parameters."""
+
+
 def no_such_study(name: str, place: str, names: list[str]) -> UnknownStudyError:
     """Make the error for an unknown study, with all names if they are few, else with the most similar ones."""
     known = f"there: {', '.join(names) or 'none'}"

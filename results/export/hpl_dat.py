@@ -2,7 +2,7 @@
 
 from hpl.dat import HplDat, render
 
-from ..errors import ResultsError
+from ..errors import NoHplDatError
 from ..record import Kind, TrialRecord
 
 
@@ -10,11 +10,11 @@ def to_hpl_dat(record: TrialRecord) -> str:
     """Return the HPL.dat of a trial: the stored file that it ran, else an equivalent one.
 
     Raises:
-        ResultsError: the trial ended before it had an HPL.dat.
+        NoHplDatError: the trial ended before it had an HPL.dat.
     """
     if record.hpl_dat:
         return record.hpl_dat
     if record.hpl is None:
         missing = "its output does not tell all parameters" if record.kind is Kind.IMPORTED else "it was never planned"
-        raise ResultsError(f"trial {record.number} of study {record.study} has no HPL.dat: {record.reason or missing}")
+        raise NoHplDatError(f"trial {record.number} of study {record.study} has no HPL.dat: {record.reason or missing}")
     return render(HplDat.of(record.hpl))

@@ -1,6 +1,7 @@
 """Reports as one HTML file that needs no network: tables, and figures that work with and without JavaScript."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
 from importlib.resources import files
@@ -11,12 +12,44 @@ from .page.svg import svg
 from .thinning import thinned
 
 
-def to_html(reports: Sequence[Report], made: datetime | None = None, *, interactive: bool = True) -> str:
+@dataclass(frozen=True)
+class Frame:
+    """What a page has around its reports where a server shows it.
+
+    Attributes:
+        links: labels and addresses, above all.
+        rows: addresses on the same server, to which the rows of a page with a single table lead.
+        refresh_s: seconds until a browser reads the page again; None never.
+    """
+
+    links: tuple[tuple[str, str], ...] = ()
+    rows: tuple[str, ...] = ()
+    refresh_s: int | None = None
+
+
+def page_style() -> str:
+    """Read the style of every page."""
+    return files(__package__).joinpath("page/page.css").read_text(encoding="utf-8")
+
+
+def page_script() -> str:
+    """Read the script of a page with figures."""
+    return files(__package__).joinpath("page/page.js").read_text(encoding="utf-8")
+
+
+def to_html(
+    reports: Sequence[Report],
+    made: datetime | None = None,
+    *,
+    interactive: bool = True,
+    frame: Frame | None = None,
+) -> str:
     """Render reports as one page, in their order.
 
     Args:
         made: when; None leaves it out.
         interactive: a small script shows the values of figures, if there is a figure.
+        frame: what is around the reports; None leaves the page on its own.
     """
     from jinja2 import Environment  # noqa: PLC0415 - only a page needs it
     from markupsafe import Markup  # noqa: PLC0415
@@ -25,13 +58,14 @@ def to_html(reports: Sequence[Report], made: datetime | None = None, *, interact
     drawn = any(isinstance(part, Figure | Matrix) for report in reports for part in report.parts)
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.from_string(page.joinpath("page.html.j2").read_text(encoding="utf-8"))
-    script = page.joinpath("page.js").read_text(encoding="utf-8") if drawn and interactive else ""
+    script = page_script() if drawn and interactive else ""
     numbers = count(1)
     return template.render(
         reports=[{"title": one.title, "parts": [_part(part, numbers) for part in one.parts]} for one in reports],
         version=version("hpltune"),
+        frame=frame or Frame(),
         made=made.strftime("%Y-%m-%d") if made else "",
-        css=Markup(page.joinpath("page.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        css=Markup(page_style()),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
     )
 

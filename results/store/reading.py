@@ -139,6 +139,18 @@ class Reader:
             rows = connection.execute(query).mappings().all()
         return _readable(rows[::-1], trial_of)
 
+    def records_after(self, study: str, number: int, count: int) -> Sequence[TrialRecord]:
+        """Read at most `count` trials that begin after that of a number, as `records` does.
+
+        Raises:
+            ResultsError: there is no such study.
+        """
+        query = _of(select(TRIALS), study, None, None).where(TRIALS.c.number > number)
+        with self._database.reading() as connection:
+            self._study_row(connection, study)
+            rows = connection.execute(query.order_by(TRIALS.c.number).limit(count)).mappings().all()
+        return _readable(rows, trial_of)
+
     def each(self, study: str) -> Iterator[TrialRecord]:
         """Yield the trials of a study with their outputs; only a few are in memory at a time.
 

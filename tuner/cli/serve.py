@@ -14,7 +14,7 @@ def serve(
 ) -> None:
     """Serve a database on this machine over HTTP, until Ctrl-C or SIGTERM ends it.
 
-    For now it answers /healthz, /readyz and /api/v1/openapi.json.
+    It shows campaigns in a browser, and programs read them below /api/v1. It starts none: that is what `tune` is for.
 
     Examples:
 
@@ -28,6 +28,6 @@ def serve(
 
     service = Service(ServiceSettings(user_dirs(), db, host, port))
     with stop_on_signals(lambda _: service.end()):
-        remark(f"serving on {service.url}; Ctrl-C ends it")
+        remark(f"open {service.url} in a browser; Ctrl-C ends the service")
         service.run()
     remark("the service has ended")

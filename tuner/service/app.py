@@ -9,6 +9,8 @@ from starlette.concurrency import run_in_threadpool
 
 from ..database import open_store
 from . import health
+from .api import campaigns, catalogue, downloads
+from .pages import routes
 from .problems import add_problems
 from .safety import Safety
 from .settings import ServiceSettings
@@ -37,5 +39,6 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     )
     add_problems(app)
     app.add_middleware(Safety)
-    app.include_router(health.router)
+    for part in (health, campaigns, downloads, catalogue, routes):
+        app.include_router(part.router)
     return app

@@ -1,10 +1,13 @@
-"""What handlers of requests are given: the store of their service."""
+"""What handlers of requests are given: the store of their service, and the name of a campaign."""
 
 from typing import Annotated
 
 from fastapi import Depends, Request
+from fastapi import Path as InPath
 
 from results.store.store import Store
+
+from .problems import Problem
 
 
 def _store(request: Request) -> Store:
@@ -13,4 +16,22 @@ def _store(request: Request) -> Store:
     return store
 
 
+def _name(name: Annotated[str, InPath(description="of the campaign")]) -> str:
+    """The name in the path; what no study can be called goes to no database."""
+    if not name.isprintable():
+        raise Problem(404, "There is no campaign of this name: /api/v1/campaigns lists all.")
+    return name
+
+
+def no_query(request: Request) -> None:
+    """Refuse any query.
+
+    Raises:
+        Problem: there is one.
+    """
+    for word in request.query_params:
+        raise Problem(422, f"query.{word}: this address takes no query.")
+
+
 OpenStore = Annotated[Store, Depends(_store)]
+CampaignName = Annotated[str, Depends(_name)]

@@ -9,9 +9,10 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from results.errors import NoValidRunError, ResultsError, UnknownStudyError, UnknownTrialError
+from results.errors import NoHplDatError, NoValidRunError, ResultsError, UnknownStudyError, UnknownTrialError
 
 from ..errors import UsageError
+from .headers import SECURITY_HEADERS
 
 MEDIA_TYPE = "application/problem+json"
 SENTENCES = {
@@ -56,6 +57,7 @@ def add_problems(app: FastAPI) -> None:
     for error in (UnknownStudyError, UnknownTrialError):
         app.add_exception_handler(error, _unknown)
     app.add_exception_handler(NoValidRunError, _no_valid_run)
+    app.add_exception_handler(NoHplDatError, _no_hpl_dat)
     app.add_exception_handler(UsageError, _wrong_usage)
     app.add_exception_handler(ResultsError, _no_database)
     app.add_exception_handler(Exception, _failed)
@@ -95,6 +97,11 @@ async def _no_valid_run(request: Request, _error: Exception) -> JSONResponse:
     return answer(409, f"Campaign {request.path_params.get('name')} has no run that counts yet, so it has no best one.")
 
 
+async def _no_hpl_dat(request: Request, _error: Exception) -> JSONResponse:
+    name = request.path_params.get("name")
+    return answer(409, f"The best run of campaign {name} has no HPL.dat, because not all of its parameters are known.")
+
+
 async def _wrong_usage(_request: Request, error: Exception) -> JSONResponse:
     return answer(422, f"{error}.")
 
@@ -105,4 +112,5 @@ async def _no_database(_request: Request, _error: Exception) -> JSONResponse:
 
 
 async def _failed(_request: Request, _error: Exception) -> JSONResponse:
-    return answer(500, "The service failed at this request; its standard error says where.")
+    said = "The service failed at this request; its standard error says where."
+    return answer(500, said, SECURITY_HEADERS)  # it is outside of what gives the headers to all else

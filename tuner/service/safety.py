@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .headers import SECURITY_HEADERS
 from .problems import Problem, answer
 from .settings import is_loopback
 
@@ -13,16 +14,6 @@ MOST_BYTES = 1_000_000
 """Of the body of a request."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 TOO_LARGE = f"The body of a request may have {MOST_BYTES:,} bytes at most."
-SECURITY_HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
 
 
 class Safety:

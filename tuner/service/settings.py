@@ -34,7 +34,8 @@ class ServiceSettings:
         """
         if not is_loopback(self.host):
             raise UsageError(
-                f"--host {self.host}: the service asks nobody who they are, so only this machine may reach it. "
+                f"--host {self.host}: only this machine may reach the service, because it asks nobody who they are: "
+                "that needs tokens, which hpltune does not have yet. "
                 f"Leave --host out, and from another machine use `ssh -L {self.port}:localhost:{self.port} HOST`"
             )
 

@@ -62,6 +62,20 @@ def test_a_database_that_cannot_be_read_is_a_problem_without_a_path(client: Test
     assert client.get("/healthz").status_code == 200
 
 
+def test_a_failure_tells_nothing_of_the_inside_and_has_the_headers(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_self: Store) -> None:
+        raise RuntimeError("secret of /root")
+
+    monkeypatch.setattr(Store, "tallies", fail)
+    answer = client.get("/readyz")
+    assert answer.status_code == 500
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert "secret" not in answer.text
+
+
 def test_the_api_describes_itself(client: TestClient) -> None:
     described = client.get("/api/v1/openapi.json").json()
     assert "/readyz" in described["paths"]

@@ -79,7 +79,7 @@ def show_studies(store: Store, request: StudiesRequest) -> StudiesResult:
         shown = listed[max(0, last - count) : max(0, last)]
         more = request.page.rest("Studies", len(shown), before, len(listed))
     others = Counter(filter(None, map(_made_by, known)))
-    lines = [_line(store, study, tallies.get(study.name, Tally())) for study in shown]
+    lines = [study_line(store, study, tallies.get(study.name, Tally())) for study in shown]
     return StudiesResult(str(store.place), lines, len(known), {} if request.everything else others, more)
 
 
@@ -90,7 +90,8 @@ def _made_by(study: Study) -> str | None:
     return "predict" if study.simulated and study.name.startswith("predict-") else None
 
 
-def _line(store: Store, study: Study, tally: Tally) -> StudyLine:
+def study_line(store: Store, study: Study, tally: Tally) -> StudyLine:
+    """What a list says of a study."""
     ranking = ranking_of(store, study)
     return StudyLine(study, state(study, store), tally, ranking[0].expected_gflops if ranking else None)
 

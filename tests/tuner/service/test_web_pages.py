@@ -1,0 +1,110 @@
+import re
+from base64 import b64encode
+from hashlib import sha256
+from html.parser import HTMLParser
+
+import pytest
+from explain_builders import keep
+from fastapi.testclient import TestClient
+from record_builders import a_study, finished
+
+from results.store.store import Store
+from tuner.service.pages.rendered import SHOWN
+
+EVIL = "<script>alert(1)<"
+
+
+class Elements(HTMLParser):
+    """The text of each element of a name, and where links lead."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, str]] = []
+        self.links: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, ""))
+        self.links += [value or "" for name, value in attrs if name == "href"]
+
+    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002 - the parser gives it
+        self.found.append(("", ""))
+
+    def handle_data(self, data: str) -> None:
+        if self.found:
+            tag, text = self.found[-1]
+            self.found[-1] = (tag, text + data)
+
+    def of(self, *tags: str) -> list[str]:
+        return [text for tag, text in self.found if tag in tags]
+
+
+@pytest.fixture
+def three(store: Store) -> None:
+    trials = [
+        finished(number, 70.0 + number, key=f"k{number}", params={"NB": 64 * number, "grid": "1x2"})
+        for number in range(1, 5)
+    ]
+    keep(store, a_study(space_text=""), trials)
+    store.end_study("study", "complete")
+
+
+def test_an_empty_database_says_how_to_begin(client: TestClient) -> None:
+    assert "There is no campaign here yet: `hpltune tune` makes one." in client.get("/").text
+
+
+@pytest.mark.usefixtures("three")
+def test_the_list_leads_to_each_campaign_and_it_to_its_files(client: TestClient) -> None:
+    assert "/campaigns/study" in Elements(client.get("/").text).links
+    page = client.get("/campaigns/study")
+    links = Elements(page.text).links
+    assert "HPL on " in page.text
+    assert links[0] == "/"
+    assert all(client.get(link).status_code == 200 for link in links if link.startswith("/"))
+    assert sum(link.startswith("/api/v1/campaigns/study/") for link in links) == 4
+
+
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize("address", ["/", "/campaigns/study", "/api/v1/campaigns/study/report.html"])
+def test_only_our_own_style_and_script_are_let_work(client: TestClient, address: str) -> None:
+    answer = client.get(address)
+    policy = answer.headers["content-security-policy"]
+    inline = Elements(answer.text).of("style", "script")
+    assert inline
+    for text in inline:
+        assert f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" in policy
+    assert "unsafe" not in policy
+    assert not re.search(r"<[^>]*\s(style|on\w+)=", answer.text)
+
+
+def test_names_that_are_html_stay_text(client: TestClient, store: Store) -> None:
+    keep(store, a_study(EVIL, space_text="", host={"cpu_model": EVIL}), [finished(1, study=EVIL)])
+    store.end_study(EVIL, "complete")
+    home = client.get("/").text
+    link = next(link for link in Elements(home).links if link.startswith("/campaigns/"))
+    for page in (home, client.get(link).text):
+        assert "<script>alert" not in page
+        assert "&lt;script&gt;alert(1)&lt;" in page
+
+
+@pytest.mark.parametrize("address", ["/", "/campaigns/study"])
+def test_a_page_is_read_again_only_while_a_campaign_runs(client: TestClient, store: Store, address: str) -> None:
+    store.create_study(a_study())
+    assert 'http-equiv="refresh"' not in client.get(address).text
+
+
+def test_older_campaigns_are_a_link_away(client: TestClient, store: Store) -> None:
+    for number in range(SHOWN + 1):
+        store.create_study(a_study(f"c{number:02}"))
+    first = Elements(client.get("/").text)
+    older = next(link for link in first.links if link.startswith("/?cursor="))
+    second = Elements(client.get(older).text)
+    assert "/campaigns/c00" in second.links
+    assert "/campaigns/c00" not in first.links
+    assert "/" in second.links
+
+
+def test_an_unknown_campaign_has_no_page(client: TestClient) -> None:
+    answer = client.get("/campaigns/nobody")
+    assert answer.status_code == 404
+    assert answer.json()["detail"] == "There is no campaign nobody: /api/v1/campaigns lists all."

@@ -1,0 +1,1 @@
+"""What programs read: JSON and files below /api/v1."""
