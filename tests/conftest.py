@@ -3,12 +3,16 @@ import signal
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 from postgresql_server import Server, running_server
 
 from hpl.build.simgrid import SimGrid, SimGridError, find_simgrid
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 """A shell's background job ignores Ctrl-C, and every program that the tests start would inherit that."""
@@ -61,3 +65,12 @@ def simgrid() -> SimGrid:
         return find_simgrid()
     except SimGridError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    """A real browser, or skipped tests where there is none."""
+    from page_visit import running_browser
+
+    with running_browser() as opened:
+        yield opened

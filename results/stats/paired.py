@@ -62,10 +62,11 @@ def leads(rates: Sequence[Sequence[float]], pairs: Sequence[tuple[int, int]], sh
         shown: noise of the machine from other runs, as in `noise.noise_of`.
     """
     logs = np.log(np.asarray(rates))
-    neighbours = [_Difference.of(logs[one] - logs[other]) for one, other in pairwise(order_of(rates))]
-    evidence = usual_evidence(shown) + sum(one.evidence for one in neighbours)
+    neighbours = list(pairwise(order_of(rates)))
+    found = {(one, other): _Difference.of(logs[one] - logs[other]) for one, other in {*neighbours, *pairs}}
+    evidence = usual_evidence(shown) + sum(found[pair].evidence for pair in neighbours)
     weights = np.exp(evidence - evidence.max())
-    return [_Difference.of(logs[one] - logs[other]).lead(weights / weights.sum()) for one, other in pairs]
+    return [found[pair].lead(weights / weights.sum()) for pair in pairs]
 
 
 @dataclass(frozen=True)

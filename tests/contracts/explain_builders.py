@@ -15,6 +15,11 @@ from results.store.store import Store
 from search_spaces.load import space_text
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
+from tuner.engines.model.fitting import Fitting
+from tuner.engines.model.pool import Pool
+from tuner.engines.perf.probes import Probes
+from tuner.explain.explanation import Explanation
+from tuner.explain.taught_study import TaughtStudy
 from tuner.options import TuneOptions
 
 SWAPPING = SMALL + 'SWAP = ["bin", "long"]\n'
@@ -30,6 +35,16 @@ def records(space: SearchSpace, rate: Callable[[Point], float], count: int, nois
         hpl = HplParams.from_words(point)
         found.append(finished(place, gflops, params=point, hpl=hpl, key=space.key(point), kind=Kind.SEARCH))
     return found
+
+
+def explain(
+    space: SearchSpace,
+    trials: Sequence[TrialRecord],
+    probes: Probes | None = None,
+    fit: Callable[[Pool], Fitting] = Fitting,
+) -> Explanation:
+    """What these trials taught the engine."""
+    return TaughtStudy(space, trials, probes, fit).explanation
 
 
 def trap(point: Point) -> float:

@@ -75,8 +75,8 @@ def blas(
 
     Each library gets the same time for a search of its own, all at the same N. Then the best configuration of each
     runs once a round, in an order drawn anew each round, until the order is known with 95 % or the budget ends. Only
-    the rounds decide, so neither the luck of a search nor a machine that slows down does. Two libraries that are
-    alike are a tie; a longer --budget shows smaller differences.
+    the rounds decide: a lucky run of a search does not count, and a machine that slows down slows all libraries alike.
+    Two libraries that are alike are a tie; a longer --budget shows smaller differences.
 
     Ctrl-C stops after the running trial, and `--resume` continues.
 

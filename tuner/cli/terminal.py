@@ -123,7 +123,7 @@ def show_and_write(
     page: "Report | None" = None,
     figures: "Sequence[Drawable]" = (),
 ) -> None:
-    """As `show_report`, and write files before: a terminal that is gone costs none, and one that fails costs no report.
+    """Write files, and then show a report as `show_report` does, even if a file cannot be written.
 
     Args:
         page: what the HTML file shows; None for the report.

@@ -69,26 +69,6 @@ class Explanation:
         return next((pair for pair in self.pairs if {pair.one, pair.other} == {one, other}), None)
 
 
-def explain(
-    space: SearchSpace,
-    records: Sequence[TrialRecord],
-    probes: Probes | None = None,
-    fit: Callable[[Pool], Fitting] = Fitting,
-) -> Explanation:
-    """Explain a study.
-
-    Args:
-        probes: what is known of the real or virtual machine that it ran on, beside its runs.
-        fit: makes what describes the runs over a pool of configurations.
-
-    Raises:
-        TunerError: too few trials of this space gave a rate, nothing varies, or no model describes the rates.
-    """
-    engine, runs = taught(space, records, probes, fit)
-    with described():
-        return explained(engine, records, runs)
-
-
 def taught(
     space: SearchSpace,
     records: Sequence[TrialRecord],

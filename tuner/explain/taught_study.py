@@ -1,11 +1,13 @@
 """The engine that was told all trials of a study, and what can be asked of it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from results.record import TrialRecord
 from search_spaces.space import SearchSpace
 
+from ..engines.model.fitting import Fitting
+from ..engines.model.pool import Pool
 from ..engines.perf.probes import Probes
 from .explanation import Explanation, described, explained, taught
 from .pairs import Crossing, Names, crossed
@@ -22,18 +24,25 @@ class TaughtStudy:
         space: of the study.
     """
 
-    def __init__(self, space: SearchSpace, records: Sequence[TrialRecord], probes: Probes | None = None) -> None:
+    def __init__(
+        self,
+        space: SearchSpace,
+        records: Sequence[TrialRecord],
+        probes: Probes | None = None,
+        fit: Callable[[Pool], Fitting] = Fitting,
+    ) -> None:
         """Tell the engine the trials.
 
         Args:
             probes: what is known of the real or virtual machine that the study ran on, beside its runs.
+            fit: makes what describes the runs over a pool of configurations.
 
         Raises:
             TunerError: too few trials of this space gave a rate, or nothing varies.
         """
         self.space = space
         self._records = records
-        self._engine, self._runs = taught(space, records, probes)
+        self._engine, self._runs = taught(space, records, probes, fit)
 
     @cached_property
     def explanation(self) -> Explanation:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from results.record import Study
 from results.report.model import Part, Sentence
@@ -46,7 +47,7 @@ class StudySummary:
         front = objective.front(ranking)
         return cls(study, objective, ranking, front if against or len(front) > 1 else (), known)
 
-    @property
+    @cached_property
     def sure(self) -> Standing | None:
         """How sure the first of the ranking is the best; None where that cannot be told, and of a front."""
         return None if self.front else self.objective.standing(self.ranking)
@@ -56,7 +57,7 @@ class StudySummary:
         """The best of each BLAS, where there are several; none of a front, and none where rounds tell their order."""
         return [] if self.front or is_shootout(self.study) else best_of_each(self.objective, self.ranking, self.sure)
 
-    @property
+    @cached_property
     def published(self) -> PublishedStanding | None:
         """Where the first of the ranking stands against published results; None where there are none to compare."""
         return published_standing(self.study, self.ranking)

@@ -6,9 +6,6 @@ from ipaddress import ip_address
 from ..errors import UsageError
 from ..user_dirs import UserDirs
 
-PORT = 8475
-"""Port that is used where the user names none."""
-
 
 @dataclass(frozen=True)
 class ServiceSettings:
@@ -22,9 +19,9 @@ class ServiceSettings:
     """
 
     user_dirs: UserDirs
-    db: str | None = None
-    host: str = "127.0.0.1"
-    port: int = PORT
+    db: str | None
+    host: str
+    port: int
 
     def check(self) -> None:
         """Refuse an address that other machines can reach.

@@ -16,7 +16,7 @@ from results.stats.paired import Lead, leads, order_of
 from results.stats.ranking import Ranked
 
 from .noise_at_first import noise_at_first
-from .shootout import RIVAL
+from .shootout import RIVAL, blas_of
 
 DOUBT = 4.0
 """A library is hopelessly slow only if so many standard deviations of a run are no reason for it."""
@@ -198,8 +198,3 @@ def shown_noise(study: Study, records: Iterable[TrialRecord]) -> float:
 def is_shootout(study: Study) -> bool:
     """Whether a study compares libraries in rounds, as `hpltune blas` does."""
     return bool(study.options.get("shootout"))
-
-
-def blas_of(params: Mapping[str, Scalar]) -> str:
-    """The library of a configuration."""
-    return str(params.get("blas", ""))

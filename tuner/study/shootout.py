@@ -63,7 +63,7 @@ def best_of_each(objective: Objective, ranking: Sequence[Ranked], sure: Standing
     """The best configuration of each BLAS of a whole ranking, best first; nothing where all have the same."""
     places: dict[str, list[int]] = {}
     for place, entry in enumerate(ranking):
-        places.setdefault(_blas(entry), []).append(place)
+        places.setdefault(blas_of(entry.params), []).append(place)
     if len(places) < 2:
         return []
     worths = [objective.worth(entry.params, entry.expected_gflops) for entry in ranking]
@@ -88,7 +88,7 @@ def sentences(libraries: Sequence[LibraryBest], study: Study, ranking: Sequence[
     """What to tell of a comparison of libraries; nothing where there is none."""
     if not libraries:
         return []
-    small = None if study.simulated else small_n(_n(ranking[0]), memory_n(study))
+    small = None if study.simulated else small_n(n_of(ranking[0]), memory_n(study))
     return [*(one.sentence for one in libraries[1:]), repeated(libraries), *([small] if small else [])]
 
 
@@ -133,7 +133,7 @@ def with_rivals(objective: Objective, finalists: Sequence[Ranked], ranking: Sequ
     found = list(finalists)
     least = RIVAL * max((objective.worth(entry.params, entry.median_gflops) for entry in ranking), default=0.0)
     for entry in ranking:
-        new = _blas(entry) not in {_blas(other) for other in found}
+        new = blas_of(entry.params) not in {blas_of(other.params) for other in found}
         if new and objective.worth(entry.params, entry.median_gflops) >= least:
             found.append(entry)
     return found
@@ -145,10 +145,11 @@ def libraries_of(space: SearchSpace) -> tuple[str, ...]:
     return tuple(str(value) for value in blas.values) if blas else ()
 
 
-def _blas(entry: Ranked) -> str:
-    return str(entry.params.get("blas", ""))
+def blas_of(params: Mapping[str, Scalar]) -> str:
+    """The library of a configuration; "" where it is not known."""
+    return str(params.get("blas", ""))
 
 
-def _n(entry: Ranked) -> int:
-    N = entry.params.get("N", 0)
-    return int(N)
+def n_of(entry: Ranked) -> int:
+    """The N of a configuration; 0 where it is not known."""
+    return int(entry.params.get("N", 0))

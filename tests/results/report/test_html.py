@@ -1,12 +1,11 @@
 """Reports as one HTML file: no network, readable at any width, in the dark, in print and without JavaScript."""
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from page_visit import NARROW, READABLE, WIDE, Visit, running_browser
+from page_visit import NARROW, READABLE, WIDE, Visit
 from playwright.sync_api import Browser, Error
 
 from results.report.html import to_html
@@ -74,12 +73,6 @@ def test_a_static_page_has_every_figure_and_no_script() -> None:
     assert "<script" not in STATIC
     assert STATIC.count("<svg") == 6
     assert len(STATIC) < 300_000
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with running_browser() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from broken_fitting import BrokenFitting
 from engine_contract import CONDITIONAL, SMALL, space_of
-from explain_builders import SWAPPING, keep, records, searched
+from explain_builders import SWAPPING, explain, keep, records, searched
 from landscape import Landscape
 from record_builders import START, finished
 from report_reading import as_json
@@ -30,7 +30,7 @@ from tuner.engines.model.pool import Pool
 from tuner.engines.perf.probes import Probes
 from tuner.engines.points import neighbours
 from tuner.errors import TunerError
-from tuner.explain.explanation import explain, looked_at
+from tuner.explain.explanation import looked_at
 from tuner.explain.stored_space import stored_space
 from tuner.explain.variance import Landscape as Variances
 from tuner.explain.variance import Pair, effects, pairs

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 from engine_contract import MANY_VALUES, SMALL, space_of
-from explain_builders import SWAPPING, records, trap
+from explain_builders import SWAPPING, explain, records, trap
 from report_reading import printed
 
 from hpl.flops import flop_count
 from results.report.model import Report
 from search_spaces.parameters.dimension import Point
-from tuner.explain.explanation import Explanation, explain
+from tuner.explain.explanation import Explanation
 from tuner.explain.one_at_a_time import STEPS
 from tuner.reports.one_at_a_time import cost, one_by_one_parts, verdict, why
 

@@ -14,11 +14,11 @@ from ...machine.equipment import Equipment
 from ...machine.peak import above_peak
 from ...study.objective import ranking_of
 from ...study.rounds import CLAIMED, LEAST_ROUNDS, Order, Place, Rounds, champions, near, shown_noise
-from ...study.shootout import memory_n, small_n
+from ...study.shootout import memory_n, n_of, small_n
 from ...words import counted, listed
 
-MIDDLE = frozenset({"blas", "N"})
-"""Parameters that do not stand among those of a library's best configuration."""
+TOLD_APART = frozenset({"blas", "N"})
+"""Parameters that the table tells elsewhere: they are not listed with those of a library's best."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class LibraryRanking:
 
     def sentences(self) -> list[str]:
         """How sure the order is, and what it holds for."""
-        N = int(next(iter(self.best.values())).params.get("N", 0))
+        N = n_of(next(iter(self.best.values())))
         small = small_n(N, memory_n(self.study)) if N else None
         doubt = above_peak(self.study, self._percents())
         return [*self._how_sure(), *self._without_rounds(), *filter(None, (small, doubt))]
@@ -110,7 +110,7 @@ class LibraryRanking:
     def _table(self) -> Table:
         names = [place.blas for place in self.order.places] + self.others
         entries = [self.best[name] for name in names]
-        params = [name for name in varying(entries) if name not in MIDDLE] if len(entries) > 1 else []
+        params = [name for name in varying(entries) if name not in TOLD_APART] if len(entries) > 1 else []
         percents, rounds = self._percents(), self.order.rounds
         cells = {
             "": [str(number) for number in range(1, len(names) + 1)],

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from results.report.model import Figure, Series
 
-from ...explain.variance import Effect, Value
+from ...explain.variance import SDS, Effect, Value
 
 MATTERS = 0.01
 """A parameter with at least this share of the differences, with others, matters."""
@@ -14,8 +14,6 @@ MOST_PARAMETERS = 6
 """That are drawn, those that matter most: each has a colour of its own."""
 MOST_ROWS = 32
 """Values of all parameters that a figure has room for."""
-SDS = 1.96
-"""Standard deviations on each side of a share within which it is with a probability of 95 %."""
 
 
 def shares(title: str, effects: Sequence[Effect]) -> Figure:

@@ -1,12 +1,13 @@
 """What comes with hpltune: search spaces, virtual clusters, and published results of other machines."""
 
 from fastapi import APIRouter, Depends
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from runners.virtual import load as clusters_of
 from search_spaces import load as spaces_of
 
 from ...commands.files.known import KnownRequest, list_known
+from ...machine.known.known_machines import KnownMachine
 from ..opened import no_query
 
 router = APIRouter(prefix="/api/v1", tags=["catalogue"], dependencies=[Depends(no_query)])
@@ -23,7 +24,7 @@ class SpaceModel(BaseModel):
 class VirtualClusterModel(BaseModel):
     """A shipped virtual cluster."""
 
-    name: str = Field(description="as `tune --simulate` takes it")
+    name: str = Field(description="as `tune --cluster` takes it")
     title: str
     description: str
     basis: str = Field(description="what its figures are from")
@@ -32,24 +33,6 @@ class VirtualClusterModel(BaseModel):
     rpeak_gflops: float
     blas: list[str]
     networks: list[str]
-
-
-class KnownMachineModel(BaseModel):
-    """A published HPL result of somebody's machine."""
-
-    model_config = ConfigDict(from_attributes=True)
-    machine: str
-    kind: str
-    cpu: str
-    nodes: int | None
-    cores: int | None
-    rmax_gflops: float
-    rpeak_gflops: float | None
-    power_w: float | None
-    n: int | None
-    nb: int | None
-    source: str
-    note: str
 
 
 @router.get("/spaces")
@@ -68,9 +51,9 @@ def virtual_clusters() -> list[VirtualClusterModel]:
 
 
 @router.get("/known-machines")
-def known() -> list[KnownMachineModel]:
+def known() -> list[KnownMachine]:
     """List published HPL results, by the name of the machine."""
-    return [KnownMachineModel.model_validate(machine) for machine in list_known(KnownRequest()).machines]
+    return list(list_known(KnownRequest()).machines)
 
 
 def _cluster(name: str) -> VirtualClusterModel:

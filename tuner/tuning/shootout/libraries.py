@@ -14,6 +14,7 @@ from ...options import TuneOptions
 from ...study.lifecycle import Begun, elapsed_s
 from ...study.rounds import near
 from ...study.session import StudyContext
+from ...study.shootout import n_of
 from ...trial.workbench import Workbench
 from ...units import compact, duration
 from ...words import listed
@@ -131,7 +132,7 @@ class BlasCampaign:
                 self._leave_out(name, str(error))
                 continue
             if champion is not None:
-                found[name], N = champion, int(champion.best.params.get("N", 0)) or N
+                found[name], N = champion, n_of(champion.best) or N
             elif not self.context.stop.requested:
                 self._leave_out(name, "no run of it was valid")
         return found

@@ -17,10 +17,11 @@ from ...study.incumbent import Incumbent
 from ...study.ledger import Ledger
 from ...study.lifecycle import elapsed_s
 from ...study.objective import Objective
-from ...study.rounds import blas_of, champions
+from ...study.rounds import champions
 from ...study.search.launch_worker import LaunchWorker
 from ...study.search.unavailable import UnavailableParts
 from ...study.session import StudyContext, StudySession
+from ...study.shootout import blas_of
 from ...trial.evaluate import Evaluator
 from ...trial.plan import require_network
 from ...trial.workbench import Workbench

@@ -1,11 +1,10 @@
 """Runs the champions of several BLAS in rounds until their order is known."""
 
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from results.record import Kind
-from results.store.store import Store
 
 from ...budget import Meter
 from ...events import PhaseStarted
@@ -49,11 +48,13 @@ def play(champions: Mapping[str, Champion], study: str, context: StudyContext, m
     draw = random.Random(f"{study} {session}")  # noqa: S311 - no secret
     workers = {name: _in_rounds(champion, study, context, meter, session) for name, champion in champions.items()}
     failures, failed = dict.fromkeys(champions, 0), dict[str, str]()
+    store = context.store
+    noise = shown_noise(store.study(study), store.records(study, kinds=(Kind.SEARCH,)))
     context.listener(PhaseStarted("rounds", None))
     turn = 0
     while True:
         left = [name for name in champions if name not in failed]
-        order = rounds_of(study, left, context.store).order()
+        order = Rounds.of(store.records(study, kinds=(Kind.CONFIRMATION,)), left, noise).order()
         ended = _why_end(order, turn, [champions[name] for name in left], context, meter)
         if ended:
             return Played(order, ended, failed)
@@ -65,12 +66,6 @@ def play(champions: Mapping[str, Champion], study: str, context: StudyContext, m
             failures[name] = 0 if record.ranked else failures[name] + 1
             if failures[name] == MOST_FAILURES:
                 failed[name] = f"its best configuration failed {MOST_FAILURES} times in a row: {record.reason}"
-
-
-def rounds_of(study: str, rivals: Collection[str], store: Store) -> Rounds:
-    """The rounds of a stored study."""
-    records = store.records(study, kinds=(Kind.SEARCH, Kind.CONFIRMATION))
-    return Rounds.of(records, rivals, shown_noise(store.study(study), records))
 
 
 def _why_end(order: Order, turns: int, left: Sequence[Champion], context: StudyContext, meter: Meter) -> str | None:

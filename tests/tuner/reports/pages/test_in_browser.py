@@ -1,11 +1,10 @@
 """Pages of reproductions, designs, fronts and simulated studies in a real browser."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from design_files import designs
-from page_visit import NARROW, READABLE, WIDE, Visit, running_browser
+from page_visit import NARROW, READABLE, WIDE, Visit
 from playwright.sync_api import Browser
 from record_builders import a_study, finished
 
@@ -61,12 +60,6 @@ def studies() -> list[Report]:
     front = BestResult(StudySummary.of(study, ranking, "usd-per-gflops"), 5).page()
     found = FigureSource(records, records[0], StudySummary.of(study, ranking), lambda: None)
     return [front, StudyPage(study, found).report()]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with running_browser() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")
