@@ -43,6 +43,14 @@ class StudyBusyError(ResultsError):
     """Another living process works on the study."""
 
 
+class CampaignStateError(ResultsError):
+    """A campaign stands so that what is wanted of it cannot be done."""
+
+
+class KeyReusedError(ResultsError):
+    """An idempotency key was given with another document before."""
+
+
 class DamagedError(ResultsError):
     """A row of the database cannot be read: the sentence names its study and trial."""
 

@@ -68,9 +68,15 @@ class Database(ABC):
             yield connection
 
     @contextmanager
-    def migrating(self) -> Iterator[Connection]:
-        """Run the block as `writing` does, while no other process migrates."""
+    def alone(self) -> Iterator[Connection]:
+        """Run the block as `writing` does, while no other process is in such a block."""
         with self.writing() as connection:
+            yield connection
+
+    @contextmanager
+    def migrating(self) -> Iterator[Connection]:
+        """Run the block as `alone` does, for a change of the schema."""
+        with self.alone() as connection:
             yield connection
 
     @contextmanager

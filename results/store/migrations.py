@@ -93,12 +93,52 @@ def m005_given_up(connection: Connection) -> None:
     connection.execute(text("UPDATE trials SET kind = 'given-up' WHERE kind = 'prefix' AND reason LIKE 'given up%'"))
 
 
+def m006_service(connection: Connection) -> None:
+    """Add what the service keeps: campaigns that were handed in, tokens, who did what, schedules, and webhooks."""
+    for statement in (
+        """
+        CREATE TABLE campaigns (
+            name TEXT NOT NULL PRIMARY KEY, kind TEXT NOT NULL, document TEXT NOT NULL, priority INTEGER NOT NULL,
+            node_set TEXT NOT NULL, handed_in_by TEXT NOT NULL, handed_in_at TEXT NOT NULL, idempotency_key TEXT,
+            state TEXT NOT NULL, wanted TEXT NOT NULL, owner TEXT, attempts INTEGER NOT NULL,
+            started_at TEXT, ended_at TEXT, reason TEXT NOT NULL)
+        """,
+        "CREATE INDEX campaigns_by_state ON campaigns (state)",
+        "CREATE UNIQUE INDEX campaigns_by_key ON campaigns (handed_in_by, idempotency_key)",
+        """
+        CREATE TABLE tokens (
+            name TEXT NOT NULL PRIMARY KEY, hash TEXT NOT NULL, scope TEXT NOT NULL, created_at TEXT NOT NULL,
+            expires_at TEXT, revoked_at TEXT, used_at TEXT)
+        """,
+        "CREATE UNIQUE INDEX tokens_by_hash ON tokens (hash)",
+        """
+        CREATE TABLE audit (
+            id TEXT NOT NULL PRIMARY KEY, at TEXT NOT NULL, who TEXT NOT NULL, address TEXT NOT NULL,
+            action TEXT NOT NULL, target TEXT NOT NULL, status INTEGER NOT NULL, detail TEXT NOT NULL)
+        """,
+        "CREATE INDEX audit_by_time ON audit (at)",
+        """
+        CREATE TABLE schedules (
+            name TEXT NOT NULL PRIMARY KEY, cadence TEXT NOT NULL, document TEXT NOT NULL, made_by TEXT NOT NULL,
+            made_at TEXT NOT NULL, next_at TEXT NOT NULL, last_at TEXT, last_campaign TEXT, paused BOOLEAN NOT NULL)
+        """,
+        """
+        CREATE TABLE deliveries (
+            id TEXT NOT NULL PRIMARY KEY, webhook TEXT NOT NULL, event TEXT NOT NULL, body TEXT NOT NULL,
+            attempts INTEGER NOT NULL, next_at TEXT, delivered_at TEXT, reason TEXT NOT NULL)
+        """,
+        "CREATE INDEX deliveries_by_time ON deliveries (next_at)",
+    ):
+        connection.execute(text(statement))
+
+
 MIGRATIONS: Sequence[Callable[[Connection], None]] = (
     m001_studies_trials_outputs,
     m002_parts_and_sessions,
     m003_networks,
     m004_owners_of_trials,
     m005_given_up,
+    m006_service,
 )
 
 

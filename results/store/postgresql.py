@@ -27,8 +27,8 @@ SECRETS = ("password", "sslpassword")
 """Parameters of a URL that are never shown; libpq accepts them there too."""
 AWAY_S = 60.0
 """Seconds that a known server may be unreachable, for example during a restart; we wait once."""
-MIGRATING = 0x68706C74756E65
-"""The advisory lock for changes of the schema: "hpltune" in ASCII. Such a lock is a number within a database."""
+ALONE = 0x68706C74756E65
+"""The advisory lock of blocks that run one at a time: "hpltune" in ASCII. Such a lock is a number within a database."""
 CONNECTING = {
     "application_name": "hpltune",
     "client_encoding": "utf8",
@@ -131,10 +131,10 @@ class PostgresqlDatabase(Database):
         return not free or (lease.of_this_host and lease.alive)
 
     @contextmanager
-    def migrating(self) -> Iterator[Connection]:
+    def alone(self) -> Iterator[Connection]:
         """Run the block as the contract says."""
         with self.writing() as connection:
-            connection.execute(select(func.pg_advisory_xact_lock(MIGRATING)))
+            connection.execute(select(func.pg_advisory_xact_lock(ALONE)))
             yield connection
 
     def meaning(self, error: BaseException) -> str:

@@ -133,3 +133,82 @@ NETWORK_PROBES = Table(
     Column("bandwidth_mbit_s", Float, nullable=False),
     Column("points", Text, nullable=False),
 )
+
+CAMPAIGNS = Table(
+    "campaigns",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("document", Text, nullable=False),
+    Column("priority", Integer, nullable=False),
+    Column("node_set", Text, nullable=False),
+    Column("handed_in_by", Text, nullable=False),
+    Column("handed_in_at", Text, nullable=False),
+    Column("idempotency_key", Text),
+    Column("state", Text, nullable=False),
+    Column("wanted", Text, nullable=False),
+    Column("owner", Text),
+    Column("attempts", Integer, nullable=False),
+    Column("started_at", Text),
+    Column("ended_at", Text),
+    Column("reason", Text, nullable=False),
+    Index("campaigns_by_state", "state"),
+    Index("campaigns_by_key", "handed_in_by", "idempotency_key", unique=True),
+)
+"""What was handed in to the service; the study of the same name is made when its process begins."""
+
+TOKENS = Table(
+    "tokens",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("hash", Text, nullable=False),
+    Column("scope", Text, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("expires_at", Text),
+    Column("revoked_at", Text),
+    Column("used_at", Text),
+    Index("tokens_by_hash", "hash", unique=True),
+)
+
+AUDIT = Table(
+    "audit",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("at", Text, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("address", Text, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("status", Integer, nullable=False),
+    Column("detail", Text, nullable=False),
+    Index("audit_by_time", "at"),
+)
+
+SCHEDULES = Table(
+    "schedules",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("cadence", Text, nullable=False),
+    Column("document", Text, nullable=False),
+    Column("made_by", Text, nullable=False),
+    Column("made_at", Text, nullable=False),
+    Column("next_at", Text, nullable=False),
+    Column("last_at", Text),
+    Column("last_campaign", Text),
+    Column("paused", Boolean, nullable=False),
+)
+
+DELIVERIES = Table(
+    "deliveries",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("webhook", Text, nullable=False),
+    Column("event", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("next_at", Text),
+    Column("delivered_at", Text),
+    Column("reason", Text, nullable=False),
+    Index("deliveries_by_time", "next_at"),
+)
+"""Messages to webhooks: a row waits while it has a `next_at`."""

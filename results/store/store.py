@@ -21,7 +21,8 @@ from .migrations import migrate
 from .networks import NetworkRecords
 from .reading import Reader
 from .rows import json_text, output_row, study_of, study_row, trial_row
-from .schema import NETWORK_ORIGINALS, NETWORK_PROBES, OUTPUTS, STUDIES, TRIALS
+from .schema import CAMPAIGNS, NETWORK_ORIGINALS, NETWORK_PROBES, OUTPUTS, STUDIES, TRIALS
+from .service.queue import CampaignQueue
 from .sqlite import SqliteDatabase
 
 BUSY_S = 10.0
@@ -73,6 +74,12 @@ class Store(Reader):
     def imports(self) -> ImportedStudies:
         """The methods that add studies and trials which exist already."""
         return ImportedStudies(self._database.reading, self._database.writing)
+
+    @property
+    def queue(self) -> CampaignQueue:
+        """The methods for campaigns that are handed in to the service."""
+        database = self._database
+        return CampaignQueue(database.reading, database.writing, database.alone, database.alive)
 
     def __enter__(self) -> Self:
         return self
@@ -165,6 +172,7 @@ class Store(Reader):
             for name in names:
                 self._take(connection, name)
             connection.execute(delete(STUDIES).where(STUDIES.c.name.in_(names)))
+            connection.execute(delete(CAMPAIGNS).where(CAMPAIGNS.c.name.in_(names)))
 
     def rename_study(self, old: str, new: str, moved: tuple[str, str] | None = None) -> None:
         """Rename a study; if this process works on it, it releases its lease.
@@ -192,6 +200,7 @@ class Store(Reader):
                 paths = {name: func.replace(TRIALS.c[name], *moved) for name in ("directory", "command")}
                 connection.execute(update(TRIALS).where(TRIALS.c.study == new).values(paths))
             connection.execute(delete(STUDIES).where(STUDIES.c.name == old))
+            connection.execute(update(CAMPAIGNS).where(CAMPAIGNS.c.name == old).values(name=new))
 
     def begin(self, record: TrialRecord) -> int:
         """Commit a RUNNING trial before its launch, and return its new number.

@@ -123,15 +123,15 @@ def test_a_migration_that_fails_leaves_nothing_behind(schema_1: Path, monkeypatc
 
 
 def test_a_newer_database_is_refused_and_unchanged(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def m006_of_the_future(connection: Connection) -> None:
+    def m007_of_the_future(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE trials RENAME COLUMN gflops TO tflops"))
 
-    with_step(monkeypatch, m006_of_the_future)
+    with_step(monkeypatch, m007_of_the_future)
     Store.open(schema_1).close()
     monkeypatch.undo()
     before = schema_1.read_bytes()
     sentence = (
-        rf"{schema_1} was written by a newer hpltune \(its schema is 6, this hpltune knows up to 5\): "
+        rf"{schema_1} was written by a newer hpltune \(its schema is 7, this hpltune knows up to 6\): "
         "update hpltune, or give another with --db"
     )
     with pytest.raises(ResultsError, match=sentence):
@@ -184,3 +184,12 @@ def test_a_run_that_schema_4_stored_as_given_up_by_its_reason_alone_is_of_that_k
         given_up, prefix = store.records("ladder")
     assert (given_up.kind, prefix.kind) == (Kind.GIVEN_UP, Kind.PREFIX)
     assert given_up.reason.startswith("given up after 30% of its columns: at most 61.2 GFLOPS")
+
+
+def test_a_database_of_schema_5_takes_campaigns(tmp_path: Path) -> None:
+    """The asset is what `data/make_schema_5.py` wrote."""
+    path = Path(shutil.copy(DATA / "schema-5.db", tmp_path / "hpltune.db"))
+    with Store.open(path, create=False) as store:
+        assert [study.name for study in store.studies()] == ["before-the-service"]
+        assert store.queue.find("before-the-service") is None
+    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")

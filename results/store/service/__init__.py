@@ -1,0 +1,1 @@
+"""What the service keeps in the store."""

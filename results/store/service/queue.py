@@ -1,0 +1,266 @@
+"""The campaigns that were handed in to the service: each is a row, which stays when it is done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, insert, select, update
+
+from ...errors import CampaignStateError, KeyReusedError, StudyExistsError, UnknownStudyError
+from ...plain import time_text, unicode_text
+from ..lease import Lease
+from ..networks import Transaction
+from ..rows import json_text, object_of
+from ..schema import CAMPAIGNS, STUDIES
+from .campaign_entry import ENDED, CampaignEntry, CampaignOrder, QueueState, WantedState
+
+MOST_ATTEMPTS = 5
+"""Processes that are started for a campaign whose processes die, before it counts as failed."""
+DIED = f"its process died {MOST_ATTEMPTS} times without a word: the log of the campaign tells more"
+
+
+@dataclass(frozen=True)
+class CampaignQueue:
+    """The methods of a store for campaigns that are handed in; each is one transaction.
+
+    Attributes:
+        alone: a transaction that no other process is in at the same time.
+        alive: tells whether another process that holds a lease still runs.
+    """
+
+    reading: Transaction
+    writing: Transaction
+    alone: Transaction
+    alive: Callable[[Connection, Lease], bool]
+
+    def add(self, order: CampaignOrder) -> CampaignEntry:
+        """Store a campaign, or return the one that the same key of the same user made.
+
+        Raises:
+            StudyExistsError: a campaign or a study has this name.
+            KeyReusedError: the key made a campaign with another document.
+        """
+        row = {
+            "name": unicode_text(order.name),
+            "kind": order.kind,
+            "document": json_text(dict(order.document)),
+            "priority": order.priority,
+            "node_set": "\n".join(order.node_set),
+            "handed_in_by": unicode_text(order.handed_in_by),
+            "handed_in_at": _now(),
+            "idempotency_key": order.idempotency_key,
+            "state": QueueState.QUEUED,
+            "wanted": WantedState.RUN,
+            "attempts": 0,
+            "reason": "",
+        }
+        with self.alone() as connection:
+            known = self._of_key(connection, order)
+            if known is not None:
+                return known
+            for taken in (STUDIES.c.name, CAMPAIGNS.c.name):
+                if connection.execute(select(taken).where(taken == row["name"])).first():
+                    raise StudyExistsError(f"campaign {order.name} exists already: choose another name")
+            connection.execute(insert(CAMPAIGNS).values(**row))
+            return _entry(_row(connection, order.name))
+
+    @staticmethod
+    def _of_key(connection: Connection, order: CampaignOrder) -> CampaignEntry | None:
+        if order.idempotency_key is None:
+            return None
+        same = (CAMPAIGNS.c.handed_in_by == unicode_text(order.handed_in_by)) & (
+            CAMPAIGNS.c.idempotency_key == order.idempotency_key
+        )
+        row = connection.execute(select(CAMPAIGNS).where(same)).mappings().first()
+        if row is None:
+            return None
+        known = _entry(row)
+        if known.order.document != json.loads(json_text(dict(order.document))):
+            raise KeyReusedError(
+                f"this idempotency key made campaign {known.name} with another document: take a new key"
+            )
+        return known
+
+    def find(self, name: str) -> CampaignEntry | None:
+        """Read a campaign; None where nobody handed in one of this name."""
+        with self.reading() as connection:
+            row = connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.name == name)).mappings().first()
+        return None if row is None else _entry(row)
+
+    def entries(self, states: Collection[QueueState]) -> Sequence[CampaignEntry]:
+        """Read campaigns in these states, oldest first."""
+        query = (
+            select(CAMPAIGNS).where(CAMPAIGNS.c.state.in_(states)).order_by(CAMPAIGNS.c.handed_in_at, CAMPAIGNS.c.name)
+        )
+        with self.reading() as connection:
+            return [_entry(row) for row in connection.execute(query).mappings()]
+
+    def recent(self, since: datetime) -> Sequence[CampaignEntry]:
+        """Read campaigns that a process worked on since a moment, without those that run."""
+        query = select(CAMPAIGNS).where(CAMPAIGNS.c.ended_at >= time_text(since), CAMPAIGNS.c.started_at.is_not(None))
+        with self.reading() as connection:
+            return [_entry(row) for row in connection.execute(query).mappings()]
+
+    def want(self, name: str, wanted: WantedState) -> CampaignEntry:
+        """Note what somebody wants of a campaign; what nobody works on changes at once.
+
+        Raises:
+            UnknownStudyError: nobody handed in a campaign of this name.
+            CampaignStateError: it has ended, in a way that this cannot change.
+        """
+        with self.alone() as connection:
+            entry = _entry(_row(connection, name))
+            state = _after(entry, wanted)
+            values: dict[str, Any] = {"wanted": wanted, "state": state}
+            if state is not entry.state:
+                values |= {"reason": "", "ended_at": _now() if state in ENDED else None}
+                values |= {"attempts": 0} if state is QueueState.QUEUED else {}
+            connection.execute(update(CAMPAIGNS).where(CAMPAIGNS.c.name == name).values(values))
+            return _entry(_row(connection, name))
+
+    def set_priority(self, name: str, priority: int) -> CampaignEntry:
+        """Change the priority of a campaign.
+
+        Raises:
+            UnknownStudyError: nobody handed in a campaign of this name.
+        """
+        with self.writing() as connection:
+            _row(connection, name)
+            connection.execute(update(CAMPAIGNS).where(CAMPAIGNS.c.name == name).values(priority=priority))
+            return _entry(_row(connection, name))
+
+    def claim(self, name: str) -> bool:
+        """Make this process the one that starts a campaign, unless another works on one of its machines.
+
+        Returns:
+            Whether it is ours now; False also where it is no longer queued.
+        """
+        with self.alone() as connection:
+            running = select(CAMPAIGNS.c.node_set).where(CAMPAIGNS.c.state == QueueState.RUNNING)
+            busy = {node for nodes in connection.execute(running).scalars() for node in nodes.split("\n")}
+            row = connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.name == name)).mappings().first()
+            entry = None if row is None else _entry(row)
+            if entry is None or entry.state is not QueueState.QUEUED or busy & set(entry.order.node_set):
+                return False
+            values = {
+                "state": QueueState.RUNNING,
+                "owner": str(Lease.mine()),
+                "attempts": entry.attempts + 1,
+                "started_at": _now(),
+                "ended_at": None,
+                "reason": "",
+            }
+            connection.execute(update(CAMPAIGNS).where(CAMPAIGNS.c.name == name).values(values))
+            return True
+
+    def take_over(self, name: str, starter: Lease) -> CampaignEntry | None:
+        """Take a campaign from the process that started this one; None where it is no longer that one's."""
+        here = (
+            (CAMPAIGNS.c.name == name) & (CAMPAIGNS.c.state == QueueState.RUNNING) & (CAMPAIGNS.c.owner == str(starter))
+        )
+        with self.alone() as connection:
+            taken = connection.execute(update(CAMPAIGNS).where(here).values(owner=str(Lease.mine())))
+            return _entry(_row(connection, name)) if taken.rowcount == 1 else None
+
+    def end(self, name: str, state: QueueState, reason: str = "", owner: Lease | None = None) -> bool:
+        """Store how the work on a campaign ended, and give it up.
+
+        Args:
+            owner: whose it must be; None for this process.
+
+        Returns:
+            False, and nothing is stored, where it belongs to another process.
+        """
+        here = (CAMPAIGNS.c.name == name) & (CAMPAIGNS.c.owner == str(owner or Lease.mine()))
+        values = {"state": state, "reason": unicode_text(reason), "ended_at": _now(), "owner": None}
+        with self.writing() as connection:
+            return connection.execute(update(CAMPAIGNS).where(here).values(values)).rowcount == 1
+
+    def recover(self) -> Sequence[CampaignEntry]:
+        """Queue campaigns again whose process died without a word; return them as they are now.
+
+        Those that somebody wanted to pause or cancel are paused or cancelled; after `MOST_ATTEMPTS` one counts as
+        failed.
+        """
+        with self.alone() as connection:
+            rows = connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.state == QueueState.RUNNING)).mappings().all()
+            lost = [entry for entry in map(_entry, rows) if self._is_lost(connection, entry)]
+            for entry in lost:
+                state, reason = _recovered(entry)
+                values = {"state": state, "reason": reason, "owner": None, "ended_at": _now()}
+                connection.execute(update(CAMPAIGNS).where(CAMPAIGNS.c.name == entry.name).values(values))
+            return [_entry(_row(connection, entry.name)) for entry in lost]
+
+    def _is_lost(self, connection: Connection, entry: CampaignEntry) -> bool:
+        return entry.owner is None or (entry.owner != Lease.mine() and not self.alive(connection, entry.owner))
+
+
+def _after(entry: CampaignEntry, wanted: WantedState) -> QueueState:
+    """Return the state after something is wanted; a running campaign changes only when its process has read it.
+
+    Raises:
+        CampaignStateError: it has ended.
+    """
+    state = entry.state
+    if state is QueueState.RUNNING:
+        return state
+    if wanted is WantedState.RUN and state is not QueueState.DONE:
+        return QueueState.QUEUED
+    if wanted is WantedState.PAUSE and state in {QueueState.QUEUED, QueueState.PAUSED}:
+        return QueueState.PAUSED
+    if wanted is WantedState.CANCEL and state is not QueueState.DONE and state is not QueueState.FAILED:
+        return QueueState.CANCELLED
+    what = {WantedState.RUN: "resumed", WantedState.PAUSE: "paused", WantedState.CANCEL: "cancelled"}[wanted]
+    raise CampaignStateError(f"campaign {entry.name} cannot be {what}: it is {state}")
+
+
+def _recovered(entry: CampaignEntry) -> tuple[QueueState, str]:
+    if entry.wanted is WantedState.CANCEL:
+        return QueueState.CANCELLED, ""
+    if entry.wanted is WantedState.PAUSE:
+        return QueueState.PAUSED, ""
+    if entry.attempts >= MOST_ATTEMPTS:
+        return QueueState.FAILED, DIED
+    return QueueState.QUEUED, "its process died; it goes on where it was"
+
+
+def _row(connection: Connection, name: str) -> RowMapping:
+    row = connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.name == name)).mappings().first()
+    if row is None:
+        raise UnknownStudyError(f"nobody handed in a campaign {name}")
+    return row
+
+
+def _entry(row: RowMapping) -> CampaignEntry:
+    order = CampaignOrder(
+        name=row["name"],
+        kind=row["kind"],
+        document=object_of(row["document"], "document"),
+        node_set=tuple(row["node_set"].split("\n")),
+        handed_in_by=row["handed_in_by"],
+        priority=row["priority"],
+        idempotency_key=row["idempotency_key"],
+    )
+    return CampaignEntry(
+        order=order,
+        handed_in_at=datetime.fromisoformat(row["handed_in_at"]),
+        state=QueueState(row["state"]),
+        wanted=WantedState(row["wanted"]),
+        owner=Lease.parse(row["owner"] or ""),
+        attempts=row["attempts"],
+        started_at=_moment(row["started_at"]),
+        ended_at=_moment(row["ended_at"]),
+        reason=row["reason"],
+    )
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def _now() -> str:
+    return time_text(datetime.now(UTC))
