@@ -1,5 +1,6 @@
 """`hpltune serve`: the service."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,8 +9,13 @@ from .common import Db, remark, user_dirs
 
 
 def serve(
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Loopback address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one.")] = 8475,
+    host: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Loopback address to listen on. Default: 127.0.0.1.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one. Default: 8475.")
+    ] = None,
+    config: Annotated[Path | None, typer.Option(metavar="FILE", help="TOML file with settings of the service.")] = None,
     db: Db = None,
 ) -> None:
     """Serve a database on this machine over HTTP, until Ctrl-C or SIGTERM ends it.
@@ -21,12 +27,16 @@ def serve(
         hpltune serve
 
         hpltune serve --port 9000 --db lab.db
+
+        hpltune serve --config serve.toml
     """
+    from ..service.config import ServiceConfig, read_config
     from ..service.server import Service
     from ..service.settings import ServiceSettings
     from .signals import stop_on_signals
 
-    service = Service(ServiceSettings(user_dirs(), db, host, port))
+    read = ServiceConfig() if config is None else read_config(config)
+    service = Service(ServiceSettings(user_dirs(), db, read.listening_at(host, port)))
     with stop_on_signals(lambda _: service.end()):
         remark(f"open {service.url} in a browser; Ctrl-C ends the service")
         service.run()

@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from ..database import open_store
 from . import health
 from .api import campaigns, catalogue, downloads
+from .identity.gate import Gate
 from .pages import routes
 from .problems import add_problems
 from .safety import Safety
@@ -38,6 +39,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         lifespan=lifespan,
     )
     add_problems(app)
+    app.add_middleware(Gate)
     app.add_middleware(Safety)
     for part in (health, campaigns, downloads, catalogue, routes):
         app.include_router(part.router)

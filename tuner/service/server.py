@@ -11,6 +11,7 @@ import uvicorn
 from ..database import open_store
 from ..errors import TunerError
 from .app import create_app
+from .config import ListenTable
 from .settings import ServiceSettings
 
 DRAIN_S = 5
@@ -36,8 +37,9 @@ class Service:
     def __init__(self, settings: ServiceSettings) -> None:
         settings.check()
         open_store(settings.db, settings.user_dirs).close()
-        self._socket = _bound(settings)
-        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        listen = settings.config.listen
+        self._socket = _bound(listen)
+        host = f"[{listen.host}]" if ":" in listen.host else listen.host
         self.url = f"http://{host}:{self._socket.getsockname()[1]}"
         config = uvicorn.Config(
             create_app(settings),
@@ -59,18 +61,18 @@ class Service:
         self._server.should_exit = True
 
 
-def _bound(settings: ServiceSettings) -> socket.socket:
+def _bound(listen: ListenTable) -> socket.socket:
     """Take the port.
 
     Raises:
         TunerError: it is in use, or may not be used.
     """
     try:
-        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
+        found = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM)
         family, kind, protocol, _, address = found[0]
         bound = socket.socket(family, kind, protocol)
     except OSError as error:
-        raise TunerError(f"--host {settings.host}: there is no such address here ({error.strerror})") from error
+        raise TunerError(f"--host {listen.host}: there is no such address here ({error.strerror})") from error
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind(address)
@@ -81,5 +83,5 @@ def _bound(settings: ServiceSettings) -> socket.socket:
             said = "is in use, perhaps by another hpltune serve: end that one, or choose another with --port"
         else:
             said = f"cannot be used ({strerror(error.errno or 0)}): choose another with --port"
-        raise TunerError(f"port {settings.port} {said}") from error
+        raise TunerError(f"port {listen.port} {said}") from error
     return bound

@@ -1,10 +1,11 @@
 """What a service is started with."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 
 from ..errors import UsageError
 from ..user_dirs import UserDirs
+from .config import ServiceConfig
 
 
 @dataclass(frozen=True)
@@ -14,14 +15,12 @@ class ServiceSettings:
     Attributes:
         user_dirs: the folders of the user who started it.
         db: the database as the user named it; None for the user's own.
-        host: name or address that it listens on; only this machine may reach it.
-        port: 0 takes any free port.
+        config: what its file says, with the options of the command line in place.
     """
 
     user_dirs: UserDirs
     db: str | None
-    host: str
-    port: int
+    config: ServiceConfig = field(default_factory=ServiceConfig)
 
     def check(self) -> None:
         """Refuse an address that other machines can reach.
@@ -29,11 +28,12 @@ class ServiceSettings:
         Raises:
             UsageError: the host is not this machine's loopback.
         """
-        if not is_loopback(self.host):
+        listen = self.config.listen
+        if not is_loopback(listen.host):
             raise UsageError(
-                f"--host {self.host}: only this machine may reach the service, because it asks nobody who they are: "
+                f"--host {listen.host}: only this machine may reach the service, because it asks nobody who they are: "
                 "that needs tokens, which hpltune does not have yet. "
-                f"Leave --host out, and from another machine use `ssh -L {self.port}:localhost:{self.port} HOST`"
+                f"Leave --host out, and from another machine use `ssh -L {listen.port}:localhost:{listen.port} HOST`"
             )
 
 

@@ -20,7 +20,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def client(tmp_path: Path, store: Store) -> Iterator[TestClient]:
     """Asks a service in this process."""
-    settings = ServiceSettings(UserDirs(tmp_path / "cache", tmp_path / "data"), store.place, "127.0.0.1", 0)
+    settings = ServiceSettings(UserDirs(tmp_path / "cache", tmp_path / "data"), store.place)
     app = create_app(settings)
     with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
         yield client

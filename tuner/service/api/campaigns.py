@@ -7,11 +7,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ...commands.stored.best import BestRequest, best_of_study
 from ...commands.stored.campaigns import CampaignsRequest, list_campaigns, show_campaign
+from ..identity.caller import needs
 from ..opened import CampaignName, OpenStore, no_query
 from .cursors import campaign_cursor, campaign_place, trial_cursor, trial_place
 from .models import BestModel, CampaignModel, CampaignPage, CampaignState, TrialModel, TrialPage
 
-router = APIRouter(prefix="/api/v1/campaigns", tags=["campaigns"])
+router = APIRouter(prefix="/api/v1/campaigns", tags=["campaigns"], dependencies=[needs("read")])
 
 
 class _Asked(BaseModel):

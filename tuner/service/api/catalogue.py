@@ -8,9 +8,10 @@ from search_spaces import load as spaces_of
 
 from ...commands.files.known import KnownRequest, list_known
 from ...machine.known.known_machines import KnownMachine
+from ..identity.caller import needs
 from ..opened import no_query
 
-router = APIRouter(prefix="/api/v1", tags=["catalogue"], dependencies=[Depends(no_query)])
+router = APIRouter(prefix="/api/v1", tags=["catalogue"], dependencies=[needs("read"), Depends(no_query)])
 
 
 class SpaceModel(BaseModel):

@@ -9,10 +9,13 @@ from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from results.store.store import Store
 
 from ...commands.stored.export import ExportRequest, export_study
+from ..identity.caller import needs
 from ..opened import CampaignName, OpenStore, no_query
 from ..pages.rendered import PAGE_HEADERS, campaign_page
 
-router = APIRouter(prefix="/api/v1/campaigns/{name}", tags=["downloads"], dependencies=[Depends(no_query)])
+router = APIRouter(
+    prefix="/api/v1/campaigns/{name}", tags=["downloads"], dependencies=[needs("read"), Depends(no_query)]
+)
 CSV, JSON_LINES, PLAIN = "text/csv; charset=utf-8", "application/jsonl", "text/plain; charset=utf-8"
 
 

@@ -4,10 +4,11 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import HTMLResponse
 
 from ..api.cursors import campaign_place
+from ..identity.caller import needs
 from ..opened import CampaignName, OpenStore, no_query
 from .rendered import PAGE_HEADERS, campaign_page, campaigns_page
 
-router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=[needs("read")])
 
 
 @router.get("/")

@@ -1,0 +1,111 @@
+"""The file of `hpltune serve --config`: TOML, with one model for each table."""
+
+import ipaddress
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from runners.toml_file import Part, matching, parse_table, read_text, validated
+
+HEADER = r"[A-Za-z0-9-]+"
+"""Names of HTTP headers that a proxy may use."""
+
+
+def _network(text: str) -> str:
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        raise ValueError("expected an address or a network, as 192.168.1.7 or 10.0.0.0/8") from None
+    return text
+
+
+Network = Annotated[str, AfterValidator(_network)]
+Header = Annotated[str, matching(HEADER, "the name of an HTTP header, as X-Forwarded-User")]
+HostName = Annotated[str, matching(r"[A-Za-z0-9.-]+", "a name of a host without scheme and port, as tuner.example.org")]
+
+
+class ListenTable(Part):
+    """The table [listen]: where the service answers.
+
+    Attributes:
+        host: name or address to listen on.
+        port: 0 takes any free port.
+        names: further names of the service in URLs; it answers under no other.
+        certificate, key: PEM files for TLS; None serves plain HTTP.
+    """
+
+    host: str = Field(default="127.0.0.1", min_length=1)
+    port: int = Field(default=8475, ge=0, le=65535)
+    names: tuple[HostName, ...] = ()
+    certificate: Path | None = None
+    key: Path | None = None
+
+    @model_validator(mode="after")
+    def _both(self) -> Self:
+        if (self.certificate is None) != (self.key is None):
+            raise ValueError("TLS needs both certificate and key")
+        return self
+
+
+class ProxyTable(Part):
+    """The table [proxy]: a proxy that has asked users who they are, and says so in headers.
+
+    Attributes:
+        trusted: addresses or networks of proxies; headers of others are not believed.
+        user_header: holds the name of the user.
+        groups_header: holds the user's groups, separated by commas.
+        scopes: the groups whose users have a scope; "*" means every user.
+    """
+
+    trusted: tuple[Network, ...] = Field(min_length=1)
+    user_header: Header = "X-Forwarded-User"
+    groups_header: Header = "X-Forwarded-Groups"
+    scopes: Mapping[Literal["read", "run", "admin"], tuple[str, ...]] = Field(default_factory=dict)
+
+
+class LimitsTable(Part):
+    """The table [limits]: what one caller may ask of the service.
+
+    Attributes:
+        requests_per_minute: of one caller, on the long run.
+        body_bytes: of one request.
+        watchers: live views at the same time, of all callers.
+    """
+
+    requests_per_minute: int = Field(default=1200, ge=1, le=10**6)
+    body_bytes: int = Field(default=1_000_000, ge=1000, le=10**9)
+    watchers: int = Field(default=100, ge=1, le=10**4)
+
+
+class ServiceConfig(Part):
+    """The whole file.
+
+    Attributes:
+        proxy: None where the service has no proxy that tells users.
+    """
+
+    listen: ListenTable = ListenTable()
+    proxy: ProxyTable | None = None
+    limits: LimitsTable = LimitsTable()
+
+    def listening_at(self, host: str | None, port: int | None) -> Self:
+        """Return the same with another host and port, where they are not None."""
+        given = {name: value for name, value in (("host", host), ("port", port)) if value is not None}
+        return self.model_copy(update={"listen": self.listen.model_copy(update=given)})
+
+
+def read_config(file: Path) -> ServiceConfig:
+    """Read a file; its paths are relative to its folder.
+
+    Raises:
+        ClusterFileError: the file cannot be read, or a key or value in it is wrong.
+    """
+    text = read_text(file)
+    config = validated(ServiceConfig, str(file), parse_table(str(file), text), text)
+    listen = config.listen
+    if listen.certificate is None or listen.key is None:
+        return config
+    anchored = {"certificate": file.parent / listen.certificate, "key": file.parent / listen.key}
+    return config.model_copy(update={"listen": listen.model_copy(update=anchored)})
