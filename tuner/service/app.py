@@ -7,10 +7,12 @@ from importlib.metadata import version
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
-from ..database import open_store
+from ..database import folder_of, open_store
 from . import health
 from .api import campaigns, catalogue, downloads
 from .identity.gate import Gate
+from .live import routes as live
+from .live.reader import LiveReader
 from .pages import routes
 from .problems import add_problems
 from .safety import Safety
@@ -27,7 +29,10 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         store = await run_in_threadpool(open_store, settings.db, settings.user_dirs)
         with store:
             app.state.store = store
+            app.state.live = LiveReader(store, folder_of("runs", store, settings.user_dirs))
             yield
+            app.state.live.drain()
+            await run_in_threadpool(app.state.live.join)
 
     app = FastAPI(
         title="hpltune",
@@ -41,6 +46,6 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     add_problems(app)
     app.add_middleware(Gate)
     app.add_middleware(Safety)
-    for part in (health, campaigns, downloads, catalogue, routes):
+    for part in (health, campaigns, live, downloads, catalogue, routes):
         app.include_router(part.router)
     return app
