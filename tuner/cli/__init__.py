@@ -38,6 +38,7 @@ from .signals import Stopped, stopped_at_once
 from .spaces import spaces
 from .streams import print_anything, tell_warnings
 from .study import study
+from .token import token
 from .tune import tune
 
 app = typer.Typer(
@@ -79,6 +80,7 @@ for _command in (
     app.command(_command.__name__.rstrip("_"), cls=PlainCommand)(grouped(_command))
 app.add_typer(study, name="study")
 app.add_typer(net, name="net")
+app.add_typer(token, name="token")
 
 
 WRONG = 2
