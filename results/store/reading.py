@@ -19,7 +19,6 @@ from .database import Database
 from .lease import Lease
 from .rows import FLAT, Row, contender_of, object_of, row_of, study_of, trial_of
 from .schema import OUTPUTS, STUDIES, TRIALS
-from .watching import WatchedStudies
 
 AT_A_TIME = 500
 """Rows in memory at a time when all rows of a study are read."""
@@ -45,11 +44,6 @@ class Reader:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.place = database.place
-
-    @property
-    def watched(self) -> WatchedStudies:
-        """The methods for those who watch studies."""
-        return WatchedStudies(self._database)
 
     def study(self, name: str) -> Study:
         """Read a study.

@@ -42,6 +42,11 @@ class QueueContract:
             with pytest.raises(StudyExistsError, match=f"campaign {name} exists already"):
                 store.queue.add(replace(ORDER, name=name))
 
+    def test_a_name_that_nobody_chose_is_the_first_that_is_free(self, store: Store) -> None:
+        store.create_study(a_study("quick-2"))
+        order = replace(ORDER, name="quick")
+        assert [store.queue.add(order, numbered=True).name for _ in range(3)] == ["quick-1", "quick-3", "quick-4"]
+
     def test_the_same_key_hands_in_one_campaign(self, store: Store) -> None:
         first = store.queue.add(replace(ORDER, idempotency_key="k-1"))
         again = store.queue.add(replace(ORDER, name="another name", idempotency_key="k-1"))

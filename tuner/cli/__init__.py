@@ -14,6 +14,7 @@ from .best import best
 from .blas import blas
 from .build import build
 from .calibrate import calibrate
+from .campaign import campaign
 from .check import check
 from .clean import clean
 from .compare import compare
@@ -38,7 +39,6 @@ from .signals import Stopped, stopped_at_once
 from .spaces import spaces
 from .streams import print_anything, tell_warnings
 from .study import study
-from .token import token
 from .tune import tune
 
 app = typer.Typer(
@@ -78,9 +78,9 @@ for _command in (
     serve,
 ):
     app.command(_command.__name__.rstrip("_"), cls=PlainCommand)(grouped(_command))
+app.command("campaign", cls=PlainCommand, hidden=True)(grouped(campaign))
 app.add_typer(study, name="study")
 app.add_typer(net, name="net")
-app.add_typer(token, name="token")
 
 
 WRONG = 2

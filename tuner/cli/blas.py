@@ -97,11 +97,11 @@ def blas(
     from ..budget import Budget
     from ..commands.campaigns.blas import BlasRequest
     from ..commands.campaigns.blas import blas as compare
+    from ..commands.real_cluster import read_cluster
     from ..console.progress import output
     from ..errors import UsageError
     from ..options import TuneOptions, parse_blas, parse_overrides, user_source
     from ..units import parse_duration_s, parse_price_usd
-    from .real_cluster import read_cluster
 
     if resume:
         for refused in given(context, {one.name or "" for one in context.command.params} - WITH_RESUME):

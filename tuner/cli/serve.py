@@ -20,7 +20,9 @@ def serve(
 ) -> None:
     """Serve a database on this machine over HTTP, until Ctrl-C or SIGTERM ends it.
 
-    It shows campaigns in a browser, and programs read them below /api/v1. It starts none: that is what `tune` is for.
+    It shows campaigns in a browser, and programs read them and hand in new ones below /api/v1. Each campaign runs in
+    a process of its own, one on each machine at a time; the end of the service does not end them, and a service that
+    is started again finds them.
 
     Examples:
 
@@ -36,7 +38,7 @@ def serve(
     from .signals import stop_on_signals
 
     read = ServiceConfig() if config is None else read_config(config)
-    service = Service(ServiceSettings(user_dirs(), db, read.listening_at(host, port)))
+    service = Service(ServiceSettings(user_dirs(), db, read.listening_at(host, port), config))
     with stop_on_signals(lambda _: service.end()):
         remark(f"open {service.url} in a browser; Ctrl-C ends the service")
         service.run()

@@ -36,8 +36,6 @@ BESIDE = {
     "join": frozenset({"study", "resume", "join", "cluster", "parallel", "out", "db", "as_json"}),
 }
 """What may be given beside these options: a study that is gone on with or helped has its own for all else."""
-OF_REAL_MACHINES = frozenset({"blas", "xhpl", "from_simulation", "warm_start"})
-"""What a virtual cluster has no use for: its file says which libraries it has, and it learns from its simulations."""
 
 
 def tune(
@@ -172,78 +170,44 @@ def tune(
 
         hpltune tune --cluster my-cluster.toml --parallel 4
     """
-    from dataclasses import replace
-
-    from ..budget import Budget
+    from ..commands.campaigns.asked import AskedLimits, AskedMachine, AskedSearch, AskedTuning
     from ..commands.campaigns.extension import BudgetExtension
     from ..commands.campaigns.tune import TuneRequest
     from ..commands.campaigns.tune import tune as search
     from ..console.progress import output
-    from ..errors import UsageError
-    from ..options import (
-        DEFAULT_FULL_TRIALS,
-        DEFAULT_WALL_S,
-        TuneOptions,
-        parse_blas,
-        parse_overrides,
-        user_program,
-        user_source,
-    )
-    from ..simulation.options import simulation_options, time_budget
-    from ..study.objective import check_objective, check_pareto
+    from ..options import parse_blas, parse_overrides, user_program, user_source
     from ..tuning.warm_start import absolute
-    from ..units import parse_duration_s, parse_price_usd
-    from .real_cluster import check_parallel, read_cluster
 
     if resume:
         _check_beside(context, "resume", "only --budget, --trials and --run-time may be given anew")
     if join:
         _check_beside(context, "join", "only --cluster and --parallel say where this helper works")
     names, files = parse_blas(blas or [])
-    if points is not None and engine != "grid":
-        raise UsageError(f"--points {points} makes the engine grid coarser: add --engine grid, or leave it out")
-    real = read_cluster(cluster)
-    check_parallel(parallel, real)
-    simulation = simulation_options(None if real else cluster, jobs, limit)
-    if simulation.cluster is not None:
-        for option in given(context, OF_REAL_MACHINES):
-            raise UsageError(f"{option} is for real machines and changes nothing on a virtual --cluster: leave it out")
-    run_s = parse_duration_s(run_time, "--run-time") if run_time else None
-    more = BudgetExtension(budget, trials, run_s)
-    nodes = real.cluster.taken(parallel) if real else 1
-    timed = time_budget(budget, simulation.cluster, nodes) if budget and not resume else Budget()
-    if simulation.cluster is not None and timed.wall_s is None and run_s is None:
-        trials = trials or simulation.trials
-    elif timed.wall_s is None and run_s is None and trials is None:
-        timed, trials = (timed, DEFAULT_FULL_TRIALS) if full else (Budget(wall_s=DEFAULT_WALL_S), None)
-    options = TuneOptions(
-        space=space,
-        engine=engine,
-        objective=check_objective(objective),
-        pareto=check_pareto(pareto, objective),
-        seed=seed,
-        budget=replace(timed, trials=trials, run_s=run_s),
-        points=points,
-        repeats=repeats,
-        confirm=confirm,
-        full=full,
-        memory_fraction=memory_fraction,
-        overrides=parse_overrides(set_ or []),
-        blas_only=names,
-        blas_files=files,
-        xhpl=user_program(xhpl),
-        hpl_source=user_source(hpl_source),
-        rpeak_gflops=rpeak,
-        price_usd=parse_price_usd(price) or (real.price_usd if real else None),
-        power_w=power or (real.power_w if real else None),
-        parallel=parallel,
-        real_cluster=real.cluster.table() if real else None,
-        cluster=simulation.cluster,
-        jobs=jobs,
-        limit_s=simulation.limit_s,
-        from_simulation=from_simulation,
-        warm_start=tuple(absolute(source) for source in warm_start or ()),
+    limits = AskedLimits(budget, trials, run_time)
+    asked = AskedTuning(
+        AskedSearch(
+            space=space,
+            engine=engine,
+            objective=objective,
+            pareto=pareto,
+            seed=seed,
+            points=points,
+            repeats=repeats,
+            confirm=confirm,
+            full=full,
+            memory_fraction=memory_fraction,
+            overrides=parse_overrides(set_ or []),
+            blas_only=names,
+            blas_files=files,
+            xhpl=user_program(xhpl),
+            hpl_source=user_source(hpl_source),
+            from_simulation=from_simulation,
+            warm_start=tuple(absolute(source) for source in warm_start or ()),
+        ),
+        AskedLimits() if resume else limits,
+        AskedMachine(cluster, rpeak, price, power, parallel, jobs, limit),
     )
+    options, more = asked.options(), BudgetExtension(budget, trials, limits.run_s)
     console = output(stderr=as_json)
     with watched(console) as (listener, stop):
         result = search(TuneRequest(options, study, resume, out, db, join, more), listener, stop)

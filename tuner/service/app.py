@@ -7,12 +7,12 @@ from importlib.metadata import version
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
-from ..database import folder_of, open_store
+from ..database import open_store
 from . import health
-from .api import campaigns, catalogue, downloads
+from .api import campaigns, catalogue, downloads, handed_in
+from .campaigns.dispatcher import Dispatcher
+from .campaigns.offered import offered_by
 from .identity.gate import Gate
-from .live import routes as live
-from .live.reader import LiveReader
 from .pages import routes
 from .problems import add_problems
 from .safety import Safety
@@ -28,11 +28,15 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         store = await run_in_threadpool(open_store, settings.db, settings.user_dirs)
         with store:
-            app.state.store = store
-            app.state.live = LiveReader(store, folder_of("runs", store, settings.user_dirs))
+            offered = offered_by(settings.config)
+            dispatcher = Dispatcher(
+                store, settings.user_dirs, settings.db, settings.config_file, frozenset(offered.clusters)
+            )
+            app.state.store, app.state.offered, app.state.dispatcher = store, offered, dispatcher
+            if settings.starts_campaigns:
+                dispatcher.start()
             yield
-            app.state.live.drain()
-            await run_in_threadpool(app.state.live.join)
+            await run_in_threadpool(dispatcher.close)
 
     app = FastAPI(
         title="hpltune",
@@ -46,6 +50,6 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     add_problems(app)
     app.add_middleware(Gate)
     app.add_middleware(Safety)
-    for part in (health, campaigns, live, downloads, catalogue, routes):
+    for part in (health, handed_in, campaigns, downloads, catalogue, routes):
         app.include_router(part.router)
     return app

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from runners.toml_file import Part, matching, parse_table, read_text, validated
+from runners.toml_file import ClusterFileError, Part, matching, parse_table, read_text, validated
 
 HEADER = r"[A-Za-z0-9-]+"
 """Names of HTTP headers that a proxy may use."""
@@ -23,6 +23,7 @@ def _network(text: str) -> str:
 
 Network = Annotated[str, AfterValidator(_network)]
 Header = Annotated[str, matching(HEADER, "the name of an HTTP header, as X-Forwarded-User")]
+OfferedName = Annotated[str, matching(r"\w[\w.+-]*", "letters, digits and _ . + -")]
 HostName = Annotated[str, matching(r"[A-Za-z0-9.-]+", "a name of a host without scheme and port, as tuner.example.org")]
 
 
@@ -79,6 +80,35 @@ class LimitsTable(Part):
     watchers: int = Field(default=100, ge=1, le=10**4)
 
 
+class OffersTable(Part):
+    """The table [offers]: what people may name when they hand in a campaign, besides what comes with hpltune.
+
+    Attributes:
+        spaces, clusters, programs, libraries: files by the names that people use.
+        mpi_parameters: MPI parameters, without "mpi.", that people may set.
+    """
+
+    spaces: Mapping[OfferedName, Path] = Field(default_factory=dict)
+    clusters: Mapping[OfferedName, Path] = Field(default_factory=dict)
+    programs: Mapping[OfferedName, Path] = Field(default_factory=dict)
+    libraries: Mapping[OfferedName, Path] = Field(default_factory=dict)
+    mpi_parameters: tuple[str, ...] = ()
+
+    def anchored(self, folder: Path) -> Self:
+        """Return the same with files relative to a folder; each must be there.
+
+        Raises:
+            ClusterFileError: one is not.
+        """
+        tables = ("spaces", "clusters", "programs", "libraries")
+        found = {name: {key: folder / file for key, file in getattr(self, name).items()} for name in tables}
+        for name, files in found.items():
+            for key, file in files.items():
+                if not file.is_file():
+                    raise ClusterFileError(f"offers.{name}.{key}: there is no file {file}")
+        return self.model_copy(update=found)
+
+
 class ServiceConfig(Part):
     """The whole file.
 
@@ -89,6 +119,7 @@ class ServiceConfig(Part):
     listen: ListenTable = ListenTable()
     proxy: ProxyTable | None = None
     limits: LimitsTable = LimitsTable()
+    offers: OffersTable = OffersTable()
 
     def listening_at(self, host: str | None, port: int | None) -> Self:
         """Return the same with another host and port, where they are not None."""
@@ -104,6 +135,10 @@ def read_config(file: Path) -> ServiceConfig:
     """
     text = read_text(file)
     config = validated(ServiceConfig, str(file), parse_table(str(file), text), text)
+    try:
+        config = config.model_copy(update={"offers": config.offers.anchored(file.parent.absolute())})
+    except ClusterFileError as error:
+        raise ClusterFileError(f"{file}: {error}") from error
     listen = config.listen
     if listen.certificate is None or listen.key is None:
         return config

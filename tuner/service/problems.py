@@ -7,12 +7,25 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
-from results.errors import NoHplDatError, NoValidRunError, ResultsError, UnknownStudyError, UnknownTrialError
+from results.errors import (
+    CampaignStateError,
+    KeyReusedError,
+    NoHplDatError,
+    NoValidRunError,
+    ResultsError,
+    StudyExistsError,
+    UnknownStudyError,
+    UnknownTrialError,
+)
 
 from ..errors import UsageError
+from .campaigns.kinds.registry import KINDS
+from .campaigns.wrong import WrongDocumentError
 from .headers import SECURITY_HEADERS
+from .plain_paths import without_paths
 
 MEDIA_TYPE = "application/problem+json"
 SENTENCES = {
@@ -32,6 +45,23 @@ class Problem(HTTPException):
 
     def __init__(self, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(status, sentence, headers)
+
+
+class DocumentProblem(Problem):
+    """A document is wrong.
+
+    Args:
+        errors: what is wrong, each with its `path` and a `sentence`.
+    """
+
+    def __init__(self, errors: Sequence[Mapping[str, str]]) -> None:
+        super().__init__(422, _summary(errors))
+        self.errors = errors
+
+
+def wrong_document(error: ValidationError) -> DocumentProblem:
+    """Make the problem of a document that pydantic refuses."""
+    return DocumentProblem([_wrong(one) for one in error.errors()])
 
 
 def answer(
@@ -56,6 +86,9 @@ def add_problems(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, _of_request)
     for error in (UnknownStudyError, UnknownTrialError):
         app.add_exception_handler(error, _unknown)
+    app.add_exception_handler(WrongDocumentError, _of_document)
+    for conflict in (StudyExistsError, CampaignStateError, KeyReusedError):
+        app.add_exception_handler(conflict, _conflict)
     app.add_exception_handler(NoValidRunError, _no_valid_run)
     app.add_exception_handler(NoHplDatError, _no_hpl_dat)
     app.add_exception_handler(UsageError, _wrong_usage)
@@ -66,23 +99,43 @@ def add_problems(app: FastAPI) -> None:
 async def _of_http(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101 - that is what it is registered for
     ours = error.detail if isinstance(error, Problem) else SENTENCES.get(error.status_code, error.detail)
-    return answer(error.status_code, ours, error.headers)
+    errors = error.errors if isinstance(error, DocumentProblem) else ()
+    return answer(error.status_code, ours, error.headers, errors)
 
 
 async def _of_request(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - that is what it is registered for
     errors = [_wrong(one) for one in error.errors()]
-    first = errors[0]
+    return answer(422, _summary(errors), errors=errors)
+
+
+async def _of_document(_request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, WrongDocumentError)  # noqa: S101 - that is what it is registered for
+    errors = [{"path": error.path, "sentence": without_paths(error.sentence)}]
+    return answer(422, _summary(errors), errors=errors)
+
+
+async def _conflict(_request: Request, error: Exception) -> JSONResponse:
+    said = str(error)
+    return answer(409, f"{said[0].upper()}{said[1:]}.")
+
+
+def _summary(errors: Sequence[Mapping[str, str]]) -> str:
+    """The first thing that is wrong, and how many more are."""
     rest = f" ({len(errors) - 1} more in `errors`)" if len(errors) > 1 else ""
-    return answer(422, f"{first['path']}: {first['sentence']}{rest}", errors=errors)
+    return f"{errors[0]['path']}: {errors[0]['sentence']}{rest}"
 
 
-def _wrong(error: Mapping[str, Any]) -> dict[str, str]:
-    """One thing that is wrong, with its place: query.limit, path.number, budget.trials."""
-    place = [str(part) for part in error["loc"]]
-    if place[0] == "body":
-        place = [] if error["type"] == "json_invalid" else place[1:]
-    said = "this is not JSON" if error["type"] == "json_invalid" else str(error["msg"]).removeprefix("Value error, ")
+def _wrong(error: Any) -> dict[str, str]:
+    """One thing that is wrong, with its place: query.limit, path.number, set.NB."""
+    place, kind = [str(part) for part in error["loc"]], error["type"]
+    if kind.startswith("union_tag"):
+        return {"path": "kind", "sentence": f"say which kind of campaign: {error['ctx'].get('expected_tags', 'one')}"}
+    if place[:1] == ["body"]:
+        place = [] if kind == "json_invalid" else place[1:]
+    if place[:1] and place[0] in KINDS:
+        place = place[1:]
+    said = "this is not JSON" if kind == "json_invalid" else str(error["msg"]).removeprefix("Value error, ")
     return {"path": ".".join(place) or "document", "sentence": said}
 
 

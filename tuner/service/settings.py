@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from ipaddress import ip_address
+from pathlib import Path
 
 from ..errors import UsageError
 from ..user_dirs import UserDirs
@@ -16,11 +17,15 @@ class ServiceSettings:
         user_dirs: the folders of the user who started it.
         db: the database as the user named it; None for the user's own.
         config: what its file says, with the options of the command line in place.
+        config_file: where that is read from, which the processes of campaigns do too; None where there is no file.
+        starts_campaigns: whether it starts campaigns that are handed in; else another service must.
     """
 
     user_dirs: UserDirs
     db: str | None
     config: ServiceConfig = field(default_factory=ServiceConfig)
+    config_file: Path | None = None
+    starts_campaigns: bool = True
 
     def check(self) -> None:
         """Refuse an address that other machines can reach.

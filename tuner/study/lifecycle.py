@@ -64,16 +64,29 @@ LIKE = "like"
 
 
 def begin_file(
-    store: Store, file: Path, options: TuneOptions, machine: MachineFacts, like: TrialRecord | None = None
+    store: Store,
+    file: Path,
+    options: TuneOptions,
+    machine: MachineFacts,
+    like: TrialRecord | None = None,
+    name: str | None = None,
 ) -> str:
-    """Create the study "run-NAME-K" of a file that is only measured, and return its name.
+    """Create the study of a file that is only measured, and return its name.
 
     Args:
         like: the trial whose launch it has.
+        name: None takes "run-NAME-K" after the file.
+
+    Raises:
+        StudyExistsError: the name is taken.
     """
     if like is not None:
         machine = replace(machine, host={**machine.host, LIKE: f"{like.study}#{like.number}"})
-    return create_unnamed(store, _study(f"run-{file.stem}", str(file), options, machine))
+    study = _study(name or f"run-{file.stem}", str(file), options, machine)
+    if name is None:
+        return create_unnamed(store, study)
+    store.create_study(study)
+    return name
 
 
 def _study(name: str, space_name: str, options: TuneOptions, machine: MachineFacts) -> Study:

@@ -21,7 +21,7 @@ def check_name(name: str, option: str = "--study") -> None:
     Raises:
         TunerError: it is such a name.
     """
-    if name != _legal(name) or not name.strip():
+    if name != legal_name(name) or not name.strip():
         raise UsageError(
             f"{option} needs a name of printable characters without / and #, at most {LONGEST} bytes long, that begins "
             f"with neither - nor ., not {name[:40]!r}"
@@ -29,7 +29,7 @@ def check_name(name: str, option: str = "--study") -> None:
         )
 
 
-def _legal(name: str) -> str:
+def legal_name(name: str) -> str:
     """A name that is like this one, and may be used."""
     kept = "".join(letter if letter.isprintable() and letter not in "/#" else "_" for letter in name)
     return kept.lstrip("-.").encode()[:LONGEST].decode(errors="ignore")
@@ -52,7 +52,7 @@ def newest_search(store: Store, purpose: str) -> Study:
 
 def free_name(store: Store, base: str) -> str:
     """The first of base-1, base-2 … that the store does not hold, made a legal name where it is none."""
-    base = _legal(base)
+    base = legal_name(base)
     taken = {study.name for study in store.studies()}
     return next(f"{base}-{number}" for number in range(1, len(taken) + 2) if f"{base}-{number}" not in taken)
 

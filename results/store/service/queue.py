@@ -37,15 +37,18 @@ class CampaignQueue:
     alone: Transaction
     alive: Callable[[Connection, Lease], bool]
 
-    def add(self, order: CampaignOrder) -> CampaignEntry:
+    def add(self, order: CampaignOrder, *, numbered: bool = False) -> CampaignEntry:
         """Store a campaign, or return the one that the same key of the same user made.
+
+        Args:
+            numbered: whether to call it the first of NAME-1, NAME-2 … that is free.
 
         Raises:
             StudyExistsError: a campaign or a study has this name.
             KeyReusedError: the key made a campaign with another document.
         """
+        base = unicode_text(order.name)
         row = {
-            "name": unicode_text(order.name),
             "kind": order.kind,
             "document": json_text(dict(order.document)),
             "priority": order.priority,
@@ -62,11 +65,11 @@ class CampaignQueue:
             known = self._of_key(connection, order)
             if known is not None:
                 return known
-            for taken in (STUDIES.c.name, CAMPAIGNS.c.name):
-                if connection.execute(select(taken).where(taken == row["name"])).first():
-                    raise StudyExistsError(f"campaign {order.name} exists already: choose another name")
-            connection.execute(insert(CAMPAIGNS).values(**row))
-            return _entry(_row(connection, order.name))
+            name = _first_free(connection, base) if numbered else base
+            if not numbered and name in _taken(connection, name):
+                raise StudyExistsError(f"campaign {order.name} exists already: choose another name")
+            connection.execute(insert(CAMPAIGNS).values(**{**row, "name": name}))
+            return _entry(_row(connection, name))
 
     @staticmethod
     def _of_key(connection: Connection, order: CampaignOrder) -> CampaignEntry | None:
@@ -90,6 +93,23 @@ class CampaignQueue:
         with self.reading() as connection:
             row = connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.name == name)).mappings().first()
         return None if row is None else _entry(row)
+
+    def is_study(self, name: str) -> bool:
+        """Return whether there is a study of this name, whoever began it."""
+        with self.reading() as connection:
+            return connection.execute(select(STUDIES.c.name).where(STUDIES.c.name == name)).first() is not None
+
+    def hosts_at_work(self) -> Sequence[tuple[str, str]]:
+        """List the studies that other living processes work on, each with the host of such a process."""
+        query = select(STUDIES.c.name, STUDIES.c.owner).where(STUDIES.c.owner.is_not(None))
+        with self.reading() as connection:
+            held = [
+                (name, lease)
+                for name, owner in connection.execute(query).all()
+                for text in owner.splitlines()
+                if (lease := Lease.parse(text)) is not None and lease != Lease.mine()
+            ]
+            return [(name, lease.host) for name, lease in held if self.alive(connection, lease)]
 
     def entries(self, states: Collection[QueueState]) -> Sequence[CampaignEntry]:
         """Read campaigns in these states, oldest first."""
@@ -226,6 +246,19 @@ def _recovered(entry: CampaignEntry) -> tuple[QueueState, str]:
     if entry.attempts >= MOST_ATTEMPTS:
         return QueueState.FAILED, DIED
     return QueueState.QUEUED, "its process died; it goes on where it was"
+
+
+def _taken(connection: Connection, start: str) -> set[str]:
+    """Return the names of studies and campaigns that begin with a text."""
+    found: set[str] = set()
+    for column in (STUDIES.c.name, CAMPAIGNS.c.name):
+        found.update(connection.execute(select(column).where(column.startswith(start, autoescape=True))).scalars())
+    return found
+
+
+def _first_free(connection: Connection, base: str) -> str:
+    taken = _taken(connection, f"{base}-")
+    return next(name for number in range(1, len(taken) + 2) if (name := f"{base}-{number}") not in taken)
 
 
 def _row(connection: Connection, name: str) -> RowMapping:

@@ -15,8 +15,8 @@ from runners.hosts.cluster import Cluster
 from runners.hosts.host_facts import host_facts
 from runners.hosts.node_facts import NodeSays
 from runners.toml_file import GIB
-from tuner.cli.real_cluster import RealCluster, check_parallel
 from tuner.commands.hosts.doctor_cluster import ClusterDoctorResult, HostLibraries, doctor_cluster
+from tuner.commands.real_cluster import RealCluster, check_parallel
 from tuner.errors import TunerError
 from tuner.machine.cluster_nodes import AskNodes, on_nodes, part_of, survey_nodes, without_nodes
 from tuner.machine.inventory import Inventory, Nodes

@@ -19,8 +19,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def client(tmp_path: Path, store: Store) -> Iterator[TestClient]:
-    """Asks a service in this process."""
-    settings = ServiceSettings(UserDirs(tmp_path / "cache", tmp_path / "data"), store.place)
+    """Asks a service in this process, which starts no campaigns."""
+    folders = UserDirs(tmp_path / "cache", tmp_path / "data")
+    settings = ServiceSettings(folders, store.place, starts_campaigns=False)
     app = create_app(settings)
     with TestClient(app, base_url="http://localhost", raise_server_exceptions=False) as client:
         yield client

@@ -16,6 +16,7 @@ from results.report.junit import JUnitCase, to_junit
 from results.report.model import Column, Part, Report, Sentence, Table, Tone
 from results.report.outcome import outcome
 from results.stats.slower import MOST_RUNS, SpeedChange, runs_to_tell, speed_change
+from results.store.store import Store
 from runners.errors import RunnerError
 from runners.hosts.host_facts import busy_sentence
 
@@ -69,6 +70,7 @@ class CheckRequest:
         tolerance: loss that is no reason to worry, as a part of 1.
         junit: file for a CI service; None for none.
         db: database file or URL; None for the user's own.
+        study: name of the study that holds the runs; None takes a new one after the baseline.
     """
 
     baseline: str
@@ -76,6 +78,7 @@ class CheckRequest:
     tolerance: float = 0.02
     junit: Path | None = None
     db: str | None = None
+    study: str | None = None
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,7 @@ class CheckResult:
 
     def report(self) -> Report:
         """The verdict with its probability, the rates, what does not count, and what else changed."""
-        parts: list[Part] = [Sentence(self._sentence(), tone=TONES.get(self.verdict, Tone.PLAIN))]
+        parts: list[Part] = [Sentence(self.sentence, tone=TONES.get(self.verdict, Tone.PLAIN))]
         parts += [Sentence(text) for text in self._details()]
         parts.append(Sentence(f"Stored as study {self.measured.study.name}."))
         if self.changes:
@@ -148,11 +151,12 @@ class CheckResult:
 
     def junit(self, time_s: float) -> str:
         """The text of JUnit's file."""
-        text = "\n".join([self._sentence(), *self._details(), *map(_line, self.changes)])
+        text = "\n".join([self.sentence, *self._details(), *map(_line, self.changes)])
         problem = PROBLEMS.get(self.verdict)
-        return to_junit(JUnitCase(SUITE, self.baseline.name, problem, self._sentence(), text, time_s))
+        return to_junit(JUnitCase(SUITE, self.baseline.name, problem, self.sentence, text, time_s))
 
-    def _sentence(self) -> str:
+    @property
+    def sentence(self) -> str:
         """The answer in one sentence, or two."""
         verdict, change = self.verdict, self.change
         if verdict is CheckVerdict.STOPPED:
@@ -230,7 +234,8 @@ def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> Check
     """
     if request.junit is not None:
         require_writable_file(request.junit, "--junit")
-    before = _baseline(request)
+    with open_store(request.db, UserDirs.of_user(to_read=True), create=False) as store:
+        before = baseline_of(store, request.baseline)
     rate = f"{median(before.gflops):.2f} GFLOPS in {counted(len(before.gflops), 'run')}"
     listener(Notice(f"Measuring {before.name} again: it gave {rate}."))
     began_s, busy = time.monotonic(), _busy(before)
@@ -254,21 +259,20 @@ def _busy(before: Baseline) -> str:
     return f"Caution, at the beginning: {said}." if said else ""
 
 
-def _baseline(request: CheckRequest) -> Baseline:
-    """The best configuration of the study that was asked for.
+def baseline_of(store: Store, name: str) -> Baseline:
+    """The best configuration of a stored study.
 
     Raises:
         TunerError: it was simulated, or no run of it counts.
         ResultsError: there is no such study.
     """
-    with open_store(request.db, UserDirs.of_user(to_read=True), create=False) as store:
-        study = store.study(request.baseline)
-        if study.simulated:
-            raise UsageError(f"check measures real machines: --baseline {study.name} was simulated")
-        ranking = ranking_of(store, study)
-        if not ranking:
-            raise UsageError(f"--baseline {study.name}: that study has no valid run to compare with")
-        return Baseline(study, store.get(study.name, ranking[0].best_record_number), ranking[0].gflops)
+    study = store.study(name)
+    if study.simulated:
+        raise UsageError(f"check measures real machines: --baseline {study.name} was simulated")
+    ranking = ranking_of(store, study)
+    if not ranking:
+        raise UsageError(f"--baseline {study.name}: that study has no valid run to compare with")
+    return Baseline(study, store.get(study.name, ranking[0].best_record_number), ranking[0].gflops)
 
 
 def _measured(request: CheckRequest, before: Baseline, listener: Listener, stop: StopRequest) -> RunResult:
@@ -290,6 +294,7 @@ def _measured(request: CheckRequest, before: Baseline, listener: Listener, stop:
             walltime_s=SPARE_S + SLOWEST * (trial.time_s or 0.0),
             db=request.db,
             oversubscribe=crowded,
+            study=request.study,
         )
         return run(asked, listener, stop)
 

@@ -44,6 +44,7 @@ class RunRequest:
         walltime_s: seconds after which a launch is ended.
         db: database file or URL; None for the user's own.
         oversubscribe: more ranks and threads than cores are allowed.
+        study: name of the study that holds the runs; None takes a new one after the file.
     """
 
     file: Path
@@ -55,6 +56,7 @@ class RunRequest:
     walltime_s: float = 86400.0
     db: str | None = None
     oversubscribe: bool = False
+    study: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class RunResult:
     """What came of the runs of a file.
 
     Attributes:
-        study: "run-NAME-K", which holds them.
+        study: holds them; "run-NAME-K" unless the request names it.
         records: a record for each configuration of the file and repeat.
         interrupted: somebody stopped it.
     """
@@ -83,7 +85,7 @@ class RunResult:
 
 
 def run(request: RunRequest, listener: Listener, stop: StopRequest) -> RunResult:
-    """Measure a file; every result line it gives becomes a record of a new study "run-NAME-K".
+    """Measure a file; every result line it gives becomes a record of a new study.
 
     Raises:
         TunerError, HplError, RunnerError, ResultsError: a sentence says what prevents the runs.
@@ -121,7 +123,9 @@ def _measured(
         listener(Notice(f"Caution: {unbound}."))
     with stop.preparing():
         workbench.build([plan.blas], [plan.threads], listener, [plan.launch.mpi])
-    study = begin_file(store, request.file, request.options, machine_facts(request.options, workbench), model)
+    study = begin_file(
+        store, request.file, request.options, machine_facts(request.options, workbench), model, request.study
+    )
     with closing_study(study, store), network_around(workbench, store, study, listener) as ready:
         prepare_network(ready.evaluator, {f"{PREFIX}{name}": [value] for name, value in plan.network.items()})
         book = FileBook(store, study, session.context.runs)

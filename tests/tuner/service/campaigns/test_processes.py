@@ -1,0 +1,157 @@
+"""Campaigns are processes of their own: neither the end of the service nor their own death loses anything."""
+
+import os
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from running_service import RunningService, running_service
+from waiting import until
+
+from results.record import TrialState
+from results.store.lease import Lease
+from results.store.service.campaign_entry import CampaignEntry
+from results.store.store import Store
+from tuner.user_dirs import UserDirs
+
+CAMPAIGNS = "/api/v1/campaigns"
+SMALL = {"kind": "tune", "space": "quick", "set": {"N": [400], "NB": [32, 48, 64, 80, 96]}, "confirm": 0}
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("home")]
+
+
+def entry_of(name: str) -> CampaignEntry:
+    with Store.open(UserDirs.of_user().database) as store:
+        found = store.queue.find(name)
+    assert found is not None
+    return found
+
+
+def owner_of(name: str) -> Lease | None:
+    """The process that works on a campaign, not the service that starts it."""
+    entry = entry_of(name)
+    return entry.owner if entry.owner is not None and "campaign" in _command(entry.owner.pid) else None
+
+
+def _command(pid: int) -> str:
+    try:
+        with open(f"/proc/{pid}/cmdline", encoding="utf-8") as file:  # noqa: PTH123
+            return file.read()
+    except OSError:
+        return ""
+
+
+def trials_of(name: str) -> list[tuple[int, str]]:
+    """The numbers and states of a campaign's trials."""
+    with Store.open(UserDirs.of_user().database) as store:
+        return [(r.number, r.state) for r in store.records(name)] if store.queue.is_study(name) else []
+
+
+def hand_in(service: RunningService, name: str, **changes: Any) -> None:
+    answer = service.client.post(CAMPAIGNS, json={**SMALL, "name": name, **changes})
+    assert answer.status_code == 201, answer.text
+
+
+@pytest.fixture(autouse=True)
+def nothing_left() -> Iterator[None]:
+    """End what a failed test left at work."""
+    yield
+    for process in (name for name in os.listdir("/proc") if name.isdecimal()):  # noqa: PTH208
+        if str(UserDirs.of_user().data) in _environment(process) and "campaign" in _command(int(process)):
+            with suppress(ProcessLookupError):
+                os.kill(int(process), signal.SIGTERM)
+
+
+def _environment(process: str) -> str:
+    try:
+        with open(f"/proc/{process}/environ", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+            return file.read()
+    except OSError:
+        return ""
+
+
+def test_a_campaign_is_measured_and_its_hpl_dat_comes_home() -> None:
+    with running_service() as service:
+        hand_in(service, "first", trials=3)
+        until(lambda: entry_of("first").state == "done", 120)
+        assert service.client.get(f"{CAMPAIGNS}/first").json()["state"] == "complete"
+        assert "HPLinpack benchmark input file" in service.client.get(f"{CAMPAIGNS}/first/HPL.dat").text
+        assert any("Search" in line for line in service.client.get("/api/v1/queue/first/log").json()["lines"])
+
+
+def test_campaigns_of_one_machine_run_one_after_another() -> None:
+    with running_service() as service:
+        for name in ("one", "two"):
+            hand_in(service, name, trials=2)
+        until(lambda: entry_of("one").state == "done", 120)
+        until(lambda: entry_of("two").state == "done", 120)
+    one, two = entry_of("one"), entry_of("two")
+    assert one.ended_at is not None
+    assert two.started_at is not None
+    assert one.ended_at <= two.started_at
+
+
+def test_a_paused_campaign_goes_on_where_it_was() -> None:
+    with running_service() as service:
+        hand_in(service, "long", budget="30m")
+        until(lambda: len(trials_of("long")) >= 2, 120)
+        service.client.post(f"{CAMPAIGNS}/long/pause")
+        until(lambda: entry_of("long").state == "paused", 60)
+        before = trials_of("long")
+        service.client.post(f"{CAMPAIGNS}/long/resume")
+        until(lambda: len(trials_of("long")) > len(before), 120)
+        service.client.post(f"{CAMPAIGNS}/long/cancel")
+        until(lambda: entry_of("long").state == "cancelled", 60)
+    assert trials_of("long")[: len(before)] == before
+
+
+def test_the_end_of_a_service_ends_no_campaign_and_the_next_one_finds_it() -> None:
+    with running_service() as service:
+        hand_in(service, "long", budget="30m")
+        until(lambda: owner_of("long") is not None, 60)
+        owner = owner_of("long")
+        service.end(signal.SIGKILL)
+    count = len(trials_of("long"))
+    until(lambda: len(trials_of("long")) > count, 120)
+    with running_service() as service:
+        told = service.client.get("/api/v1/queue").json()
+        assert [entry["name"] for entry in told["running"]] == ["long"]
+        assert owner_of("long") == owner, "it is not started again"
+        service.client.post(f"{CAMPAIGNS}/long/cancel")
+        until(lambda: entry_of("long").state == "cancelled", 60)
+    assert entry_of("long").attempts == 1
+
+
+@pytest.mark.long
+def test_kills_at_random_moments_lose_no_trial_and_run_none_twice() -> None:
+    """The service and the campaign are killed by turns, twenty times; each trial that was stored as ended stays so."""
+    chance = random.Random(7)  # noqa: S311 - moments, no secrets
+    known: dict[int, str] = {}
+    for kill in range(20):
+        with running_service() as service:
+            if kill == 0:
+                hand_in(service, "long", budget="60m")
+            service.client.post(f"{CAMPAIGNS}/long/resume")  # five deaths are the most that are started again
+            time.sleep(chance.uniform(0.0, 4.0))
+            owner = owner_of("long")
+            if kill % 2 and owner is not None:
+                with suppress(ProcessLookupError):
+                    os.kill(owner.pid, signal.SIGKILL)
+            service.end(signal.SIGKILL)
+        states = dict(trials_of("long"))
+        ended = {number: state for number, state in states.items() if state != TrialState.RUNNING}
+        assert {number: ended.get(number) for number in known} == known
+        known = ended
+        assert Counter(states.values())[TrialState.RUNNING] <= 2, (
+            "one that runs, and one that nobody has found lost yet"
+        )
+    with running_service() as service:
+        service.client.post(f"{CAMPAIGNS}/long/resume")
+        until(lambda: len(trials_of("long")) > len(known), 120)
+        service.client.post(f"{CAMPAIGNS}/long/cancel")
+        until(lambda: entry_of("long").state == "cancelled", 60)
+    assert TrialState.RUNNING not in dict(trials_of("long")).values()

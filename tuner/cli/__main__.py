@@ -1,0 +1,5 @@
+"""`python -m tuner.cli` is `hpltune`."""
+
+from . import main
+
+main()

@@ -1,0 +1,51 @@
+"""Handing in: a document becomes a campaign in the queue."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from results.store.service.campaign_entry import CampaignEntry, CampaignOrder
+from results.store.store import Store
+
+from ...study.names import check_name, legal_name
+from .kinds.base import Document
+from .kinds.registry import KINDS
+from .offered import Offered
+from .wrong import read_as_document
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """What somebody hands in.
+
+    Attributes:
+        user: who.
+        key: the same one of the same user hands in the same campaign; None for a new one.
+    """
+
+    document: Document
+    user: str
+    key: str | None = None
+
+
+def hand_in(request: HandIn, offered: Offered, store: Store) -> CampaignEntry:
+    """Check a document and put it into the queue.
+
+    Raises:
+        WrongDocumentError: something in it is wrong.
+        results.errors.StudyExistsError: its name is taken.
+        results.errors.KeyReusedError: the key stands for another document.
+    """
+    kind = KINDS[getattr(request.document, "kind")]  # noqa: B009 - each kind's own document has it
+    document = request.document
+    if document.name is not None:
+        read_as_document(lambda: check_name(document.name or "", "--study"))
+    nodes = kind.check(document, offered, store)
+    name = document.name or legal_name(kind.base_name(document))
+    return store.queue.add(_order(request, name, kind.name, nodes), numbered=document.name is None)
+
+
+def _order(request: HandIn, name: str, kind: str, nodes: tuple[str, ...]) -> CampaignOrder:
+    document = request.document
+    plain: Mapping[str, Any] = document.model_dump(mode="json", exclude={"priority"}, exclude_defaults=True)
+    return CampaignOrder(name, kind, {"kind": kind, **plain}, nodes, request.user, document.priority, request.key)

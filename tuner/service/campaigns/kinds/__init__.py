@@ -1,0 +1,1 @@
+"""What a campaign can be: one kind a file, one line in the registry."""

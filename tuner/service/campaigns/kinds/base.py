@@ -1,0 +1,115 @@
+"""What every kind of campaign has: a document that people hand in, and a way to work on it."""
+
+import platform
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from results.store.store import Store
+from runners.hosts.cluster import Cluster
+from runners.toml_file import ClusterFileError
+
+from ....commands.real_cluster import read_cluster
+from ....events import Listener
+from ....stopping import StopRequest
+from ..offered import Offered
+from ..wrong import WrongDocumentError
+
+HIGHEST = 100
+"""Of priorities; the lowest is as far below zero."""
+SLURM = "slurm:"
+"""Begins the name that stands for the nodes of a cluster whose nodes Slurm chooses."""
+
+
+class Document(BaseModel):
+    """What people hand in of any kind."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str | None = Field(None, description="of the campaign and its study; null takes a free one")
+    priority: int = Field(0, ge=-HIGHEST, le=HIGHEST, description="a higher one is started first")
+
+
+@dataclass(frozen=True)
+class WorkOrder:
+    """What a process works on.
+
+    Attributes:
+        name: of the campaign, and of the study that it makes.
+        document: what was handed in.
+        db: the database as the service was given it; None for the user's own.
+        offered: what the service lets documents choose from.
+    """
+
+    name: str
+    document: Mapping[str, Any]
+    db: str | None
+    offered: Offered
+
+
+@dataclass(frozen=True)
+class WorkResult:
+    """How a process left a campaign.
+
+    Attributes:
+        interrupted: it was stopped before its end, and can go on.
+        reason: what came of it, in a sentence; "" where its study tells all.
+        slower: the machine is slower than the baseline of a check.
+    """
+
+    interrupted: bool = False
+    reason: str = ""
+    slower: bool = False
+
+
+class CampaignKind(ABC):
+    """A kind of campaign."""
+
+    name: ClassVar[str]
+    document: ClassVar[type[Document]]
+
+    @abstractmethod
+    def check(self, document: Any, offered: Offered, store: Store) -> tuple[str, ...]:
+        """Check a document as far as can be done before its turn, and return the machines that it works on.
+
+        Raises:
+            WrongDocumentError: something in it is wrong; it says where.
+        """
+
+    @abstractmethod
+    def base_name(self, document: Any) -> str:
+        """What a campaign without a name is named after."""
+
+    @abstractmethod
+    def work(self, order: WorkOrder, listener: Listener, stop: StopRequest) -> WorkResult:
+        """Work on a campaign, or go on with one that was left.
+
+        Raises:
+            TunerError, HplError, ResultsError, RunnerError, SpaceError: a sentence says why it failed.
+        """
+
+
+def node_set(cluster: str | None, offered: Offered) -> tuple[str, ...]:
+    """The machines that a campaign works on; a simulation takes the cores of this one.
+
+    Raises:
+        WrongDocumentError: the cluster cannot be used.
+    """
+    if cluster is None:
+        return (platform.node(),)
+    try:
+        real = read_cluster(offered.cluster(cluster))
+    except ClusterFileError as error:
+        said = f"the file of cluster {cluster} cannot be used: ask who runs the service"
+        raise WrongDocumentError("cluster", said) from error
+    return (platform.node(),) if real is None else nodes_of(real.cluster)
+
+
+def nodes_of(cluster: Cluster) -> tuple[str, ...]:
+    """The nodes of a real cluster; where Slurm chooses them, one name stands for them."""
+    if cluster.slurm is None:
+        return cluster.hosts
+    return (f"{SLURM}{cluster.slurm.partition or cluster.name}",)

@@ -1,0 +1,73 @@
+"""A campaign that measures a study's best configuration again, as `hpltune check` does."""
+
+import platform
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from results.errors import UnknownStudyError
+from results.store.store import Store
+from runners.hosts.cluster import stored_cluster
+
+from ....commands.campaigns.check import CheckRequest, CheckVerdict, baseline_of, check
+from ....commands.session import open_session
+from ....errors import TunerError
+from ....events import Listener
+from ....stopping import StopRequest
+from ..offered import Offered
+from ..wrong import WrongDocumentError, read_as_document
+from .base import CampaignKind, Document, WorkOrder, WorkResult, nodes_of
+
+MOST_CHECKED = 50
+"""Runs of which each tells something."""
+
+
+class CheckDocument(Document):
+    """A measurement of what is known already: is the machine slower than it was?"""
+
+    kind: Literal["check"] = "check"
+    baseline: str = Field(description="the study of a real machine whose best configuration is measured again")
+    runs: Annotated[int, Field(ge=1, le=MOST_CHECKED)] = 3
+    tolerance_percent: float = Field(2.0, ge=0, le=50, description="loss of speed that is no reason to worry")
+
+
+class CheckKind(CampaignKind):
+    """Checks."""
+
+    name: ClassVar = "check"
+    document: ClassVar = CheckDocument
+
+    def check(self, document: CheckDocument, _offered: Offered, store: Store) -> tuple[str, ...]:
+        """Check a document as the contract says."""
+        try:
+            before = read_as_document(lambda: baseline_of(store, document.baseline))
+        except UnknownStudyError as error:
+            said = f"there is no study {document.baseline}: /api/v1/campaigns lists all"
+            raise WrongDocumentError("baseline", said) from error
+        except WrongDocumentError as error:
+            raise WrongDocumentError("baseline", error.sentence) from error
+        cluster = before.study.options.get("real_cluster")
+        return nodes_of(stored_cluster(cluster)) if isinstance(cluster, dict) else (platform.node(),)
+
+    def base_name(self, document: CheckDocument) -> str:
+        """The baseline's name behind the word check."""
+        return f"check-{document.baseline}"
+
+    def work(self, order: WorkOrder, listener: Listener, stop: StopRequest) -> WorkResult:
+        """Measure; a check that was stopped measures from its beginning, in another study."""
+        document = CheckDocument.model_validate(order.document)
+        with open_session(order.db, listener, stop) as session:
+            begun = session.store.queue.is_study(order.name)
+        request = CheckRequest(
+            document.baseline,
+            document.runs,
+            document.tolerance_percent / 100,
+            db=order.db,
+            study=None if begun else order.name,
+        )
+        result = check(request, listener, stop)
+        if result.verdict is CheckVerdict.FAILED:
+            raise TunerError(result.sentence)
+        return WorkResult(
+            result.verdict is CheckVerdict.STOPPED, result.sentence, slower=result.verdict is CheckVerdict.SLOWER
+        )

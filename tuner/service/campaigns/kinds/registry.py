@@ -1,0 +1,13 @@
+"""The kinds of campaigns by their names."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from .base import CampaignKind
+from .check import CheckDocument, CheckKind
+from .tune import TuneDocument, TuneKind
+
+KINDS: dict[str, CampaignKind] = {kind.name: kind for kind in (TuneKind(), CheckKind())}
+AnyDocument = Annotated[TuneDocument | CheckDocument, Field(discriminator="kind")]
+"""A document of some kind."""

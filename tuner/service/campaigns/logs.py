@@ -1,0 +1,29 @@
+"""Where the processes of campaigns write what they say."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from results.store.store import Store
+
+from ...database import folder_of
+from ...study.run_folders import study_folder
+from ...user_dirs import UserDirs
+
+MOST_BYTES = 64_000
+"""Of the end of a log that is read."""
+
+
+def log_file(store: Store, user_dirs: UserDirs, name: str) -> Path:
+    """The file of a campaign's log; its folder may not be there yet."""
+    return folder_of("campaigns", store, user_dirs) / f"{study_folder(name)}.log"
+
+
+def last_lines(file: Path, count: int) -> Sequence[str]:
+    """The last lines of a log; none where there is no log."""
+    try:
+        with file.open("rb") as opened:
+            opened.seek(max(0, file.stat().st_size - MOST_BYTES))
+            text = opened.read().decode(errors="replace")
+    except OSError:
+        return []
+    return text.splitlines()[-count:]

@@ -1,0 +1,138 @@
+"""The process of one campaign: it takes the campaign from the service that started it, and works on it to its end."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from results.errors import ResultsError
+from results.store.lease import Lease
+from results.store.service.campaign_entry import CampaignEntry, QueueState, WantedState
+from results.store.service.queue import CampaignQueue
+from results.store.store import Store
+
+from ...database import open_store
+from ...errors import OUR_ERRORS
+from ...events import Listener, Notice
+from ...stopping import StopRequest
+from ...user_dirs import UserDirs
+from .kinds.base import WorkOrder, WorkResult
+from .kinds.registry import KINDS
+from .offered import Offered
+
+LOOK_S = 1.0
+"""Seconds between two looks at what people want of the campaign."""
+STORED_FOR_S = 3600.0
+"""Seconds that the end of a campaign is tried to be stored, where the database does not answer."""
+AGAIN_S = 2.0
+
+
+@dataclass(frozen=True)
+class ProcessRequest:
+    """What a process is started with.
+
+    Attributes:
+        name: of the campaign.
+        starter: the service that started it, whose campaign it still is.
+        db: the database as the service was given it; None for the user's own.
+        ask_to_stop: stops what the main thread works on, after the running trial or, if True is given, at once.
+    """
+
+    name: str
+    starter: Lease
+    db: str | None
+    offered: Offered
+    ask_to_stop: Callable[[bool], None]
+
+
+def work_on(request: ProcessRequest, listener: Listener, stop: StopRequest) -> QueueState | None:
+    """Work on a campaign until it ends or somebody stops it, and return how it stands then.
+
+    Returns:
+        None, and nothing is done, where the campaign is another process's by now.
+
+    Raises:
+        ResultsError: the database cannot be used.
+    """
+    with open_store(request.db, UserDirs.of_user()) as store:
+        entry = store.queue.take_over(request.name, request.starter)
+        if entry is None:
+            return None
+        with _watching(store.queue, entry, request.ask_to_stop):
+            state, reason = _outcome(request, entry, listener, stop, store)
+        if state is QueueState.FAILED:
+            listener(Notice(f"Failed: {reason}."))
+        _store_end(store, request.name, state, reason)
+        return state
+
+
+def _outcome(
+    request: ProcessRequest, entry: CampaignEntry, listener: Listener, stop: StopRequest, store: Store
+) -> tuple[QueueState, str]:
+    """Work, and tell how it ended."""
+    order = WorkOrder(entry.name, entry.order.document, request.db, request.offered)
+    try:
+        result = KINDS[entry.order.kind].work(order, listener, stop)
+    except OUR_ERRORS as error:
+        if not stop.requested:
+            return QueueState.FAILED, str(error)
+        result = WorkResult(interrupted=True)
+    if not result.interrupted:
+        return QueueState.DONE, result.reason
+    wanted = _wanted(store, entry.name)
+    if wanted is WantedState.CANCEL:
+        return QueueState.CANCELLED, ""
+    if wanted is WantedState.PAUSE:
+        return QueueState.PAUSED, ""
+    return QueueState.QUEUED, "its process was ended by the machine; it goes on where it was"
+
+
+def _wanted(store: Store, name: str) -> WantedState:
+    entry = store.queue.find(name)
+    return WantedState.RUN if entry is None else entry.wanted
+
+
+@contextmanager
+def _watching(queue: CampaignQueue, entry: CampaignEntry, ask_to_stop: Callable[[bool], None]) -> Iterator[None]:
+    """Look now and then at what people want of the campaign, and stop it where that is wanted."""
+    over = threading.Event()
+
+    def look() -> None:
+        told = WantedState.RUN
+        while not over.wait(LOOK_S):
+            try:
+                now = queue.find(entry.name)
+            except ResultsError:
+                continue  # a database that is away for a while ends no campaign
+            ours = now is not None and now.owner == Lease.mine()
+            wanted = now.wanted if now is not None and ours else WantedState.CANCEL
+            if wanted is not told and wanted is not WantedState.RUN:
+                ask_to_stop(wanted is WantedState.CANCEL)
+                told = wanted
+
+    watcher = threading.Thread(target=look, name="what people want", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+def _store_end(store: Store, name: str, state: QueueState, reason: str) -> None:
+    """Store how the campaign ended, also where the database is away for a while.
+
+    Raises:
+        ResultsError: it stays away.
+    """
+    give_up_at = time.monotonic() + STORED_FOR_S
+    while True:
+        try:
+            store.queue.end(name, state, reason)
+        except ResultsError:
+            if time.monotonic() > give_up_at:
+                raise
+            time.sleep(AGAIN_S)
+        else:
+            return

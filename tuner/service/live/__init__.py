@@ -1,1 +1,0 @@
-"""Live events: what happens in campaigns, told while it happens."""
