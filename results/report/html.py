@@ -1,15 +1,22 @@
 """Reports as one HTML file that needs no network: tables, and figures that work with and without JavaScript."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
 from itertools import count
+from typing import TYPE_CHECKING
 
 from .model import Copied, Figure, Heading, Matrix, Part, Report, Sentence, Table
 from .page.svg import svg
 from .thinning import thinned
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 
 @dataclass(frozen=True)
@@ -27,11 +34,13 @@ class Frame:
     refresh_s: int | None = None
 
 
+@cache
 def page_style() -> str:
     """Read the style of every page."""
     return files(__package__).joinpath("page/page.css").read_text(encoding="utf-8")
 
 
+@cache
 def page_script() -> str:
     """Read the script of a page with figures."""
     return files(__package__).joinpath("page/page.js").read_text(encoding="utf-8")
@@ -51,16 +60,12 @@ def to_html(
         interactive: a small script shows the values of figures, if there is a figure.
         frame: what is around the reports; None leaves the page on its own.
     """
-    from jinja2 import Environment  # noqa: PLC0415 - only a page needs it
-    from markupsafe import Markup  # noqa: PLC0415
+    from markupsafe import Markup  # noqa: PLC0415 - only a page needs it
 
-    page = files(__package__).joinpath("page")
     drawn = any(isinstance(part, Figure | Matrix) for report in reports for part in report.parts)
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(page.joinpath("page.html.j2").read_text(encoding="utf-8"))
     script = page_script() if drawn and interactive else ""
     numbers = count(1)
-    return template.render(
+    return _template().render(
         reports=[{"title": one.title, "parts": [_part(part, numbers) for part in one.parts]} for one in reports],
         version=version("hpltune"),
         frame=frame or Frame(),
@@ -68,6 +73,14 @@ def to_html(
         css=Markup(page_style()),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
     )
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment  # noqa: PLC0415 - only a page needs it
+
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(files(__package__).joinpath("page/page.html.j2").read_text(encoding="utf-8"))
 
 
 def _part(part: Part, numbers: Iterator[int]) -> dict[str, object]:

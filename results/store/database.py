@@ -47,6 +47,14 @@ class Database(ABC):
     def settle(self) -> None:
         """Finish opening the database once its tables exist."""
 
+    @abstractmethod
+    def version(self) -> str:
+        """Return a text that is another one after anything was committed; it takes no time to ask for it.
+
+        Raises:
+            ResultsError: the database cannot be read.
+        """
+
     def alive(self, _connection: Connection, lease: Lease) -> bool:
         """Return whether another process holds a lease and still runs."""
         return lease.alive

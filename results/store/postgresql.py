@@ -125,6 +125,11 @@ class PostgresqlDatabase(Database):
         """Wait for an unreachable server from now on."""
         self._away_s = AWAY_S
 
+    def version(self) -> str:
+        """Return which transactions are visible; one that only reads makes no difference."""
+        with self.reading() as connection:
+            return str(connection.execute(text("SELECT txid_current_snapshot()")).scalar_one())
+
     def alive(self, connection: Connection, lease: Lease) -> bool:
         """Return as the contract says; on this host a process without a connection also counts as running."""
         free = connection.execute(select(func.pg_try_advisory_xact_lock(_mark(lease)))).scalar()

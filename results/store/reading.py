@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from sqlalchemy import Connection, Result, RowMapping, Select, func, select
+from sqlalchemy import (
+    Connection,
+    Result,
+    RowMapping,
+    Select,
+    func,
+    select,
+)
 
-from ..errors import DamagedError, DamagedWarning, ResultsError, UnknownTrialError, no_such_study
+from ..errors import ResultsError, UnknownTrialError, no_such_study
 from ..flat import COLUMNS
 from ..record import Kind, Study, TrialRecord, TrialState
 from .contenders import Contenders, fastest_rows
@@ -19,19 +24,10 @@ from .database import Database
 from .lease import Lease
 from .rows import FLAT, Row, contender_of, object_of, row_of, study_of, trial_of
 from .schema import OUTPUTS, STUDIES, TRIALS
+from .study_list import StudyLists, Tally, each_readable, readable
 
 AT_A_TIME = 500
 """Rows in memory at a time when all rows of a study are read."""
-R = TypeVar("R")
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Tally:
-    """The numbers of all trials and of failed trials in a study."""
-
-    trials: int = 0
-    failed: int = 0
 
 
 class Reader:
@@ -39,11 +35,15 @@ class Reader:
 
     A method that asks for one row by its name raises DamagedError if the row is damaged. A list leaves a damaged row
     out, and a DamagedWarning names it.
+
+    Attributes:
+        lists: the methods for lists of studies and trials, a page at a time.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self.place = database.place
+        self.lists = StudyLists(database)
 
     def study(self, name: str) -> Study:
         """Read a study.
@@ -69,7 +69,7 @@ class Reader:
         """List all studies, oldest first."""
         with self._database.reading() as connection:
             rows = connection.execute(select(STUDIES).order_by(STUDIES.c.created_at, STUDIES.c.name)).mappings()
-            return _readable(rows, study_of)
+            return readable(rows, study_of)
 
     def others(self, name: str) -> Sequence[Lease]:
         """List the other living processes that work on a study.
@@ -124,7 +124,7 @@ class Reader:
             if outputs:
                 found = connection.execute(select(OUTPUTS).where(OUTPUTS.c.study == study)).mappings()
                 printed = {row["number"]: row for row in found}
-        return _readable(rows, lambda row: trial_of(row, printed.get(row["number"])))
+        return readable(rows, lambda row: trial_of(row, printed.get(row["number"])))
 
     def newest_records(
         self, study: str, count: int, before: int = 0, states: Collection[TrialState] | None = None
@@ -137,19 +137,7 @@ class Reader:
         query = _of(select(TRIALS), study, None, states).order_by(TRIALS.c.number.desc()).limit(count).offset(before)
         with self._database.reading() as connection:
             rows = connection.execute(query).mappings().all()
-        return _readable(rows[::-1], trial_of)
-
-    def records_after(self, study: str, number: int, count: int) -> Sequence[TrialRecord]:
-        """Read at most `count` trials that begin after that of a number, as `records` does.
-
-        Raises:
-            ResultsError: there is no such study.
-        """
-        query = _of(select(TRIALS), study, None, None).where(TRIALS.c.number > number)
-        with self._database.reading() as connection:
-            self._study_row(connection, study)
-            rows = connection.execute(query.order_by(TRIALS.c.number).limit(count)).mappings().all()
-        return _readable(rows, trial_of)
+        return readable(rows[::-1], trial_of)
 
     def each(self, study: str) -> Iterator[TrialRecord]:
         """Yield the trials of a study with their outputs; only a few are in memory at a time.
@@ -163,7 +151,7 @@ class Reader:
         with self._database.reading() as connection:
             self._study_row(connection, study)
             rows = _passing(connection, query.order_by(TRIALS.c.number)).mappings()
-            yield from _each_readable(rows, lambda row: trial_of(row, None if row["stdout_zlib"] is None else row))
+            yield from each_readable(rows, lambda row: trial_of(row, None if row["stdout_zlib"] is None else row))
 
     def each_flat(self, study: str) -> tuple[list[str], Iterator[Row]]:
         """Return the trials of a study as a stream of rows of `flat`; only a few are in memory at a time.
@@ -186,7 +174,7 @@ class Reader:
     def _rows(self, study: str) -> Iterator[Row]:
         query = select(*FLAT).where(TRIALS.c.study == study).order_by(TRIALS.c.number)
         with self._database.reading() as connection:
-            yield from _each_readable(_passing(connection, query), row_of)
+            yield from each_readable(_passing(connection, query), row_of)
 
     def contenders(self, study: str, *, of_each_size: bool = False) -> Contenders:
         """Read the fastest configurations of a study, for a ranking.
@@ -196,7 +184,7 @@ class Reader:
         """
         with self._database.reading() as connection:
             rows, configurations = fastest_rows(connection, study, of_each_size=of_each_size)
-        return Contenders(_readable(rows, contender_of), configurations)
+        return Contenders(readable(rows, contender_of), configurations)
 
     def get(self, study: str, number: int) -> TrialRecord:
         """Read a trial with its HPL.dat and outputs.
@@ -261,16 +249,3 @@ def _of(
 def _passing(connection: Connection, query: Select[Any]) -> Result[Any]:
     """Run a query whose rows are in memory a few at a time."""
     return connection.execute(query, execution_options={"yield_per": AT_A_TIME})
-
-
-def _readable(rows: Iterable[R], read: Callable[[R], T]) -> list[T]:
-    return list(_each_readable(rows, read))
-
-
-def _each_readable(rows: Iterable[R], read: Callable[[R], T]) -> Iterator[T]:
-    """Read rows; a damaged row gives a warning instead."""
-    for row in rows:
-        try:
-            yield read(row)
-        except DamagedError as error:
-            warnings.warn(f"{error}; it is left out", DamagedWarning, stacklevel=2)

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import ClassVar
+from threading import Lock
+from typing import ClassVar, cast
 from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
@@ -41,6 +42,8 @@ class SqliteDatabase(Database):
         self._busy_s = busy_s
         self._only_read = False
         self._copy: TemporaryDirectory[str] | None = None
+        self._asked: sqlite3.Connection | None = None
+        self._asking = Lock()
 
     def check(self, *, create: bool) -> None:
         """Check as the contract says; `create` makes the folder, and without it a read-only file can be read."""
@@ -99,9 +102,22 @@ class SqliteDatabase(Database):
         with super().writing() as connection:
             yield connection
 
+    def version(self) -> str:
+        """Return the number of commits that one connection has seen, which makes none itself."""
+        with self._asking, self.in_sentences():
+            if self._asked is None:
+                pooled = self.engine.raw_connection()
+                self._asked = cast("sqlite3.Connection", pooled.driver_connection)
+                pooled.detach()
+            return str(self._asked.execute("PRAGMA data_version").fetchone()[0])
+
     def close(self) -> None:
         """Close all connections, and remove the copy that was read."""
         super().close()
+        with self._asking:
+            if self._asked is not None:
+                self._asked.close()
+                self._asked = None
         if self._copy is not None:
             self._copy.cleanup()
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from results.metrics import rate_text
 from results.record import Study
 from results.report.model import Column, Table, Wrap
-from results.store.reading import Tally
+from results.store.study_list import Tally
 
 FIGURES = frozenset({"trials", "failed", "best GFLOPS"})
 UNBROKEN = frozenset({"state", "engine", "trials"})

@@ -9,10 +9,12 @@ from starlette.concurrency import run_in_threadpool
 
 from ..database import open_store
 from . import health
-from .api import campaigns, catalogue, downloads, handed_in
+from .api import campaigns, catalogue, downloads, handed_in, trials
 from .campaigns.dispatcher import Dispatcher
 from .campaigns.offered import offered_by
 from .identity.gate import Gate
+from .kept.answers import Answers
+from .kept.files import Files
 from .pages import routes
 from .problems import add_problems
 from .safety import Safety
@@ -33,9 +35,12 @@ def create_app(settings: ServiceSettings) -> FastAPI:
                 store, settings.user_dirs, settings.db, settings.config_file, frozenset(offered.clusters)
             )
             app.state.store, app.state.offered, app.state.dispatcher = store, offered, dispatcher
+            app.state.answers = Answers(store)
+            app.state.files = Files(app.state.answers, settings.db or str(settings.user_dirs.database))
             if settings.starts_campaigns:
                 dispatcher.start()
             yield
+            app.state.files.close()
             await run_in_threadpool(dispatcher.close)
 
     app = FastAPI(
@@ -50,6 +55,6 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     add_problems(app)
     app.add_middleware(Gate)
     app.add_middleware(Safety)
-    for part in (health, handed_in, campaigns, downloads, catalogue, routes):
+    for part in (health, handed_in, campaigns, trials, downloads, catalogue, routes):
         app.include_router(part.router)
     return app

@@ -3,6 +3,7 @@
 from fastapi import APIRouter
 from pydantic import BaseModel
 
+from .kept.answers import KeptAnswers
 from .opened import OpenStore
 
 router = APIRouter(tags=["health"])
@@ -21,7 +22,7 @@ async def healthz() -> Health:
 
 
 @router.get("/readyz")
-def readyz(store: OpenStore) -> Health:
+async def readyz(store: OpenStore, answers: KeptAnswers) -> Health:
     """Tell that the database can be read; 503 where it cannot."""
-    store.tallies()
+    await answers.read(store.lists.check)
     return Health(status="ready")

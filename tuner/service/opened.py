@@ -10,20 +10,20 @@ from results.store.store import Store
 from .problems import Problem
 
 
-def _store(request: Request) -> Store:
+async def _store(request: Request) -> Store:
     store = request.app.state.store
     assert isinstance(store, Store)  # noqa: S101 - opened before the first request
     return store
 
 
-def _name(name: Annotated[str, InPath(description="of the campaign")]) -> str:
+async def _name(name: Annotated[str, InPath(description="of the campaign")]) -> str:
     """The name in the path; what no study can be called goes to no database."""
     if not name.isprintable():
         raise Problem(404, "There is no campaign of this name: /api/v1/campaigns lists all.")
     return name
 
 
-def no_query(request: Request) -> None:
+async def no_query(request: Request) -> None:
     """Refuse any query.
 
     Raises:

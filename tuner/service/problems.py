@@ -151,7 +151,9 @@ async def _no_valid_run(request: Request, _error: Exception) -> JSONResponse:
 
 
 async def _no_hpl_dat(request: Request, _error: Exception) -> JSONResponse:
-    name = request.path_params.get("name")
+    name, number = request.path_params.get("name"), request.path_params.get("number")
+    if number is not None:
+        return answer(409, f"Trial {number} of campaign {name} has no HPL.dat: not all of its parameters are known.")
     return answer(409, f"The best run of campaign {name} has no HPL.dat, because not all of its parameters are known.")
 
 

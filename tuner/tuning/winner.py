@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from hpl.dat import HplDat, render
+from results.record import TrialRecord
 from results.stats.ranking import Ranked
 from results.store.store import Store
 from runners.hosts.ssh import AGENT
@@ -65,10 +66,7 @@ def write_winner(folder: Path, outcome: TuneOutcome, store: Store, db: str, othe
             told.append(f"Those of the others, in their order, beside it: {', '.join(beside)}")
         told.append(f"Start a real study from it with\n  {seeded}")
         return Written(str(dat), "", None, None, tuple(told))
-    ran_in = shlex.quote(best.directory)
-    line = best.command.replace(ran_in, '"$PWD"') if ran_in else best.command
-    text = f'#!/bin/sh\n# Best of study {outcome.study}, trial {best.number}.\ncd "$(dirname "$0")" && exec {line}\n'
-    write_text(command, text, executable=True)
+    write_text(command, command_text(best), executable=True)
     agent = Path(best.directory) / AGENT
     if best.directory and agent.is_file():
         write_text(folder / AGENT, agent.read_text(encoding="utf-8"), executable=True)
@@ -84,3 +82,12 @@ def write_winner(folder: Path, outcome: TuneOutcome, store: Store, db: str, othe
         full_dat = str(full)
         sentences.append(f"HPL.dat for the whole memory: {full}")
     return Written(str(dat), str(command), full_dat, confirm, tuple(sentences))
+
+
+def command_text(record: TrialRecord) -> str:
+    """The script that repeats a trial in its own folder, where the trial's HPL.dat is."""
+    line = record.command
+    if record.directory:
+        line = line.replace(shlex.quote(record.directory), '"$PWD"')
+    where = 'cd "$(dirname "$0")"'
+    return f"#!/bin/sh\n# Best of study {record.study}, trial {record.number}.\n{where} && exec {line}\n"

@@ -61,7 +61,7 @@ def test_the_list_leads_to_each_campaign_and_it_to_its_files(client: TestClient)
     assert "HPL on " in page.text
     assert links[0] == "/"
     assert all(client.get(link).status_code == 200 for link in links if link.startswith("/"))
-    assert sum(link.startswith("/api/v1/campaigns/study/") for link in links) == 4
+    assert sum(link.startswith("/api/v1/campaigns/study/") for link in links) == 6
 
 
 @pytest.mark.usefixtures("three")
@@ -88,9 +88,15 @@ def test_names_that_are_html_stay_text(client: TestClient, store: Store) -> None
 
 
 @pytest.mark.parametrize("address", ["/", "/campaigns/study"])
-def test_a_page_is_read_again_only_while_a_campaign_runs(client: TestClient, store: Store, address: str) -> None:
+def test_a_page_is_not_read_again_when_its_campaign_has_ended(client: TestClient, store: Store, address: str) -> None:
     store.create_study(a_study())
+    store.end_study("study", "complete")
     assert 'http-equiv="refresh"' not in client.get(address).text
+
+
+def test_the_page_of_a_campaign_is_read_again_while_a_process_works_on_it(client: TestClient, store: Store) -> None:
+    store.create_study(a_study())
+    assert 'http-equiv="refresh"' in client.get("/campaigns/study").text
 
 
 def test_older_campaigns_are_a_link_away(client: TestClient, store: Store) -> None:

@@ -1,19 +1,19 @@
 """The campaigns of a database in pages that stay in place while new ones begin: for programs that read all of them."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Literal
 
-from results.record import Study, TrialState
-from results.store.reading import Tally
+from results.record import Study, StudyState
 from results.store.store import Store
+from results.store.study_list import Place, StudiesAsked
 
 from ...reports.studies import StudyLine
-from .show import state, study_line
+from .show import state
 
-Place = tuple[datetime, str]
-"""Where a study stands in the order of time: when it was created, and its name."""
+LineOf = Callable[[Study, int], StudyLine]
+"""What a list says of a study, from it and the number of its last trial."""
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,13 @@ class CampaignsRequest:
 
     Attributes:
         count: how many at most.
+        asked: what they must fulfil; its state does not matter.
         state: how they must stand ("running", "complete", "interrupted", "killed"); None takes all.
-        before: only those that are older than this place; None begins with the newest.
     """
 
     count: int
-    state: str | None = None
-    before: Place | None = None
+    asked: StudiesAsked = field(default_factory=StudiesAsked)
+    state: StudyState | Literal["killed"] | None = None
 
 
 @dataclass(frozen=True)
@@ -43,32 +43,20 @@ class CampaignsResult:
     older: Place | None
 
 
-def list_campaigns(store: Store, request: CampaignsRequest) -> CampaignsResult:
-    """List studies of every command with their best."""
-    tallies = store.tallies()
+def list_campaigns(store: Store, request: CampaignsRequest, line_of: LineOf) -> CampaignsResult:
+    """List studies of every command with their best; only those of this page are looked at in detail."""
     found = list(islice(_asked(store, request), request.count + 1))
     shown = found[: request.count]
-    lines = [study_line(store, study, tallies.get(study.name, Tally())) for study in shown]
-    return CampaignsResult(lines, _place(shown[-1]) if len(found) > len(shown) else None)
+    lines = [line_of(study, last) for study, last in shown]
+    last_shown = shown[-1][0] if shown else None
+    older = (last_shown.created_at, last_shown.name) if last_shown and len(found) > len(shown) else None
+    return CampaignsResult(lines, older)
 
 
-def show_campaign(store: Store, name: str) -> StudyLine:
-    """Tell how one study stands.
-
-    Raises:
-        ResultsError: there is no such study.
-    """
-    study = store.study(name)
-    return study_line(store, study, Tally(store.count(name), store.count(name, (TrialState.FAILED,))))
-
-
-def _asked(store: Store, request: CampaignsRequest) -> Iterator[Study]:
-    """Yield what a request asks for; only as many as are taken are looked at."""
-    for study in reversed(store.studies()):
-        older = request.before is None or _place(study) < request.before
-        if older and request.state in {None, state(study, store)}:
-            yield study
-
-
-def _place(study: Study) -> Place:
-    return study.created_at, study.name
+def _asked(store: Store, request: CampaignsRequest) -> Iterator[tuple[Study, int]]:
+    """Yield what a request asks for; of the stored states only "running" may mean another one."""
+    stored: StudyState | None = "running" if request.state == "killed" else request.state
+    asked = replace(request.asked, state=stored)
+    for study, last in store.lists.newest_first(asked, request.count + 1):
+        if request.state in {None, state(study, store)}:
+            yield study, last

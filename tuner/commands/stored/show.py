@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from results.record import Study, TrialRecord, TrialState
 from results.report.model import Part, Report, Rows, Sentence
 from results.store.networks import NetworkProbe
-from results.store.reading import Tally
 from results.store.store import Store
+from results.store.study_list import Tally
 
 from ...network.words import sentence
 from ...reports.page import NEWEST, Page
@@ -92,8 +92,13 @@ def _made_by(study: Study) -> str | None:
 
 def study_line(store: Store, study: Study, tally: Tally) -> StudyLine:
     """What a list says of a study."""
+    return StudyLine(study, state(study, store), tally, best_gflops(store, study))
+
+
+def best_gflops(store: Store, study: Study) -> float | None:
+    """What one more run of the best configuration of a study should give; None where no run counts."""
     ranking = ranking_of(store, study)
-    return StudyLine(study, state(study, store), tally, ranking[0].expected_gflops if ranking else None)
+    return ranking[0].expected_gflops if ranking else None
 
 
 def state(study: Study, store: Store) -> str:

@@ -1,78 +1,102 @@
-"""Campaigns, their trials, and their best configurations."""
+"""Campaigns and their best configurations."""
 
+from datetime import UTC, datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import Response
+from pydantic import AfterValidator, AwareDatetime, Field
+
+from results.store.study_list import StudiesAsked
 
 from ...commands.stored.best import BestRequest, best_of_study
-from ...commands.stored.campaigns import CampaignsRequest, list_campaigns, show_campaign
+from ...commands.stored.campaigns import CampaignsRequest, list_campaigns
 from ..identity.caller import needs
+from ..kept.answers import KeptAnswers
 from ..opened import CampaignName, OpenStore, no_query
-from .cursors import campaign_cursor, campaign_place, trial_cursor, trial_place
-from .models import BestModel, CampaignModel, CampaignPage, CampaignState, TrialModel, TrialPage
+from .cursors import campaign_cursor, campaign_place
+from .models import AskedQuery, BestModel, CampaignModel, CampaignPage, CampaignState
+from .responses import as_json
 
 router = APIRouter(prefix="/api/v1/campaigns", tags=["campaigns"], dependencies=[needs("read")])
 
 
-class _Asked(BaseModel):
-    """A query with a word that is not known is refused: a filter with a slip would list everything."""
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("expected text without control characters")
+    return text
 
-    model_config = ConfigDict(extra="forbid")
+
+Word = Annotated[str, Field(max_length=200), AfterValidator(_printable)]
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class CampaignsQuery(_Asked):
+class CampaignsQuery(AskedQuery):
     """Which campaigns."""
 
     state: CampaignState | None = None
+    simulated: bool | None = None
+    engine: Word | None = None
+    space: Word | None = None
+    name: Word | None = Field(None, description="a part of the name; capital letters do not matter")
+    since: AwareDatetime | None = Field(None, ge=EARLIEST, description="created then or later, with its time zone")
     limit: int = Field(50, ge=1, le=200)
     cursor: str | None = None
 
+    def asked(self) -> StudiesAsked:
+        """What studies must fulfil, besides how they stand."""
+        before = campaign_place(self.cursor) if self.cursor is not None else None
+        return StudiesAsked(
+            before=before,
+            since=self.since,
+            engine=self.engine,
+            space=self.space,
+            named=self.name,
+            simulated=self.simulated,
+        )
 
-class TrialsQuery(_Asked):
-    """Which trials of a campaign."""
 
-    limit: int = Field(100, ge=1, le=1000)
-    cursor: str | None = None
-
-
-class BestQuery(_Asked):
+class BestQuery(AskedQuery):
     """How many configurations."""
 
     count: int = Field(5, ge=1, le=1000)
 
 
-@router.get("")
-def campaigns(store: OpenStore, query: Annotated[CampaignsQuery, Query()]) -> CampaignPage:
+@router.get("", response_model=CampaignPage)
+async def campaigns(
+    request: Request, store: OpenStore, answers: KeptAnswers, query: Annotated[CampaignsQuery, Query()]
+) -> Response:
     """List campaigns, newest first."""
-    before = campaign_place(query.cursor) if query.cursor is not None else None
-    found = list_campaigns(store, CampaignsRequest(query.limit, query.state, before))
-    return CampaignPage(
-        campaigns=[CampaignModel.of(line) for line in found.lines],
-        next_cursor=campaign_cursor(found.older) if found.older else None,
-    )
+    asked = CampaignsRequest(query.limit, query.asked(), query.state)
+
+    def page() -> CampaignPage:
+        found = list_campaigns(store, asked, answers.line)
+        return CampaignPage(
+            campaigns=[CampaignModel.of(line) for line in found.lines],
+            next_cursor=campaign_cursor(found.older) if found.older else None,
+        )
+
+    return as_json(await answers.of_all(request, page))
 
 
-@router.get("/{name}", dependencies=[Depends(no_query)])
-def campaign(store: OpenStore, name: CampaignName) -> CampaignModel:
+@router.get("/{name}", response_model=CampaignModel, dependencies=[Depends(no_query)])
+async def campaign(request: Request, store: OpenStore, answers: KeptAnswers, name: CampaignName) -> Response:
     """Tell how one campaign stands."""
-    return CampaignModel.of(show_campaign(store, name))
+
+    def line() -> CampaignModel:
+        return CampaignModel.of(answers.line(store.study(name), store.lists.last_number(name)))
+
+    return as_json(await answers.of_all(request, line))
 
 
-@router.get("/{name}/trials")
-def trials(store: OpenStore, name: CampaignName, query: Annotated[TrialsQuery, Query()]) -> TrialPage:
-    """List the trials of a campaign in the order of their begin."""
-    after = trial_place(query.cursor) if query.cursor is not None else 0
-    found = store.records_after(name, after, query.limit + 1)
-    shown = found[: query.limit]
-    return TrialPage(
-        trials=[TrialModel.of(record) for record in shown],
-        next_cursor=trial_cursor(shown[-1].number) if len(found) > len(shown) else None,
-    )
-
-
-@router.get("/{name}/best")
-def best(store: OpenStore, name: CampaignName, query: Annotated[BestQuery, Query()]) -> BestModel:
+@router.get("/{name}/best", response_model=BestModel)
+async def best(
+    request: Request, store: OpenStore, answers: KeptAnswers, name: CampaignName, query: Annotated[BestQuery, Query()]
+) -> Response:
     """Rank the configurations of a campaign."""
-    summary = best_of_study(store, BestRequest(name, query.count)).summary
-    return BestModel.model_validate({**summary.to_json(query.count), "campaign": name})
+
+    def ranking() -> BestModel:
+        summary = best_of_study(store, BestRequest(name, query.count)).summary
+        return BestModel.model_validate({**summary.to_json(query.count), "campaign": name})
+
+    return as_json(await answers.of_study(request, name, ranking))

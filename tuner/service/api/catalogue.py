@@ -1,7 +1,10 @@
 """What comes with hpltune: search spaces, virtual clusters, and published results of other machines."""
 
+from functools import cache
+
 from fastapi import APIRouter, Depends
-from pydantic import BaseModel, Field
+from fastapi.responses import Response
+from pydantic import BaseModel, Field, TypeAdapter
 
 from runners.virtual import load as clusters_of
 from search_spaces import load as spaces_of
@@ -10,6 +13,7 @@ from ...commands.files.known import KnownRequest, list_known
 from ...machine.known.known_machines import KnownMachine
 from ..identity.caller import needs
 from ..opened import no_query
+from .responses import as_json
 
 router = APIRouter(prefix="/api/v1", tags=["catalogue"], dependencies=[needs("read"), Depends(no_query)])
 
@@ -39,10 +43,7 @@ class VirtualClusterModel(BaseModel):
 @router.get("/spaces")
 def spaces() -> list[SpaceModel]:
     """List the shipped search spaces."""
-    return [
-        SpaceModel(name=name, description=spaces_of.describe(name), made_for=spaces_of.made_for(name))
-        for name in spaces_of.shipped()
-    ]
+    return [_space(name) for name in spaces_of.shipped()]
 
 
 @router.get("/virtual-clusters")
@@ -51,12 +52,23 @@ def virtual_clusters() -> list[VirtualClusterModel]:
     return [_cluster(name) for name in clusters_of.shipped()]
 
 
-@router.get("/known-machines")
-def known() -> list[KnownMachine]:
+@router.get("/known-machines", response_model=list[KnownMachine])
+def known() -> Response:
     """List published HPL results, by the name of the machine."""
-    return list(list_known(KnownRequest()).machines)
+    return as_json(_known())
 
 
+@cache
+def _known() -> bytes:
+    return TypeAdapter(list[KnownMachine]).dump_json(list(list_known(KnownRequest()).machines))
+
+
+@cache
+def _space(name: str) -> SpaceModel:
+    return SpaceModel(name=name, description=spaces_of.describe(name), made_for=spaces_of.made_for(name))
+
+
+@cache
 def _cluster(name: str) -> VirtualClusterModel:
     cluster = clusters_of.load_cluster(name)
     return VirtualClusterModel(

@@ -2,7 +2,7 @@
 
 import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from datetime import datetime
+from datetime import UTC, datetime
 
 from ..problems import Problem
 
@@ -22,13 +22,12 @@ def campaign_place(cursor: str) -> tuple[datetime, str]:
         Problem: no list of campaigns gave this cursor.
     """
     match _read(cursor):
-        case [str(text), str(name)]:
+        case [str(text), str(name)] if name.isprintable():
             try:
                 created_at = datetime.fromisoformat(text)
-            except ValueError:
+                return created_at.replace(tzinfo=created_at.tzinfo or UTC).astimezone(UTC), name
+            except (ValueError, OverflowError):
                 raise _foreign() from None
-            if created_at.tzinfo is not None:
-                return created_at, name
     raise _foreign()
 
 

@@ -1,70 +1,96 @@
-"""A campaign as files: its report, the HPL.dat of its best run, and its trials."""
+"""A campaign as files: its report, HPL.dat and command of its best run, and its trials."""
 
 from collections.abc import Iterator
-from urllib.parse import quote
 
-from fastapi import APIRouter, Depends
-from fastapi.responses import HTMLResponse, Response, StreamingResponse
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse
 
 from results.store.store import Store
 
+from ...commands.stored.command import best_command
 from ...commands.stored.export import ExportRequest, export_study
 from ..identity.caller import needs
+from ..kept.answers import KeptAnswers
+from ..kept.files import FileKind, KeptFiles
 from ..opened import CampaignName, OpenStore, no_query
-from ..pages.rendered import PAGE_HEADERS, campaign_page
+from ..pages.frames import PAGE_HEADERS
+from ..problems import Problem
+from .responses import (
+    CsvResponse,
+    JsonLinesResponse,
+    ParquetResponse,
+    PlainResponse,
+    ScriptResponse,
+    as_text,
+    saved,
+)
 
 router = APIRouter(
     prefix="/api/v1/campaigns/{name}", tags=["downloads"], dependencies=[needs("read"), Depends(no_query)]
 )
-CSV, JSON_LINES, PLAIN = "text/csv; charset=utf-8", "application/jsonl", "text/plain; charset=utf-8"
-
-
-class CsvResponse(StreamingResponse):
-    """Comma-separated values."""
-
-    media_type = CSV
-
-
-class JsonLinesResponse(StreamingResponse):
-    """A JSON object on each line."""
-
-    media_type = JSON_LINES
-
-
-class PlainResponse(Response):
-    """Text."""
-
-    media_type = PLAIN
+PART = 64_000
+"""Characters that are sent at a time."""
 
 
 @router.get("/report.html", response_class=HTMLResponse)
-def report(store: OpenStore, name: CampaignName) -> HTMLResponse:
+async def report(files: KeptFiles, name: CampaignName) -> HTMLResponse:
     """Write the report of a campaign as one page that needs no network."""
-    return HTMLResponse(campaign_page(store, name), headers={**PAGE_HEADERS, **_saved(f"{name}.html")})
+    page = await files.of(name, FileKind.REPORT)
+    return HTMLResponse(page, headers={**PAGE_HEADERS, **saved(f"{name}.html")})
 
 
 @router.get("/HPL.dat", response_class=PlainResponse)
-def hpl_dat(store: OpenStore, name: CampaignName) -> PlainResponse:
+async def hpl_dat(request: Request, store: OpenStore, answers: KeptAnswers, name: CampaignName) -> PlainResponse:
     """Write the HPL.dat of the best run of a campaign."""
-    return PlainResponse("".join(_parts(store, name, "dat")), headers=_saved("HPL.dat"))
+    text = await answers.of_study(request, name, lambda: "".join(_parts(store, name, "dat")))
+    return PlainResponse(text, headers=saved("HPL.dat"))
+
+
+@router.get("/command.sh", response_class=ScriptResponse)
+async def command_sh(request: Request, store: OpenStore, answers: KeptAnswers, name: CampaignName) -> ScriptResponse:
+    """Write the command that repeats the best run of a campaign, on its machine and beside its HPL.dat."""
+
+    def script() -> str:
+        text = best_command(store, name)
+        if text is None:
+            raise Problem(
+                409, f"The best run of campaign {name} was launched by no command: it was simulated or imported."
+            )
+        return text
+
+    return ScriptResponse(await answers.of_study(request, name, script), headers=saved("command.sh"))
 
 
 @router.get("/trials.csv", response_class=CsvResponse)
 def trials_csv(store: OpenStore, name: CampaignName) -> CsvResponse:
     """Write all trials of a campaign as CSV, a line for each."""
-    return CsvResponse(_parts(store, name, "csv"), headers=_saved(f"{name}.csv"))
+    return CsvResponse(_joined(_parts(store, name, "csv")), headers=saved(f"{name}.csv"))
 
 
 @router.get("/trials.jsonl", response_class=JsonLinesResponse)
 def trials_jsonl(store: OpenStore, name: CampaignName) -> JsonLinesResponse:
     """Write all trials of a campaign with their outputs as JSON lines."""
-    return JsonLinesResponse(_parts(store, name, "jsonl"), headers=_saved(f"{name}.jsonl"))
+    return JsonLinesResponse(_joined(_parts(store, name, "jsonl")), headers=saved(f"{name}.jsonl"))
+
+
+@router.get("/trials.parquet", response_class=ParquetResponse)
+async def trials_parquet(files: KeptFiles, name: CampaignName) -> ParquetResponse:
+    """Write all trials of a campaign as a table with types and units, in Parquet."""
+    return ParquetResponse(await files.of(name, FileKind.PARQUET), headers=saved(f"{name}.parquet"))
 
 
 def _parts(store: Store, name: str, kind: str) -> Iterator[str]:
     return export_study(store, ExportRequest(kind, name)).parts
 
 
-def _saved(name: str) -> dict[str, str]:
-    """Let a browser save an answer under a name."""
-    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
+def _joined(parts: Iterator[str]) -> Iterator[bytes]:
+    """Put small parts together, because each that is sent costs a change of threads."""
+    waiting: list[str] = []
+    length = 0
+    for part in parts:
+        waiting.append(part)
+        length += len(part)
+        if length >= PART:
+            yield as_text("".join(waiting))
+            waiting, length = [], 0
+    yield as_text("".join(waiting))

@@ -4,15 +4,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from hpl.params import Scalar
-from results.plain import finite
-from results.record import Invalidity, Kind, TrialRecord, TrialState
 
 from ...reports.studies import StudyLine
 
 CampaignState = Literal["running", "complete", "interrupted", "killed"]
+
+
+class AskedQuery(BaseModel):
+    """A query with a word that is not known is refused: a filter with a slip would list everything."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class CampaignModel(BaseModel):
@@ -52,48 +56,6 @@ class CampaignPage(BaseModel):
 
     campaigns: list[CampaignModel]
     next_cursor: str | None = Field(description="the page of older ones begins here; null on the last page")
-
-
-class TrialModel(BaseModel):
-    """A trial: one evaluation of one configuration."""
-
-    number: int
-    kind: Kind
-    state: TrialState
-    invalidity: Invalidity | None = Field(description="the stage at which it failed")
-    reason: str = Field(description="why it does not count; empty if it counts")
-    started_at: datetime
-    ended_at: datetime | None
-    gflops: float | None
-    time_s: float | None
-    residual: float | None
-    passed: bool | None
-    params: dict[str, Scalar]
-
-    @classmethod
-    def of(cls, record: TrialRecord) -> "TrialModel":
-        """Tell of a stored trial."""
-        return cls(
-            number=record.number,
-            kind=record.kind,
-            state=record.state,
-            invalidity=record.invalidity,
-            reason=record.reason,
-            started_at=record.started_at,
-            ended_at=record.ended_at,
-            gflops=finite(record.gflops),
-            time_s=finite(record.time_s),
-            residual=finite(record.residual),
-            passed=record.passed,
-            params=dict(record.params),
-        )
-
-
-class TrialPage(BaseModel):
-    """Trials in the order of their begin."""
-
-    trials: list[TrialModel]
-    next_cursor: str | None = Field(description="the page of later ones begins here; null where there are none yet")
 
 
 class RankedModel(BaseModel):

@@ -1,0 +1,146 @@
+"""Reads lists of studies and of trials, a page at a time, and only what a list needs."""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeVar
+
+from sqlalchemy import ColumnElement, Executable, RowMapping, case, func, literal, not_, select, tuple_
+
+from ..errors import DamagedError, DamagedWarning
+from ..plain import time_text
+from ..record import SIMULATOR, Study, StudyState, TrialRecord, TrialState
+from .database import Database
+from .rows import LINE, line_of, study_of
+from .schema import STUDIES, TRIALS
+
+R = TypeVar("R")
+T = TypeVar("T")
+Place = tuple[datetime, str]
+"""Where a study stands in the order of time: when it was created, and its name."""
+
+
+@dataclass(frozen=True)
+class StudiesAsked:
+    """Which studies to read; what is None takes all.
+
+    Attributes:
+        before: only those that are older than this place.
+        since: only those that were created then or later.
+        state: as it is stored.
+        space: the name of a space, or the last part of the path of its file.
+        named: a part of the name, in any case of letters.
+    """
+
+    before: Place | None = None
+    since: datetime | None = None
+    state: StudyState | None = None
+    engine: str | None = None
+    space: str | None = None
+    named: str | None = None
+    simulated: bool | None = None
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The numbers of all trials and of failed trials in a study."""
+
+    trials: int = 0
+    failed: int = 0
+
+
+@dataclass(frozen=True)
+class StudyLists:
+    """The methods of a store for lists; they leave a damaged row out, as those of the store do."""
+
+    database: Database
+
+    def version(self) -> str:
+        """Return a text that is another one after anything was written; it takes no time to ask for it."""
+        return self.database.version()
+
+    def check(self) -> None:
+        """Read a row of each large table.
+
+        Raises:
+            ResultsError: the database cannot be read.
+        """
+        for table in (STUDIES, TRIALS):
+            self._rows(select(literal(1)).select_from(table).limit(1))
+
+    def newest_first(self, asked: StudiesAsked, at_a_time: int) -> Iterator[tuple[Study, int]]:
+        """Yield studies, each with the number of its last trial, newest first.
+
+        Args:
+            asked: which.
+            at_a_time: how many are read from the database at a time.
+        """
+        last = select(func.max(TRIALS.c.number)).where(TRIALS.c.study == STUDIES.c.name).scalar_subquery()
+        query = select(STUDIES, last.label("last")).where(*_conditions(asked))
+        query = query.order_by(STUDIES.c.created_at.desc(), STUDIES.c.name.desc()).limit(at_a_time)
+        rows = self._rows(query)
+        while rows:
+            yield from each_readable(rows, lambda row: (study_of(row), row["last"] or 0))
+            ended = len(rows) < at_a_time
+            rows = [] if ended else self._rows(query.where(_older(rows[-1]["created_at"], rows[-1]["name"])))
+
+    def tally(self, study: str) -> Tally:
+        """Count the trials of a study."""
+        failed = func.sum(case((TRIALS.c.state == TrialState.FAILED.value, 1), else_=0))
+        counted = self._rows(
+            select(func.count().label("trials"), failed.label("failed")).where(TRIALS.c.study == study)
+        )
+        return Tally(counted[0]["trials"], counted[0]["failed"] or 0)
+
+    def last_number(self, study: str) -> int:
+        """Return the number of the last trial of a study; 0 where there is none."""
+        found = self._rows(select(func.max(TRIALS.c.number).label("last")).where(TRIALS.c.study == study))
+        return int(found[0]["last"] or 0)
+
+    def trials_after(self, study: str, number: int, count: int) -> Sequence[TrialRecord]:
+        """Read at most `count` trials that begin after that of a number, with only the fields that a list needs."""
+        query = select(*LINE).where((TRIALS.c.study == study) & (TRIALS.c.number > number))
+        return readable(self._rows(query.order_by(TRIALS.c.number).limit(count)), line_of)
+
+    def _rows(self, query: Executable) -> Sequence[RowMapping]:
+        with self.database.reading() as connection:
+            return connection.execute(query).mappings().all()
+
+
+def _conditions(asked: StudiesAsked) -> Iterator[ColumnElement[bool]]:
+    """Yield what studies must fulfil in SQL."""
+    if asked.before is not None:
+        yield _older(time_text(asked.before[0]), asked.before[1])
+    if asked.since is not None:
+        yield STUDIES.c.created_at >= time_text(asked.since)
+    if asked.state is not None:
+        yield STUDIES.c.state == asked.state
+    if asked.engine is not None:
+        yield STUDIES.c.engine == asked.engine
+    if asked.space is not None:
+        yield (STUDIES.c.space_name == asked.space) | STUDIES.c.space_name.endswith(f"/{asked.space}", autoescape=True)
+    if asked.named is not None:
+        yield STUDIES.c.name.icontains(asked.named, autoescape=True)
+    if asked.simulated is not None:
+        has = STUDIES.c.versions.contains(f'"{SIMULATOR}"')
+        yield has if asked.simulated else not_(has)
+
+
+def _older(created_at: str, name: str) -> ColumnElement[bool]:
+    """Return the condition that a study is older than a place."""
+    return tuple_(STUDIES.c.created_at, STUDIES.c.name) < tuple_(literal(created_at), literal(name))
+
+
+def readable(rows: Iterable[R], read: Callable[[R], T]) -> list[T]:
+    """Read rows; a damaged row gives a warning instead."""
+    return list(each_readable(rows, read))
+
+
+def each_readable(rows: Iterable[R], read: Callable[[R], T]) -> Iterator[T]:
+    """Read rows; a damaged row gives a warning instead."""
+    for row in rows:
+        try:
+            yield read(row)
+        except DamagedError as error:
+            warnings.warn(f"{error}; it is left out", DamagedWarning, stacklevel=2)

@@ -1,0 +1,105 @@
+"""What the API answers of trials, with units in the names."""
+
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import BaseModel, Field
+
+from hpl.params import Scalar
+from results.plain import finite
+from results.record import Invalidity, Kind, TrialRecord, TrialState
+
+from ...reports.figures.phases import phases_s
+
+
+class TrialModel(BaseModel):
+    """A trial: one evaluation of one configuration."""
+
+    number: int
+    kind: Kind
+    state: TrialState
+    invalidity: Invalidity | None = Field(description="the stage at which it failed")
+    reason: str = Field(description="why it does not count; empty if it counts")
+    started_at: datetime
+    ended_at: datetime | None
+    gflops: float | None
+    time_s: float | None
+    residual: float | None
+    passed: bool | None
+    params: dict[str, Scalar]
+
+    @classmethod
+    def of(cls, record: TrialRecord) -> "TrialModel":
+        """Tell of a stored trial."""
+        return cls.model_construct(
+            number=record.number,
+            kind=record.kind,
+            state=record.state,
+            invalidity=record.invalidity,
+            reason=record.reason,
+            started_at=record.started_at,
+            ended_at=record.ended_at,
+            gflops=finite(record.gflops),
+            time_s=finite(record.time_s),
+            residual=finite(record.residual),
+            passed=record.passed,
+            params=dict(record.params),
+        )
+
+
+class TrialPage(BaseModel):
+    """Trials in the order of their begin."""
+
+    trials: list[TrialModel]
+    next_cursor: str | None = Field(description="the page of later ones begins here; null where there are none yet")
+
+
+class ObservedModel(BaseModel):
+    """What really ran, as the ranks reported it."""
+
+    library: str = Field(description="file of the BLAS, without its folder")
+    version: str
+    kernel: str
+    threads: int | None = Field(description="of each rank")
+    hosts: list[str]
+
+
+class WholeTrialModel(TrialModel):
+    """A trial in full; what HPL printed is at `output.txt`."""
+
+    blas: str
+    kernel: str
+    ranks: int | None
+    threads: int | None = Field(description="of each rank")
+    hpl: dict[str, Scalar] | None = Field(description="the parameters of its HPL.dat; null where not all are known")
+    cost_s: float | None = Field(description="from the launch to the end of all processes")
+    part: float = Field(description="of a full run")
+    session: int = Field(description="of the campaign, from 0")
+    phases_s: dict[str, float] = Field(description="of the rank that took longest, by HPL's own name of the phase")
+    observed: ObservedModel | None
+
+    @classmethod
+    def of(cls, record: TrialRecord) -> "WholeTrialModel":
+        """Tell of a stored trial with its output."""
+        seen, hpl = record.observed, record.hpl
+        return cls(
+            **TrialModel.of(record).model_dump(),
+            blas=record.blas,
+            kernel=record.kernel,
+            ranks=record.ranks,
+            threads=record.threads,
+            hpl=None if hpl is None else {**hpl.words()},
+            cost_s=finite(record.cost_s),
+            part=record.part,
+            session=record.session,
+            phases_s=dict(phases_s(record)),
+            observed=None
+            if seen is None
+            else ObservedModel(
+                library=Path(seen.library).name,
+                version=seen.version,
+                kernel=seen.kernel,
+                threads=seen.threads,
+                hosts=list(seen.hosts),
+            ),
+        )

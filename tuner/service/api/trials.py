@@ -1,0 +1,86 @@
+"""The trials of a campaign, and one of them with what it read and printed."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import Response
+from pydantic import Field
+
+from results.export.hpl_dat import to_hpl_dat
+from results.record import TrialRecord, TrialState
+from results.store.store import Store
+
+from ..identity.caller import needs
+from ..kept.answers import KeptAnswers
+from ..opened import CampaignName, OpenStore, no_query
+from ..problems import Problem
+from .cursors import LARGEST, trial_cursor, trial_place
+from .models import AskedQuery
+from .responses import PlainResponse, as_json, as_text, saved
+from .trial_models import TrialModel, TrialPage, WholeTrialModel
+
+router = APIRouter(prefix="/api/v1/campaigns/{name}/trials", tags=["trials"], dependencies=[needs("read")])
+Number = Annotated[int, Path(ge=1, le=LARGEST, description="of the trial in its campaign, from 1")]
+
+
+class TrialsQuery(AskedQuery):
+    """Which trials of a campaign."""
+
+    limit: int = Field(100, ge=1, le=1000)
+    cursor: str | None = None
+
+
+@router.get("", response_model=TrialPage)
+async def trials(
+    request: Request,
+    store: OpenStore,
+    answers: KeptAnswers,
+    name: CampaignName,
+    query: Annotated[TrialsQuery, Query()],
+) -> Response:
+    """List the trials of a campaign in the order of their begin."""
+    after = trial_place(query.cursor) if query.cursor is not None else 0
+
+    def page() -> TrialPage:
+        found = store.lists.trials_after(name, after, query.limit + 1)
+        shown = found[: query.limit]
+        return TrialPage.model_construct(
+            trials=[TrialModel.of(record) for record in shown],
+            next_cursor=trial_cursor(shown[-1].number) if len(found) > len(shown) else None,
+        )
+
+    return as_json(await answers.of_study(request, name, page))
+
+
+@router.get("/{number}", response_model=WholeTrialModel, dependencies=[Depends(no_query)])
+async def trial(store: OpenStore, answers: KeptAnswers, name: CampaignName, number: Number) -> Response:
+    """Tell all of one trial."""
+    return as_json(await answers.read(lambda: WholeTrialModel.of(store.get(name, number)).model_dump_json().encode()))
+
+
+@router.get("/{number}/output.txt", response_class=PlainResponse, dependencies=[Depends(no_query)])
+async def output(store: OpenStore, answers: KeptAnswers, name: CampaignName, number: Number) -> PlainResponse:
+    """Write what HPL printed in a trial."""
+    record = await answers.read(lambda: _ended(store, name, number))
+    return PlainResponse(as_text(record.output), headers=saved(f"{name}-{number}-output.txt"))
+
+
+@router.get("/{number}/errors.txt", response_class=PlainResponse, dependencies=[Depends(no_query)])
+async def errors(store: OpenStore, answers: KeptAnswers, name: CampaignName, number: Number) -> PlainResponse:
+    """Write what all ranks of a trial said on standard error."""
+    record = await answers.read(lambda: _ended(store, name, number))
+    return PlainResponse(as_text(record.errors_text), headers=saved(f"{name}-{number}-errors.txt"))
+
+
+@router.get("/{number}/HPL.dat", response_class=PlainResponse, dependencies=[Depends(no_query)])
+async def trial_hpl_dat(store: OpenStore, answers: KeptAnswers, name: CampaignName, number: Number) -> PlainResponse:
+    """Write the HPL.dat that runs a trial alone."""
+    text = await answers.read(lambda: to_hpl_dat(store.get(name, number)))
+    return PlainResponse(as_text(text), headers=saved("HPL.dat"))
+
+
+def _ended(store: Store, name: str, number: int) -> TrialRecord:
+    record = store.get(name, number)
+    if record.state is TrialState.RUNNING:
+        raise Problem(409, f"Trial {number} of campaign {name} runs: what it prints is stored when it has ended.")
+    return record

@@ -1,0 +1,1 @@
+"""What the service has computed, kept until what it tells of changes."""

@@ -1,0 +1,109 @@
+"""Studies as files that take long to write: each is written once in a process of its own, one at a time."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Hashable
+from concurrent.futures import Future, ThreadPoolExecutor
+from enum import StrEnum
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from ..problems import Problem
+from .answers import Answers
+from .values import Kept
+
+BYTES = 64_000_000
+"""Of all files that are kept."""
+WAITING = 16
+"""Files that may wait to be written."""
+LONGEST_S = 300.0
+"""Seconds after which the writing of one is given up."""
+PROCESS = (sys.executable, "-P", "-m", "tuner.service.kept.process")
+
+
+class FileKind(StrEnum):
+    """What is written of a study; a page is a report with links to the other pages of the service."""
+
+    PAGE = "page"
+    REPORT = "report"
+    PARQUET = "parquet"
+
+
+class Files:
+    """Files of studies, written one after the other.
+
+    Args:
+        place: the database, with its password where it has one.
+    """
+
+    def __init__(self, answers: Answers, place: str) -> None:
+        self._answers, self._place = answers, place
+        self._kept: Kept[bytes] = Kept(BYTES, len)
+        self._writer = ThreadPoolExecutor(1, "files")
+        self._process: subprocess.Popen[bytes] | None = None
+        self._writing: dict[Hashable, Future[bytes]] = {}
+        self._closed = False
+
+    async def of(self, name: str, kind: FileKind) -> bytes:
+        """Give a file of a study.
+
+        Raises:
+            ResultsError: there is no such study.
+            Problem: others wait already, or it takes too long.
+        """
+        study, stamp = await self._answers.read(lambda: self._answers.known(name))
+        key = (kind, name, study.created_at)
+        known = self._kept.peek(key, stamp)
+        if known is not None:
+            return known
+        writing = self._writing.get(key)
+        if writing is None:
+            if len(self._writing) >= WAITING:
+                raise Problem(503, "Many files are being written now: ask again later.", {"Retry-After": "30"})
+            writing = self._writer.submit(self._kept.get, key, stamp, lambda: self._written(name, kind))
+            self._writing[key] = writing
+            writing.add_done_callback(lambda _: self._writing.pop(key, None))
+        return await asyncio.shield(asyncio.wrap_future(writing))
+
+    def close(self) -> None:
+        """End the process that writes, and start no more."""
+        self._closed = True
+        self._writer.shutdown(wait=False, cancel_futures=True)
+        if self._process is not None:
+            self._process.kill()
+
+    def _written(self, name: str, kind: FileKind) -> bytes:
+        if self._closed:
+            raise _ending()
+        asked = json.dumps({"place": self._place, "name": name, "kind": kind.value}).encode()
+        with subprocess.Popen(
+            PROCESS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        ) as self._process:
+            try:
+                page, _ = self._process.communicate(asked, LONGEST_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                raise Problem(
+                    503, f"This file takes more than {LONGEST_S:.0f} s: `hpltune report` and `export` write it."
+                ) from None
+        if self._closed:
+            raise _ending()
+        if self._process.returncode:
+            raise RuntimeError(f"the process that writes a file ended with code {self._process.returncode}")
+        return page
+
+
+def _ending() -> Problem:
+    return Problem(503, "The service is ending: ask again when it is there again.", {"Retry-After": "10"})
+
+
+async def _files(request: Request) -> Files:
+    files = request.app.state.files
+    assert isinstance(files, Files)  # noqa: S101 - made before the first request
+    return files
+
+
+KeptFiles = Annotated[Files, Depends(_files)]

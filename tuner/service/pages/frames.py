@@ -1,0 +1,40 @@
+"""What stands around pages: links, and the policy of what may work in them."""
+
+from base64 import b64encode
+from hashlib import sha256
+from urllib.parse import quote
+
+from results.report.html import page_script, page_style
+
+REFRESH_S = 15
+"""Seconds until a page is read again while a campaign runs."""
+DOWNLOADS = (
+    ("HPL.dat of the best", "HPL.dat"),
+    ("its command", "command.sh"),
+    ("report", "report.html"),
+    ("trials as CSV", "trials.csv"),
+    ("as JSON lines", "trials.jsonl"),
+    ("as Parquet", "trials.parquet"),
+)
+
+
+def _hashed(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+PAGE_HEADERS = {
+    "Content-Security-Policy": f"default-src 'none'; style-src {_hashed(page_style())}; "
+    f"script-src {_hashed(page_script())}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}
+"""Only the style and the script that are our own files may work in a page, whatever else is in it."""
+
+
+def address_of(name: str) -> str:
+    """The address of a campaign's page."""
+    return f"/campaigns/{quote(name, safe='')}"
+
+
+def links_of(name: str) -> tuple[tuple[str, str], ...]:
+    """Where the page of a campaign leads: to all campaigns, and to its files."""
+    files = ((label, f"/api/v1{address_of(name)}/{file}") for label, file in DOWNLOADS)
+    return (("All campaigns", "/"), *files)
