@@ -9,8 +9,9 @@ from starlette.concurrency import run_in_threadpool
 
 from ..database import open_store
 from . import health
-from .api import campaigns, catalogue, downloads, handed_in, trials
+from .api import campaigns, catalogue, downloads, handed_in, previews, trials
 from .campaigns.dispatcher import Dispatcher
+from .campaigns.host_survey import HostSurvey
 from .campaigns.offered import offered_by
 from .identity.gate import Gate
 from .kept.answers import Answers
@@ -52,9 +53,10 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
     )
+    app.state.survey = HostSurvey(settings.user_dirs)
     add_problems(app)
     app.add_middleware(Gate)
     app.add_middleware(Safety)
-    for part in (health, handed_in, campaigns, trials, downloads, catalogue, routes):
+    for part in (health, handed_in, previews, campaigns, trials, downloads, catalogue, routes):
         app.include_router(part.router)
     return app

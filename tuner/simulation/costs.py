@@ -13,5 +13,9 @@ def usd_per_hour(cluster: VirtualCluster) -> float | None:
 
 
 def _with(cluster: VirtualCluster, network: str) -> float:
-    price_usd, power_w = cluster.price_with(network) or 0.0, cluster.power_with(network) or 0.0
-    return price_usd / (YEARS * 8766.0) + power_w / 1000.0 * USD_PER_KWH
+    return hourly_usd(cluster.price_with(network), cluster.power_with(network)) or 0.0
+
+
+def hourly_usd(price_usd: float | None, power_w: float | None) -> float | None:
+    """What an hour of a machine of this price and power costs; None where neither is known."""
+    return (price_usd or 0.0) / (YEARS * 8766.0) + (power_w or 0.0) / 1000.0 * USD_PER_KWH or None

@@ -15,6 +15,8 @@ from runners.toml_file import ClusterFileError
 from ....commands.real_cluster import read_cluster
 from ....events import Listener
 from ....stopping import StopRequest
+from ..expected import Expected, SpaceSize
+from ..host_survey import HostSurvey
 from ..offered import Offered
 from ..wrong import WrongDocumentError
 
@@ -78,6 +80,18 @@ class CampaignKind(ABC):
         Raises:
             WrongDocumentError: something in it is wrong; it says where.
         """
+
+    def expected(self, document: Any, offered: Offered, store: Store) -> Expected:  # noqa: ARG002 - others read them
+        """What a campaign may take; its document was checked."""
+        return Expected("")
+
+    def size(self, document: Any, offered: Offered, store: Store, survey: HostSurvey) -> SpaceSize:  # noqa: ARG002
+        """How many combinations it chooses from.
+
+        Raises:
+            WrongDocumentError: there is none.
+        """
+        return SpaceSize()
 
     @abstractmethod
     def base_name(self, document: Any) -> str:

@@ -14,6 +14,8 @@ from ....commands.session import open_session
 from ....errors import TunerError
 from ....events import Listener
 from ....stopping import StopRequest
+from ....words import counted
+from ..expected import Expected
 from ..offered import Offered
 from ..wrong import WrongDocumentError, read_as_document
 from .base import CampaignKind, Document, WorkOrder, WorkResult, nodes_of
@@ -48,6 +50,13 @@ class CheckKind(CampaignKind):
             raise WrongDocumentError("baseline", error.sentence) from error
         cluster = before.study.options.get("real_cluster")
         return nodes_of(stored_cluster(cluster)) if isinstance(cluster, dict) else (platform.node(),)
+
+    def expected(self, document: CheckDocument, _offered: Offered, store: Store) -> Expected:
+        """Its runs, each as long as the one that is measured again."""
+        before = baseline_of(store, document.baseline)
+        runs = counted(document.runs, "run")
+        run_s = before.trial.time_s
+        return Expected(runs, None, None if run_s is None else document.runs * run_s)
 
     def base_name(self, document: CheckDocument) -> str:
         """The baseline's name behind the word check."""

@@ -17,6 +17,9 @@ from ....events import Listener
 from ....options import TuneOptions
 from ....stopping import StopRequest
 from ....study.objective import check_inputs
+from ..expected import Expected, SpaceSize
+from ..expected_tuning import expected_of, size_of
+from ..host_survey import HostSurvey
 from ..offered import Offered
 from ..wrong import WrongDocumentError, read_as_document
 from .base import CampaignKind, Document, WorkOrder, WorkResult, node_set
@@ -81,6 +84,14 @@ class TuneKind(CampaignKind):
             facts = {"price_usd": options.price_usd, "power_w": options.power_w}
             read_as_document(lambda: check_inputs(options.objective, options.pareto, **facts))
         return nodes
+
+    def expected(self, document: TuneDocument, offered: Offered, store: Store) -> Expected:
+        """Its budget, and what that costs."""
+        return expected_of(tune_options(document, offered, store))
+
+    def size(self, document: TuneDocument, offered: Offered, store: Store, survey: HostSurvey) -> SpaceSize:
+        """Count its space as the contract says."""
+        return size_of(tune_options(document, offered, store), survey)
 
     def base_name(self, document: TuneDocument) -> str:
         """The name of the space, as `tune` takes."""

@@ -1,0 +1,77 @@
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from record_builders import a_study
+
+from results.store.store import Store
+
+CAMPAIGNS = "/api/v1/campaigns"
+QUICK = {"kind": "tune", "space": "quick", "budget": "10m", "set": {"N": [400], "NB": [32, 64]}}
+ON_KRONOS: dict[str, Any] = {
+    "kind": "tune",
+    "space": "kronos",
+    "cluster": "kronos",
+    "budget": "2h",
+    "set": {"N": [5000]},
+}
+
+
+def preview(client: TestClient, status: int = 200, **changes: Any) -> dict[str, Any]:
+    answer = client.post("/api/v1/previews", json={**QUICK, **changes})
+    assert answer.status_code == status, answer.text
+    told: dict[str, Any] = answer.json()
+    return told
+
+
+def test_a_preview_counts_the_space_and_hands_in_nothing(client: TestClient) -> None:
+    seen = preview(client, **ON_KRONOS)
+    half = preview(client, **{**ON_KRONOS, "set": {"N": [5000], "NB": [128]}})
+    assert 0 < half["points"] < seen["points"]
+    assert client.get("/api/v1/queue").json() == {"running": [], "queued": [], "paused": []}
+
+
+def test_the_budget_is_what_a_campaign_takes(client: TestClient) -> None:
+    seen = preview(client)
+    assert (seen["limits"], seen["longest_s"], seen["machine_s"]) == ("10 min of wall time", 600, 600)
+    assert (seen["simulated"], seen["usd"], seen["ahead"], seen["wait_s"]) == (False, None, [], 0)
+
+
+def test_price_and_power_tell_what_it_costs(client: TestClient) -> None:
+    """35064 hours are four years, and a kilowatt-hour costs $0.25."""
+    assert preview(client, budget="1h", price_usd=35064)["usd"] == 1
+    assert preview(client, budget="1h", power_w=4000)["usd"] == 1
+    assert preview(client, budget="2h", power_w=4000, price_usd=35064)["usd"] == 4
+
+
+def test_the_time_of_a_simulation_is_that_of_its_cluster(client: TestClient) -> None:
+    seen = preview(client, **ON_KRONOS)
+    assert (seen["simulated"], seen["longest_s"], seen["machine_s"]) == (True, None, 7200)
+    assert seen["usd"] > 0
+
+
+def test_what_is_started_first_is_told_with_how_long_it_takes(client: TestClient) -> None:
+    for name in ("one", "two"):
+        client.post(CAMPAIGNS, json={**QUICK, "name": name})
+    assert (preview(client)["ahead"], preview(client)["wait_s"]) == (["one", "two"], 1200)
+    assert preview(client, priority=5)["ahead"] == []
+    client.post(CAMPAIGNS, json={**QUICK, "name": "three", "budget": None, "trials": 5})
+    assert preview(client)["wait_s"] is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "sentence"),
+    [
+        ({"space": "quik"}, "space", "did you mean quick?"),
+        ({"name": "taken"}, "name", "campaign taken exists already"),
+        ({"set": {"NB": ["wide"]}}, "set.NB", "expected a whole number"),
+        ({**ON_KRONOS, "set": {"N": [50_000]}}, "space", "take at most N = "),
+    ],
+)
+def test_what_is_wrong_is_told_as_when_it_is_handed_in(
+    client: TestClient, store: Store, changes: dict[str, Any], path: str, sentence: str
+) -> None:
+    store.create_study(a_study("taken"))
+    (error,) = preview(client, 422, **changes)["errors"]
+    assert error["path"] == path
+    assert sentence in error["sentence"]

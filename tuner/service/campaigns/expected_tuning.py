@@ -1,0 +1,69 @@
+"""What a tuning may take, and how large its space is."""
+
+from collections.abc import Callable
+
+from search_spaces.load import space_text
+from search_spaces.space import SearchSpace
+
+from ...commands.files.spaces import EXAMPLE_N
+from ...machine.inventory import Inventory
+from ...options import TuneOptions
+from ...simulation.cluster import cluster_from
+from ...simulation.costs import hourly_usd, usd_per_hour
+from ...simulation.known import simulated_space
+from ...tuning.space import load_space
+from .expected import Expected, SpaceSize
+from .host_survey import HostSurvey
+from .wrong import WrongDocumentError, read_as_document
+
+NODES_TELL = "How many combinations there are is counted when the campaign asks the nodes of the cluster."
+
+
+def expected_of(options: TuneOptions) -> Expected:
+    """What a tuning may take; the budget of a simulation is time of its virtual cluster."""
+    budget = options.budget
+    if options.cluster is not None:
+        hourly = usd_per_hour(cluster_from(options.cluster))
+        return Expected(str(budget), None, budget.whole_s, hourly, simulated=True)
+    return Expected(str(budget), budget.wall_s, budget.whole_s, hourly_usd(options.price_usd, options.power_w))
+
+
+def size_of(options: TuneOptions, survey: HostSurvey) -> SpaceSize:
+    """Count the space of a tuning on its machine.
+
+    Raises:
+        WrongDocumentError: the space has no valid combination there.
+    """
+    if options.cluster is not None:
+        cluster = cluster_from(options.cluster)
+        return SpaceSize(
+            len(_counted(lambda: simulated_space(options.space, cluster, EXAMPLE_N, options.overrides or {})))
+        )
+    if options.real_cluster is not None:
+        return SpaceSize(None, (NODES_TELL,))
+    seen = survey.view(options)
+    inventory = seen.inventory
+    if inventory is None:
+        return SpaceSize(None, (f"Something is missing on this machine: {seen.missing}.",))
+    space = _counted(lambda: load_space(options, inventory, EXAMPLE_N, space_text(options.space)))
+    return SpaceSize(len(space), _not_timed(space, inventory))
+
+
+def _counted(load: Callable[[], SearchSpace]) -> SearchSpace:
+    """Load a space.
+
+    Raises:
+        WrongDocumentError: it has no valid combination, or a value in it is wrong.
+    """
+    try:
+        return read_as_document(load)
+    except WrongDocumentError as error:
+        raise WrongDocumentError("space" if error.path == "document" else error.path, error.sentence) from error
+
+
+def _not_timed(space: SearchSpace, inventory: Inventory) -> tuple[str, ...]:
+    """The sentence that kernels of a library are not counted yet."""
+    if "kernel" not in space.parameters:
+        return ()
+    names = [entry.name for entry in inventory.blas if entry.name not in inventory.probes]
+    return (f"Kernels of {', '.join(names)} are counted when the campaign has timed them.",) if names else ()

@@ -1,0 +1,74 @@
+"""This machine as the service knows it: looked at without timing anything, which would disturb running trials."""
+
+import threading
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+from hpl.errors import HplError
+from hpl.peak.rpeak import Rpeak, detect
+from runners.hosts.host_facts import HostFacts, host_facts
+
+from ...errors import TunerError
+from ...machine.inventory import Inventory
+from ...options import TuneOptions
+from ...trial.workbench import look_around
+from ...user_dirs import UserDirs
+
+KEPT_S = 300.0
+"""Seconds after which the machine is looked at again."""
+MOST_KEPT = 64
+
+
+@dataclass(frozen=True)
+class HostView:
+    """What was found.
+
+    Attributes:
+        inventory: MPI, libraries and the kernels that were timed before; None where something is missing.
+        missing: the sentence what is missing; "" for nothing.
+    """
+
+    host: HostFacts
+    rpeak: Rpeak
+    inventory: Inventory | None
+    missing: str = ""
+
+
+@dataclass
+class HostSurvey:
+    """Looks at this machine and remembers what it saw for a while."""
+
+    user_dirs: UserDirs
+    clock: Callable[[], float] = time.monotonic
+    _seen: dict[Hashable, tuple[float, HostView]] = field(default_factory=dict, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    def view(self, options: TuneOptions | None = None) -> HostView:
+        """The machine as the options of a tuning want it seen."""
+        options = options or TuneOptions()
+        key = _key(options)
+        with self._lock:  # who asks at the same time waits for the same look
+            at_s, known = self._seen.get(key, (0.0, None))
+            if known is None or self.clock() - at_s > KEPT_S:
+                if len(self._seen) >= MOST_KEPT:
+                    self._seen.clear()
+                known = _look(options, self.user_dirs)
+                self._seen[key] = (self.clock(), known)
+            return known
+
+
+def _key(options: TuneOptions) -> Hashable:
+    files: Any = sorted((options.blas_files or {}).items())
+    asked = (options.overrides or {}).get("blas", ())
+    return options.blas_only, tuple(files), tuple(asked), options.xhpl, options.rpeak_gflops
+
+
+def _look(options: TuneOptions, user_dirs: UserDirs) -> HostView:
+    try:
+        found = look_around(options, user_dirs, lambda _: None, probing=False)
+    except (HplError, TunerError) as error:
+        rpeak = detect()
+        return HostView(host_facts(rpeak.cores), rpeak, None, str(error))
+    return HostView(found.host, found.rpeak, found)
