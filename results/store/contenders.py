@@ -12,7 +12,7 @@ from .schema import TRIALS
 CONTENDERS = 1000
 """Most configurations of a study that are ranked; those after the fastest thousand do not matter."""
 _SMALLER = [kind.value for kind in SMALLER_RUNS]
-_RANKED = (
+RANKED_ROW = (
     (TRIALS.c.state == TrialState.COMPLETE.value)
     & (TRIALS.c.gflops > 0)
     & (TRIALS.c.passed.is_(True) | TRIALS.c.versions.contains(f'"{SIMULATOR}"'))
@@ -41,7 +41,7 @@ def fastest_rows(connection: Connection, study: str, *, of_each_size: bool) -> t
     """
     ours = (TRIALS.c.study == study) & TRIALS.c.kind.not_in(_SMALLER)
     ours &= _on_the_hosts_left(connection, study)
-    rated = ours & _RANKED
+    rated = ours & RANKED_ROW
     keys = connection.execute(select(func.count(distinct(TRIALS.c.key))).where(rated)).scalar_one()
     if keys > CONTENDERS:
         size = (TRIALS.c.ranks, TRIALS.c.threads) if of_each_size else ()
@@ -59,7 +59,7 @@ def _on_the_hosts_left(connection: Connection, study: str) -> ColumnElement[bool
     texts = list(connection.execute(select(TRIALS.c.hosts).where(known).distinct()).scalars())
     if len(texts) < 2:
         return true()
-    last = select(TRIALS.c.hosts).where(known & _RANKED).order_by(TRIALS.c.number.desc()).limit(1)
+    last = select(TRIALS.c.hosts).where(known & RANKED_ROW).order_by(TRIALS.c.number.desc()).limit(1)
     left = connection.execute(last).scalar() or ""
     others = [text for text in texts if text.count(",") != left.count(",")]
     unseen = TRIALS.c.hosts.is_(None) | (TRIALS.c.state != TrialState.COMPLETE.value)

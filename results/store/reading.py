@@ -25,6 +25,7 @@ from .lease import Lease
 from .rows import FLAT, Row, contender_of, object_of, row_of, study_of, trial_of
 from .schema import OUTPUTS, STUDIES, TRIALS
 from .study_list import StudyLists, Tally, each_readable, readable
+from .watching import WatchedStudies
 
 AT_A_TIME = 500
 """Rows in memory at a time when all rows of a study are read."""
@@ -44,6 +45,11 @@ class Reader:
         self._database = database
         self.place = database.place
         self.lists = StudyLists(database)
+
+    @property
+    def watched(self) -> WatchedStudies:
+        """The methods for those who watch studies."""
+        return WatchedStudies(self._database)
 
     def study(self, name: str) -> Study:
         """Read a study.

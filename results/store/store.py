@@ -22,7 +22,7 @@ from .networks import NetworkRecords
 from .reading import Reader
 from .rows import json_text, output_row, study_of, study_row, trial_row
 from .schema import CAMPAIGNS, NETWORK_ORIGINALS, NETWORK_PROBES, OUTPUTS, STUDIES, TRIALS
-from .service.queue import CampaignQueue
+from .service.books import ServiceBooks
 from .sqlite import SqliteDatabase
 
 BUSY_S = 10.0
@@ -31,7 +31,7 @@ _RUNNING = TRIALS.c.state == TrialState.RUNNING.value
 _SEEN_TO_END = TRIALS.c.ended_at.is_not(None) & (TRIALS.c.state != TrialState.CANCELLED.value)
 
 
-class Store(Reader):
+class Store(Reader, ServiceBooks):
     """Studies and trials in one database.
 
     Each write is one transaction: it is on disk when the method returns, and if the method raises, nothing is written.
@@ -74,12 +74,6 @@ class Store(Reader):
     def imports(self) -> ImportedStudies:
         """The methods that add studies and trials which exist already."""
         return ImportedStudies(self._database.reading, self._database.writing)
-
-    @property
-    def queue(self) -> CampaignQueue:
-        """The methods for campaigns that are handed in to the service."""
-        database = self._database
-        return CampaignQueue(database.reading, database.writing, database.alone, database.alive)
 
     def __enter__(self) -> Self:
         return self

@@ -39,6 +39,7 @@ from .signals import Stopped, stopped_at_once
 from .spaces import spaces
 from .streams import print_anything, tell_warnings
 from .study import study
+from .token import token
 from .tune import tune
 
 app = typer.Typer(
@@ -81,6 +82,7 @@ for _command in (
 app.command("campaign", cls=PlainCommand, hidden=True)(grouped(campaign))
 app.add_typer(study, name="study")
 app.add_typer(net, name="net")
+app.add_typer(token, name="token")
 
 
 WRONG = 2

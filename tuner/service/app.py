@@ -7,7 +7,7 @@ from importlib.metadata import version
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
-from ..database import open_store
+from ..database import folder_of, open_store
 from . import health
 from .api import campaigns, catalogue, downloads, handed_in, previews, trials
 from .campaigns.dispatcher import Dispatcher
@@ -16,6 +16,8 @@ from .campaigns.offered import offered_by
 from .identity.gate import Gate
 from .kept.answers import Answers
 from .kept.files import Files
+from .live import routes as live
+from .live.reader import LiveReader
 from .pages import routes
 from .problems import add_problems
 from .safety import Safety
@@ -40,8 +42,11 @@ def create_app(settings: ServiceSettings) -> FastAPI:
             app.state.files = Files(app.state.answers, settings.db or str(settings.user_dirs.database))
             if settings.starts_campaigns:
                 dispatcher.start()
+            app.state.live = LiveReader(store, folder_of("runs", store, settings.user_dirs))
             yield
             app.state.files.close()
+            app.state.live.drain()
+            await run_in_threadpool(app.state.live.join)
             await run_in_threadpool(dispatcher.close)
 
     app = FastAPI(
@@ -57,6 +62,6 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     add_problems(app)
     app.add_middleware(Gate)
     app.add_middleware(Safety)
-    for part in (health, handed_in, previews, campaigns, trials, downloads, catalogue, routes):
+    for part in (health, handed_in, previews, campaigns, live, trials, downloads, catalogue, routes):
         app.include_router(part.router)
     return app

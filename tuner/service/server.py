@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from os import strerror
 
 import uvicorn
+from fastapi import FastAPI
 
 from ..database import open_store
 from ..errors import TunerError
@@ -19,7 +20,20 @@ DRAIN_S = 5
 
 
 class HttpServer(uvicorn.Server):
-    """A server that leaves signals to its caller."""
+    """A server that leaves signals to its caller, and lets streams end first when it ends.
+
+    Args:
+        app: what it serves.
+    """
+
+    def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
+        super().__init__(config)
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End in order."""
+        self._app.state.live.drain()
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -41,14 +55,15 @@ class Service:
         self._socket = _bound(listen)
         host = f"[{listen.host}]" if ":" in listen.host else listen.host
         self.url = f"http://{host}:{self._socket.getsockname()[1]}"
+        app = create_app(settings)
         config = uvicorn.Config(
-            create_app(settings),
+            app,
             log_level="warning",
             server_header=False,
             ws="none",
             timeout_graceful_shutdown=DRAIN_S,
         )
-        self._server = HttpServer(config)
+        self._server = HttpServer(config, app)
 
     def run(self) -> None:
         """Answer requests until `end` is called."""

@@ -1,0 +1,28 @@
+"""What a store has for the service beside studies."""
+
+from ..database import Database
+from .audit import AuditLog
+from .queue import CampaignQueue
+from .tokens import TokenBook
+
+
+class ServiceBooks:
+    """The part of a store that keeps what the service needs."""
+
+    _database: Database
+
+    @property
+    def queue(self) -> CampaignQueue:
+        """The methods for campaigns that are handed in to the service."""
+        database = self._database
+        return CampaignQueue(database.reading, database.writing, database.alone, database.alive)
+
+    @property
+    def tokens(self) -> TokenBook:
+        """The methods for tokens that open the service."""
+        return TokenBook(self._database.reading, self._database.writing, self._database.alone)
+
+    @property
+    def audit(self) -> AuditLog:
+        """The methods for what was done through the service."""
+        return AuditLog(self._database.reading, self._database.writing)

@@ -1,0 +1,203 @@
+"""Live events of one campaign, from a real server whose database another process writes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from live_watch import SentEvent, Watch, begin, end, trials, watched, watching
+from record_builders import a_study
+from running_service import RunningService, running_service
+from waiting import until
+
+from results.store.store import Store
+
+EVENTS = "/api/v1/campaigns/study/events"
+ABANDONED = """
+import sys
+from record_builders import a_study, begun
+from results.store.store import Store
+with Store.open(sys.argv[1]) as store:
+    store.create_study(a_study())
+    store.begin(begun())
+    print("begun", flush=True)
+    sys.stdin.read()
+"""
+"""A process that works on a campaign until it is killed."""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "live.db") as store:
+        yield store
+
+
+@pytest.fixture
+def service(store: Store, home: Path) -> Iterator[RunningService]:
+    del home
+    with running_service("--db", store.place) as service:
+        yield service
+
+
+def kinds(seen: list[SentEvent]) -> list[str]:
+    return [event.kind for event in seen]
+
+
+def what(event: SentEvent) -> tuple[str, int]:
+    """What an event tells of which trial; of trials that ran at a time the one or the other may be told first."""
+    return event.kind, event.data.get("number", 0)
+
+
+def test_a_watcher_hears_of_a_campaign_until_it_ends(service: RunningService, store: Store) -> None:
+    store.create_study(a_study())
+    with watching(service.client, EVENTS) as sent:
+        first = next(sent)
+        assert (first.kind, first.data["state"], first.data["trials"]) == ("campaign", "running", 0)
+        record = begin(store)
+        assert next(sent).data["number"] == record.number
+        end(store, record, 75.0)
+        ended = next(sent).data
+        assert (ended["gflops"], ended["best_gflops"], ended["best_trial"]) == (75.0, 75.0, 1)
+        assert ended["machine_time_s"] == 3.25
+        trials(store, 71.0, None)
+        store.end_study("study", "complete")
+        rest = list(sent)
+    assert kinds(rest) == ["trial-begun", "trial-ended"] * 2 + ["campaign-ended"]
+    assert rest[-1].data["state"] == "complete"
+    assert rest[-1].data["failed"] == 0
+    assert rest[-1].data["best_trial"] == 1
+
+
+def test_an_event_is_heard_of_at_once(service: RunningService, store: Store) -> None:
+    store.create_study(a_study())
+    delays_s = []
+    with watching(service.client, EVENTS) as sent:
+        next(sent)
+        for _ in range(10):
+            begin(store)
+            written_s = time.monotonic()
+            next(sent)
+            delays_s.append(time.monotonic() - written_s)
+    assert sorted(delays_s)[5] < 0.25
+
+
+def test_a_stream_goes_on_after_any_event_with_nothing_twice_and_nothing_lost(
+    service: RunningService, store: Store
+) -> None:
+    store.create_study(a_study())
+    with watching(service.client, f"{EVENTS}?after=0") as sent:
+        live = [next(sent)]
+        one, other = begin(store), begin(store)
+        live += [next(sent), next(sent)]
+        end(store, other, 80.0)
+        live += [next(sent)]
+        end(store, one, 70.0)
+        live += [next(sent)]
+        trials(store, 75.0, None, 90.0)
+        store.end_study("study", "interrupted")
+        live += list(sent)
+    assert kinds(live)[:5] == ["campaign-began", "trial-begun", "trial-begun", "trial-ended", "trial-ended"]
+    for place, event in enumerate(live[:-1]):
+        rest, heard = watched(service.client, EVENTS, event.id), live[place + 1 :]
+        assert sorted(map(what, rest)) == sorted(map(what, heard))
+        assert rest[-1] == heard[-1]
+    assert service.client.get(EVENTS, headers={"Last-Event-ID": live[-1].id or ""}).status_code == 204
+
+
+def test_the_header_of_a_browser_counts_before_the_address(service: RunningService, store: Store) -> None:
+    store.create_study(a_study())
+    trials(store, 70.0, 80.0)
+    store.end_study("study", "complete")
+    assert kinds(watched(service.client, f"{EVENTS}?after=0", "r2")) == ["campaign-ended"]
+
+
+def test_an_ended_campaign_is_told_with_one_event(service: RunningService, store: Store) -> None:
+    store.create_study(a_study())
+    trials(store, 70.0, 80.0)
+    store.end_study("study", "complete")
+    (only,) = watched(service.client, EVENTS)
+    assert (only.kind, only.data["trials"], only.data["best_gflops"]) == ("campaign-ended", 2, 80.0)
+
+
+def test_a_campaign_that_goes_on_is_told_on(service: RunningService, store: Store) -> None:
+    store.create_study(a_study())
+    trials(store, 70.0)
+    store.end_study("study", "interrupted")
+    (last,) = watched(service.client, EVENTS)
+    store.take("study")
+    trials(store, 72.0)
+    store.end_study("study", "complete")
+    rest = watched(service.client, EVENTS, last.id)
+    assert kinds(rest) == ["campaign-changed", "trial-begun", "trial-ended", "campaign-ended"]
+    assert rest[-1].data["best_gflops"] == 72.0
+
+
+@pytest.mark.parametrize("known", ["", "x", "r-1", "r5", "c1", "r1.7", "r99999999999", "r1.1.1", "0r", "🙂"])
+def test_an_id_of_no_event_gets_one_sentence(service: RunningService, store: Store, known: str) -> None:
+    store.create_study(a_study())
+    answer = service.client.get(EVENTS, params={"after": known})
+    assert answer.status_code == 400
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["detail"].startswith("The event id is none of this stream: leave it out")
+
+
+def test_an_unknown_campaign_has_no_events(service: RunningService) -> None:
+    assert service.client.get("/api/v1/campaigns/nobody/events").status_code == 404
+    assert service.client.get(EVENTS, params={"before": "r1"}).status_code == 422
+
+
+def test_fifty_watchers_hear_the_same(service: RunningService, store: Store) -> None:
+    store.create_study(a_study())
+    watches = [Watch(service.client, EVENTS) for _ in range(50)]
+    until(lambda: all(watch.seen for watch in watches))
+    trials(store, *(70.0 + number for number in range(20)))
+    store.end_study("study", "complete")
+    heard = [watch.to_the_end() for watch in watches]
+    assert len(heard[0]) == 42
+    assert all(one[1:] == heard[0][1:] for one in heard)
+
+
+def test_a_name_that_is_html_is_data(service: RunningService, store: Store) -> None:
+    store.create_study(a_study("<img src=x onerror=alert(1)>\n"[:-1]))
+    store.end_study("<img src=x onerror=alert(1)>", "complete")
+    (only,) = watched(service.client, "/api/v1/campaigns/%3Cimg%20src=x%20onerror=alert(1)%3E/events")
+    assert only.data["campaign"] == "<img src=x onerror=alert(1)>"
+
+
+def test_a_killed_campaign_ends(service: RunningService, store: Store) -> None:
+    path = os.pathsep.join(sys.path)
+    command = [sys.executable, "-c", ABANDONED, store.place]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path}, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        with watching(service.client, EVENTS) as sent:
+            assert next(sent).data["running"] == [1]
+            process.send_signal(signal.SIGKILL)
+            last = next(sent)
+    assert (last.kind, last.data["state"], last.data["running"]) == ("campaign-ended", "killed", [1])
+
+
+def test_a_removed_campaign_ends(service: RunningService, store: Store) -> None:
+    store.create_study(a_study())
+    with watching(service.client, EVENTS) as sent:
+        next(sent)
+        store.delete_study("study")
+        assert next(sent).data["state"] == "removed"
+        assert next(sent, None) is None
+
+
+def test_watchers_do_not_hold_up_the_end_of_the_service(service: RunningService, store: Store) -> None:
+    store.create_study(a_study())
+    watches = [Watch(service.client, EVENTS) for _ in range(10)]
+    until(lambda: all(watch.seen for watch in watches))
+    asked_s = time.monotonic()
+    code, said = service.end()
+    assert time.monotonic() - asked_s < 3
+    assert (code, said) == (0, "hpltune: the service has ended\n")
+    assert all(len(watch.to_the_end()) == 1 for watch in watches)

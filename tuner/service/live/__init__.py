@@ -1,0 +1,1 @@
+"""Live events: what happens in campaigns, told while it happens."""

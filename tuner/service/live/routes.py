@@ -1,0 +1,82 @@
+"""Addresses of live events."""
+
+from contextlib import AbstractContextManager, ExitStack
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from ..identity.caller import needs
+from ..opened import CampaignName
+from ..problems import Problem
+from .events import LiveEvent
+from .feed import Feed
+from .reader import MOST_WATCHERS, LiveReader
+from .stream import EventStream, Watcher
+from .told import M
+
+router = APIRouter(prefix="/api/v1", tags=["live"], dependencies=[needs("read")])
+FOREIGN = "The event id is none of this stream: leave it out, or give 0 to be told everything."
+LAST = Header(alias="Last-Event-ID", description="id of the last event that is known, as browsers send it")
+
+
+class EventsQuery(BaseModel):
+    """From where a stream goes on."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    after: str | None = Field(None, description="as Last-Event-ID, which counts if both are given; 0 tells everything")
+
+
+def _reader(request: Request) -> LiveReader:
+    reader = request.app.state.live
+    assert isinstance(reader, LiveReader)  # noqa: S101 - begun before the first request
+    return reader
+
+
+Reading = Annotated[LiveReader, Depends(_reader)]
+Known = Annotated[EventsQuery, Query()]
+
+
+TOLD: dict[int | str, dict[str, Any]] = {
+    200: {"model": LiveEvent, "description": "Events; the data of each is JSON"},
+    204: {"description": "Nothing follows the given id"},
+}
+
+
+@router.get("/campaigns/{name}/events", status_code=200, response_class=EventStream, responses=TOLD)
+async def campaign_events(
+    reader: Reading, name: CampaignName, query: Known, last: Annotated[str | None, LAST] = None
+) -> Response:
+    """Tell what happens in a campaign as server-sent events, until it ends.
+
+    Without an id the stream begins with how the campaign stands. 204 says that nothing will follow the given id.
+    """
+    return await stream_of(reader, reader.campaign(name), last if last is not None else query.after)
+
+
+async def stream_of(reader: LiveReader, watched: AbstractContextManager[Feed[M]], after: str | None) -> Response:
+    """Answer with a stream.
+
+    Args:
+        after: the id of the last event that is known; None for none.
+
+    Raises:
+        Problem: the id is none of this stream, or too many watch.
+    """
+    if reader.watchers >= MOST_WATCHERS:
+        raise Problem(503, f"{MOST_WATCHERS} streams are watched already: end one of them.", {"Retry-After": "30"})
+    with ExitStack() as stack:
+        feed = await run_in_threadpool(stack.enter_context, watched)
+        told, (moment, _) = None, feed.place()
+        if after is not None:
+            told = feed.story.parse(after)
+            if told is None or not told.before(moment):
+                raise Problem(400, FOREIGN)
+            if told.id == moment.id and moment.ended:
+                return Response(status_code=204)
+        watcher = Watcher(reader, feed, told)
+        stack.callback(watcher.leave)
+        return EventStream(watcher.events(), stack.pop_all().close)
