@@ -15,7 +15,7 @@ from ..identity.caller import needs
 from ..kept.answers import KeptAnswers
 from ..opened import CampaignName, OpenStore, no_query
 from .cursors import campaign_cursor, campaign_place
-from .models import AskedQuery, BestModel, CampaignModel, CampaignPage, CampaignState
+from .models import AskedQuery, BestModel, CampaignModel, CampaignPage, StudyStanding
 from .responses import as_json
 
 router = APIRouter(prefix="/api/v1/campaigns", tags=["campaigns"], dependencies=[needs("read")])
@@ -34,7 +34,7 @@ EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 class CampaignsQuery(AskedQuery):
     """Which campaigns."""
 
-    state: CampaignState | None = None
+    state: StudyStanding | None = None
     simulated: bool | None = None
     engine: Word | None = None
     space: Word | None = None
@@ -66,7 +66,7 @@ class BestQuery(AskedQuery):
 async def campaigns(
     request: Request, store: OpenStore, answers: KeptAnswers, query: Annotated[CampaignsQuery, Query()]
 ) -> Response:
-    """List campaigns, newest first."""
+    """List campaigns that have begun, newest first; /api/v1/queue lists those that wait."""
     asked = CampaignsRequest(query.limit, query.asked(), query.state)
 
     def page() -> CampaignPage:
@@ -84,7 +84,10 @@ async def campaign(request: Request, store: OpenStore, answers: KeptAnswers, nam
     """Tell how one campaign stands."""
 
     def line() -> CampaignModel:
-        return CampaignModel.of(answers.line(store.study(name), store.lists.last_number(name)))
+        entry = store.queue.find(name)
+        if entry is not None and not store.queue.is_study(name):
+            return CampaignModel.waiting(entry)
+        return CampaignModel.of(answers.line(store.study(name), store.lists.last_number(name)), entry)
 
     return as_json(await answers.of_all(request, line))
 

@@ -7,10 +7,13 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hpl.params import Scalar
+from results.store.service.campaign_entry import CampaignEntry, QueueState
+from runners.virtual import load as clusters_of
 
 from ...reports.studies import StudyLine
 
-CampaignState = Literal["running", "complete", "interrupted", "killed"]
+StudyStanding = Literal["running", "complete", "interrupted", "killed"]
+CampaignStanding = StudyStanding | Literal["queued", "paused", "failed", "cancelled"]
 
 
 class AskedQuery(BaseModel):
@@ -23,7 +26,11 @@ class CampaignModel(BaseModel):
     """A campaign: a study, whichever command began it."""
 
     name: str
-    state: CampaignState = Field(description="killed: it says that it runs, but nobody works on it any more")
+    state: CampaignStanding = Field(
+        description="of its study, killed: it says that it runs, but nobody works on it any more; of the queue before "
+        "there is a study"
+    )
+    in_queue: QueueState | None = Field(None, description="how it stands in the queue; null where nobody handed it in")
     created_at: datetime
     space: str
     engine: str
@@ -34,11 +41,12 @@ class CampaignModel(BaseModel):
     rpeak_gflops: float | None
 
     @classmethod
-    def of(cls, line: StudyLine) -> "CampaignModel":
+    def of(cls, line: StudyLine, entry: CampaignEntry | None = None) -> "CampaignModel":
         """Tell of a line of a list."""
         study = line.study
         return cls(
             name=study.name,
+            in_queue=None if entry is None else entry.state,
             state=line.state,  # type: ignore[arg-type]  # the states of studies, and killed; pydantic checks it
             created_at=study.created_at,
             space=Path(study.space_name).name,
@@ -48,6 +56,24 @@ class CampaignModel(BaseModel):
             failed=line.tally.failed,
             best_gflops=line.best_gflops,
             rpeak_gflops=study.rpeak_gflops,
+        )
+
+    @classmethod
+    def waiting(cls, entry: CampaignEntry) -> "CampaignModel":
+        """Tell of a campaign whose process has made no study yet."""
+        document = entry.order.document
+        return cls(
+            name=entry.name,
+            state=entry.state,  # type: ignore[arg-type]  # a word of the queue; pydantic checks it
+            in_queue=entry.state,
+            created_at=entry.handed_in_at,
+            space=document.get("space", ""),
+            engine=document.get("engine", ""),
+            simulated=document.get("cluster") in clusters_of.shipped(),
+            trials=0,
+            failed=0,
+            best_gflops=None,
+            rpeak_gflops=None,
         )
 
 

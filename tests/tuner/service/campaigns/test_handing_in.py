@@ -146,3 +146,18 @@ def test_no_path_of_the_machine_is_told(client: TestClient, store: Store) -> Non
     store.queue.claim("monday")
     store.queue.end("monday", QueueState.FAILED, "/home/ada/.cache/hpltune/builds/x/xhpl: cannot be run (/tmp/a/b.log)")
     assert client.get("/api/v1/queue/monday").json()["reason"] == "…/xhpl: cannot be run (…/b.log)"
+
+
+def test_a_campaign_stands_in_the_api_before_its_study_is_there(client: TestClient, store: Store) -> None:
+    hand_in(client, name="monday", cluster="kronos")
+    told = client.get(f"{CAMPAIGNS}/monday").json()
+    assert (told["state"], told["in_queue"], told["simulated"], told["trials"]) == ("queued", "queued", True, 0)
+    client.post(f"{CAMPAIGNS}/monday/cancel")
+    assert client.get(f"{CAMPAIGNS}/monday").json()["state"] == "cancelled"
+    client.post(f"{CAMPAIGNS}/monday/resume")
+    store.queue.claim("monday")
+    store.create_study(a_study("monday"))
+    store.queue.end("monday", QueueState.PAUSED)
+    store.end_study("monday", "interrupted")
+    told = client.get(f"{CAMPAIGNS}/monday").json()
+    assert (told["state"], told["in_queue"]) == ("interrupted", "paused")
