@@ -10,15 +10,20 @@ from .common import Db, remark, user_dirs
 
 def serve(
     host: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Loopback address to listen on. Default: 127.0.0.1.")
+        str | None, typer.Option(metavar="ADDRESS", help="Address to listen on. Default: 127.0.0.1.")
     ] = None,
     port: Annotated[
         int | None, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes any free one. Default: 8475.")
     ] = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="TOML file with settings of the service.")] = None,
+    insecure_http: Annotated[
+        bool, typer.Option("--insecure-http", help="Let tokens cross the network in plain text, without TLS.")
+    ] = False,
     db: Db = None,
 ) -> None:
-    """Serve a database on this machine over HTTP, until Ctrl-C or SIGTERM ends it.
+    """Serve a database over HTTP, until Ctrl-C or SIGTERM ends it.
+
+    Only this machine reaches it, and asks no token, unless there is one: see `hpltune token`.
 
     It shows campaigns in a browser, and programs read them and hand in new ones below /api/v1. Each campaign runs in
     a process of its own, one on each machine at a time; the end of the service does not end them, and a service that
@@ -38,7 +43,8 @@ def serve(
     from .signals import stop_on_signals
 
     read = ServiceConfig() if config is None else read_config(config)
-    service = Service(ServiceSettings(user_dirs(), db, read.listening_at(host, port), config))
+    settings = ServiceSettings(user_dirs(), db, read.listening_at(host, port), config, insecure_http=insecure_http)
+    service = Service(settings)
     with stop_on_signals(lambda _: service.end()):
         remark(f"open {service.url} in a browser; Ctrl-C ends the service")
         service.run()

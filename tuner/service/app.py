@@ -13,14 +13,13 @@ from .api import campaigns, catalogue, downloads, handed_in, previews, trials
 from .campaigns.dispatcher import Dispatcher
 from .campaigns.host_survey import HostSurvey
 from .campaigns.offered import offered_by
-from .identity.gate import Gate
+from .guard import guard
 from .kept.answers import Answers
 from .kept.files import Files
 from .live import routes as live
 from .live.reader import LiveReader
 from .pages import routes
 from .problems import add_problems
-from .safety import Safety
 from .settings import ServiceSettings
 
 OPENAPI = "/api/v1/openapi.json"
@@ -60,8 +59,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     )
     app.state.survey = HostSurvey(settings.user_dirs)
     add_problems(app)
-    app.add_middleware(Gate)
-    app.add_middleware(Safety)
+    guard(app, settings)
     for part in (health, handed_in, previews, campaigns, live, trials, downloads, catalogue, routes):
         app.include_router(part.router)
     return app

@@ -35,6 +35,9 @@ SENTENCES = {
 """For errors that the framework raises with no sentence of its own."""
 
 
+NO_DATABASE = "The database cannot be used now: `hpltune show` on the service's machine says why."
+
+
 class Problem(HTTPException):
     """An error of a request.
 
@@ -162,8 +165,7 @@ async def _wrong_usage(_request: Request, error: Exception) -> JSONResponse:
 
 
 async def _no_database(_request: Request, _error: Exception) -> JSONResponse:
-    said = "The database cannot be used now: `hpltune show` on the service's machine says why."
-    return answer(503, said, {"Retry-After": "10"})
+    return answer(503, NO_DATABASE, {"Retry-After": "10"})
 
 
 async def _failed(_request: Request, _error: Exception) -> JSONResponse:

@@ -1,4 +1,4 @@
-"""What stands before every request: size limits, a check of who asks, and headers that keep browsers careful."""
+"""What stands before every request: size limits, the name of the service, and headers that keep browsers careful."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -6,25 +6,28 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .addresses import OwnNames, host_of
+from .config import ServiceConfig
 from .headers import SECURITY_HEADERS
+from .identity.arrival import Arrival
 from .problems import Problem, answer
-from .settings import is_loopback
 
-MOST_BYTES = 1_000_000
-"""Of the body of a request."""
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
-TOO_LARGE = f"The body of a request may have {MOST_BYTES:,} bytes at most."
 
 
 class Safety:
     """Lets a request through to an application, or answers with a problem.
 
-    Names that are not this machine's are refused, because a page of the web could have its own name point here. A
+    Names that are not the service's are refused, because a page of the web could have its own name point here. A
     request that changes something must not come from another site's page.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, config: ServiceConfig, *, only_by_proxy: bool) -> None:
         self._app = app
+        self._only_by_proxy = only_by_proxy
+        self._names = OwnNames(config.listen)
+        self._most_bytes = config.limits.body_bytes
+        self._too_large = f"The body of a request may have {self._most_bytes:,} bytes at most."
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -39,46 +42,41 @@ class Safety:
                     headers.setdefault(name, value)
             await send(message)
 
-        refusal = _refused(scope["method"], Headers(scope=scope))
-        await (refusal or self._app)(scope, _limited(receive), with_headers)
+        refusal = self._refused_way(scope["state"]["arrival"]) or self._refused(scope["method"], Headers(scope=scope))
+        await (refusal or self._app)(scope, self._limited(receive), with_headers)
 
+    def _refused_way(self, arrival: Arrival) -> ASGIApp | None:
+        if self._only_by_proxy and not arrival.proxied and not arrival.is_local:
+            return answer(403, "Ask through the proxy of this service: here all would cross the network in plain text.")
+        return None
 
-def _refused(method: str, headers: Headers) -> ASGIApp | None:
-    """The answer to a request that goes no further, or None."""
-    host = _host(f"//{headers.get('host', '')}")
-    if not is_loopback(host):
-        return answer(421, "The service answers only under a name of this machine, such as localhost.")
-    origin = headers.get("origin")
-    other = origin is not None and urlsplit(origin).netloc != headers["host"]
-    if method not in READING and (other or headers.get("sec-fetch-site") in {"cross-site", "same-site"}):
-        return answer(403, "A page of another site cannot change anything here.")
-    if _length(headers) > MOST_BYTES:
-        return answer(413, TOO_LARGE)
-    return None
+    def _refused(self, method: str, headers: Headers) -> ASGIApp | None:
+        """The answer to a request that goes no further, or None."""
+        if host_of(f"//{headers.get('host', '')}") not in self._names:
+            return answer(421, self._names.sentence)
+        origin = headers.get("origin")
+        other = origin is not None and urlsplit(origin).netloc != headers["host"]
+        if method not in READING and (other or headers.get("sec-fetch-site") in {"cross-site", "same-site"}):
+            return answer(403, "A page of another site cannot change anything here.")
+        if _length(headers) > self._most_bytes:
+            return answer(413, self._too_large)
+        return None
 
+    def _limited(self, receive: Receive) -> Receive:
+        """Read a body without a stated length only up to the limit."""
+        read = 0
 
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
+        async def counted() -> Any:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > self._most_bytes:
+                raise Problem(413, self._too_large)
+            return message
+
+        return counted
 
 
 def _length(headers: Headers) -> int:
     said = headers.get("content-length", "0")
     return int(said) if said.isdecimal() else 0
-
-
-def _limited(receive: Receive) -> Receive:
-    """Read a body without a stated length only up to the limit."""
-    read = 0
-
-    async def counted() -> Any:
-        nonlocal read
-        message = await receive()
-        read += len(message.get("body", b""))
-        if read > MOST_BYTES:
-            raise Problem(413, TOO_LARGE)
-        return message
-
-    return counted

@@ -49,18 +49,21 @@ class Service:
     """
 
     def __init__(self, settings: ServiceSettings) -> None:
-        settings.check()
-        open_store(settings.db, settings.user_dirs).close()
+        with open_store(settings.db, settings.user_dirs) as store:
+            settings.check(store)
         listen = settings.config.listen
         self._socket = _bound(listen)
         host = f"[{listen.host}]" if ":" in listen.host else listen.host
-        self.url = f"http://{host}:{self._socket.getsockname()[1]}"
+        self.url = f"{'https' if listen.certificate else 'http'}://{host}:{self._socket.getsockname()[1]}"
         app = create_app(settings)
         config = uvicorn.Config(
             app,
             log_level="warning",
             server_header=False,
             ws="none",
+            proxy_headers=False,
+            ssl_certfile=listen.certificate,
+            ssl_keyfile=listen.key,
             timeout_graceful_shutdown=DRAIN_S,
         )
         self._server = HttpServer(config, app)

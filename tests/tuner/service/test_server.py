@@ -32,7 +32,7 @@ def test_a_port_in_use_gets_a_sentence(hpltune: Run) -> None:
 def test_an_address_that_others_can_reach_is_refused(hpltune: Run) -> None:
     done = hpltune("serve", "--host", "0.0.0.0")  # noqa: S104 - that is what is refused
     assert done.returncode == 2
-    assert "that needs tokens, which hpltune does not have yet" in done.stderr
+    assert "make a token first with `hpltune token create NAME --scope admin`" in done.stderr
 
 
 @pytest.mark.usefixtures("home")

@@ -1,24 +1,83 @@
-"""Finds out who sends a request, before anything else looks at it."""
+"""Lets nobody to a handler who does not say who they are, and nobody who asks too often."""
 
-from getpass import getuser
+from math import ceil
+from urllib.parse import quote
 
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import HTTPConnection
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from results.errors import ResultsError
 from results.store.service.access import AccessScope
 
-from .caller import Caller
+from ..problems import NO_DATABASE, Problem, answer
+from ..safety import READING
+from .arrival import Arrival
+from .caller import demand
+from .doorkeeper import Admitted, Doorkeeper
+from .rate_limit import RateLimit, network_of
+
+OPEN = frozenset({"/healthz", "/readyz", "/sign-in", "/sign-out"})
+"""Addresses that ask nobody who they are; those below `/assets/` neither."""
 
 
 class Gate:
-    """Notes who sends each request: whoever reaches the service from this machine is its admin."""
+    """Notes who sends each request; a handler is reached by nobody else.
 
-    def __init__(self, app: ASGIApp) -> None:
+    Whoever reads needs the scope `read`, whoever changes something at least `run`; handlers may demand more.
+    """
+
+    def __init__(self, app: ASGIApp, doorkeeper: Doorkeeper, limit: RateLimit) -> None:
         self._app = app
-        self._admin = getuser()
+        self._doorkeeper = doorkeeper
+        self._limit = limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] == "http":
-            address = scope["client"][0] if scope["client"] else ""
-            scope.setdefault("state", {})["caller"] = Caller(self._admin, AccessScope.ADMIN, address)
-        await self._app(scope, receive, send)
+        inner = self._app if scope["type"] != "http" else await self._let_in(HTTPConnection(scope))
+        await inner(scope, receive, send)
+
+    async def _let_in(self, request: HTTPConnection) -> ASGIApp:
+        """What answers a request: the application, or a problem."""
+        arrival: Arrival = request.state.arrival
+        address = network_of(arrival.address)
+        if _is_open(request.url.path):
+            return self._counted(f"address:{address}") or self._app
+        try:
+            found = await run_in_threadpool(self._doorkeeper.admit, request.app.state.store, request)
+            request.state.caller, request.state.binding = found.caller, found.binding
+            _check(request, found)
+        except ResultsError:
+            return answer(503, NO_DATABASE, {"Retry-After": "10"})
+        except Problem as problem:
+            return self._counted(f"address:{address}") or _refused(request, problem)
+        if found.unlimited:
+            return self._app
+        return self._counted(f"caller:{found.caller.name}") or self._app
+
+    def _counted(self, who: str) -> ASGIApp | None:
+        wait_s = self._limit.wait_s(who)
+        if not wait_s:
+            return None
+        seconds = ceil(wait_s)
+        return answer(429, f"These are too many requests: ask again in {seconds} s.", {"Retry-After": str(seconds)})
+
+
+def _is_open(path: str) -> bool:
+    return path in OPEN or path.startswith("/assets/")
+
+
+def _check(request: HTTPConnection, found: Admitted) -> None:
+    changes = request.scope["method"] not in READING
+    demand(found.caller, AccessScope.RUN if changes else AccessScope.READ)
+
+
+def _refused(request: HTTPConnection, problem: Problem) -> ASGIApp:
+    """The answer to somebody who may not come in; a person in a browser is led to where one signs in."""
+    wants_page = "text/html" in request.headers.get("accept", "") and request.scope["method"] == "GET"
+    if problem.status_code == 401 and wants_page and "authorization" not in request.headers:
+        asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        return RedirectResponse(f"/sign-in?next={quote(asked, safe='')}", 303)
+    again = {"HX-Redirect": "/sign-in"} if "hx-request" in request.headers and problem.status_code == 401 else {}
+    return answer(problem.status_code, str(problem.detail), {**(problem.headers or {}), **again})

@@ -1,0 +1,72 @@
+"""A proxy that has asked users who they are is believed, and nobody else."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from service_client import bearer, client_of, of_client, served
+
+from results.store.service.access import AccessScope
+from results.store.store import Store
+from tuner.service.config import ListenTable, ProxyTable, ServiceConfig
+
+CAMPAIGNS = "/api/v1/campaigns"
+ADA = {"X-Forwarded-User": "ada", "X-Forwarded-Groups": "staff, tuners", "X-Forwarded-For": "203.0.113.9"}
+CONFIG = ServiceConfig(
+    listen=ListenTable(names=("tuner.example.org",)),
+    proxy=ProxyTable(trusted=("10.0.0.0/8", "::1"), scopes={"run": ("tuners",), "admin": ("wheel",)}),
+)
+
+
+@pytest.fixture
+def proxy(store: Store, tmp_path: Path) -> Iterator[TestClient]:
+    """A proxy that is trusted."""
+    with served(store, tmp_path, CONFIG) as client:
+        yield client_of(of_client(client), "10.1.2.3")
+
+
+def test_a_user_whom_the_proxy_names_may_do_what_the_groups_may(proxy: TestClient) -> None:
+    assert proxy.get(CAMPAIGNS, headers=ADA).status_code == 200
+    assert proxy.post(f"{CAMPAIGNS}/nope/anything", headers=ADA).status_code == 404
+    nobody = proxy.get(CAMPAIGNS, headers={**ADA, "X-Forwarded-Groups": "staff"})
+    assert nobody.status_code == 403
+    assert nobody.json()["detail"].startswith("ada is in no group that may use this service")
+
+
+@pytest.mark.parametrize("address", ["192.168.0.1", "127.0.0.1", "11.0.0.1", "", "10.1.2.3.evil"])
+def test_headers_of_somebody_else_are_not_believed(proxy: TestClient, address: str) -> None:
+    assert client_of(of_client(proxy), address).get(CAMPAIGNS, headers=ADA).status_code == 401
+
+
+def test_the_proxy_must_name_one_user(proxy: TestClient) -> None:
+    unnamed = {"X-Forwarded-For": "203.0.113.9"}
+    assert proxy.get(CAMPAIGNS, headers=unnamed).json()["detail"].startswith("The proxy names no user")
+    twice = [("X-Forwarded-User", "root"), *ADA.items()]
+    answer = proxy.get(CAMPAIGNS, headers=twice)
+    assert answer.status_code == 400
+    assert "two headers X-Forwarded-User" in answer.json()["detail"]
+
+
+def test_a_token_is_taken_through_the_proxy_too(proxy: TestClient, store: Store) -> None:
+    _, token = store.tokens.create("ci", AccessScope.READ, None)
+    assert proxy.get(CAMPAIGNS, headers=bearer(token)).status_code == 200
+
+
+def test_the_proxy_says_under_which_name_it_was_asked(proxy: TestClient) -> None:
+    named = {**ADA, "X-Forwarded-Host": "tuner.example.org", "X-Forwarded-Proto": "https"}
+    assert proxy.get(CAMPAIGNS, headers=named).status_code == 200
+    assert proxy.get(CAMPAIGNS, headers={**named, "X-Forwarded-Host": "evil.example"}).status_code == 421
+    changing = {**named, "Origin": "https://tuner.example.org"}
+    assert proxy.post("/healthz", headers=changing).status_code == 405
+    assert proxy.post("/healthz", headers={**changing, "Origin": "https://evil.example"}).status_code == 403
+    elsewhere = client_of(of_client(proxy), "192.168.0.1")
+    assert elsewhere.get("/healthz", headers={"X-Forwarded-Host": "evil.example"}).status_code == 200
+
+
+def test_everybody_can_be_let_read(store: Store, tmp_path: Path) -> None:
+    config = ServiceConfig(proxy=ProxyTable(trusted=("::1",), scopes={"read": ("*",)}))
+    with served(store, tmp_path, config) as client:
+        proxy = client_of(of_client(client), "::1")
+        assert proxy.get(CAMPAIGNS, headers={"X-Forwarded-User": "eve"}).status_code == 200
+        assert proxy.post(CAMPAIGNS, headers={"X-Forwarded-User": "eve"}).status_code == 403

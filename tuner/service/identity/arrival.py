@@ -1,0 +1,110 @@
+"""From where a request came, and whether a proxy that is trusted has passed it on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ..config import ProxyTable
+from ..headers import SECURITY_HEADERS
+from ..problems import Problem, answer
+
+FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via")
+"""Headers by which a proxy shows itself."""
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """From where a request came.
+
+    Attributes:
+        address: of the one who asks, as a trusted proxy says it, else of the peer.
+        proxied: a trusted proxy passed it on, so that its headers are believed.
+        forwarded: it has headers of a proxy, trusted or not.
+    """
+
+    address: str
+    proxied: bool
+    forwarded: bool
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it was sent on this machine, by a program that is no proxy."""
+        found = parsed_address(self.address)
+        return found is not None and found.is_loopback and not self.forwarded
+
+
+class Arrivals:
+    """Notes from where each request came, as an `Arrival` in its state.
+
+    What a trusted proxy says of address, scheme and host takes the place of what the connection says.
+    """
+
+    def __init__(self, app: ASGIApp, proxy: ProxyTable | None) -> None:
+        self._app = app
+        self._trusted = [] if proxy is None else [ip_network(one) for one in proxy.trusted]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            arrival = self._arrival(scope)
+        except Problem as problem:
+            await answer(problem.status_code, str(problem.detail), SECURITY_HEADERS)(scope, receive, send)
+            return
+        scope.setdefault("state", {})["arrival"] = arrival
+        await self._app(scope, receive, send)
+
+    def _arrival(self, scope: Scope) -> Arrival:
+        headers = Headers(scope=scope)
+        peer = scope["client"][0] if scope["client"] else ""
+        forwarded = any(name in headers for name in FORWARDED)
+        if not self._trusts(peer):
+            return Arrival(_written(peer), proxied=False, forwarded=forwarded)
+        scheme = single_header(headers, "x-forwarded-proto")
+        if scheme in {"http", "https"}:
+            scope["scheme"] = scheme
+        host = single_header(headers, "x-forwarded-host")
+        if host:
+            MutableHeaders(scope=scope)["host"] = host
+        return Arrival(self._first_other(headers.getlist("x-forwarded-for")) or _written(peer), True, forwarded)
+
+    def _trusts(self, address: str) -> bool:
+        found = parsed_address(address)
+        return found is not None and any(found in network for network in self._trusted)
+
+    def _first_other(self, lines: Sequence[str]) -> str | None:
+        """The nearest address that is no trusted proxy's: what stands before it anybody can have written."""
+        for text in reversed([part.strip() for line in lines for part in line.split(",")]):
+            if not self._trusts(text):
+                return _written(text) if parsed_address(text) else None
+        return None
+
+
+def parsed_address(text: str) -> IPv4Address | IPv6Address | None:
+    """Read an address, an IPv4 address inside of IPv6 as itself; None for any other text."""
+    try:
+        found = ip_address(text)
+    except ValueError:
+        return None
+    return getattr(found, "ipv4_mapped", None) or found
+
+
+def _written(address: str) -> str:
+    return str(parsed_address(address) or address)
+
+
+def single_header(headers: Headers, name: str) -> str | None:
+    """Read a header that may be there once.
+
+    Raises:
+        Problem: it is there twice: a proxy has let one of somebody else through.
+    """
+    values = headers.getlist(name)
+    if len(values) > 1:
+        raise Problem(400, f"There are two headers {name}: the proxy must replace what others send.")
+    return values[0].strip() if values else None

@@ -1,0 +1,137 @@
+"""Who sends a request: by a token, by a browser's session, by a trusted proxy, or by being on this machine."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import psutil
+from starlette.requests import HTTPConnection
+
+from results.errors import ResultsError
+from results.store.service.access import AccessScope
+from results.store.service.token_entry import TokenEntry, TokenState
+from results.store.store import Store
+
+from ..addresses import is_loopback
+from ..config import ProxyTable, ServiceConfig
+from ..problems import Problem
+from .arrival import Arrival, single_header
+from .caller import Caller
+from .sessions import SessionKeeper
+
+COOKIE, SECURE_COOKIE = "hpltune", "__Host-hpltune"
+"""Names of the cookie over HTTP on this machine, and over HTTPS, where browsers keep it from other hosts."""
+UNKNOWN_CALLER = (
+    "This service needs a token: send `Authorization: Bearer TOKEN` with one that `hpltune token create` has printed."
+)
+
+
+@dataclass(frozen=True)
+class Admitted:
+    """Somebody who may come in.
+
+    Attributes:
+        binding: what tokens of forms are bound to.
+        unlimited: nobody counts the requests.
+    """
+
+    caller: Caller
+    binding: str
+    unlimited: bool = False
+
+
+class Doorkeeper:
+    """Finds out who sends a request."""
+
+    def __init__(self, config: ServiceConfig, sessions: SessionKeeper) -> None:
+        self._proxy = config.proxy
+        self._only_here = is_loopback(config.listen.host) and config.proxy is None
+        self._sessions = sessions
+        self._tokens_exist = False
+        self._me = psutil.Process().username()
+
+    def admit(self, store: Store, request: HTTPConnection) -> Admitted:
+        """Return who sends a request.
+
+        Raises:
+            Problem: 401 or 403, with what to do.
+        """
+        arrival: Arrival = request.state.arrival
+        given = request.headers.get("authorization")
+        if given is not None:
+            return self._of_token(store, given, arrival)
+        cookie = request.cookies.get(cookie_name(request))
+        if cookie:
+            found = self._of_cookie(store, cookie, arrival)
+            if found is not None:
+                return found
+        if arrival.proxied and self._proxy is not None:
+            return _of_proxy(self._proxy, request, arrival)
+        if self._only_here and arrival.is_local and not self._closed(store):
+            return Admitted(Caller(self._me, AccessScope.ADMIN, arrival.address), f"user:{self._me}", unlimited=True)
+        raise _refusal(UNKNOWN_CALLER)
+
+    def _closed(self, store: Store) -> bool:
+        """Whether there are tokens; once there is one, there will always be one."""
+        self._tokens_exist = self._tokens_exist or store.tokens.exist()
+        return self._tokens_exist
+
+    def _of_token(self, store: Store, given: str, arrival: Arrival) -> Admitted:
+        kind, _, token = given.partition(" ")
+        if kind.lower() != "bearer" or not token.strip():
+            raise _refusal("The Authorization header must be `Bearer`, a space and a token.", "invalid_request")
+        entry = valid_token(store, token.strip())
+        return Admitted(Caller(entry.name, entry.scope, arrival.address), f"token:{entry.hash}")
+
+    def _of_cookie(self, store: Store, cookie: str, arrival: Arrival) -> Admitted | None:
+        session = self._sessions.read(cookie)
+        entry = store.tokens.of_hash(session.token_hash) if session else None
+        if session is None or entry is None or entry.state(datetime.now(UTC)) is not TokenState.VALID:
+            return None
+        _note_use(store, entry)
+        return Admitted(Caller(entry.name, entry.scope, arrival.address), f"session:{session.id}")
+
+
+def valid_token(store: Store, token: str) -> TokenEntry:
+    """Find a token that works, and note its use.
+
+    Raises:
+        Problem: it does not work.
+    """
+    entry = store.tokens.find(token)
+    if entry is None:
+        raise _refusal("This token is not known here: is it whole, and of this service?", "invalid_token")
+    state = entry.state(datetime.now(UTC))
+    if state is TokenState.EXPIRED:
+        raise _refusal(f"The token of {entry.name} has expired: ask for a new one.", "invalid_token")
+    if state is TokenState.REVOKED:
+        raise _refusal(f"The token of {entry.name} was revoked: ask for a new one.", "invalid_token")
+    _note_use(store, entry)
+    return entry
+
+
+def cookie_name(request: HTTPConnection) -> str:
+    """The name of the cookie of a session; over HTTPS one that browsers send to this host only."""
+    return SECURE_COOKIE if request.url.scheme == "https" else COOKIE
+
+
+def _of_proxy(proxy: ProxyTable, request: HTTPConnection, arrival: Arrival) -> Admitted:
+    user = single_header(request.headers, proxy.user_header)
+    if not user or not user.isprintable():
+        raise _refusal(f"The proxy names no user in {proxy.user_header}: sign in there, or send a token.")
+    said = single_header(request.headers, proxy.groups_header) or ""
+    groups = {"*", *(group.strip() for group in said.split(","))}
+    scopes = [scope for scope in AccessScope if groups & set(proxy.scopes.get(scope.value, ()))]
+    if not scopes:
+        raise Problem(403, f"{user} is in no group that may use this service: [proxy.scopes] names those that may.")
+    return Admitted(Caller(user, scopes[-1], arrival.address), f"user:{user}")
+
+
+def _refusal(sentence: str, error: str = "") -> Problem:
+    more = f', error="{error}"' if error else ""
+    return Problem(401, sentence, {"WWW-Authenticate": f'Bearer realm="hpltune"{more}'})
+
+
+def _note_use(store: Store, entry: TokenEntry) -> None:
+    with suppress(ResultsError):  # who only reads is let in also where nothing can be written
+        store.tokens.note_use(entry)

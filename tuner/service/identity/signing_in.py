@@ -1,0 +1,85 @@
+"""Where people sign in with a token in a browser, and out again."""
+
+from base64 import b64encode
+from hashlib import sha256
+from importlib.resources import files
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from jinja2 import Environment
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+
+from results.report.html import page_style
+
+from ..opened import OpenStore
+from ..problems import Problem
+from .doorkeeper import COOKIE, SECURE_COOKIE, cookie_name, valid_token
+from .forms import FormFields, form_fields
+from .sessions import SessionKeeper
+
+router = APIRouter(include_in_schema=False)
+_STYLE = page_style() + files(__package__).joinpath("sign_in.css").read_text(encoding="utf-8")
+_HEADERS = {
+    "Content-Security-Policy": f"default-src 'none'; "
+    f"style-src 'sha256-{b64encode(sha256(_STYLE.encode()).digest()).decode()}'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+}
+
+
+@router.get("/sign-in")
+def sign_in_page(request: Request, next: str = "/") -> HTMLResponse:  # noqa: A002 - the word in the address
+    """Show the form that takes a token."""
+    return _page(200, next, signed_in=cookie_name(request) in request.cookies)
+
+
+@router.post("/sign-in")
+async def sign_in(request: Request, store: OpenStore, fields: Annotated[FormFields, Depends(form_fields)]) -> Response:
+    """Begin a session of a browser."""
+    target = fields.get("next", "/")
+    try:
+        entry = await run_in_threadpool(valid_token, store, fields.get("token", "").strip())
+    except Problem as problem:
+        return _page(403, target, str(problem.detail))
+    cookie, session = _sessions(request).begin(entry)
+    response = RedirectResponse(_inside(target), 303)
+    name = cookie_name(request)
+    response.set_cookie(
+        name, cookie, expires=session.ends_at, secure=name == SECURE_COOKIE, httponly=True, samesite="strict"
+    )
+    request.state.who = entry.name
+    return response
+
+
+@router.post("/sign-out")
+def sign_out() -> Response:
+    """End the session of a browser."""
+    response = RedirectResponse("/sign-in", 303)
+    for name in (COOKIE, SECURE_COOKIE):
+        response.delete_cookie(name, secure=name == SECURE_COOKIE, httponly=True, samesite="strict")
+    return response
+
+
+def _page(status: int, target: str, wrong: str = "", *, signed_in: bool = False) -> HTMLResponse:
+    template = files(__package__).joinpath("sign_in.html.j2").read_text(encoding="utf-8")
+    text = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(template)
+    page = text.render(css=Markup(_STYLE), target=_inside(target), wrong=wrong, signed_in=signed_in)  # noqa: S704 - our own files
+    return HTMLResponse(page, status, _HEADERS)
+
+
+def _inside(target: str) -> str:
+    """The address after signing in, if it is one of ours; else the first page."""
+    try:
+        parts = urlsplit(target)
+    except ValueError:
+        return "/"
+    ours = not parts.scheme and not parts.netloc and target.startswith("/") and target.isprintable()
+    return target if ours and "\\" not in target and not target.startswith("//") else "/"
+
+
+def _sessions(request: Request) -> SessionKeeper:
+    sessions = request.app.state.sessions
+    assert isinstance(sessions, SessionKeeper)  # noqa: S101 - made with the application
+    return sessions
