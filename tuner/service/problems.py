@@ -22,10 +22,10 @@ from results.errors import (
 )
 
 from ..errors import UsageError
+from ..messages.plain_paths import without_paths
 from .campaigns.kinds.registry import KINDS
 from .campaigns.wrong import WrongDocumentError
 from .headers import SECURITY_HEADERS
-from .plain_paths import without_paths
 
 MEDIA_TYPE = "application/problem+json"
 SENTENCES = {

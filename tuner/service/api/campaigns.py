@@ -11,11 +11,11 @@ from results.store.study_list import StudiesAsked
 
 from ...commands.stored.best import BestRequest, best_of_study
 from ...commands.stored.campaigns import CampaignsRequest, list_campaigns
+from ...messages.campaigns import AskedQuery, BestModel, CampaignModel, CampaignPage, StudyStanding
 from ..identity.caller import needs
 from ..kept.answers import KeptAnswers
 from ..opened import CampaignName, OpenStore, no_query
 from .cursors import campaign_cursor, campaign_place
-from .models import AskedQuery, BestModel, CampaignModel, CampaignPage, StudyStanding
 from .responses import as_json
 
 router = APIRouter(prefix="/api/v1/campaigns", tags=["campaigns"], dependencies=[needs("read")])

@@ -12,19 +12,19 @@ from results.store.service.access import AccessScope
 from results.store.service.campaign_entry import CampaignEntry, QueueState, WantedState
 from results.store.store import Store
 
+from ...messages.documents import HIGHEST, Document
+from ...messages.plain_paths import without_paths
+from ...messages.queue import HandedInModel, LogModel, QueueModel
 from ..campaigns.dispatcher import Dispatcher
 from ..campaigns.fair_order import REMEMBERED, fair_order
 from ..campaigns.hand_in import HandIn, hand_in
-from ..campaigns.kinds.base import HIGHEST, Document
 from ..campaigns.kinds.registry import AnyDocument
 from ..campaigns.logs import last_lines, log_file
 from ..campaigns.offered import Offered
 from ..identity.caller import Caller, demand, needs
 from ..opened import CampaignName, OpenStore, no_query
-from ..plain_paths import without_paths
 from ..problems import Problem, wrong_document
 from .addresses import campaign_address
-from .queue_models import HandedInModel, LogModel, QueueModel
 
 router = APIRouter(prefix="/api/v1", tags=["queue"], dependencies=[Depends(no_query)])
 LOG_LINES = 200

@@ -5,11 +5,11 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, Field
 
+from ...messages.plain_paths import without_paths
 from ..campaigns.host_survey import HostSurvey
 from ..campaigns.kinds.registry import AnyDocument
 from ..campaigns.preview import Preview, PreviewRequest, preview
 from ..opened import OpenStore, no_query
-from ..plain_paths import without_paths
 from .handed_in import AtDesk
 
 router = APIRouter(prefix="/api/v1", tags=["queue"], dependencies=[Depends(no_query)])

@@ -10,14 +10,14 @@ from results.export.hpl_dat import to_hpl_dat
 from results.record import TrialRecord, TrialState
 from results.store.store import Store
 
+from ...messages.campaigns import AskedQuery
+from ...messages.trials import TrialModel, TrialPage, WholeTrialModel
 from ..identity.caller import needs
 from ..kept.answers import KeptAnswers
 from ..opened import CampaignName, OpenStore, no_query
 from ..problems import Problem
 from .cursors import LARGEST, trial_cursor, trial_place
-from .models import AskedQuery
 from .responses import PlainResponse, as_json, as_text, saved
-from .trial_models import TrialModel, TrialPage, WholeTrialModel
 
 router = APIRouter(prefix="/api/v1/campaigns/{name}/trials", tags=["trials"], dependencies=[needs("read")])
 Number = Annotated[int, Path(ge=1, le=LARGEST, description="of the trial in its campaign, from 1")]

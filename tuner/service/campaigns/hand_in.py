@@ -7,8 +7,8 @@ from typing import Any
 from results.store.service.campaign_entry import CampaignEntry, CampaignOrder
 from results.store.store import Store
 
+from ...messages.documents import Document
 from ...study.names import check_name, legal_name
-from .kinds.base import Document
 from .kinds.registry import KINDS
 from .offered import Offered
 from .wrong import read_as_document

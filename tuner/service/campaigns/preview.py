@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from results.store.service.campaign_entry import CampaignEntry, CampaignOrder, QueueState, WantedState
 from results.store.store import Store
 
+from ...messages.documents import Document
 from ...study.names import check_name
 from .expected import Expected
 from .fair_order import REMEMBERED, fair_order
 from .host_survey import HostSurvey
-from .kinds.base import Document
 from .kinds.registry import KINDS
 from .offered import Offered
 from .wrong import WrongDocumentError, read_as_document

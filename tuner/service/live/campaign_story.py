@@ -10,7 +10,7 @@ from results.store.service.campaign_entry import QueueState
 from results.store.store import Store
 from results.store.watching import Totals
 
-from .events import CampaignEvent, LiveState, ProgressEvent, amount, begun, ended
+from ...messages.live import CampaignEvent, LiveState, ProgressEvent, amount, begun, ended
 from .position import GOES_ON, Position
 from .running_runs import RunningRuns, RunNow
 from .told import LiveTold

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from ...messages.live import LiveState
 from ..api.cursors import LARGEST
-from .events import LiveState
 
 STATES: Mapping[str, LiveState] = {
     "q": "queued",

@@ -8,10 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from ...messages.live import LiveEvent
 from ..identity.caller import needs
 from ..opened import CampaignName
 from ..problems import Problem
-from .events import LiveEvent
 from .feed import Feed
 from .reader import MOST_WATCHERS, LiveReader
 from .stream import EventStream, Watcher

@@ -6,7 +6,7 @@ from typing import Generic, Protocol, Self, TypeVar
 
 from fastapi.sse import format_sse_event
 
-from .events import CampaignEvent, Event, ProgressEvent
+from ...messages.live import CampaignEvent, Event, ProgressEvent
 
 
 class LiveMoment(Protocol):

@@ -6,33 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from results.store.store import Store
 from runners.hosts.cluster import Cluster
 from runners.toml_file import ClusterFileError
 
 from ....commands.real_cluster import read_cluster
 from ....events import Listener
+from ....messages.documents import Document
 from ....stopping import StopRequest
 from ..expected import Expected, SpaceSize
 from ..host_survey import HostSurvey
 from ..offered import Offered
 from ..wrong import WrongDocumentError
 
-HIGHEST = 100
-"""Of priorities; the lowest is as far below zero."""
 SLURM = "slurm:"
 """Begins the name that stands for the nodes of a cluster whose nodes Slurm chooses."""
-
-
-class Document(BaseModel):
-    """What people hand in of any kind."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: str | None = Field(None, description="of the campaign and its study; null takes a free one")
-    priority: int = Field(0, ge=-HIGHEST, le=HIGHEST, description="a higher one is started first")
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,7 @@
 """A campaign that measures a study's best configuration again, as `hpltune check` does."""
 
 import platform
-from typing import Annotated, ClassVar, Literal
-
-from pydantic import Field
+from typing import ClassVar
 
 from results.errors import UnknownStudyError
 from results.store.store import Store
@@ -13,24 +11,13 @@ from ....commands.campaigns.check import CheckRequest, CheckVerdict, baseline_of
 from ....commands.session import open_session
 from ....errors import TunerError
 from ....events import Listener
+from ....messages.documents import CheckDocument
 from ....stopping import StopRequest
 from ....words import counted
 from ..expected import Expected
 from ..offered import Offered
 from ..wrong import WrongDocumentError, read_as_document
-from .base import CampaignKind, Document, WorkOrder, WorkResult, nodes_of
-
-MOST_CHECKED = 50
-"""Runs of which each tells something."""
-
-
-class CheckDocument(Document):
-    """A measurement of what is known already: is the machine slower than it was?"""
-
-    kind: Literal["check"] = "check"
-    baseline: str = Field(description="the study of a real machine whose best configuration is measured again")
-    runs: Annotated[int, Field(ge=1, le=MOST_CHECKED)] = 3
-    tolerance_percent: float = Field(2.0, ge=0, le=50, description="loss of speed that is no reason to worry")
+from .base import CampaignKind, WorkOrder, WorkResult, nodes_of
 
 
 class CheckKind(CampaignKind):

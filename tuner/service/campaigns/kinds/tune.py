@@ -1,11 +1,7 @@
 """A campaign that searches, as `hpltune tune` does."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar
 
-from pydantic import Field
-
-from hpl.params import Scalar
 from results.store.store import Store
 from search_spaces.load import check_overrides, space_text
 
@@ -14,6 +10,7 @@ from ....commands.campaigns.tune import TuneRequest, tune
 from ....commands.session import open_session
 from ....engines.registry import check_engine
 from ....events import Listener
+from ....messages.documents import TuneDocument
 from ....options import TuneOptions
 from ....stopping import StopRequest
 from ....study.objective import check_inputs
@@ -22,48 +19,7 @@ from ..expected_tuning import expected_of, size_of
 from ..host_survey import HostSurvey
 from ..offered import Offered
 from ..wrong import WrongDocumentError, read_as_document
-from .base import CampaignKind, Document, WorkOrder, WorkResult, node_set
-
-MOST = 1e12
-"""Of GFLOPS and watts."""
-MOST_RUNS = 1_000_000
-Few = Annotated[int, Field(ge=1, le=10_000)]
-Runs = Annotated[int, Field(ge=1, le=MOST_RUNS)]
-Figure = Annotated[float, Field(gt=0, le=MOST)]
-Text = Annotated[str, Field(min_length=1, max_length=200)]
-
-
-class TuneDocument(Document):
-    """A search, in the words of `hpltune tune`."""
-
-    kind: Literal["tune"] = "tune"
-    space: Text = Field("default", description="name of a space that the service offers")
-    cluster: Text | None = Field(None, description="a cluster that it offers; null for the service's own machine")
-    budget: Text | None = Field(None, description="a time: 90s, 5m, 1h30m; 2nh; on a virtual cluster also 20usd")
-    trials: Runs | None = Field(None, description="limit of search trials")
-    run_time: Text | None = Field(None, description="limit of the time in runs of HPL alone")
-    engine: Text = "hpl"
-    objective: Text = "gflops"
-    pareto: Text | None = None
-    full: bool = Field(False, description="measure at the N that fills the memory")
-    memory_fraction: float = Field(0.8, ge=0.01, le=0.95)
-    set: Mapping[Text, Scalar | list[Scalar]] = Field(
-        default_factory=dict, description="values of parameters", examples=[{"NB": [128, 192]}], max_length=100
-    )
-    points: Runs | None = Field(None, description="points of a coarse grid, with engine grid")
-    repeats: Runs = 1
-    confirm: int = Field(2, ge=0, le=MOST_RUNS)
-    seed: int = Field(0, ge=0, lt=2**32)
-    blas: list[Text] = Field(default_factory=list, max_length=20, description="only these BLAS libraries")
-    program: Text | None = Field(None, description="an xhpl that the service offers; null builds one")
-    rpeak_gflops: Figure | None = None
-    price_usd: Figure | None = None
-    power_w: Figure | None = None
-    parallel: Few = 1
-    jobs: Few | None = Field(None, description="simulations at a time")
-    limit: Text | None = Field(None, description="real time after which a simulation is stopped")
-    from_simulation: Text | None = Field(None, description="name of a simulated study")
-    warm_start: list[Text] = Field(default_factory=list, max_length=20, description="names of studies to learn from")
+from .base import CampaignKind, WorkOrder, WorkResult, node_set
 
 
 class TuneKind(CampaignKind):

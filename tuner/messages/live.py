@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field, RootModel
 
 from hpl.params import Scalar
 from results.plain import finite
 from results.record import Invalidity, Kind, TrialRecord, TrialState
-from results.store.watching import Totals
+
+if TYPE_CHECKING:
+    from results.store.watching import Totals
 
 LiveState = Literal[
     "queued", "running", "paused", "complete", "interrupted", "killed", "failed", "cancelled", "removed"
@@ -82,7 +84,7 @@ class LiveEvent(RootModel[Event]):
     """The data of one event."""
 
 
-def amount(totals: Totals) -> dict[str, object]:
+def amount(totals: "Totals") -> dict[str, object]:
     """Write totals under the names that events have."""
     return {
         "trials": totals.ended,
@@ -104,7 +106,7 @@ def begun(campaign: str, record: TrialRecord) -> TrialBegunEvent:
     )
 
 
-def ended(campaign: str, record: TrialRecord, totals: Totals) -> TrialEndedEvent:
+def ended(campaign: str, record: TrialRecord, totals: "Totals") -> TrialEndedEvent:
     """Tell that a trial has ended."""
     told: Mapping[str, object] = {
         **amount(totals),

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 
 from results.store.service.campaign_entry import CampaignEntry, QueueState, WantedState
 
-from ..plain_paths import without_paths
+from .plain_paths import without_paths
 
 
 class HandedInModel(BaseModel):

@@ -9,7 +9,7 @@ from hpl.params import Scalar
 from results.plain import finite
 from results.record import Invalidity, Kind, TrialRecord, TrialState
 
-from ...reports.figures.phases import phases_s
+from ..reports.figures.phases import phases_s
 
 
 class TrialModel(BaseModel):

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -10,7 +10,8 @@ from hpl.params import Scalar
 from results.store.service.campaign_entry import CampaignEntry, QueueState
 from runners.virtual import load as clusters_of
 
-from ...reports.studies import StudyLine
+if TYPE_CHECKING:
+    from ..reports.studies import StudyLine
 
 StudyStanding = Literal["running", "complete", "interrupted", "killed"]
 CampaignStanding = StudyStanding | Literal["queued", "paused", "failed", "cancelled"]
@@ -41,7 +42,7 @@ class CampaignModel(BaseModel):
     rpeak_gflops: float | None
 
     @classmethod
-    def of(cls, line: StudyLine, entry: CampaignEntry | None = None) -> "CampaignModel":
+    def of(cls, line: "StudyLine", entry: CampaignEntry | None = None) -> "CampaignModel":
         """Tell of a line of a list."""
         study = line.study
         return cls(

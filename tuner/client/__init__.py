@@ -1,0 +1,1 @@
+"""Asks a service: what `--server` and `hpltune.client` stand on."""

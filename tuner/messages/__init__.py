@@ -1,0 +1,1 @@
+"""What a service and its clients tell each other."""
