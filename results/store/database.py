@@ -1,8 +1,7 @@
 """The interface of a database for the store; `sqlite.py` and `postgresql.py` implement it."""
 
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import ClassVar
 
@@ -11,9 +10,6 @@ from sqlalchemy.exc import DBAPIError
 
 from ..errors import ResultsError
 from .lease import Lease
-
-LOOK_S = 0.5
-"""Seconds between two looks at a server that tells of no change."""
 
 
 class Database(ABC):
@@ -90,14 +86,6 @@ class Database(ABC):
         """Run the block as `alone` does, for a change of the schema."""
         with self.alone() as connection:
             yield connection
-
-    @contextmanager
-    def changes(self) -> Iterator[Callable[[], object]]:
-        """Give the block a function whose answer differs once others have changed the database.
-
-        The answer may differ without a change too. The function is called in the thread of the block only.
-        """
-        yield lambda: time.monotonic() // LOOK_S
 
     @contextmanager
     def in_sentences(self) -> Iterator[None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -140,13 +140,6 @@ class SqliteDatabase(Database):
                     if "locked" not in str(error) or time.monotonic() > give_up_at:
                         raise
                     time.sleep(0.01)
-
-    @contextmanager
-    def changes(self) -> Iterator[Callable[[], object]]:
-        """Tell of changes as the contract says, by the counter that SQLite keeps for a connection."""
-        with self.in_sentences(), closing(self.engine.raw_connection()) as connection:
-            cursor = connection.cursor()
-            yield lambda: cursor.execute("PRAGMA data_version").fetchone()
 
     def meaning(self, error: BaseException) -> str:
         """Explain an error as the contract says."""

@@ -1,17 +1,17 @@
 """Reads what changed in studies, for those who watch them: only the rows that they do not know yet."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, func, select
 
 from ..errors import DamagedError
-from ..record import SMALLER_RUNS, TrialRecord, TrialState
+from ..record import SMALLER_RUNS, Study, TrialRecord, TrialState
 from .contenders import RANKED_ROW
 from .database import Database
-from .rows import trial_of
+from .lease import Lease
+from .rows import study_of, trial_of
 from .schema import STUDIES, TRIALS
 
 AT_A_TIME = 500
@@ -79,15 +79,35 @@ class Totals:
         return Totals(self.ended + 1, failed, self.machine_s + (record.cost_s or 0.0), *best)
 
 
+@dataclass(frozen=True)
+class RateRow:
+    """What a page needs of each of many trials.
+
+    Attributes:
+        kind: of the trial, as `record.Kind`.
+        state: as `record.TrialState`.
+        seen_to_end: somebody saw how it ended.
+        full: it is a full run whose rate counts.
+        NB, P, Q: None where it failed before it had them.
+    """
+
+    number: int
+    kind: str
+    state: str
+    seen_to_end: bool
+    cost_s: float
+    gflops: float | None
+    full: bool
+    NB: int | None
+    P: int | None
+    Q: int | None
+
+
 class WatchedStudies:
     """The methods of a store for those who watch studies."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-
-    def changes(self) -> AbstractContextManager[Callable[[], object]]:
-        """Give a function whose answer differs once others have changed the database; only one thread may call it."""
-        return self._database.changes()
 
     def now(self, study: str) -> StudyNow:
         """Read how a study stands."""
@@ -119,6 +139,32 @@ class WatchedStudies:
             new = connection.execute(query).mappings().all()
         kept = [*rows, *new[:most]]
         return StudyNews(state, [row["number"] for row in kept], list(_readable(kept)), len(new) > most)
+
+    def rates(self, study: str, after: int, running: Collection[int] = ()) -> Iterator[RateRow]:
+        """Yield what a page needs of the trials after one of a number, and of those of `running`, in their order."""
+        columns = (TRIALS.c.number, TRIALS.c.kind, TRIALS.c.state, TRIALS.c.ended_at.is_not(None))
+        figures = (func.coalesce(TRIALS.c.cost_s, 0.0), TRIALS.c.gflops, FULL_RUN, TRIALS.c.NB, TRIALS.c.P, TRIALS.c.Q)
+        wanted = TRIALS.c.number > after
+        if running:
+            wanted |= TRIALS.c.number.in_(running)
+        query = select(*columns, *figures).where((TRIALS.c.study == study) & wanted).order_by(TRIALS.c.number)
+        with self._database.reading() as connection:
+            for row in connection.execute(query, execution_options={"yield_per": AT_A_TIME}):
+                yield RateRow(*row)
+
+    def at_work(self) -> Sequence[tuple[Study, Sequence[Lease]]]:
+        """List the studies that say they run, with the processes that work on them, also those that were killed."""
+        query = select(STUDIES).where(STUDIES.c.state == "running")
+        with self._database.reading() as connection:
+            rows = connection.execute(query).mappings().all()
+        leases = [[Lease.parse(text) for text in (row["owner"] or "").splitlines()] for row in rows]
+        return [(study_of(row), [one for one in held if one]) for row, held in zip(rows, leases, strict=True)]
+
+    def of_numbers(self, study: str, numbers: Collection[int]) -> Sequence[TrialRecord]:
+        """Read trials of these numbers in the order of their begin."""
+        query = select(TRIALS).where((TRIALS.c.study == study) & TRIALS.c.number.in_(numbers)).order_by(TRIALS.c.number)
+        with self._database.reading() as connection:
+            return list(_readable(connection.execute(query).mappings().all()))
 
     def totals(self, study: str, last: int, but: Collection[int] = ()) -> Totals:
         """Add up the trials up to one of a number.

@@ -18,7 +18,10 @@ from .kept.answers import Answers
 from .kept.files import Files
 from .live import routes as live
 from .live.reader import LiveReader
-from .pages import routes
+from .pages import routes, shipped
+from .pages.campaign import routes as campaign_pages
+from .pages.campaign.beliefs import Beliefs
+from .pages.campaign.live_pages import LivePages
 from .problems import add_problems
 from .settings import ServiceSettings
 
@@ -39,11 +42,14 @@ def create_app(settings: ServiceSettings) -> FastAPI:
             app.state.store, app.state.offered, app.state.dispatcher = store, offered, dispatcher
             app.state.answers = Answers(store)
             app.state.files = Files(app.state.answers, settings.db or str(settings.user_dirs.database))
+            runs = folder_of("runs", store, settings.user_dirs)
+            app.state.live = LiveReader(store, runs)
+            app.state.pages = LivePages(store, runs, Beliefs(settings.db or str(settings.user_dirs.database)))
             if settings.starts_campaigns:
                 dispatcher.start()
-            app.state.live = LiveReader(store, folder_of("runs", store, settings.user_dirs))
             yield
             app.state.files.close()
+            app.state.pages.close()
             app.state.live.drain()
             await run_in_threadpool(app.state.live.join)
             await run_in_threadpool(dispatcher.close)
@@ -60,6 +66,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.state.survey = HostSurvey(settings.user_dirs)
     add_problems(app)
     guard(app, settings)
-    for part in (health, handed_in, previews, campaigns, live, trials, downloads, catalogue, routes):
+    apis = (handed_in, previews, campaigns, trials, live, downloads, catalogue)
+    for part in (health, *apis, routes, campaign_pages, shipped):
         app.include_router(part.router)
     return app

@@ -25,9 +25,8 @@ PROCESS = (sys.executable, "-P", "-m", "tuner.service.kept.process")
 
 
 class FileKind(StrEnum):
-    """What is written of a study; a page is a report with links to the other pages of the service."""
+    """What is written of a study."""
 
-    PAGE = "page"
     REPORT = "report"
     PARQUET = "parquet"
 

@@ -35,7 +35,7 @@ def _file(store: Store, name: str, kind: str) -> bytes:
             return out.read_bytes()
     from ..pages.report_page import report_page  # noqa: PLC0415
 
-    return report_page(store, name, links=kind == "page").encode()
+    return report_page(store, name).encode()
 
 
 if __name__ == "__main__":

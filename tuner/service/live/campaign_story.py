@@ -201,8 +201,8 @@ def _progress(campaign: str, run: RunNow) -> ProgressEvent:
         fraction=round(run.panel.fraction, 5),
         elapsed_s=round(run.panel.time_s, 3),
         left_s=None if run.left_s is None else round(run.left_s, 3),
-        gflops=run.gflops,
-        panel_gflops=run.panel_gflops,
+        gflops=None if run.gflops is None else round(run.gflops, 6),
+        panel_gflops=None if run.panel_gflops is None else round(run.panel_gflops, 6),
     )
 
 

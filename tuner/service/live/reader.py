@@ -104,16 +104,16 @@ class LiveReader:
             with self._changed:
                 self._changed.wait_for(lambda: bool(self._feeds) or self.draining)
             try:
-                with self._store.watched.changes() as version:
-                    self._watch(version)
+                self._watch()
             except ResultsError:
                 time.sleep(LOOK_S)  # the database is away; each stream goes on where it was once it is there again
 
-    def _watch(self, version: Callable[[], object]) -> None:
+    def _watch(self) -> None:
         """Read as long as somebody watches."""
+        last: str | None
         last, looked_s, followed_s = None, 0.0, 0.0
         while not self.draining:
-            now_s, found = time.monotonic(), version()
+            now_s, found = time.monotonic(), self._store.lists.version()
             with self._changed:
                 feeds = [feed for feed, _ in self._feeds.values()]
                 changed, self._new = self._new or found != last, False

@@ -66,8 +66,7 @@ async def stream_of(reader: LiveReader, watched: AbstractContextManager[Feed[M]]
     Raises:
         Problem: the id is none of this stream, or too many watch.
     """
-    if reader.watchers >= MOST_WATCHERS:
-        raise Problem(503, f"{MOST_WATCHERS} streams are watched already: end one of them.", {"Retry-After": "30"})
+    room_for_one(reader)
     with ExitStack() as stack:
         feed = await run_in_threadpool(stack.enter_context, watched)
         told, (moment, _) = None, feed.place()
@@ -80,3 +79,13 @@ async def stream_of(reader: LiveReader, watched: AbstractContextManager[Feed[M]]
         watcher = Watcher(reader, feed, told)
         stack.callback(watcher.leave)
         return EventStream(watcher.events(), stack.pop_all().close)
+
+
+def room_for_one(reader: LiveReader) -> None:
+    """Refuse a watcher where there are very many.
+
+    Raises:
+        Problem: too many watch.
+    """
+    if reader.watchers >= MOST_WATCHERS:
+        raise Problem(503, f"{MOST_WATCHERS} streams are watched already: end one of them.", {"Retry-After": "30"})

@@ -3,20 +3,16 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from results.report.html import Frame, to_html
+from results.report.html import to_html
 from results.store.store import Store
 
 from ...commands.stored.report import figure_source
 from ...commands.stored.show import state
 from ...reports.study_page import StudyPage
-from .frames import REFRESH_S, links_of
 
 
-def report_page(store: Store, name: str, *, links: bool = False) -> str:
+def report_page(store: Store, name: str) -> str:
     """Show the report of a campaign; while it runs, without what matters, which would take time from its runs.
-
-    Args:
-        links: to the other pages, and to the files; a page that is read again while the campaign runs.
 
     Raises:
         ResultsError: there is no such campaign.
@@ -24,5 +20,4 @@ def report_page(store: Store, name: str, *, links: bool = False) -> str:
     study = store.study(name)
     runs, source = state(study, store) == "running", figure_source(store, study)
     page = StudyPage(study, replace(source, taught=lambda: None) if runs else source)
-    frame = Frame(links_of(name), refresh_s=REFRESH_S if runs else None) if links else None
-    return to_html([page.report()], datetime.now(UTC), frame=frame)
+    return to_html([page.report()], datetime.now(UTC))

@@ -1,13 +1,12 @@
-"""Addresses of the pages."""
+"""The address of the list of campaigns."""
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
 from ..api.cursors import campaign_place
 from ..identity.caller import needs
 from ..kept.answers import KeptAnswers
-from ..kept.files import FileKind, KeptFiles
-from ..opened import CampaignName, OpenStore, no_query
+from ..opened import OpenStore
 from .frames import PAGE_HEADERS
 from .rendered import campaigns_page
 
@@ -20,9 +19,3 @@ async def home(request: Request, store: OpenStore, answers: KeptAnswers, cursor:
     before = campaign_place(cursor) if cursor is not None else None
     page = await answers.of_all(request, lambda: campaigns_page(store, before, "/?cursor=", answers.line))
     return HTMLResponse(page, headers=PAGE_HEADERS)
-
-
-@router.get("/campaigns/{name}", dependencies=[Depends(no_query)])
-async def campaign_report(files: KeptFiles, name: CampaignName) -> HTMLResponse:
-    """Show one campaign."""
-    return HTMLResponse(await files.of(name, FileKind.PAGE), headers=PAGE_HEADERS)

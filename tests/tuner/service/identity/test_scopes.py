@@ -6,8 +6,8 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-OPEN = {"/healthz", "/readyz", "/sign-in", "/sign-out", "/api/v1/openapi.json"}
-"""Addresses that anybody may ask; the last one is for all who may read anything."""
+OPEN = {"/healthz", "/readyz", "/sign-in", "/sign-out", "/api/v1/openapi.json", "/assets/{file}"}
+"""Addresses that anybody may ask."""
 
 
 def routes(part: Any) -> Iterator[tuple[str, Any]]:

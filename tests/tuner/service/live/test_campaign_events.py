@@ -5,13 +5,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from live_watch import SentEvent, Watch, begin, end, trials, watched, watching
 from record_builders import a_study
-from running_service import RunningService, running_service
+from running_service import RunningService
 from waiting import until
 
 from results.store.store import Store
@@ -28,19 +26,6 @@ with Store.open(sys.argv[1]) as store:
     sys.stdin.read()
 """
 """A process that works on a campaign until it is killed."""
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "live.db") as store:
-        yield store
-
-
-@pytest.fixture
-def service(store: Store, home: Path) -> Iterator[RunningService]:
-    del home
-    with running_service("--db", store.place) as service:
-        yield service
 
 
 def kinds(seen: list[SentEvent]) -> list[str]:

@@ -1,0 +1,136 @@
+"""The live page of a campaign, as a browser without JavaScript reads it."""
+
+import re
+
+import pytest
+from explain_builders import keep, records, searched
+from fastapi.testclient import TestClient
+from live_watch import begin, end, trials
+from record_builders import a_study
+from waiting import until
+
+from results.record import Kind
+from results.store.store import Store
+from search_spaces.load import load
+from search_spaces.machine import BlasFacts, Machine
+from tuner.service.pages.campaign.digest import Digest
+from tuner.service.pages.campaign.words import differences
+
+PAGE = "/campaigns/study"
+EVIL = "<script>alert(1)<"
+
+
+def text_of(client: TestClient, address: str = PAGE) -> str:
+    """The page without its marks."""
+    answer = client.get(address)
+    assert answer.status_code == 200
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", answer.text))
+
+
+def test_a_campaign_without_a_trial_has_a_page(client: TestClient, store: Store) -> None:
+    store.create_study(a_study())
+    shown = text_of(client)
+    assert "No full run counts yet." in shown
+    assert "Nothing yet: no trial has ended." in shown
+
+
+def test_the_page_shows_the_best_the_way_there_and_the_newest_trial_first(client: TestClient, store: Store) -> None:
+    store.create_study(a_study())
+    trials(store, 70.0, 80.0, None, 75.0)
+    store.end_study("study", "complete")
+    shown = text_of(client)
+    assert "It is complete. The best: 80.00 GFLOPS, in trial 2." in shown
+    assert "4 trials have ended, in 13 s of machine time." in shown
+    page = client.get(PAGE).text
+    assert "The best rate grew from 70.00 to 80.00 GFLOPS in 13 s of machine time." in page
+    newest = page.index('id="trials"')
+    assert page.index(">4</td><td>search", newest) < page.index(">1</td><td>search", newest)
+
+
+def test_the_heat_map_has_the_best_of_each_nb_and_grid_as_text(client: TestClient, store: Store) -> None:
+    store.create_study(a_study())
+    trials(store, 70.0, 80.0, 75.0)
+    page = client.get(PAGE).text
+    assert '<th scope="col" class="number">1 x 2</th>' in page
+    assert re.search(r'<th scope="row">192</th><td class="number heat-8" title="3 full runs">80.00</td>', page)
+
+
+def test_a_running_trial_is_compared_with_the_best(store: Store) -> None:
+    store.create_study(a_study())
+    trials(store, 80.0)
+    begin(store, key="other", params={"NB": 128, "grid": "1x2", "blas": "openblas"})
+
+    digest = Digest()
+    assert digest.read(store.watched, "study")
+    best, running = store.records("study")
+    assert (digest.best and digest.best.number, digest.running) == (1, {2})
+    assert differences(running, best, None) == ["NB 128 instead of 192"]
+
+
+def test_only_new_trials_are_read_again(client: TestClient, store: Store) -> None:
+    store.create_study(a_study())
+    trials(store, 70.0)
+    assert "The best: 70.00" in text_of(client)
+    late = begin(store)
+    trials(store, 75.0)
+    until(lambda: "The best: 75.00 GFLOPS, in trial 3" in text_of(client))
+    end(store, late, 90.0)
+    until(lambda: "The best: 90.00 GFLOPS, in trial 2" in text_of(client))
+
+
+def test_what_the_model_believes_comes_after_a_while(client: TestClient, store: Store) -> None:
+    space = load("default", Machine(cores=2, memory_bytes=2**33, blas={"openblas": BlasFacts(("auto",))}, N=4000))
+    known = records(space, lambda point: 80.0 if point["NB"] == 192 else 60.0, 30)
+    keep(store, searched("default"), known)
+    store.end_study("study", "complete")
+    assert "The model is being asked" in text_of(client)
+    until(lambda: "the best by the model has" in text_of(client), timeout_s=60)
+    assert re.search(r"<tr><td>NB</td><td class=\"number\">\d+ %</td><td>192 \(\+", client.get(PAGE).text)
+
+
+def test_why_nothing_can_be_explained_is_said(client: TestClient, store: Store) -> None:
+    store.create_study(a_study(space_text=""))
+    trials(store, 70.0)
+    store.end_study("study", "complete")
+    until(lambda: "there is nothing to explain." in text_of(client), timeout_s=30)
+
+
+def test_names_that_are_html_stay_text(client: TestClient, store: Store) -> None:
+    evil = {"NB": EVIL, EVIL: EVIL, "blas": EVIL}
+    store.create_study(a_study(EVIL, host={"cpu_model": EVIL}))
+    end(store, begin(store, EVIL, params=evil), 75.0, reason=EVIL)
+    begin(store, EVIL, params=evil, kind=Kind.SEARCH)
+    page = client.get("/campaigns/%3Cscript%3Ealert(1)%3C")
+    assert page.status_code == 200
+    assert "<script>alert" not in page.text
+    assert "&lt;script&gt;alert(1)&lt;" in page.text
+
+
+def test_only_files_of_the_service_work_in_the_page(client: TestClient, store: Store) -> None:
+    store.create_study(a_study())
+    trials(store, 70.0)
+    answer = client.get(PAGE)
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert not re.search(r"<style|<script>|<[^>]*\s(style|on\w+)=", answer.text)
+
+
+def test_files_of_pages_may_be_kept_for_ever_and_change_their_names(client: TestClient, store: Store) -> None:
+    store.create_study(a_study())
+    addresses = re.findall(r'"(/assets/[^"]+)"', client.get(PAGE).text)
+    assert len(addresses) >= 2
+    for address in addresses:
+        answer = client.get(address)
+        assert answer.status_code == 200
+        assert "immutable" in answer.headers["cache-control"]
+        assert re.search(r"\.[0-9a-f]{16}\.(css|js)$", address)
+    wrong = client.get("/assets/htmx.min.0000000000000000.js")
+    assert (wrong.status_code, wrong.headers["cache-control"]) == (404, "no-store")
+
+
+@pytest.mark.parametrize("address", ["/campaigns/nobody", "/campaigns/nobody/live", "/assets/..%2Fpage.css"])
+def test_what_is_not_there_is_a_problem(client: TestClient, address: str) -> None:
+    answer = client.get(address)
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == "application/problem+json"

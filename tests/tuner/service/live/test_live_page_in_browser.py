@@ -1,0 +1,95 @@
+"""A real browser watches a campaign whose trials another process writes meanwhile."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from live_watch import begin, end, trials
+from playwright.sync_api import Browser, Page, expect
+from record_builders import a_study
+from running_service import RunningService
+
+from results.store.store import Store
+
+NAME = "a <b>campaign"
+ADDRESS = "/campaigns/a%20%3Cb%3Ecampaign"
+NARROW, WIDE = 400, 1280
+
+
+@contextmanager
+def visited(browser: Browser, service: RunningService, width: int = WIDE, *, script: bool = True) -> Iterator[Page]:
+    """The page in a browser; whatever it complains of fails the test."""
+    context = browser.new_context(
+        base_url=str(service.client.base_url),
+        viewport={"width": width, "height": 900},
+        java_script_enabled=script,
+    )
+    page, complaints = context.new_page(), list[str]()
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(ADDRESS)
+    try:
+        yield page
+        assert not complaints
+    finally:
+        context.close()
+
+
+def test_a_campaign_grows_before_the_eyes_of_who_watches_it(
+    browser: Browser, service: RunningService, store: Store
+) -> None:
+    store.create_study(a_study(NAME))
+    with visited(browser, service) as page:
+        expect(page.get_by_role("heading", level=1)).to_have_text(f"Campaign {NAME}")
+        expect(page.get_by_role("status")).to_contain_text("No full run counts yet.")
+        record = begin(store, NAME)
+        expect(page.get_by_role("region", name="Running now")).to_contain_text("Trial 1")
+        end(store, record, 71.0)
+        expect(page.get_by_role("status")).to_contain_text("71.00 GFLOPS, in trial 1")
+        trials(store, 70.0, 88.5, name=NAME)
+        expect(page.get_by_role("status")).to_contain_text("88.50 GFLOPS, in trial 3")
+        rows = page.locator("section[aria-labelledby=trials] tbody tr")
+        expect(rows).to_have_count(3)
+        expect(rows.first).to_contain_text("88.50 GFLOPS")
+        expect(page.get_by_role("img", name="The best rate grew from 71.00 to 88.50 GFLOPS")).to_be_visible()
+        expect(page.locator("table.heat td")).to_have_text("88.50")
+        expect(page.get_by_role("region", name="The tuning, test by test").locator("tbody tr").last).to_contain_text(
+            "88.50"
+        )
+        store.end_study(NAME, "complete")
+        expect(page.get_by_role("status")).to_contain_text("It is complete.")
+
+
+def test_without_javascript_a_running_campaign_is_read_again(
+    browser: Browser, service: RunningService, store: Store
+) -> None:
+    store.create_study(a_study(NAME))
+    with visited(browser, service, script=False) as page:
+        expect(page.get_by_role("status")).to_contain_text("No full run counts yet.")
+        trials(store, 71.0, name=NAME)
+        expect(page.get_by_role("status")).to_contain_text("71.00 GFLOPS", timeout=10_000)
+        store.end_study(NAME, "complete")
+        expect(page.get_by_role("status")).to_contain_text("It is complete.", timeout=10_000)
+        expect(page.locator("meta[http-equiv=refresh]")).to_have_count(0, timeout=30_000)
+
+
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+def test_the_page_fits(browser: Browser, service: RunningService, store: Store, width: int) -> None:
+    store.create_study(a_study(NAME))
+    trials(store, 70.0, None, 80.0, name=NAME)
+    begin(store, NAME)
+    with visited(browser, service, width) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+def test_the_keyboard_reaches_all_that_scrolls(browser: Browser, service: RunningService, store: Store) -> None:
+    store.create_study(a_study(NAME))
+    trials(store, 70.0, name=NAME)
+    with visited(browser, service, NARROW) as page:
+        page.keyboard.press("Tab")
+        expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+        reached = set()
+        for _ in range(16):
+            page.keyboard.press("Tab")
+            reached.add(page.evaluate("document.activeElement.getAttribute('aria-labelledby') || ''"))
+        assert {"heat", "trials", "story"} <= reached

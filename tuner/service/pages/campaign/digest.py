@@ -1,0 +1,92 @@
+"""What the page of a campaign knows of all its trials: each is read once, however often the page is shown."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from results.record import TrialState
+from results.store.watching import RateRow, WatchedStudies
+
+from ....study.kinds import SEARCHED
+
+_SEARCHED = frozenset(kind.value for kind in SEARCHED)
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """A full run that was faster than all before it.
+
+    Attributes:
+        machine_s: seconds of all trials until then.
+    """
+
+    number: int
+    gflops: float
+    machine_s: float
+
+
+@dataclass
+class Cell:
+    """The full runs of one NB and grid."""
+
+    runs: int = 0
+    best_gflops: float = 0.0
+
+
+@dataclass
+class Digest:
+    """The trials of one campaign, added up.
+
+    Attributes:
+        begun: number of the last one that is known.
+        running: numbers of those that ran at the last look.
+        counted: those that a budget of trials counts.
+        improvements: the first full run and each faster one, in the order in which they were read.
+        cells: full runs by NB and grid.
+    """
+
+    begun: int = 0
+    running: set[int] = field(default_factory=set)
+    ended: int = 0
+    failed: int = 0
+    counted: int = 0
+    machine_s: float = 0.0
+    improvements: list[Improvement] = field(default_factory=list)
+    cells: dict[tuple[int, tuple[int, int]], Cell] = field(default_factory=dict)
+
+    def read(self, watched: WatchedStudies, campaign: str) -> bool:
+        """Read what is new; tell whether there was anything."""
+        return self.take(watched.rates(campaign, self.begun, self.running))
+
+    def take(self, rows: Iterable[RateRow]) -> bool:
+        """Add trials, and the ends of those that ran; tell whether there was anything new."""
+        news = False
+        for row in rows:
+            known = row.number <= self.begun
+            self.begun = max(self.begun, row.number)
+            if row.state == TrialState.RUNNING:
+                self.running.add(row.number)
+                news |= not known
+                continue
+            self.running.discard(row.number)
+            self._add(row)
+            news = True
+        return news
+
+    def _add(self, row: RateRow) -> None:
+        self.ended += 1
+        self.failed += row.state == TrialState.FAILED
+        self.counted += row.kind in _SEARCHED and row.seen_to_end and row.state != TrialState.CANCELLED
+        self.machine_s += row.cost_s
+        if not row.full or row.gflops is None:
+            return
+        if row.NB is not None and row.P is not None and row.Q is not None:
+            cell = self.cells.setdefault((row.NB, (row.P, row.Q)), Cell())
+            cell.runs += 1
+            cell.best_gflops = max(cell.best_gflops, row.gflops)
+        if not self.improvements or row.gflops > self.improvements[-1].gflops:
+            self.improvements.append(Improvement(row.number, row.gflops, self.machine_s))
+
+    @property
+    def best(self) -> Improvement | None:
+        """The fastest full run so far."""
+        return self.improvements[-1] if self.improvements else None

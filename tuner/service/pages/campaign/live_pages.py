@@ -1,0 +1,43 @@
+"""The live pages of all campaigns that somebody has looked at lately."""
+
+import threading
+from collections import OrderedDict
+from pathlib import Path
+
+from results.store.store import Store
+
+from .beliefs import Beliefs
+from .live_page import LivePage
+
+REMEMBERED = 64
+"""Campaigns whose pages are in memory; another one is read again from its first trial."""
+
+
+class LivePages:
+    """Live pages by the names of their campaigns."""
+
+    def __init__(self, store: Store, runs: Path, beliefs: Beliefs) -> None:
+        self._store = store
+        self._runs = runs
+        self._beliefs = beliefs
+        self._pages: OrderedDict[str, LivePage] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def of(self, name: str) -> LivePage:
+        """The page of a campaign.
+
+        Raises:
+            UnknownStudyError: there is no such campaign.
+        """
+        self._store.study(name)
+        with self._lock:
+            page = self._pages.get(name) or LivePage(self._store, self._runs, name, self._beliefs)
+            self._pages[name] = page
+            self._pages.move_to_end(name)
+            while len(self._pages) > REMEMBERED:
+                self._pages.popitem(last=False)
+            return page
+
+    def close(self) -> None:
+        """End what goes on behind the pages."""
+        self._beliefs.close()

@@ -1,0 +1,25 @@
+"""The templates of pages."""
+
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from .shipped import assets
+
+LIVE_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+}
+"""A page made of templates uses files of the service only."""
+
+
+@cache
+def _environment() -> Environment:
+    loader = PackageLoader("tuner.service.pages")
+    return Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+
+
+def rendered(template: str, **values: object) -> str:
+    """Fill a template; values are text unless they are marked as HTML."""
+    addresses = {name: one.address for name, one in assets().items()}
+    return _environment().get_template(template).render(assets=addresses, **values)

@@ -1,0 +1,59 @@
+"""Styles and scripts of pages: each has the hash of its content in its name, so that browsers may keep it for ever."""
+
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+
+from results.report.html import page_style
+
+from ..problems import Problem
+
+router = APIRouter(include_in_schema=False)
+SCRIPTS = ("htmx.min.js", "htmx-sse.min.js")
+STYLES = ("live.css",)
+KEPT = {"Cache-Control": "public, max-age=31536000, immutable"}
+
+
+@dataclass(frozen=True)
+class Asset:
+    """A file that pages use.
+
+    Attributes:
+        address: where it is served.
+    """
+
+    address: str
+    media_type: str
+    content: bytes
+
+
+@cache
+def assets() -> dict[str, Asset]:
+    """Read all files that pages use, by their plain names."""
+    folder = files(__package__).joinpath("assets")
+    contents = {name: folder.joinpath(name).read_bytes() for name in (*SCRIPTS, *STYLES)}
+    return {name: _asset(name, content) for name, content in {**contents, "page.css": page_style().encode()}.items()}
+
+
+def _asset(name: str, content: bytes) -> Asset:
+    stem, _, suffix = name.rpartition(".")
+    kind = "text/javascript" if suffix == "js" else "text/css"
+    return Asset(f"/assets/{stem}.{sha256(content).hexdigest()[:16]}.{suffix}", f"{kind}; charset=utf-8", content)
+
+
+@cache
+def _by_address() -> dict[str, Asset]:
+    return {one.address: one for one in assets().values()}
+
+
+@router.get("/assets/{file}")
+def asset(file: str) -> Response:
+    """Answer with a file that pages use; anybody may have it."""
+    found = _by_address().get(f"/assets/{file}")
+    if found is None:
+        raise Problem(404, "There is no such file: reload the page, which names those of this version.")
+    return Response(found.content, media_type=found.media_type, headers=KEPT)
