@@ -1,0 +1,229 @@
+"""The verdict on a cluster: which nodes are ready, which are not and why, and what else is not as it should be."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .check import BENCHMARKS, NodeCheck
+from .correlations import Correlation, correlations
+from .name_ranges import ranges
+from .odd_nodes import FEWEST, OddNode, odd_nodes
+from .two_groups import SeparatingFact, TwoGroups, separating_facts, split_by_fact, two_groups
+from .weak_links import WeakPart, weak_parts
+
+WRONG_ADVICE = "try other memory first, then another processor, then another board"
+"""In the order in which the parts of a computer that computes wrongly were at fault (STAB)."""
+SAME_GROUPS = 0.8
+"""Part of the nodes that two splits have in common which count as one."""
+
+
+class Severity(StrEnum):
+    """What a finding means for the cluster."""
+
+    OUT = "out"
+    SLOW = "slow"
+    ODD = "odd"
+    NOTE = "note"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that is not as it should be.
+
+    Attributes:
+        what: "silent", "wrong-results", "slow-node", "two-groups", "weak-node", "weak-uplink", "weak-connection",
+            "other-fact".
+        names: the nodes, or the switch, or the connection.
+        part: what of them: a benchmark, a fact, "network".
+        sentence: for people.
+        percent: how much is lost, where something is slow.
+    """
+
+    severity: Severity
+    what: str
+    names: tuple[str, ...]
+    part: str
+    sentence: str
+    percent: float = 0.0
+
+
+@dataclass(frozen=True)
+class ReadinessVerdict:
+    """Whether a cluster is ready.
+
+    Attributes:
+        findings: the most serious first.
+        groups: two populations of a benchmark, with the facts that separate them.
+        together: benchmarks that go together.
+        cannot: sentences on what so few nodes cannot tell.
+    """
+
+    check: NodeCheck
+    findings: tuple[Finding, ...]
+    groups: Mapping[str, tuple[TwoGroups, Sequence[SeparatingFact]]]
+    together: tuple[Correlation, ...]
+    cannot: tuple[str, ...]
+
+    @property
+    def out(self) -> tuple[str, ...]:
+        """Return the nodes that must not be used: they are silent, or compute wrongly."""
+        return self._nodes({Severity.OUT})
+
+    @property
+    def slow(self) -> tuple[str, ...]:
+        """Return the nodes that are slower than the others."""
+        return tuple(node for node in self._nodes({Severity.SLOW}) if node not in self.out)
+
+    @property
+    def ready(self) -> bool:
+        """Return whether nothing was found that slows or falsifies a run."""
+        return not any(finding.severity in {Severity.OUT, Severity.SLOW} for finding in self.findings)
+
+    def _nodes(self, severities: set[Severity]) -> tuple[str, ...]:
+        named = {name for finding in self.findings if finding.severity in severities for name in finding.names}
+        return tuple(node for node in self.check.nodes if node in named)
+
+
+def verdict_of(check: NodeCheck, odd_facts: Sequence[Finding] = ()) -> ReadinessVerdict:
+    """Judge what a check found: facts first, then each benchmark, then pairs.
+
+    Args:
+        odd_facts: facts in which nodes of one class differ.
+    """
+    groups: dict[str, tuple[TwoGroups, Sequence[SeparatingFact]]] = {}
+    wrong = _wrong(check)
+    findings = [*_silent(check), *wrong, *odd_facts, *_network(check)]
+    findings += _slow(check, groups, {name for finding in wrong for name in finding.names})
+    order = list(Severity)
+    findings.sort(key=lambda finding: (order.index(finding.severity), -finding.percent))
+    results = {name: check.best(name) for name in _measured(check)}
+    return ReadinessVerdict(check, tuple(findings), groups, tuple(correlations(results)), tuple(_cannot(check)))
+
+
+def _measured(check: NodeCheck) -> list[str]:
+    """List the benchmarks that were run, in the order of growing complexity."""
+    ran = {run.benchmark for run in check.runs}
+    return [name for name in BENCHMARKS if name in ran]
+
+
+def _silent(check: NodeCheck) -> list[Finding]:
+    return [
+        Finding(Severity.OUT, "silent", (node,), "answer", f"{node} is out: {reason}")
+        for node, reason in check.silent.items()
+    ]
+
+
+def _wrong(check: NodeCheck) -> list[Finding]:
+    """Find nodes that gave a wrong result, if only once."""
+    failed: dict[str, Counter[str]] = defaultdict(Counter)
+    runs = Counter((run.node, run.benchmark) for run in check.runs)
+    for run in check.runs:
+        if not run.accurate:
+            failed[run.node][run.benchmark] += 1
+    found = []
+    for node, counts in failed.items():
+        named = ", ".join(f"{BENCHMARKS[name].title} {count} of {runs[node, name]}" for name, count in counts.items())
+        sentence = f"{node} is out: it computes wrongly (results that failed their check: {named}); {WRONG_ADVICE}"
+        found.append(Finding(Severity.OUT, "wrong-results", (node,), next(iter(counts)), sentence))
+    return found
+
+
+def _slow(
+    check: NodeCheck, groups: dict[str, tuple[TwoGroups, Sequence[SeparatingFact]]], out: set[str]
+) -> list[Finding]:
+    """Find slow nodes and two populations in each class; of one node the simplest benchmark that shows it is named."""
+    measured = _measured(check)
+    odd: dict[str, dict[str, OddNode]] = defaultdict(dict)
+    found: list[Finding] = []
+    for name in measured:
+        for members in _classes(check):
+            values = {node: value for node, value in check.best(name).items() if node in members and node not in out}
+            split = two_groups(values) or split_by_fact(values, check.facts)
+            parts = [tuple(values)] if split is None else [split.slow, split.fast]
+            if split is not None:
+                facts = separating_facts(split, check.facts)
+                if not any(_alike(split, known) for known, _ in groups.values()):
+                    found.append(_two_groups(name, split, facts))
+                groups[name] = (split, facts)
+            for part in parts:
+                for one in odd_nodes({node: values[node] for node in part}, len(measured)):
+                    odd[one.node][name] = one
+    return [*found, *(_slow_node(results) for results in odd.values())]
+
+
+def _alike(one: TwoGroups, other: TwoGroups) -> bool:
+    """Whether two splits have mostly the same nodes on one side."""
+    common = len(set(one.slow) & set(other.slow))
+    return common >= SAME_GROUPS * max(len(one.slow), len(other.slow))
+
+
+def _classes(check: NodeCheck) -> list[set[str]]:
+    names = dict.fromkeys(check.classes.get(node, "") for node in check.nodes)
+    return [{node for node in check.nodes if check.classes.get(node, "") == name} for name in names]
+
+
+def _slow_node(results: Mapping[str, OddNode]) -> Finding:
+    name, odd = next(iter(results.items()))
+    benchmark = BENCHMARKS[name]
+    worst = max(abs(one.percent) for one in results.values())
+    more = f"; in {len(results)} benchmarks up to {worst:.1f} %" if len(results) > 1 else ""
+    sentence = (
+        f"{odd.node} is slow in {benchmark.title}: {odd.value:.4g} {benchmark.unit}, "
+        f"{abs(odd.percent):.1f} % below the median{more}"
+    )
+    return Finding(Severity.SLOW, "slow-node", (odd.node,), name, sentence, worst)
+
+
+def _two_groups(name: str, split: TwoGroups, facts: Sequence[SeparatingFact]) -> Finding:
+    benchmark = BENCHMARKS[name]
+    fewer = split.slow if len(split.slow) <= len(split.fast) else split.fast
+    side = "slower" if fewer is split.slow else "faster"
+    why = f": {facts[0].fact} is {facts[0].slow} on the slower and {facts[0].fast} on the faster ones" if facts else ""
+    sentence = (
+        f"{benchmark.title} shows two populations: {ranges(fewer)} are {split.percent:.1f} % {side}"
+        f"{why or '; no fact of the nodes tells them apart'}"
+    )
+    return Finding(Severity.SLOW, "two-groups", split.slow, name, sentence, split.percent)
+
+
+def _network(check: NodeCheck) -> list[Finding]:
+    """Find weak nodes, uplinks and connections."""
+    return [
+        Finding(
+            Severity.ODD if part.kind == "connection" else Severity.SLOW,
+            f"weak-{part.kind}",
+            (part.name,),
+            "network",
+            _weak(part),
+            part.percent,
+        )
+        for part in weak_parts(check.pairs, check.switches)
+    ]
+
+
+def _severity(part: WeakPart) -> Severity:
+    """One slow connection is measured once; a node or an uplink is seen from several sides."""
+    return Severity.ODD if part.kind == "connection" else Severity.SLOW
+
+
+def _weak(part: WeakPart) -> str:
+    lost = f"{part.percent:.1f} % of the usual rate is lost"
+    match part.kind:
+        case "node":
+            return f"{part.name} is slow with every partner: {lost}; look at its network card, cable and port"
+        case "uplink":
+            return f"nodes of switch {part.name} are slow only to other switches: {lost}; look at its uplink"
+    return f"between {part.name} {lost}, and neither node is slow with others: measure it again, then look at the route"
+
+
+def _cannot(check: NodeCheck) -> list[str]:
+    sizes = [len(members) for members in _classes(check)]
+    said = []
+    if len(check.nodes) == 1:
+        said.append("There is one node: nothing says whether it is as fast as it should be.")
+    elif any(size < FEWEST for size in sizes):
+        said.append(f"Fewer than {FEWEST} nodes of a class do not tell which is slow: differences are only shown.")
+    if check.pairs and not check.switches:
+        said.append("Nobody told which nodes share a switch: a weak uplink looks like several weak nodes.")
+    return said

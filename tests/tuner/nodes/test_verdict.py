@@ -1,0 +1,82 @@
+"""Planted faults are found and named; healthy clusters are left alone."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from results.stats.nodes.check import NodeCheck, NodeRun
+from results.stats.nodes.verdict import verdict_of
+from tuner.nodes.planted import PlantedFault, virtual_check
+
+
+def named(*faults: PlantedFault, size: int = 64, seed: int = 3) -> list[tuple[str, tuple[str, ...]]]:
+    verdict = verdict_of(virtual_check(size, 16, faults, seed))
+    return [(finding.what, finding.names) for finding in verdict.findings]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_healthy_cluster_is_ready(seed: int) -> None:
+    verdict = verdict_of(virtual_check(64, 16, (), seed))
+    assert verdict.ready
+    assert verdict.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [
+        ("slow-node", "slow-node"),
+        ("half-memory", "slow-node"),
+        ("flaky-node", "wrong-results"),
+        ("weak-cable", "weak-node"),
+        ("wrong-mtu", "weak-node"),
+    ],
+)
+def test_a_node_that_is_not_like_the_others_is_named(kind: str, what: str) -> None:
+    assert (what, ("node017",)) in named(PlantedFault(kind, ("node017",), 6.0))
+
+
+def test_a_weak_uplink_is_told_from_weak_nodes() -> None:
+    assert named(PlantedFault("weak-uplink", ("s02",), 10.0)) == [("weak-uplink", ("s02",))]
+
+
+def test_two_populations_are_found_and_explained_by_the_fact_that_separates_them() -> None:
+    nodes = tuple(f"node{number:03}" for number in range(1, 13))
+    verdict = verdict_of(virtual_check(64, 16, (PlantedFault("throttled-class", nodes, 6.0),), 3))
+    (finding,) = verdict.findings
+    assert (finding.what, finding.names) == ("two-groups", nodes)
+    assert "node[001-012] are" in finding.sentence
+    assert "bios is 1.7.0 on the slower and 1.9.2 on the faster ones" in finding.sentence
+
+
+def test_a_node_that_computes_wrongly_is_out_with_the_advice_that_fits() -> None:
+    verdict = verdict_of(virtual_check(32, 16, (PlantedFault("flaky-node", ("node007",)),), 1))
+    assert verdict.out == ("node007",)
+    assert "try other memory first, then another processor, then another board" in verdict.findings[0].sentence
+
+
+def test_memory_explains_hpl_where_it_does() -> None:
+    nodes = tuple(f"node{number:03}" for number in range(1, 25))
+    verdict = verdict_of(virtual_check(64, 16, (PlantedFault("half-memory", nodes, 30.0),), 3))
+    pairs = {(pair.one, pair.other): pair for pair in verdict.together}
+    assert pairs["hpl", "stream-triad-all"].significant
+    assert not pairs["dgemm-1", "stream-triad-all"].significant
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_few_nodes_get_an_answer_and_what_cannot_be_said(size: int) -> None:
+    verdict = verdict_of(virtual_check(size, 16, (PlantedFault("slow-node", ("node001",), 50.0),), 3))
+    assert verdict.cannot
+    assert not verdict.findings
+
+
+def test_a_silent_node_is_out() -> None:
+    check = replace(virtual_check(32), silent={"node005": "it does not answer"})
+    assert verdict_of(check).out == ("node005",)
+
+
+def test_results_that_are_all_equal_are_no_finding() -> None:
+    nodes = tuple(f"n{number}" for number in range(20))
+    runs = tuple(NodeRun("dgemm-1", node, 50.0) for node in nodes)
+    check = NodeCheck("same", datetime.now(UTC), nodes, runs=runs)
+    assert verdict_of(check).findings == ()

@@ -1,0 +1,138 @@
+"""Checks of virtual clusters in which faults are planted: nothing is measured, the truth is known.
+
+Each node is a little faster or slower than others (DIFFERENT), each run is disturbed a little (DISTURBED), and some
+runs are disturbed by something else on the node (HICCUPS). The sizes are those of a published cluster: the single-node
+HPL of 482 blades has a standard deviation of 0.7 % and their STREAM one of 1.1 % (Ford 2005).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+
+from results.stats.nodes.check import BENCHMARKS, NodeCheck, NodeRun
+from results.stats.nodes.pair_patterns import PATTERNS, pairs_of
+from results.stats.nodes.weak_links import PairRate
+
+DIFFERENT, DISTURBED = 0.004, 0.007
+"""Standard deviations between nodes, and between runs of a node, as parts of the rate."""
+HICCUPS, HICCUP = 0.03, 0.10
+"""Part of the runs that something else disturbs, and what it takes of their rate on average."""
+USUAL = {"memory": 12_000.0, "processor": 80.0, "all": 70.0}
+"""Rates by part of the machine; only their scatter matters."""
+PAIR_RATE, ACROSS, PAIR_NOISE = 1150.0, 0.95, 0.008
+"""Rate between two nodes at one switch in MB/s, what is left of it across switches, and its scatter."""
+RUNS = 5
+KINDS = ("slow-node", "flaky-node", "half-memory", "weak-cable", "weak-uplink", "wrong-mtu", "throttled-class")
+
+
+@dataclass(frozen=True)
+class PlantedFault:
+    """Something that is wrong in a virtual cluster.
+
+    Attributes:
+        kind: one of KINDS.
+        names: the nodes, or the switch of a weak uplink.
+        percent: what it takes of the rate.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    percent: float = 5.0
+
+
+def virtual_check(
+    size: int, per_switch: int = 16, faults: Sequence[PlantedFault] = (), seed: int = 0, runs: int = RUNS
+) -> NodeCheck:
+    """Make the check of a virtual cluster of equal nodes.
+
+    Args:
+        size: number of nodes, node001 …
+        per_switch: nodes at each switch, s01 …
+        seed: of all that is random.
+        runs: of each benchmark on each node.
+    """
+    chance = np.random.default_rng(seed)
+    digits = max(3, len(str(size)))
+    nodes = tuple(f"node{number:0{digits}}" for number in range(1, size + 1))
+    switches = {node: f"s{place // per_switch + 1:02}" for place, node in enumerate(nodes)}
+    facts = _facts(nodes, faults)
+    own = {node: float(np.exp(chance.normal() * DIFFERENT)) for node in nodes}
+    found = [
+        NodeRun(name, node, _value(name, node, own[node], faults, chance), accurate=_is_accurate(node, faults, chance))
+        for name in BENCHMARKS
+        for node in nodes
+        for _ in range(runs)
+    ]
+    return NodeCheck(
+        cluster=f"virtual-{size}",
+        checked_at=datetime.now(UTC),
+        nodes=nodes,
+        classes=dict.fromkeys(nodes, "virtual"),
+        facts=facts,
+        runs=tuple(found),
+        pairs=tuple(_pairs(nodes, switches, faults, seed, chance)),
+        switches=switches,
+    )
+
+
+def _facts(nodes: Sequence[str], faults: Sequence[PlantedFault]) -> dict[str, dict[str, str]]:
+    """The facts of sound nodes, and what faults change in them."""
+    usual = {"memory": "64 GiB", "dimms": "8", "mtu": "9000", "governor": "performance", "bios": "1.9.2"}
+    facts = {name: dict.fromkeys(nodes, value) for name, value in usual.items()}
+    changed = {
+        "half-memory": {"memory": "32 GiB", "dimms": "4"},
+        "wrong-mtu": {"mtu": "1500"},
+        "throttled-class": {"bios": "1.7.0"},
+    }
+    for fault in faults:
+        for name, value in changed.get(fault.kind, {}).items():
+            facts[name].update(dict.fromkeys(fault.names, value))
+    return facts
+
+
+def _value(name: str, node: str, own: float, faults: Sequence[PlantedFault], chance: np.random.Generator) -> float:
+    part = BENCHMARKS[name].part
+    loss = 1.0
+    for fault in faults:
+        slows = {
+            "slow-node": part in {"processor", "all"},
+            "half-memory": part == "memory" or (part == "all" and fault.percent >= 10.0),
+            "throttled-class": part in {"processor", "all"},
+        }
+        if node in fault.names and slows.get(fault.kind, False):
+            loss *= 1.0 - fault.percent / 100.0
+    noise = float(np.exp(chance.normal() * DISTURBED))
+    if chance.random() < HICCUPS:
+        noise *= 1.0 - min(0.9, float(chance.exponential(HICCUP)))
+    return USUAL[part] * own * loss * noise
+
+
+def _is_accurate(node: str, faults: Sequence[PlantedFault], chance: np.random.Generator) -> bool:
+    """A flaky node computes wrongly now and then."""
+    flaky = any(fault.kind == "flaky-node" and node in fault.names for fault in faults)
+    return not (flaky and chance.random() < 0.2)
+
+
+def _pairs(
+    nodes: Sequence[str],
+    switches: Mapping[str, str],
+    faults: Sequence[PlantedFault],
+    seed: int,
+    chance: np.random.Generator,
+) -> list[PairRate]:
+    found = []
+    for pattern in PATTERNS:
+        for one, other in pairs_of(pattern, nodes, seed):
+            rate = PAIR_RATE * float(np.exp(chance.normal() * PAIR_NOISE))
+            across = switches[one] != switches[other]
+            rate *= ACROSS if across else 1.0
+            for fault in faults:
+                cable = fault.kind in {"weak-cable", "wrong-mtu"} and not {one, other}.isdisjoint(fault.names)
+                uplink = fault.kind == "weak-uplink" and across
+                ends = {switches[one], switches[other]} if uplink else set()
+                if cable or not ends.isdisjoint(fault.names):
+                    rate *= 1.0 - fault.percent / 100.0
+            found.append(PairRate(pattern, one, other, rate))
+    return found
