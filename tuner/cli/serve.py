@@ -1,11 +1,19 @@
 """`hpltune serve`: the service."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from .common import Db, remark, user_dirs
+
+
+class LogChoice(StrEnum):
+    """How log lines are written."""
+
+    PLAIN = "plain"
+    JSON = "json"
 
 
 def serve(
@@ -19,6 +27,9 @@ def serve(
     insecure_http: Annotated[
         bool, typer.Option("--insecure-http", help="Let tokens cross the network in plain text, without TLS.")
     ] = False,
+    log: Annotated[
+        LogChoice, typer.Option(help="Log lines on standard error: plain tells people of changes, json tells all.")
+    ] = LogChoice.PLAIN,
     db: Db = None,
 ) -> None:
     """Serve a database over HTTP, until Ctrl-C or SIGTERM ends it.
@@ -35,7 +46,7 @@ def serve(
 
         hpltune serve --port 9000 --db lab.db
 
-        hpltune serve --config serve.toml
+        hpltune serve --config serve.toml --log json
     """
     from ..service.config import ServiceConfig, read_config
     from ..service.server import Service
@@ -43,7 +54,15 @@ def serve(
     from .signals import stop_on_signals
 
     read = ServiceConfig() if config is None else read_config(config)
-    settings = ServiceSettings(user_dirs(), db, read.listening_at(host, port), config, insecure_http=insecure_http)
+    listening = read.listening_at(host, port)
+    settings = ServiceSettings(
+        user_dirs(),
+        db,
+        listening,
+        config,
+        insecure_http=insecure_http,
+        log="json" if log is LogChoice.JSON else "plain",
+    )
     service = Service(settings)
     with stop_on_signals(lambda _: service.end()):
         remark(f"open {service.url} in a browser; Ctrl-C ends the service")

@@ -164,7 +164,8 @@ async def _wrong_usage(_request: Request, error: Exception) -> JSONResponse:
     return answer(422, f"{error}.")
 
 
-async def _no_database(_request: Request, _error: Exception) -> JSONResponse:
+async def _no_database(request: Request, _error: Exception) -> JSONResponse:
+    request.state.database_error = True
     return answer(503, NO_DATABASE, {"Retry-After": "10"})
 
 

@@ -13,6 +13,7 @@ from ..database import open_store
 from ..errors import TunerError
 from .app import create_app
 from .config import ListenTable
+from .observed.logs import log_config
 from .settings import ServiceSettings
 
 DRAIN_S = 5
@@ -58,7 +59,7 @@ class Service:
         app = create_app(settings)
         config = uvicorn.Config(
             app,
-            log_level="warning",
+            log_config=log_config(settings.log),
             server_header=False,
             ws="none",
             proxy_headers=False,

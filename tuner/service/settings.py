@@ -3,6 +3,7 @@
 import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from results.store.store import Store
 
@@ -10,6 +11,8 @@ from ..errors import TunerError, UsageError
 from ..user_dirs import UserDirs
 from .addresses import is_loopback
 from .config import ServiceConfig
+
+LogKind = Literal["plain", "json"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,7 @@ class ServiceSettings:
         config_file: where that is read from, which the processes of campaigns do too; None where there is no file.
         starts_campaigns: whether it starts campaigns that are handed in; else another service must.
         insecure_http: tokens may cross the network in plain text.
+        log: how log lines are written.
     """
 
     user_dirs: UserDirs
@@ -31,6 +35,7 @@ class ServiceSettings:
     config_file: Path | None = None
     starts_campaigns: bool = True
     insecure_http: bool = False
+    log: LogKind = "plain"
 
     def check(self, store: Store) -> None:
         """Refuse to be reached from other machines by anybody, or in a way that others can listen to.

@@ -3,6 +3,7 @@
 from ..database import Database
 from .audit import AuditLog
 from .queue import CampaignQueue
+from .queue_facts import QueueFacts, queue_facts
 from .tokens import TokenBook
 
 
@@ -16,6 +17,10 @@ class ServiceBooks:
         """The methods for campaigns that are handed in to the service."""
         database = self._database
         return CampaignQueue(database.reading, database.writing, database.alone, database.alive)
+
+    def queue_facts(self) -> QueueFacts:
+        """Count the campaigns that were handed in."""
+        return queue_facts(self._database.reading)
 
     @property
     def tokens(self) -> TokenBook:

@@ -33,7 +33,7 @@ class Arrival:
     def is_local(self) -> bool:
         """Whether it was sent on this machine, by a program that is no proxy."""
         found = parsed_address(self.address)
-        return found is not None and found.is_loopback and not self.forwarded
+        return found is not None and found.is_loopback and not self.forwarded and not self.proxied
 
 
 class Arrivals:

@@ -14,12 +14,14 @@ from results.store.service.access import AccessScope
 from ..problems import NO_DATABASE, Problem, answer
 from ..safety import READING
 from .arrival import Arrival
-from .caller import demand
+from .caller import Caller, demand
 from .doorkeeper import Admitted, Doorkeeper
 from .rate_limit import RateLimit, network_of
 
 OPEN = frozenset({"/healthz", "/readyz", "/sign-in", "/sign-out"})
 """Addresses that ask nobody who they are; those below `/assets/` neither."""
+METRICS = "/metrics"
+"""Asks no program on this machine who it is."""
 
 
 class Gate:
@@ -44,11 +46,15 @@ class Gate:
         address = network_of(arrival.address)
         if _is_open(request.url.path):
             return self._counted(f"address:{address}") or self._app
+        if request.url.path == METRICS and arrival.is_local:
+            request.state.caller = Caller("", AccessScope.READ, arrival.address)
+            return self._counted(f"address:{address}") or self._app
         try:
             found = await run_in_threadpool(self._doorkeeper.admit, request.app.state.store, request)
             request.state.caller, request.state.binding = found.caller, found.binding
             _check(request, found)
         except ResultsError:
+            request.state.database_error = True
             return answer(503, NO_DATABASE, {"Retry-After": "10"})
         except Problem as problem:
             return self._counted(f"address:{address}") or _refused(request, problem)

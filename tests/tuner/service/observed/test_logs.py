@@ -1,0 +1,36 @@
+"""Log lines of a real server."""
+
+import json
+
+import pytest
+from running_service import running_service
+from service_client import bearer
+
+
+@pytest.mark.usefixtures("home")
+def test_every_request_is_an_object_of_json() -> None:
+    with running_service("--log", "json") as service:
+        answer = service.client.get("/api/v1/campaigns?limit=1", headers={"Cookie": "hpltune=x.y"})
+        service.client.get("/api/v1/campaigns/hpltune_secret", headers=bearer("hpltune_secret"))
+        service.client.get("/healthz")
+        service.end()
+        lines = [json.loads(line) for line in service.said if line.startswith("{")]
+    first, second = lines
+    assert (first["method"], first["path"], first["status"]) == ("GET", "/api/v1/campaigns", 200)
+    assert (first["address"], first["level"]) == ("127.0.0.1", "info")
+    assert first["id"] == answer.headers["x-request-id"]
+    assert 0 < first["ms"] < 60_000
+    assert (second["path"], second["status"]) == ("/api/v1/campaigns/hpltune_…", 401)
+    assert "secret" not in "".join(service.said)
+
+
+@pytest.mark.usefixtures("home")
+def test_people_are_told_what_changed_something_or_failed() -> None:
+    with running_service() as service:
+        service.client.get("/api/v1/campaigns")
+        service.client.get("/nothing")
+        service.client.post("/api/v1/campaigns/monday/pause")
+        service.end()
+    told = [line.split(" (")[0].split(" ", 2)[2] for line in service.said[:2]]
+    assert told == ["127.0.0.1 GET /nothing 404", "127.0.0.1 POST /api/v1/campaigns/monday/pause 404"]
+    assert service.said[2:] == ["hpltune: the service has ended\n"]
