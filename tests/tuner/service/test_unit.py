@@ -1,0 +1,21 @@
+import configparser
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+UNIT = Path(__file__).parents[3] / "docs/hpltune.service"
+
+
+def test_systemd_takes_the_unit() -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("needs systemd-analyze, which comes with systemd")
+    done = subprocess.run(["systemd-analyze", "verify", str(UNIT)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_campaigns_survive_a_restart_of_the_unit() -> None:
+    unit = configparser.ConfigParser(interpolation=None, strict=False)
+    unit.read(UNIT)
+    assert unit["Service"]["KillMode"] == "process"
