@@ -11,6 +11,7 @@ from typing import Any
 from results.errors import ResultsError
 from results.store.store import Store
 
+from .all_campaigns import AllMoment, AllStory
 from .campaign_story import CampaignStory, Moment
 from .feed import Feed
 
@@ -55,6 +56,12 @@ class LiveReader:
             UnknownStudyError: there is no such campaign.
         """
         with self._watched(f"campaign {name}", lambda: CampaignStory(self._store, self._runs, name)) as feed:
+            yield feed
+
+    @contextmanager
+    def all(self) -> Iterator[Feed[AllMoment]]:
+        """Watch all campaigns while the block runs."""
+        with self._watched("all", lambda: AllStory(self._store, self._runs)) as feed:
             yield feed
 
     @contextmanager

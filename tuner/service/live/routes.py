@@ -57,6 +57,12 @@ async def campaign_events(
     return await stream_of(reader, reader.campaign(name), last if last is not None else query.after)
 
 
+@router.get("/events", status_code=200, response_class=EventStream, responses=TOLD)
+async def all_events(reader: Reading, query: Known, last: Annotated[str | None, LAST] = None) -> Response:
+    """Tell what happens in all campaigns that have a study, as server-sent events without an end."""
+    return await stream_of(reader, reader.all(), last if last is not None else query.after)
+
+
 async def stream_of(reader: LiveReader, watched: AbstractContextManager[Feed[M]], after: str | None) -> Response:
     """Answer with a stream.
 

@@ -77,6 +77,7 @@ class Watcher(Generic[M]):
         if self._told is None:
             for told in self._feed.story.first(moment):
                 yield self._sent(told)
+            yield format_sse_event(id=moment.id)
         else:
             async for sent in self._missed(self._told, moment):
                 yield sent
