@@ -43,7 +43,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
             app.state.answers = Answers(store)
             app.state.files = Files(app.state.answers, settings.db or str(settings.user_dirs.database))
             runs = folder_of("runs", store, settings.user_dirs)
-            app.state.live = LiveReader(store, runs)
+            app.state.live = LiveReader(store, runs, settings.config.limits.watchers)
             app.state.pages = LivePages(store, runs, Beliefs(settings.db or str(settings.user_dirs.database)))
             if settings.starts_campaigns:
                 dispatcher.start()

@@ -77,7 +77,7 @@ class LimitsTable(Part):
 
     requests_per_minute: int = Field(default=1200, ge=1, le=10**6)
     body_bytes: int = Field(default=1_000_000, ge=1000, le=10**9)
-    watchers: int = Field(default=100, ge=1, le=10**4)
+    watchers: int = Field(default=500, ge=1, le=10**4)
 
 
 class OffersTable(Part):

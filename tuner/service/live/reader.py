@@ -21,8 +21,6 @@ LOOK_S = 1.0
 """Seconds between two looks that need no change: a process that was killed writes nothing."""
 FOLLOW_S = 0.25
 """Seconds between two looks at what running trials say."""
-MOST_WATCHERS = 500
-"""Streams at a time."""
 
 
 class LiveReader:
@@ -30,11 +28,13 @@ class LiveReader:
 
     Args:
         runs: the folder of all runs.
+        most_watchers: streams at a time.
     """
 
-    def __init__(self, store: Store, runs: Path) -> None:
+    def __init__(self, store: Store, runs: Path, most_watchers: int) -> None:
         self._store = store
         self._runs = runs
+        self.most_watchers = most_watchers
         self._loop = asyncio.get_running_loop()
         self._feeds: dict[str, tuple[Feed[Any], int]] = {}
         self._changed = threading.Condition()

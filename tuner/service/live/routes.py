@@ -13,7 +13,7 @@ from ..identity.caller import needs
 from ..opened import CampaignName
 from ..problems import Problem
 from .feed import Feed
-from .reader import MOST_WATCHERS, LiveReader
+from .reader import LiveReader
 from .stream import EventStream, Watcher
 from .told import M
 
@@ -93,5 +93,7 @@ def room_for_one(reader: LiveReader) -> None:
     Raises:
         Problem: too many watch.
     """
-    if reader.watchers >= MOST_WATCHERS:
-        raise Problem(503, f"{MOST_WATCHERS} streams are watched already: end one of them.", {"Retry-After": "30"})
+    if reader.watchers >= reader.most_watchers:
+        raise Problem(
+            503, f"{reader.most_watchers} streams are watched already: end one of them.", {"Retry-After": "30"}
+        )
