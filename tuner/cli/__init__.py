@@ -25,6 +25,7 @@ from .export import export
 from .import_outputs import import_
 from .known import known
 from .net import net
+from .nodes import nodes
 from .panels import grouped
 from .plain_help import PlainCommand, PlainGroup
 from .plot import plot
@@ -82,6 +83,7 @@ for _command in (
 app.command("campaign", cls=PlainCommand, hidden=True)(grouped(campaign))
 app.add_typer(study, name="study")
 app.add_typer(net, name="net")
+app.add_typer(nodes, name="nodes")
 app.add_typer(token, name="token")
 
 

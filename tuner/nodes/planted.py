@@ -19,8 +19,8 @@ DIFFERENT, DISTURBED = 0.004, 0.007
 """Standard deviations between nodes, and between runs of a node, as parts of the rate."""
 HICCUPS, HICCUP = 0.03, 0.10
 """Part of the runs that something else disturbs, and what it takes of their rate on average."""
-USUAL = {"memory": 12_000.0, "processor": 80.0, "all": 70.0}
-"""Rates by part of the machine; only their scatter matters."""
+USUAL = {"MB/s": 12_000.0, "GFLOPS": 75.0, "GUP/s": 0.05}
+"""Rates by unit; only their scatter matters."""
 PAIR_RATE, ACROSS, PAIR_NOISE = 1150.0, 0.95, 0.008
 """Rate between two nodes at one switch in MB/s, what is left of it across switches, and its scatter."""
 RUNS = 5
@@ -106,7 +106,7 @@ def _value(name: str, node: str, own: float, faults: Sequence[PlantedFault], cha
     noise = float(np.exp(chance.normal() * DISTURBED))
     if chance.random() < HICCUPS:
         noise *= 1.0 - min(0.9, float(chance.exponential(HICCUP)))
-    return USUAL[part] * own * loss * noise
+    return USUAL[BENCHMARKS[name].unit] * own * loss * noise
 
 
 def _is_accurate(node: str, faults: Sequence[PlantedFault], chance: np.random.Generator) -> bool:

@@ -1,0 +1,40 @@
+import json
+from pathlib import Path
+
+import pytest
+from as_user import Run
+
+
+def test_a_sound_virtual_cluster_is_ready(hpltune: Run) -> None:
+    done = hpltune("nodes", "check", "--virtual", "32")
+    assert done.returncode == 0
+    assert done.stdout.startswith("Ready: nothing was found that makes one of 32 nodes slow or wrong.")
+
+
+def test_planted_faults_are_named_to_people_scripts_and_in_a_page(hpltune: Run, tmp_path: Path) -> None:
+    page = tmp_path / "nodes.html"
+    faults = ("--fault", "slow-node:node007:6", "--fault", "weak-uplink:s02:25")
+    done = hpltune("nodes", "check", "--virtual", "64", *faults, "--json", "--html", str(page))
+    assert done.returncode == 1
+    told = json.loads(done.stdout)
+    assert (told["ready"], told["slow"]) == (False, ["node007"])
+    assert {finding["what"] for finding in told["findings"]} == {"slow-node", "weak-uplink"}
+    text = page.read_text(encoding="utf-8")
+    assert text.index("Not ready: node007 would slow a run down") < text.index("Benchmarks")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--fault", "slow:node001"), "with a kind of slow-node, flaky-node"),
+        (("--fault", "slow-node"), "write KIND:NODE[,NODE][:PERCENT]"),
+        (("--fault", "slow-node:node099"), "there is no node099: nodes are node001 to node008, switches s01"),
+        (("--fault", "slow-node:node001:150"), "above 0 and below 100"),
+        (("--fault", "slow-node:node001:much"), "above 0 and below 100"),
+    ],
+)
+def test_a_wrong_fault_gets_a_sentence(hpltune: Run, arguments: tuple[str, ...], sentence: str) -> None:
+    done = hpltune("nodes", "check", "--virtual", "8", *arguments)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,1 @@
+"""What is done with the nodes of a cluster."""

@@ -1,0 +1,1 @@
+"""Reports of whether the nodes of a cluster are ready."""

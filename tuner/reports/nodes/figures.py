@@ -1,0 +1,90 @@
+"""Figures of a check of nodes: a grid of all nodes, histograms and quantiles, and pairs as heat maps."""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
+
+from results.report.model import Drawable, Figure, Matrix, Series
+from results.stats.nodes.check import BENCHMARKS, NodeCheck
+from results.stats.nodes.shape import FEWEST_FOR_SHAPE, histogram, normal_quantiles
+from results.stats.nodes.verdict import ReadinessVerdict
+
+MOST_DRAWN = 16
+"""Rows and columns of a heat map of pairs; of a larger cluster each cell stands for several nodes."""
+
+
+def node_grid(verdict: ReadinessVerdict) -> Matrix:
+    """Draw a grid of all nodes: how far the worst benchmark of each is below the median, in percent."""
+    check = verdict.check
+    scores = _scores(check)
+    wide = max(1, math.isqrt(len(check.nodes) - 1) + 1)
+    rows = [check.nodes[first : first + wide] for first in range(0, len(check.nodes), wide)]
+    cells = tuple(tuple(scores.get(node) for node in row) + (None,) * (wide - len(row)) for row in rows)
+    notes = tuple(tuple(_note(node, verdict) for node in row) + ("",) * (wide - len(row)) for row in rows)
+    columns = tuple(str(number + 1) for number in range(wide))
+    names = tuple(row[0] for row in rows)
+    title = "All nodes: how far the worst benchmark of each is from the median"
+    return Matrix(title, "place in the row", "row that begins with", columns, names, cells, "%", notes)
+
+
+def _scores(check: NodeCheck) -> dict[str, float]:
+    """The distance of each node's worst benchmark from the median, in percent; below 0 it is slower."""
+    scores: dict[str, float] = {}
+    for name in BENCHMARKS:
+        values = check.best(name)
+        if values:
+            middle = median(values.values())
+            for node, value in values.items():
+                scores[node] = min(scores.get(node, math.inf), 100.0 * (value / middle - 1.0))
+    return scores
+
+
+def _note(node: str, verdict: ReadinessVerdict) -> str:
+    if node in verdict.out:
+        return f"{node}: out"
+    return f"{node}: slow" if node in verdict.slow else node
+
+
+def benchmark_figures(verdict: ReadinessVerdict) -> list[Drawable]:
+    """Draw a histogram and a quantile plot of each benchmark."""
+    drawn: list[Drawable] = []
+    for name, benchmark in BENCHMARKS.items():
+        values = list(verdict.check.best(name).values())
+        if len(values) < FEWEST_FOR_SHAPE:
+            continue
+        axis = f"{benchmark.title}, {benchmark.unit}"
+        edges, counts = histogram(values)
+        middles = tuple(f"{(low + high) / 2:.4g}" for low, high in pairwise(edges))
+        bars = Series("nodes", middles, tuple(map(float, counts)))
+        drawn.append(Figure(f"{benchmark.title}: histogram", axis, "nodes", (bars,)))
+        quantiles = normal_quantiles(values)
+        points = Series("nodes", tuple(x for x, _ in quantiles), tuple(y for _, y in quantiles))
+        drawn.append(Figure(f"{benchmark.title}: quantiles", "quantile of a normal distribution", axis, (points,)))
+    return drawn
+
+
+def pair_matrices(check: NodeCheck) -> list[Matrix]:
+    """Draw the rates between nodes; in a large cluster the slowest pair of each two groups of neighbours."""
+    drawn = []
+    for title, pairs in (("one pair at a time", check.pairs), ("all pairs at once", check.pairs_at_once)):
+        if not pairs:
+            continue
+        groups = _groups(check.nodes)
+        place = {node: number for number, group in enumerate(groups) for node in group}
+        cells: list[list[float | None]] = [[None] * len(groups) for _ in groups]
+        for pair in pairs:
+            if pair.one not in place or pair.other not in place:
+                continue
+            for row, column in ((place[pair.one], place[pair.other]), (place[pair.other], place[pair.one])):
+                known = cells[row][column]
+                cells[row][column] = pair.rate if known is None else min(known, pair.rate)
+        names = tuple(group[0] if len(group) == 1 else f"{group[0]}…" for group in groups)
+        table = tuple(tuple(row) for row in cells)
+        drawn.append(Matrix(f"Slowest rate between nodes, {title}", "node", "node", names, names, table, "MB/s"))
+    return drawn
+
+
+def _groups(nodes: Sequence[str]) -> list[Sequence[str]]:
+    size = -(-len(nodes) // MOST_DRAWN)
+    return [nodes[first : first + size] for first in range(0, len(nodes), size)]

@@ -1,0 +1,143 @@
+"""The report of a check of nodes: the verdict first, then what was found, then all results."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from results.report.model import Column, Heading, Part, Report, Sentence, Table, Tone
+from results.stats.nodes.check import BENCHMARKS, NodeCheck
+from results.stats.nodes.name_ranges import ranges
+from results.stats.nodes.shape import ResultShape, shape_of
+from results.stats.nodes.verdict import Finding, ReadinessVerdict, Severity
+
+from ...words import counted
+from .figures import benchmark_figures, node_grid, pair_matrices
+
+TONES = {Severity.OUT: Tone.BAD, Severity.SLOW: Tone.BAD, Severity.ODD: Tone.CAUTION, Severity.NOTE: Tone.PLAIN}
+SHOWN = 30
+"""Findings that a terminal and a page show."""
+MOST_PAIRS = 12
+"""Correlations that are shown."""
+
+
+def readiness_report(verdict: ReadinessVerdict) -> Report:
+    """Make the report for a terminal and for scripts."""
+    return Report(_title(verdict), tuple(_parts(verdict)), readiness_facts(verdict))
+
+
+def readiness_page(verdict: ReadinessVerdict) -> Report:
+    """Make the page: the report, with figures."""
+    check = verdict.check
+    parts: list[Part] = [*_verdict(verdict), node_grid(verdict), *_details(verdict)]
+    drawn = benchmark_figures(verdict)
+    if drawn:
+        parts += [Heading("Each benchmark over the nodes"), *drawn]
+    matrices = pair_matrices(check)
+    if matrices:
+        parts += [Heading("Rates between nodes"), *matrices]
+    return Report(_title(verdict), tuple(parts))
+
+
+def readiness_facts(verdict: ReadinessVerdict) -> dict[str, object]:
+    """Tell the verdict to scripts."""
+    check = verdict.check
+    return {
+        "cluster": check.cluster,
+        "checked_at": check.checked_at.isoformat(timespec="seconds"),
+        "ready": verdict.ready,
+        "nodes": len(check.nodes),
+        "out": list(verdict.out),
+        "slow": list(verdict.slow),
+        "findings": [asdict(finding) for finding in verdict.findings],
+        "cannot": list(verdict.cannot),
+        "benchmarks": {name: asdict(shape) for name, shape in _shapes(check)},
+        "correlations": [asdict(pair) for pair in verdict.together],
+    }
+
+
+def _title(verdict: ReadinessVerdict) -> str:
+    return f"Nodes of {verdict.check.cluster}"
+
+
+def _parts(verdict: ReadinessVerdict) -> Iterator[Part]:
+    yield from _verdict(verdict)
+    yield from _details(verdict)
+
+
+def _verdict(verdict: ReadinessVerdict) -> Iterator[Part]:
+    """The answer, and each finding in a sentence."""
+    count = len(verdict.check.nodes)
+    if verdict.ready:
+        said = f"Ready: nothing was found that makes one of {counted(count, 'node')} slow or wrong."
+        yield Sentence(said, tone=Tone.GOOD)
+    else:
+        told = []
+        if verdict.out:
+            told.append(f"{ranges(verdict.out)} must not be used")
+        if verdict.slow:
+            told.append(f"{ranges(verdict.slow)} would slow a run down")
+        if any(finding.what == "weak-uplink" for finding in verdict.findings):
+            told.append("an uplink is slow")
+        yield Sentence(f"Not ready: {', and '.join(told)}.", tone=Tone.BAD)
+    for finding in verdict.findings[:SHOWN]:
+        yield Sentence(f"{_upper(finding)}.", tone=TONES[finding.severity])
+    if len(verdict.findings) > SHOWN:
+        yield Sentence(f"{counted(len(verdict.findings) - SHOWN, 'more finding')}: --json lists all.")
+    for sentence in verdict.cannot:
+        yield Sentence(sentence, tone=Tone.CAUTION)
+
+
+def _upper(finding: Finding) -> str:
+    """A finding's sentence; names of nodes keep their small letters."""
+    sentence = finding.sentence
+    return sentence if sentence.startswith(finding.names) else f"{sentence[0].upper()}{sentence[1:]}"
+
+
+def _details(verdict: ReadinessVerdict) -> Iterator[Part]:
+    """All benchmarks as the STAB toolkit prints them, and which go together."""
+    shapes = _shapes(verdict.check)
+    if shapes:
+        names = ("benchmark", "nodes", "low", "high", "spread %", "mean", "median", "sd", "normal p", "one peak p")
+        columns = (Column("benchmark", words=True), *(Column(name) for name in names[1:]))
+        rows = tuple(_row(name, shape) for name, shape in shapes)
+        narrow = ("benchmark", "nodes", "median", "spread %")
+        caption = "Best run of each node. p: how probable so odd results are, if they were normal, or had one peak."
+        yield Table("Benchmarks", columns, rows, narrow=narrow, caption=caption)
+    pairs = [pair for pair in verdict.together if pair.significant][:MOST_PAIRS]
+    if pairs:
+        rows = tuple(
+            (
+                BENCHMARKS[pair.one].title,
+                BENCHMARKS[pair.other].title,
+                f"{pair.coefficient:+.2f}",
+                f"{100 * pair.explains:.0f}",
+                _p(pair.p),
+            )
+            for pair in pairs
+        )
+        columns = (Column("", words=True), Column("goes with", words=True), *map(Column, ("rank r", "explains %", "p")))
+        yield Table("Benchmarks that go together", columns, rows, caption="p is corrected for all pairs (Holm).")
+
+
+def _row(name: str, shape: ResultShape) -> tuple[str, ...]:
+    figures = (shape.low, shape.high, shape.spread_percent, shape.mean, shape.middle, shape.sd)
+    return (
+        f"{BENCHMARKS[name].title}, {BENCHMARKS[name].unit}",
+        str(shape.nodes),
+        *(_figure(figure) for figure in figures),
+        _p(shape.normal_p),
+        _p(shape.one_peak_p),
+    )
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+def _p(p: float | None) -> str:
+    if p is None:
+        return ""
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _shapes(check: NodeCheck) -> Sequence[tuple[str, ResultShape]]:
+    return [(name, shape_of(list(values.values()))) for name in BENCHMARKS if (values := check.best(name))]
