@@ -71,6 +71,7 @@ class LivePage:
         self._shown: PageParts | None = None
         self._key: object = None
         self._read_s = 0.0
+        self._version = ""
 
     def parts(self) -> PageParts:
         """Read what is new, and make the parts of the page.
@@ -79,11 +80,16 @@ class LivePage:
             UnknownStudyError: there is no such campaign.
         """
         with self._lock:
-            now_s = time.monotonic()
-            if self._shown is None or now_s - self._read_s >= FRESH_S:
+            version = self._store.lists.version()
+            if self._shown is None or not self._is_fresh(self._shown, version):
                 self._shown = self._read(self._shown)
-                self._read_s = time.monotonic()
+                self._version, self._read_s = version, time.monotonic()
             return self._shown
+
+    def _is_fresh(self, shown: PageParts, version: str) -> bool:
+        """Whether nothing can have changed, or it was looked a moment ago."""
+        over = not shown.goes_on and version == self._version
+        return over or time.monotonic() - self._read_s < FRESH_S
 
     def _read(self, shown: PageParts | None) -> PageParts:
         study = self._store.study(self._name)
