@@ -2,6 +2,7 @@
 
 from ..database import Database
 from .audit import AuditLog
+from .deliveries import Deliveries
 from .queue import CampaignQueue
 from .queue_facts import QueueFacts, queue_facts
 from .tokens import TokenBook
@@ -31,3 +32,8 @@ class ServiceBooks:
     def audit(self) -> AuditLog:
         """The methods for what was done through the service."""
         return AuditLog(self._database.reading, self._database.writing)
+
+    @property
+    def deliveries(self) -> Deliveries:
+        """The methods for messages to webhooks."""
+        return Deliveries(self._database.reading, self._database.writing, self._database.alone)

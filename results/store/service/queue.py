@@ -17,6 +17,7 @@ from ..networks import Transaction
 from ..rows import json_text, object_of
 from ..schema import CAMPAIGNS, STUDIES
 from .campaign_entry import ENDED, CampaignEntry, CampaignOrder, QueueState, WantedState
+from .deliveries import Tell, add_messages
 
 MOST_ATTEMPTS = 5
 """Processes that are started for a campaign whose processes die, before it counts as failed."""
@@ -186,11 +187,14 @@ class CampaignQueue:
             taken = connection.execute(update(CAMPAIGNS).where(here).values(owner=str(Lease.mine())))
             return _entry(_row(connection, name)) if taken.rowcount == 1 else None
 
-    def end(self, name: str, state: QueueState, reason: str = "", owner: Lease | None = None) -> bool:
+    def end(
+        self, name: str, state: QueueState, reason: str = "", owner: Lease | None = None, tell: Tell | None = None
+    ) -> bool:
         """Store how the work on a campaign ended, and give it up.
 
         Args:
             owner: whose it must be; None for this process.
+            tell: messages to webhooks about its end; None for none.
 
         Returns:
             False, and nothing is stored, where it belongs to another process.
@@ -198,13 +202,20 @@ class CampaignQueue:
         here = (CAMPAIGNS.c.name == name) & (CAMPAIGNS.c.owner == str(owner or Lease.mine()))
         values = {"state": state, "reason": unicode_text(reason), "ended_at": _now(), "owner": None}
         with self.writing() as connection:
-            return connection.execute(update(CAMPAIGNS).where(here).values(values)).rowcount == 1
+            if connection.execute(update(CAMPAIGNS).where(here).values(values)).rowcount != 1:
+                return False
+            if tell is not None:
+                add_messages(connection, tell(_entry(_row(connection, name))))
+            return True
 
-    def recover(self) -> Sequence[CampaignEntry]:
+    def recover(self, tell: Tell | None = None) -> Sequence[CampaignEntry]:
         """Queue campaigns again whose process died without a word; return them as they are now.
 
         Those that somebody wanted to pause or cancel are paused or cancelled; after `MOST_ATTEMPTS` one counts as
         failed.
+
+        Args:
+            tell: messages to webhooks about those; None for none.
         """
         with self.alone() as connection:
             rows = connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.state == QueueState.RUNNING)).mappings().all()
@@ -213,7 +224,10 @@ class CampaignQueue:
                 state, reason = _recovered(entry)
                 values = {"state": state, "reason": reason, "owner": None, "ended_at": _now()}
                 connection.execute(update(CAMPAIGNS).where(CAMPAIGNS.c.name == entry.name).values(values))
-            return [_entry(_row(connection, entry.name)) for entry in lost]
+            left = [_entry(_row(connection, entry.name)) for entry in lost]
+            if tell is not None:
+                add_messages(connection, [message for entry in left for message in tell(entry)])
+            return left
 
     def _is_lost(self, connection: Connection, entry: CampaignEntry) -> bool:
         return entry.owner is None or (entry.owner != Lease.mine() and not self.alive(connection, entry.owner))
