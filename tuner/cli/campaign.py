@@ -33,13 +33,15 @@ def campaign(
     from ..service.campaigns.offered import offered_by
     from ..service.campaigns.process import ProcessRequest, work_on
     from ..service.config import ServiceConfig, read_config
+    from ..service.webhooks.announcer import announcer_of
 
     lease = Lease.parse(starter)
     if lease is None:
         raise UsageError("--starter needs a process as `hpltune serve` writes it")
-    offered = offered_by(ServiceConfig() if config is None else read_config(config))
+    read = ServiceConfig() if config is None else read_config(config)
+    request = ProcessRequest(name, lease, db, offered_by(read), announcer_of(read), _signal_itself)
     with watched(output()) as (listener, stop):
-        state = work_on(ProcessRequest(name, lease, db, offered, _signal_itself), listener, stop)
+        state = work_on(request, listener, stop)
     raise typer.Exit(0 if state in {None, QueueState.DONE, QueueState.FAILED} else INTERRUPTED)
 
 

@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ..database import folder_of, open_store
 from . import health
-from .api import campaigns, catalogue, downloads, handed_in, previews, trials
+from .api import campaigns, catalogue, downloads, handed_in, previews, trials, webhooks
 from .campaigns.dispatcher import Dispatcher
 from .campaigns.host_survey import HostSurvey
 from .campaigns.offered import offered_by
@@ -24,6 +24,8 @@ from .pages.campaign.beliefs import Beliefs
 from .pages.campaign.live_pages import LivePages
 from .problems import add_problems
 from .settings import ServiceSettings
+from .webhooks.announcer import announcer_of
+from .webhooks.couriers import Couriers
 
 OPENAPI = "/api/v1/openapi.json"
 
@@ -36,9 +38,12 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         store = await run_in_threadpool(open_store, settings.db, settings.user_dirs)
         with store:
             offered = offered_by(settings.config)
+            announcer = announcer_of(settings.config)
             dispatcher = Dispatcher(
-                store, settings.user_dirs, settings.db, settings.config_file, frozenset(offered.clusters)
+                store, settings.user_dirs, settings.db, settings.config_file, frozenset(offered.clusters), announcer
             )
+            couriers = Couriers(store, announcer.webhooks)
+            app.state.announcer = announcer
             app.state.store, app.state.offered, app.state.dispatcher = store, offered, dispatcher
             app.state.answers = Answers(store)
             app.state.files = Files(app.state.answers, settings.db or str(settings.user_dirs.database))
@@ -47,12 +52,14 @@ def create_app(settings: ServiceSettings) -> FastAPI:
             app.state.pages = LivePages(store, runs, Beliefs(settings.db or str(settings.user_dirs.database)))
             if settings.starts_campaigns:
                 dispatcher.start()
+                couriers.start()
             yield
             app.state.files.close()
             app.state.pages.close()
             app.state.live.drain()
             await run_in_threadpool(app.state.live.join)
             await run_in_threadpool(dispatcher.close)
+            await run_in_threadpool(couriers.close)
 
     app = FastAPI(
         title="hpltune",
@@ -66,7 +73,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.state.survey = HostSurvey(settings.user_dirs)
     add_problems(app)
     guard(app, settings)
-    apis = (handed_in, previews, campaigns, trials, live, downloads, catalogue)
+    apis = (handed_in, previews, campaigns, trials, live, downloads, catalogue, webhooks)
     for part in (health, *apis, routes, campaign_pages, shipped):
         app.include_router(part.router)
     return app

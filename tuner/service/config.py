@@ -4,10 +4,13 @@ import ipaddress
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
 from runners.toml_file import ClusterFileError, Part, matching, parse_table, read_text, validated
+
+from .webhooks.table import WebhookTable
 
 HEADER = r"[A-Za-z0-9-]+"
 """Names of HTTP headers that a proxy may use."""
@@ -19,6 +22,13 @@ def _network(text: str) -> str:
     except ValueError:
         raise ValueError("expected an address or a network, as 192.168.1.7 or 10.0.0.0/8") from None
     return text
+
+
+def _public_url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError("expected where people open the service, as https://tuner.example.org")
+    return text.rstrip("/")
 
 
 Network = Annotated[str, AfterValidator(_network)]
@@ -34,12 +44,14 @@ class ListenTable(Part):
         host: name or address to listen on.
         port: 0 takes any free port.
         names: further names of the service in URLs; it answers under no other.
+        public_url: where people open the service in a browser, for links in messages; None writes no links.
         certificate, key: PEM files for TLS; None serves plain HTTP.
     """
 
     host: str = Field(default="127.0.0.1", min_length=1)
     port: int = Field(default=8475, ge=0, le=65535)
     names: tuple[HostName, ...] = ()
+    public_url: Annotated[str, AfterValidator(_public_url)] | None = None
     certificate: Path | None = None
     key: Path | None = None
 
@@ -114,12 +126,14 @@ class ServiceConfig(Part):
 
     Attributes:
         proxy: None where the service has no proxy that tells users.
+        webhooks: by their names.
     """
 
     listen: ListenTable = ListenTable()
     proxy: ProxyTable | None = None
     limits: LimitsTable = LimitsTable()
     offers: OffersTable = OffersTable()
+    webhooks: Mapping[OfferedName, WebhookTable] = Field(default_factory=dict, max_length=20)
 
     def listening_at(self, host: str | None, port: int | None) -> Self:
         """Return the same with another host and port, where they are not None."""
@@ -135,8 +149,10 @@ def read_config(file: Path) -> ServiceConfig:
     """
     text = read_text(file)
     config = validated(ServiceConfig, str(file), parse_table(str(file), text), text)
+    folder = file.parent.absolute()
     try:
-        config = config.model_copy(update={"offers": config.offers.anchored(file.parent.absolute())})
+        hooks = {name: table.anchored(name, folder) for name, table in config.webhooks.items()}
+        config = config.model_copy(update={"offers": config.offers.anchored(folder), "webhooks": hooks})
     except ClusterFileError as error:
         raise ClusterFileError(f"{file}: {error}") from error
     listen = config.listen

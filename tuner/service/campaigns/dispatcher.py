@@ -15,9 +15,11 @@ from pathlib import Path
 from results.errors import ResultsError
 from results.store.lease import Lease
 from results.store.service.campaign_entry import CampaignEntry, QueueState
+from results.store.service.deliveries import OutgoingMessage
 from results.store.store import Store
 
 from ...user_dirs import UserDirs
+from ..webhooks.announcer import Announcer
 from .fair_order import REMEMBERED, fair_order
 from .logs import last_lines, log_file
 
@@ -34,6 +36,7 @@ class Dispatcher:
         db: the database as the service was given it.
         config: the file of the service's configuration, which campaigns read too; None for none.
         clusters: names of the clusters that this service offers.
+        announcer: makes messages about campaigns whose processes cannot do so.
     """
 
     store: Store
@@ -41,6 +44,7 @@ class Dispatcher:
     db: str | None
     config: Path | None = None
     clusters: frozenset[str] = frozenset()
+    announcer: Announcer = field(default_factory=Announcer)
     _wake: threading.Event = field(default_factory=threading.Event, init=False)
     _closed: threading.Event = field(default_factory=threading.Event, init=False)
     _started: "dict[str, subprocess.Popen[bytes]]" = field(default_factory=dict, init=False)
@@ -78,7 +82,7 @@ class Dispatcher:
     def look(self) -> None:
         """Queue what was lost again, and start what is next and whose machines are free."""
         self._reap()
-        for entry in self.store.queue.recover():
+        for entry in self.store.queue.recover(self._tell):
             LOGGER.warning("campaign %s: %s", entry.name, entry.reason or entry.state)
         entries = self.store.queue.entries([QueueState.QUEUED, QueueState.RUNNING])
         busy = {node for entry in entries if entry.state is QueueState.RUNNING for node in entry.order.node_set}
@@ -128,7 +132,7 @@ class Dispatcher:
                     },
                 )
         except OSError as error:
-            self.store.queue.end(entry.name, QueueState.FAILED, f"its process cannot be started: {error.strerror}")
+            self._fail(entry.name, f"its process cannot be started: {error.strerror}")
             return
         LOGGER.info("campaign %s of %s has begun", entry.name, entry.order.handed_in_by)
 
@@ -140,5 +144,11 @@ class Dispatcher:
             if process.returncode != 0:
                 said = last_lines(log_file(self.store, self.user_dirs, name), 1)
                 with suppress(ResultsError):
-                    self.store.queue.end(name, QueueState.FAILED, said[0] if said else "its process could not begin")
+                    self._fail(name, said[0] if said else "its process could not begin")
             del self._started[name]
+
+    def _fail(self, name: str, reason: str) -> None:
+        self.store.queue.end(name, QueueState.FAILED, reason, tell=self._tell)
+
+    def _tell(self, entry: CampaignEntry) -> Sequence[OutgoingMessage]:
+        return self.announcer.ended(self.store, entry)

@@ -2,13 +2,14 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from results.errors import ResultsError
 from results.store.lease import Lease
 from results.store.service.campaign_entry import CampaignEntry, QueueState, WantedState
+from results.store.service.deliveries import OutgoingMessage
 from results.store.service.queue import CampaignQueue
 from results.store.store import Store
 
@@ -17,6 +18,7 @@ from ...errors import OUR_ERRORS
 from ...events import Listener, Notice
 from ...stopping import StopRequest
 from ...user_dirs import UserDirs
+from ..webhooks.announcer import Announcer
 from .kinds.base import WorkOrder, WorkResult
 from .kinds.registry import KINDS
 from .offered import Offered
@@ -36,6 +38,7 @@ class ProcessRequest:
         name: of the campaign.
         starter: the service that started it, whose campaign it still is.
         db: the database as the service was given it; None for the user's own.
+        announcer: makes messages about its end.
         ask_to_stop: stops what the main thread works on, after the running trial or, if True is given, at once.
     """
 
@@ -43,6 +46,7 @@ class ProcessRequest:
     starter: Lease
     db: str | None
     offered: Offered
+    announcer: Announcer
     ask_to_stop: Callable[[bool], None]
 
 
@@ -60,32 +64,41 @@ def work_on(request: ProcessRequest, listener: Listener, stop: StopRequest) -> Q
         if entry is None:
             return None
         with _watching(store.queue, entry, request.ask_to_stop):
-            state, reason = _outcome(request, entry, listener, stop, store)
-        if state is QueueState.FAILED:
-            listener(Notice(f"Failed: {reason}."))
-        _store_end(store, request.name, state, reason)
-        return state
+            outcome = _outcome(request, entry, listener, stop, store)
+        if outcome.state is QueueState.FAILED:
+            listener(Notice(f"Failed: {outcome.reason}."))
+        _store_end(store, request, outcome)
+        return outcome.state
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """How the work ended; `slower` than the baseline of a check."""
+
+    state: QueueState
+    reason: str = ""
+    slower: bool = False
 
 
 def _outcome(
     request: ProcessRequest, entry: CampaignEntry, listener: Listener, stop: StopRequest, store: Store
-) -> tuple[QueueState, str]:
+) -> _Outcome:
     """Work, and tell how it ended."""
     order = WorkOrder(entry.name, entry.order.document, request.db, request.offered)
     try:
         result = KINDS[entry.order.kind].work(order, listener, stop)
     except OUR_ERRORS as error:
         if not stop.requested:
-            return QueueState.FAILED, str(error)
+            return _Outcome(QueueState.FAILED, str(error))
         result = WorkResult(interrupted=True)
     if not result.interrupted:
-        return QueueState.DONE, result.reason
+        return _Outcome(QueueState.DONE, result.reason, result.slower)
     wanted = _wanted(store, entry.name)
     if wanted is WantedState.CANCEL:
-        return QueueState.CANCELLED, ""
+        return _Outcome(QueueState.CANCELLED)
     if wanted is WantedState.PAUSE:
-        return QueueState.PAUSED, ""
-    return QueueState.QUEUED, "its process was ended by the machine; it goes on where it was"
+        return _Outcome(QueueState.PAUSED)
+    return _Outcome(QueueState.QUEUED, "its process was ended by the machine; it goes on where it was")
 
 
 def _wanted(store: Store, name: str) -> WantedState:
@@ -120,16 +133,20 @@ def _watching(queue: CampaignQueue, entry: CampaignEntry, ask_to_stop: Callable[
         watcher.join()
 
 
-def _store_end(store: Store, name: str, state: QueueState, reason: str) -> None:
-    """Store how the campaign ended, also where the database is away for a while.
+def _store_end(store: Store, request: ProcessRequest, outcome: _Outcome) -> None:
+    """Store how the campaign ended with the messages about that, also where the database is away for a while.
 
     Raises:
         ResultsError: it stays away.
     """
+
+    def tell(entry: CampaignEntry) -> Sequence[OutgoingMessage]:
+        return request.announcer.ended(store, entry, slower=outcome.slower)
+
     give_up_at = time.monotonic() + STORED_FOR_S
     while True:
         try:
-            store.queue.end(name, state, reason)
+            store.queue.end(request.name, outcome.state, outcome.reason, tell=tell)
         except ResultsError:
             if time.monotonic() > give_up_at:
                 raise
