@@ -22,6 +22,8 @@ from .pages import routes, shipped
 from .pages.campaign import routes as campaign_pages
 from .pages.campaign.beliefs import Beliefs
 from .pages.campaign.live_pages import LivePages
+from .pages.queue import routes as queue_pages
+from .pages.start import routes as start
 from .problems import add_problems
 from .settings import ServiceSettings
 from .webhooks.announcer import announcer_of
@@ -74,6 +76,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     add_problems(app)
     guard(app, settings)
     apis = (handed_in, previews, campaigns, trials, live, downloads, catalogue, webhooks)
-    for part in (health, *apis, routes, campaign_pages, shipped):
+    pages = (routes, start, queue_pages, campaign_pages, shipped)
+    for part in (health, *apis, *pages):
         app.include_router(part.router)
     return app

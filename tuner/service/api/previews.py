@@ -10,7 +10,7 @@ from ..campaigns.host_survey import HostSurvey
 from ..campaigns.kinds.registry import AnyDocument
 from ..campaigns.preview import Preview, PreviewRequest, preview
 from ..opened import OpenStore, no_query
-from .handed_in import AtDesk
+from .desk import AtDesk
 
 router = APIRouter(prefix="/api/v1", tags=["queue"], dependencies=[Depends(no_query)])
 

@@ -6,11 +6,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from .shipped import assets
 
-LIVE_HEADERS = {
+FILLED_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 }
-"""A page made of templates uses files of the service only."""
+"""A page made of templates uses files of the service only, and its forms lead to the service only."""
 
 
 @cache

@@ -14,7 +14,7 @@ from ..problems import Problem
 
 router = APIRouter(include_in_schema=False)
 SCRIPTS = ("htmx.min.js", "htmx-sse.min.js")
-STYLES = ("live.css",)
+STYLES = ("live.css", "forms.css")
 KEPT = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 

@@ -13,14 +13,16 @@ from starlette.responses import Response
 
 from results.errors import ResultsError, UnknownStudyError
 
+from ...api.desk import Starting
 from ...identity.caller import needs
 from ...kept.answers import Answers, KeptAnswers
 from ...live.reader import LiveReader
 from ...live.routes import Reading, room_for_one
 from ...live.stream import HEARTBEAT_S, RETRY_MS, EventStream
-from ...opened import CampaignName, no_query
-from ..filled import LIVE_HEADERS, rendered
+from ...opened import CampaignName, OpenStore, no_query
+from ..filled import FILLED_HEADERS, rendered
 from ..frames import address_of, links_of
+from ..queue.routes import waiting_page
 from .live_page import LivePage
 from .live_pages import LivePages
 
@@ -45,9 +47,14 @@ Pages = Annotated[LivePages, Depends(_pages)]
 
 
 @router.get("/campaigns/{name}", dependencies=[Depends(no_query)])
-async def campaign_page(pages: Pages, answers: KeptAnswers, name: CampaignName) -> HTMLResponse:
+async def campaign_page(
+    request: Request, pages: Pages, answers: KeptAnswers, store: OpenStore, starting: Starting, name: CampaignName
+) -> HTMLResponse:
     """Show one campaign."""
-    page = await answers.read(lambda: pages.of(name).parts())
+    try:
+        page = await answers.read(lambda: pages.of(name).parts())
+    except UnknownStudyError:
+        return await run_in_threadpool(waiting_page, request, store, name, starting)
     values: dict[str, Any] = {
         "page": page,
         "name": name,
@@ -55,7 +62,7 @@ async def campaign_page(pages: Pages, answers: KeptAnswers, name: CampaignName) 
         "live": f"{address_of(name)}/live?seen={'.'.join(page.marks.values())}",
         "refresh_s": REFRESH_S,
     }
-    return HTMLResponse(rendered("campaign/page.html.j2", **values), headers=LIVE_HEADERS)
+    return HTMLResponse(rendered("campaign/page.html.j2", **values), headers=FILLED_HEADERS)
 
 
 @router.get("/campaigns/{name}/live", response_class=EventStream, status_code=200)

@@ -1,0 +1,122 @@
+"""The page of a campaign that was handed in, before its study begins, and its buttons."""
+
+import re
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from record_builders import a_study
+from service_client import bearer
+
+from results.store.service.access import AccessScope
+from results.store.service.campaign_entry import QueueState
+from results.store.store import Store
+
+QUICK: dict[str, Any] = {"kind": "tune", "space": "quick", "budget": "10m", "set": {"N": [400]}, "full": True}
+
+
+def hand_in(client: TestClient, name: str, **headers: str) -> None:
+    answer = client.post("/api/v1/campaigns", json={**QUICK, "name": name}, headers=headers)
+    assert answer.status_code == 201, answer.text
+
+
+def page(client: TestClient, name: str = "first", **headers: str) -> str:
+    answer = client.get(f"/campaigns/{name}", headers=headers)
+    assert answer.status_code == 200, answer.text
+    return answer.text
+
+
+def buttons(text: str) -> list[str]:
+    return re.findall(r'<button id="do-(\w+)"', text)
+
+
+def press(client: TestClient, button: str, name: str = "first") -> str:
+    """Press a button of the page of a campaign, and read the page to which that leads."""
+    found = re.search(r'name="form_token" value="([^"]+)"', page(client, name))
+    assert found
+    answer = client.post(f"/campaigns/{name}/do", data={"form_token": found[1], "do": button})
+    assert (answer.status_code, answer.headers.get("location")) == (303, f"/campaigns/{name}"), answer.text
+    return page(client, name)
+
+
+def test_the_page_tells_why_a_campaign_waits_and_what_was_asked(client: TestClient) -> None:
+    hand_in(client, "first")
+    hand_in(client, "second")
+    assert "It is number 1 of the queue. It starts in a moment." in page(client)
+    second = page(client, "second")
+    assert "It is number 2 of the queue. It waits for first, which is started before it." in second
+    for about, text in (("space", "quick"), ("budget", "10m"), ("N", "400"), ("full", "true")):
+        assert f"<dt>{about}</dt><dd>{text}</dd>" in second
+
+
+def test_the_page_names_the_campaign_that_works_on_the_machine(client: TestClient, store: Store) -> None:
+    hand_in(client, "first")
+    store.queue.claim("first")
+    hand_in(client, "second")
+    assert "It waits for first, which works on " in page(client, "second")
+    assert "It has begun" in page(client)
+
+
+def test_the_page_of_a_failed_campaign_says_why_without_paths(client: TestClient, store: Store) -> None:
+    hand_in(client, "first")
+    store.queue.claim("first")
+    store.queue.end("first", QueueState.FAILED, "/home/ada/hpl/xhpl cannot be started")
+    text = page(client)
+    assert "It failed: …/xhpl cannot be started." in text
+    assert "/home" not in text
+
+
+def test_buttons_pause_resume_and_cancel(client: TestClient) -> None:
+    hand_in(client, "first")
+    assert buttons(page(client)) == ["pause", "cancel"]
+    paused = press(client, "pause")
+    assert "It was paused before it began." in paused
+    assert buttons(paused) == ["resume", "cancel"]
+    assert "It is number 1 of the queue." in press(client, "resume")
+    cancelled = press(client, "cancel")
+    assert "It was cancelled before it began." in cancelled
+    assert buttons(cancelled) == ["resume"]
+    assert '<a class="button" href="/new?from=first">' in cancelled
+
+
+def test_a_running_campaign_says_what_was_asked_of_it(client: TestClient, store: Store) -> None:
+    hand_in(client, "first")
+    store.queue.claim("first")
+    assert "It pauses when its running trial has ended." in press(client, "pause")
+    assert buttons(press(client, "cancel")) == []
+
+
+def test_a_button_of_a_page_that_is_too_old_does_no_harm(client: TestClient, store: Store) -> None:
+    hand_in(client, "first")
+    store.queue.claim("first")
+    store.queue.end("first", QueueState.DONE)
+    assert "It is done." in press(client, "cancel")
+
+
+@pytest.mark.parametrize("token", [{}, {"form_token": "guessed"}])
+def test_a_button_of_another_page_is_refused(client: TestClient, token: dict[str, str]) -> None:
+    hand_in(client, "first")
+    assert client.post("/campaigns/first/do", data={**token, "do": "cancel"}).status_code == 403
+    assert "It is number 1 of the queue." in page(client)
+
+
+def test_only_its_owner_and_admins_have_buttons(client: TestClient, store: Store) -> None:
+    scopes = {"ada": AccessScope.RUN, "bob": AccessScope.RUN, "eve": AccessScope.READ, "root": AccessScope.ADMIN}
+    headers = {name: bearer(store.tokens.create(name, scope, None)[1]) for name, scope in scopes.items()}
+    hand_in(client, "first", **headers["ada"])
+    seen = {name: buttons(page(client, **header)) for name, header in headers.items()}
+    assert seen == {"ada": ["pause", "cancel"], "bob": [], "eve": [], "root": ["pause", "cancel"]}
+    copied = [name for name, header in headers.items() if "Start one like it" in page(client, **header)]
+    assert copied == ["ada", "bob", "root"]
+
+
+def test_the_part_is_sent_again_only_where_it_has_changed(client: TestClient, store: Store) -> None:
+    hand_in(client, "first")
+    found = re.search(r'name="seen" value="(\w+)"', page(client))
+    assert found
+    address = f"/campaigns/first/waiting?seen={found[1]}"
+    assert client.get(address).status_code == 204
+    press(client, "pause")
+    assert "It was paused" in client.get(address).text
+    store.create_study(a_study("first"))
+    assert client.get(address).headers["hx-refresh"] == "true"

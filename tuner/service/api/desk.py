@@ -1,0 +1,99 @@
+"""Where requests reach the queue: who may change which campaign, and how one stands."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from results.store.service.access import AccessScope
+from results.store.service.campaign_entry import CampaignEntry, QueueState, WantedState
+from results.store.store import Store
+
+from ...messages.queue import HandedInModel
+from ..campaigns.dispatcher import Dispatcher
+from ..campaigns.fair_order import REMEMBERED, fair_order
+from ..campaigns.offered import Offered
+from ..identity.caller import Caller, demand, needs
+from ..problems import Problem
+
+OF_THE_QUEUE = (QueueState.RUNNING, QueueState.QUEUED, QueueState.PAUSED)
+Runner = Annotated[Caller, needs("run")]
+"""A caller who may hand in campaigns, and change those of their own."""
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Where a request hands in campaigns, and who does."""
+
+    caller: Caller
+    offered: Offered
+    dispatcher: Dispatcher
+
+
+def _dispatcher(request: Request) -> Dispatcher:
+    dispatcher = request.app.state.dispatcher
+    assert isinstance(dispatcher, Dispatcher)  # noqa: S101 - set before the first request
+    return dispatcher
+
+
+Starting = Annotated[Dispatcher, Depends(_dispatcher)]
+
+
+def _desk(request: Request, caller: Runner, dispatcher: Starting) -> Desk:
+    offered = request.app.state.offered
+    assert isinstance(offered, Offered)  # noqa: S101 - set before the first request
+    return Desk(caller, offered, dispatcher)
+
+
+AtDesk = Annotated[Desk, Depends(_desk)]
+
+
+def ask_of(store: Store, caller: Caller, name: str, wanted: WantedState) -> HandedInModel:
+    """Note what somebody wants of a campaign.
+
+    Raises:
+        Problem: there is no such campaign, or it is another's.
+        CampaignStateError: it has ended, in a way that this cannot change.
+    """
+    demand_own(caller, handed_in_entry(store, name))
+    return shown(store, store.queue.want(name, wanted))
+
+
+def demand_own(caller: Caller, entry: CampaignEntry) -> None:
+    """Let only admins change campaigns of others.
+
+    Raises:
+        Problem: it is another's.
+    """
+    if entry.order.handed_in_by != caller.name:
+        demand(caller, AccessScope.ADMIN)
+
+
+def handed_in_entry(store: Store, name: str) -> CampaignEntry:
+    """The campaign of a name that was handed in.
+
+    Raises:
+        Problem: there is none, or a command line began it.
+    """
+    entry = store.queue.find(name)
+    if entry is None and store.queue.is_study(name):
+        raise Problem(409, f"Campaign {name} was begun by the command line, not handed in: it is changed there.")
+    if entry is None:
+        raise Problem(404, f"There is no campaign {name}: /api/v1/campaigns lists all.")
+    return entry
+
+
+def shown(store: Store, entry: CampaignEntry) -> HandedInModel:
+    """Tell how a campaign stands, with its position in the queue."""
+    if entry.state is not QueueState.QUEUED:
+        return HandedInModel.of(entry, None)
+    names = [waiting.name for waiting in in_order(store, store.queue.entries(OF_THE_QUEUE))]
+    return HandedInModel.of(entry, names.index(entry.name) + 1 if entry.name in names else None)
+
+
+def in_order(store: Store, entries: Sequence[CampaignEntry]) -> list[CampaignEntry]:
+    """Those that wait, in the order in which they are started."""
+    now = datetime.now(UTC)
+    return fair_order(entries, store.queue.recent(now - REMEMBERED), now)

@@ -1,0 +1,93 @@
+"""Why campaigns that were handed in wait."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from results.store.service.campaign_entry import CampaignEntry, QueueState
+
+from ...words import counted, listed
+
+MOST_NAMED = 3
+"""Campaigns that are named where several are waited for."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A campaign that waits.
+
+    Attributes:
+        position: in the order in which campaigns are started, from 1.
+        why: what it waits for, in a sentence.
+    """
+
+    entry: CampaignEntry
+    position: int
+    why: str
+
+
+@dataclass
+class NodesTaken:
+    """Who works on each machine, or is started there first.
+
+    Attributes:
+        others: machine and name of each study of the command line that works on one.
+    """
+
+    others: Collection[tuple[str, str]] = ()
+    _running: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list), init=False)
+    _before: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list), init=False)
+
+    def add(self, entry: CampaignEntry) -> None:
+        """Note a campaign that runs, or that is started before those that are asked for later."""
+        known = self._running if entry.state is QueueState.RUNNING else self._before
+        for node in entry.order.node_set:
+            known[node].append(entry.name)
+
+    def why(self, entry: CampaignEntry) -> str:
+        """Say what a campaign waits for."""
+        nodes = entry.order.node_set
+        running, before = _of_nodes(self._running, nodes), _of_nodes(self._before, nodes)
+        if running:
+            after = f", and {counted(len(before), 'campaign')} before it" if before else ""
+            return f"It waits for {_named(running)}, which {_works(running)} on {_machines(nodes)}{after}."
+        others = [name for node, name in self.others if node in nodes]
+        if others:
+            return f"It waits for {_named(others)}, which the command line began on {_machines(nodes)}."
+        if before:
+            return f"It waits for {_named(before)}, which {'is' if len(before) == 1 else 'are'} started before it."
+        return "It starts in a moment."
+
+
+def waiting(entries: Sequence[CampaignEntry], order: Sequence[CampaignEntry], taken: NodesTaken) -> list[Waiting]:
+    """Say of each campaign that waits why it does.
+
+    Args:
+        entries: all that run or wait.
+        order: those that wait, in the order in which they are started.
+    """
+    for entry in entries:
+        if entry.state is QueueState.RUNNING:
+            taken.add(entry)
+    found = []
+    for position, entry in enumerate(order, start=1):
+        found.append(Waiting(entry, position, taken.why(entry)))
+        taken.add(entry)
+    return found
+
+
+def _of_nodes(known: Mapping[str, Sequence[str]], nodes: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(name for node in nodes for name in known.get(node, ())))
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return listed([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
+
+
+def _works(names: Sequence[str]) -> str:
+    return "works" if len(names) == 1 else "work"
+
+
+def _machines(nodes: Sequence[str]) -> str:
+    return nodes[0] if len(nodes) == 1 else "its nodes"

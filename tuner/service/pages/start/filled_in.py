@@ -1,0 +1,150 @@
+"""Between a form as people filled it in and the document of a campaign."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pydantic import ValidationError
+
+from ....messages.documents import Document, TuneDocument
+from ...problems import wrong_document
+from .fields import BY_NAME, FIELDS, OTHER_PARAMETERS, FieldKind, FormField
+
+_LINE = re.compile(r"\s*([\w.-]+)\s*=\s*(.*\S)\s*")
+_SET = "set."
+Texts = Mapping[str, Sequence[str]]
+"""What stands in the fields by their names; a field of ticks may have several."""
+
+
+class FieldsOfForm(Protocol):
+    """The fields of a form as a browser sends them."""
+
+    def getlist(self, key: Any) -> list[str]:
+        """All values of a field."""
+
+
+@dataclass(frozen=True)
+class FieldError:
+    """Something is wrong in a form.
+
+    Attributes:
+        field: where; None where no field is to blame.
+    """
+
+    field: FormField | None
+    sentence: str
+
+
+class WrongFormError(Exception):
+    """What is filled in is wrong."""
+
+    def __init__(self, errors: Sequence[FieldError]) -> None:
+        super().__init__(errors[0].sentence)
+        self.errors = errors
+
+
+def texts_of_form(fields: FieldsOfForm) -> Texts:
+    """What somebody filled in."""
+    return {field.name: [text.strip() for text in fields.getlist(field.name)] for field in FIELDS}
+
+
+def texts_of_document(document: Document) -> Texts:
+    """Fill in a form as a document says."""
+    known = document.model_dump(mode="json")
+    given: dict[str, Any] = known.pop("set", {})
+    own = {name.removeprefix(_SET) for name in BY_NAME if name.startswith(_SET)}
+    others = [f"{name} = {_joined(values)}" for name, values in given.items() if name not in own]
+    texts: dict[str, Sequence[str]] = {OTHER_PARAMETERS: ["\n".join(others)]}
+    for field in FIELDS:
+        if field.name.startswith(_SET):
+            texts[field.name] = [_joined(given.get(field.name.removeprefix(_SET), []))]
+        elif field.name != OTHER_PARAMETERS:
+            texts[field.name] = _shown(field, known[field.name])
+    return texts
+
+
+def _shown(field: FormField, value: Any) -> Sequence[str]:
+    match field.kind, value:
+        case FieldKind.TICKS, _:
+            return list(value)
+        case FieldKind.TICK, _:
+            return ["yes"] if value else []
+        case _, None:
+            return [""]
+        case _, list():
+            return [_joined(value)]
+    return [f"{value:g}" if isinstance(value, float) else str(value)]
+
+
+def _joined(values: Any) -> str:
+    listed = values if isinstance(values, list) else [values]
+    return ", ".join(str(value).lower() if isinstance(value, bool) else str(value) for value in listed)
+
+
+def document_of(texts: Texts) -> TuneDocument:
+    """Read what somebody filled in.
+
+    Raises:
+        WrongFormError: something cannot be read.
+    """
+    given: dict[str, Any] = {}
+    for field in FIELDS:
+        if field.name == OTHER_PARAMETERS or field.name.startswith(_SET):
+            continue
+        value = _value(field, texts[field.name])
+        if value not in ("", [], None):
+            given[field.name] = value
+    try:
+        return TuneDocument.model_validate({**given, "set": _overrides(texts)})
+    except ValidationError as error:
+        raise WrongFormError(
+            [field_error(one["path"], one["sentence"]) for one in wrong_document(error).errors]
+        ) from error
+
+
+def _value(field: FormField, texts: Sequence[str]) -> Any:
+    if field.kind is FieldKind.TICK:
+        return bool(texts) or None
+    if field.kind is FieldKind.TICKS:
+        return [text for text in texts if text]
+    text = texts[0] if texts else ""
+    return _parts(text) if field.listed else text
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _overrides(texts: Texts) -> dict[str, list[str | int]]:
+    """Values of parameters: those with a field of their own, and those on lines.
+
+    Raises:
+        WrongFormError: a line cannot be read.
+    """
+    found = {
+        field.name.removeprefix(_SET): _parts(texts[field.name][0] if texts[field.name] else "")
+        for field in FIELDS
+        if field.name.startswith(_SET)
+    }
+    for line in "\n".join(texts[OTHER_PARAMETERS]).splitlines():
+        if not line.strip():
+            continue
+        read = _LINE.fullmatch(line)
+        if read is None:
+            raise WrongFormError([FieldError(BY_NAME[OTHER_PARAMETERS], f"{line.strip()}: write NAME = VALUE, VALUE")])
+        found[read[1]] = _parts(read[2])
+    return {name: [_plain(value) for value in values] for name, values in found.items() if values}
+
+
+def _plain(text: str) -> str | int:
+    return int(text) if re.fullmatch(r"-?\d{1,9}", text) else text
+
+
+def field_error(path: str, sentence: str) -> FieldError:
+    """The error at the field of a path into the document; other parameters than those with fields have one together."""
+    for name in (path, path.partition(".")[0]):
+        if name in BY_NAME:
+            said = f"{path.removeprefix(_SET)}: {sentence}" if name == OTHER_PARAMETERS and path != name else sentence
+            return FieldError(BY_NAME[name], said)
+    return FieldError(None, f"{path}: {sentence}" if path != "document" else sentence)

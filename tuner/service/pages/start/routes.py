@@ -1,0 +1,152 @@
+"""Addresses of the form that starts a campaign."""
+
+import secrets
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from pydantic import ValidationError
+
+from results.errors import StudyExistsError
+from results.store.store import Store
+
+from ....messages.documents import TuneDocument
+from ....messages.plain_paths import without_paths
+from ...api.desk import AtDesk, Desk
+from ...api.previews import Surveying
+from ...campaigns.hand_in import HandIn, hand_in
+from ...campaigns.host_survey import HostSurvey
+from ...campaigns.kinds.registry import KINDS
+from ...campaigns.preview import Preview, PreviewRequest, preview
+from ...campaigns.wrong import WrongDocumentError
+from ...identity.forms import Form, csrf_field
+from ...opened import OpenStore
+from ...problems import Problem
+from ..filled import FILLED_HEADERS, rendered
+from ..frames import address_of
+from .choices import choices, fresh_texts
+from .fields import GROUPS
+from .filled_in import (
+    FieldError,
+    Texts,
+    WrongFormError,
+    document_of,
+    field_error,
+    texts_of_document,
+    texts_of_form,
+)
+from .words import machine_facts, preview_facts
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+KEY = "key"
+"""The hidden field that makes one campaign of a form that is sent twice."""
+
+
+@dataclass(frozen=True)
+class FilledForm:
+    """The form as a page shows it.
+
+    Attributes:
+        key: of this form; no other form has the same.
+        seen: what would come of it; None where nobody asked.
+    """
+
+    texts: Texts
+    key: str
+    errors: tuple[FieldError, ...] = ()
+    seen: Preview | None = None
+
+    def page(self, request: Request, desk: Desk, survey: HostSurvey) -> HTMLResponse:
+        """The whole page."""
+        host = survey.view()
+        page = rendered(
+            "start/page.html.j2",
+            groups=GROUPS,
+            texts=self.texts,
+            choices=choices(desk.offered, host),
+            errors=self.errors,
+            by_field={error.field.name: error.sentence for error in self.errors if error.field},
+            facts=machine_facts(host),
+            key=self.key,
+            csrf=csrf_field(request),
+            **_previewed(self.seen),
+        )
+        return HTMLResponse(page, 422 if self.errors else 200, headers=FILLED_HEADERS)
+
+
+@router.get("/new")
+def new(
+    request: Request,
+    desk: AtDesk,
+    store: OpenStore,
+    survey: Surveying,
+    like: Annotated[str | None, Query(alias="from", max_length=200)] = None,
+) -> HTMLResponse:
+    """Show the form, filled in as another campaign was where one is named."""
+    texts = fresh_texts() if like is None else _texts_of(store, like)
+    return FilledForm(texts, secrets.token_urlsafe(16)).page(request, desk, survey)
+
+
+@router.post("/new")
+def start(request: Request, desk: AtDesk, store: OpenStore, survey: Surveying, sent: Form) -> Response:
+    """Start a campaign, or tell what would come of it."""
+    texts, key = texts_of_form(sent), sent.get(KEY) or secrets.token_urlsafe(16)
+    in_part = "hx-request" in request.headers
+    try:
+        document = document_of(texts)
+        if in_part or sent.get("do") == "preview":
+            seen = preview(PreviewRequest(document, desk.caller.name), desk.offered, store, survey)
+            return _part(seen) if in_part else FilledForm(texts, key, seen=seen).page(request, desk, survey)
+        return RedirectResponse(address_of(_started(document, desk, survey, key)), 303)
+    except WrongFormError as error:
+        errors = tuple(error.errors)
+    except WrongDocumentError as error:
+        errors = (field_error(error.path, without_paths(error.sentence)),)
+    except StudyExistsError as error:
+        errors = (field_error("name", str(error)),)
+    return _part(None, errors) if in_part else FilledForm(texts, key, errors).page(request, desk, survey)
+
+
+def _part(seen: Preview | None, errors: tuple[FieldError, ...] = ()) -> HTMLResponse:
+    return HTMLResponse(rendered("start/preview.html.j2", errors=errors, **_previewed(seen)), headers=FILLED_HEADERS)
+
+
+def _previewed(seen: Preview | None) -> dict[str, Any]:
+    if seen is None:
+        return {"seen": None, "cautions": ()}
+    return {"seen": preview_facts(seen), "cautions": [without_paths(caution) for caution in seen.cautions]}
+
+
+def _started(document: TuneDocument, desk: Desk, survey: HostSurvey, key: str) -> str:
+    """Hand in a campaign, and return its name.
+
+    Raises:
+        WrongDocumentError: something in it is wrong.
+        StudyExistsError: its name is taken.
+    """
+    store = desk.dispatcher.store
+    KINDS["tune"].size(document, desk.offered, store, survey)
+    once = sha256(f"{key} {document.model_dump_json()}".encode()).hexdigest()  # who goes back may hand in another
+    entry = hand_in(HandIn(document, desk.caller.name, once), desk.offered, store)
+    desk.dispatcher.wake()
+    return entry.name
+
+
+def _texts_of(store: Store, name: str) -> Texts:
+    """What stands in the form for another campaign like one.
+
+    Raises:
+        Problem: there is none that this form can make.
+    """
+    entry = store.queue.find(name)
+    if entry is None or entry.order.kind != "tune":
+        raise Problem(404, f"There is no tuning {name} that was handed in: `/new` shows an empty form.")
+    try:
+        document = TuneDocument.model_validate({**entry.order.document, "name": None})
+    except ValidationError as error:
+        raise Problem(
+            409, f"Campaign {name} was handed in to another version of hpltune: fill in a new form."
+        ) from error
+    return {**texts_of_document(document), "priority": [str(entry.order.priority)]}
