@@ -9,13 +9,14 @@ from starlette.concurrency import run_in_threadpool
 
 from ..database import folder_of, open_store
 from . import health
-from .api import campaigns, catalogue, downloads, handed_in, previews, trials, webhooks
+from .api import campaigns, catalogue, downloads, handed_in, machine, previews, trials, webhooks
 from .campaigns.dispatcher import Dispatcher
 from .campaigns.host_survey import HostSurvey
 from .campaigns.offered import offered_by
 from .guard import guard
 from .kept.answers import Answers
 from .kept.files import Files
+from .kept.workshop import Workshop
 from .live import routes as live
 from .live.reader import LiveReader
 from .pages import routes, shipped
@@ -48,15 +49,18 @@ def create_app(settings: ServiceSettings) -> FastAPI:
             app.state.announcer = announcer
             app.state.store, app.state.offered, app.state.dispatcher = store, offered, dispatcher
             app.state.answers = Answers(store)
-            app.state.files = Files(app.state.answers, settings.db or str(settings.user_dirs.database))
+            place = settings.db or str(settings.user_dirs.database)
+            app.state.files = Files(app.state.answers, place)
+            app.state.workshop = Workshop(store, app.state.answers, place)
             runs = folder_of("runs", store, settings.user_dirs)
             app.state.live = LiveReader(store, runs, settings.config.limits.watchers)
-            app.state.pages = LivePages(store, runs, Beliefs(settings.db or str(settings.user_dirs.database)))
+            app.state.pages = LivePages(store, runs, Beliefs(place))
             if settings.starts_campaigns:
                 dispatcher.start()
                 couriers.start()
             yield
-            app.state.files.close()
+            await run_in_threadpool(app.state.files.close)
+            await run_in_threadpool(app.state.workshop.close)
             app.state.pages.close()
             app.state.live.drain()
             await run_in_threadpool(app.state.live.join)
@@ -75,7 +79,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.state.survey = HostSurvey(settings.user_dirs)
     add_problems(app)
     guard(app, settings)
-    apis = (handed_in, previews, campaigns, trials, live, downloads, catalogue, webhooks)
+    apis = (handed_in, previews, campaigns, trials, live, downloads, catalogue, machine, webhooks)
     pages = (routes, start, queue_pages, campaign_pages, shipped)
     for part in (health, *apis, *pages):
         app.include_router(part.router)

@@ -1,11 +1,8 @@
 """Studies as files that take long to write: each is written once in a process of its own, one at a time."""
 
 import asyncio
-import json
-import subprocess
-import sys
 from collections.abc import Hashable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from enum import StrEnum
 from typing import Annotated
 
@@ -14,6 +11,7 @@ from fastapi import Depends, Request
 from ..problems import Problem
 from .answers import Answers
 from .values import Kept
+from .writer import Writer
 
 BYTES = 64_000_000
 """Of all files that are kept."""
@@ -21,7 +19,6 @@ WAITING = 16
 """Files that may wait to be written."""
 LONGEST_S = 300.0
 """Seconds after which the writing of one is given up."""
-PROCESS = (sys.executable, "-P", "-m", "tuner.service.kept.process")
 
 
 class FileKind(StrEnum):
@@ -39,12 +36,10 @@ class Files:
     """
 
     def __init__(self, answers: Answers, place: str) -> None:
-        self._answers, self._place = answers, place
+        self._answers = answers
         self._kept: Kept[bytes] = Kept(BYTES, len)
-        self._writer = ThreadPoolExecutor(1, "files")
-        self._process: subprocess.Popen[bytes] | None = None
+        self._writer = Writer("files", place, LONGEST_S)
         self._writing: dict[Hashable, Future[bytes]] = {}
-        self._closed = False
 
     async def of(self, name: str, kind: FileKind) -> bytes:
         """Give a file of a study.
@@ -62,41 +57,16 @@ class Files:
         if writing is None:
             if len(self._writing) >= WAITING:
                 raise Problem(503, "Many files are being written now: ask again later.", {"Retry-After": "30"})
-            writing = self._writer.submit(self._kept.get, key, stamp, lambda: self._written(name, kind))
+            writing = self._writer.submit(
+                lambda: self._kept.get(key, stamp, lambda: self._writer.write(kind.value, name=name))
+            )
             self._writing[key] = writing
             writing.add_done_callback(lambda _: self._writing.pop(key, None))
         return await asyncio.shield(asyncio.wrap_future(writing))
 
     def close(self) -> None:
         """End the process that writes, and start no more."""
-        self._closed = True
-        self._writer.shutdown(wait=False, cancel_futures=True)
-        if self._process is not None:
-            self._process.kill()
-
-    def _written(self, name: str, kind: FileKind) -> bytes:
-        if self._closed:
-            raise _ending()
-        asked = json.dumps({"place": self._place, "name": name, "kind": kind.value}).encode()
-        with subprocess.Popen(
-            PROCESS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
-        ) as self._process:
-            try:
-                page, _ = self._process.communicate(asked, LONGEST_S)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                raise Problem(
-                    503, f"This file takes more than {LONGEST_S:.0f} s: `hpltune report` and `export` write it."
-                ) from None
-        if self._closed:
-            raise _ending()
-        if self._process.returncode:
-            raise RuntimeError(f"the process that writes a file ended with code {self._process.returncode}")
-        return page
-
-
-def _ending() -> Problem:
-    return Problem(503, "The service is ending: ask again when it is there again.", {"Retry-After": "10"})
+        self._writer.close()
 
 
 async def _files(request: Request) -> Files:

@@ -24,6 +24,7 @@ def campaigns_page(store: Store, before: Place | None, older: str, line_of: Line
     links = [] if before is None else [("Newest campaigns", "/")]
     if found.older:
         links.append(("Older campaigns", f"{older}{campaign_cursor(found.older)}"))
+    links.append(("API", "/docs"))
     if not found.lines:
         parts: tuple[Sentence, ...] = (Sentence("There is no campaign here yet: `hpltune tune` makes one."),)
         return to_html([Report("Campaigns", parts)], frame=Frame(tuple(links)))
