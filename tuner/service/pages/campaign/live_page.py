@@ -24,14 +24,14 @@ from ...live.campaign_story import CampaignStory
 from ...live.position import GOES_ON
 from ...live.running_runs import RunningRuns
 from ..filled import rendered
+from ..queue.actions import Buttons, buttons_of
+from ..queue.standing import begun_sentences
 from .beliefs import Beliefs, ModelBelief, measured_here
 from .curves import best_curve, panel_curve
 from .digest import Digest
 from .heat import heat_map
 from .words import differences, headline, time_left, why
 
-PARTS = ("headline", "standing", "running", "best", "model", "heat", "trials", "story")
-"""In the order in which a page shows them."""
 NEWEST_TRIALS, STORY_ROWS, MOST_RUNNING = 20, 30, 8
 """Of the list of trials, of the table in the Kronos form, and of running trials: rows that are shown."""
 FRESH_S = 0.5
@@ -95,17 +95,28 @@ class LivePage:
         study = self._store.study(self._name)
         news = self._digest.read(self._store.watched, self._name)
         state = self._story.state(study.state)
+        queued = self._of_queue()
         disturbed = self._ask(state)
         self._runs.look(self._digest.running if state == "running" else ())
         belief = self._beliefs.of(self._name)
         tick = time.monotonic() // CLOCK_S if state == "running" else 0
-        key = (state, study.state, belief, disturbed, self._beliefs.is_asked(self._name), self._runs.now, tick)
+        key = (state, study.state, belief, disturbed, self._beliefs.is_asked(self._name), self._runs.now, tick, queued)
         if shown is not None and not news and key == self._key:
             return shown
         self._key = key
-        html = self._made(study, state, belief, disturbed)
+        html = {**self._made(study, state, belief, disturbed), **queued}
         marks = {name: sha256(text.encode()).hexdigest()[:8] for name, text in html.items()}
         return PageParts(study, state, html, marks, state in GOES_ON or self._beliefs.is_asked(self._name))
+
+    def _of_queue(self) -> dict[str, str]:
+        """What is only there for a campaign that was handed in."""
+        entry = self._store.queue.find(self._name)
+        said = [] if entry is None else begun_sentences(self._store, entry)
+        buttons = Buttons() if entry is None else buttons_of(entry)
+        return {
+            "queue": rendered("campaign/queue.html.j2", said=said),
+            "buttons": rendered("queue/buttons.html.j2", buttons=buttons),
+        }
 
     def _ask(self, state: LiveState) -> str | None:
         """Ask the model, unless that would take time from a run; the name of the campaign whose run that is."""
@@ -152,7 +163,7 @@ class LivePage:
             "trials": {"table": trials_table("", newest, killed), "more": digest.begun - len(newest)},
             "story": {"table": told if told.rows else None, "more": len(digest.improvements) - len(steps)},
         }
-        return {name: rendered(f"campaign/{name}.html.j2", **values[name]) for name in PARTS}
+        return {name: rendered(f"campaign/{name}.html.j2", **values[name]) for name in values}
 
     def _running(
         self, study: Study, record: TrialRecord, best: TrialRecord | None, belief: ModelBelief | None

@@ -14,7 +14,8 @@ from starlette.responses import Response
 from results.errors import ResultsError, UnknownStudyError
 
 from ...api.desk import Starting
-from ...identity.caller import needs
+from ...identity.caller import caller_of, needs
+from ...identity.forms import csrf_field
 from ...kept.answers import Answers, KeptAnswers
 from ...live.reader import LiveReader
 from ...live.routes import Reading, room_for_one
@@ -22,6 +23,7 @@ from ...live.stream import HEARTBEAT_S, RETRY_MS, EventStream
 from ...opened import CampaignName, OpenStore, no_query
 from ..filled import FILLED_HEADERS, rendered
 from ..frames import address_of, links_of
+from ..queue.actions import like, may_change
 from ..queue.routes import waiting_page
 from .live_page import LivePage
 from .live_pages import LivePages
@@ -55,7 +57,13 @@ async def campaign_page(
         page = await answers.read(lambda: pages.of(name).parts())
     except UnknownStudyError:
         return await run_in_threadpool(waiting_page, request, store, name, starting)
+    entry = await answers.read(lambda: store.queue.find(name))
+    caller = caller_of(request)
     values: dict[str, Any] = {
+        "may_change": entry is not None and may_change(entry, caller),
+        "like": entry and like(entry, caller),
+        "address": address_of(name),
+        "csrf": csrf_field(request),
         "page": page,
         "name": name,
         "links": links_of(name),

@@ -31,30 +31,34 @@ _ASKED: Mapping[WantedState, str] = {
 
 
 @dataclass(frozen=True)
-class Actions:
-    """What somebody may do with a campaign.
+class Buttons:
+    """Buttons of a campaign's page.
 
     Attributes:
-        buttons: what they send, and what stands on them.
+        shown: what each sends, and what stands on it.
         asked: what was asked and is not done yet, in a sentence; "" for nothing.
-        like: address of the form filled in as this campaign was; None where the form cannot make such a
-            campaign, or not for this person.
     """
 
-    buttons: tuple[tuple[str, str], ...]
-    asked: str
-    like: str | None
+    shown: tuple[tuple[str, str], ...] = ()
+    asked: str = ""
 
 
-def actions_of(entry: CampaignEntry, caller: Caller) -> Actions:
-    """Tell what somebody may do with a campaign."""
+def buttons_of(entry: CampaignEntry) -> Buttons:
+    """The buttons that change a campaign now."""
     possible, asked = _POSSIBLE[entry.state], ""
     if entry.state is QueueState.RUNNING and entry.wanted is not WantedState.RUN:
         possible = ("resume", "cancel") if entry.wanted is WantedState.PAUSE else ()
         asked = _ASKED[entry.wanted]
+    return Buttons(tuple((do, do.capitalize()) for do in possible), asked)
+
+
+def may_change(entry: CampaignEntry, caller: Caller) -> bool:
+    """Whether somebody may press them."""
     own = entry.order.handed_in_by == caller.name
-    if not caller.scope.covers(AccessScope.RUN if own else AccessScope.ADMIN):
-        possible = ()
+    return caller.scope.covers(AccessScope.RUN if own else AccessScope.ADMIN)
+
+
+def like(entry: CampaignEntry, caller: Caller) -> str | None:
+    """The address of the form filled in as a campaign was; None where it cannot be, or not by this person."""
     copies = entry.order.kind == "tune" and caller.scope.covers(AccessScope.RUN)
-    like = f"/new?from={quote(entry.name, safe='')}" if copies else None
-    return Actions(tuple((do, do.capitalize()) for do in possible), asked, like)
+    return f"/new?from={quote(entry.name, safe='')}" if copies else None

@@ -22,7 +22,7 @@ from ...opened import CampaignName, OpenStore
 from ...problems import Problem
 from ..filled import FILLED_HEADERS, rendered
 from ..frames import address_of
-from .actions import WANTED, actions_of
+from .actions import WANTED, buttons_of, like, may_change
 from .standing import standing_of
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
@@ -89,7 +89,9 @@ def _part(request: Request, store: Store, entry: CampaignEntry, starting: Dispat
     standing = standing_of(store, entry)
     values = {
         "standing": standing,
-        "actions": actions_of(entry, caller_of(request)),
+        "buttons": buttons_of(entry),
+        "may_change": may_change(entry, caller_of(request)),
+        "like": like(entry, caller_of(request)),
         "address": address_of(entry.name),
         "log": [without_paths(line) for line in log],
     }

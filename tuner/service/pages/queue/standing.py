@@ -12,6 +12,7 @@ from ....words import listed
 from ...api.desk import OF_THE_QUEUE, in_order
 from ...campaigns.waiting import NodesTaken, Waiting, waiting
 from ..facts import StatedFact
+from .actions import buttons_of
 
 GOES_ON = frozenset(OF_THE_QUEUE)
 """States after which a page is looked at again."""
@@ -57,13 +58,32 @@ def waiting_now(store: Store, entries: Sequence[CampaignEntry]) -> list[Waiting]
     return waiting(entries, in_order(store, entries), NodesTaken(others))
 
 
+def why_waits(store: Store, entry: CampaignEntry) -> str:
+    """Say of a campaign in the queue where it stands there and why it waits."""
+    queue = waiting_now(store, store.queue.entries(OF_THE_QUEUE))
+    found = next((one for one in queue if one.entry.name == entry.name), None)
+    return f"It is number {found.position} of the queue. {found.why}" if found else "It waits for its turn."
+
+
+def why_failed(entry: CampaignEntry) -> str:
+    """Say why a campaign failed."""
+    return f"It failed: {without_paths(entry.reason) or 'its log tells why'}."
+
+
+def begun_sentences(store: Store, entry: CampaignEntry) -> list[str]:
+    """What the queue adds to the page of a campaign that has a study."""
+    if entry.state is QueueState.QUEUED:
+        return [why_waits(store, entry)]
+    if entry.state is QueueState.FAILED:
+        return [why_failed(entry)]
+    asked = buttons_of(entry).asked
+    return [asked] if asked else []
+
+
 def _headline(store: Store, entry: CampaignEntry) -> str:
     match entry.state:
         case QueueState.QUEUED:
-            found = next(
-                (one for one in waiting_now(store, store.queue.entries(OF_THE_QUEUE)) if one.entry == entry), None
-            )
-            return f"It is number {found.position} of the queue. {found.why}" if found else "It waits for its turn."
+            return why_waits(store, entry)
         case QueueState.RUNNING:
             return "It has begun: its machines are looked at, and HPL is built where that is needed."
         case QueueState.PAUSED:
@@ -71,7 +91,7 @@ def _headline(store: Store, entry: CampaignEntry) -> str:
         case QueueState.CANCELLED:
             return "It was cancelled before it began."
         case QueueState.FAILED:
-            return f"It failed: {without_paths(entry.reason) or 'its log tells why'}."
+            return why_failed(entry)
     return "It is done."
 
 

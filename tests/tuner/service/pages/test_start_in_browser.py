@@ -1,0 +1,75 @@
+"""A real browser starts a real campaign from the form, watches it, and takes its HPL.dat home."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from as_user import Run
+from playwright.sync_api import Browser, Page, expect
+from running_service import RunningService, running_service
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("home")]
+LONG_MS = 90_000
+
+
+@contextmanager
+def opened(browser: Browser, service: RunningService, *, script: bool = True) -> Iterator[Page]:
+    """The form in a browser; whatever that complains of fails the test, but for the answer to a mistake."""
+    context = browser.new_context(base_url=str(service.client.base_url), java_script_enabled=script)
+    page, complaints = context.new_page(), list[str]()
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto("/new")
+    try:
+        yield page
+        assert not [said for said in complaints if "status of 422" not in said]
+    finally:
+        context.close()
+
+
+def test_a_campaign_is_started_watched_and_its_hpl_dat_runs(browser: Browser, tmp_path: Path, hpltune: Run) -> None:
+    with running_service() as service, opened(browser, service) as page:
+        page.get_by_label("Search space").select_option("quick")
+        page.get_by_label("Name", exact=True).fill("first")
+        page.get_by_text("Sizes and other parameters").click()
+        page.get_by_label("N", exact=True).fill("400")
+        page.get_by_label("NB", exact=True).fill("32, 64")
+        page.get_by_text("How it searches").click()
+        page.get_by_label("Most trials").fill("3")
+        page.get_by_label("Further runs of the best ones").fill("0")
+        preview = page.get_by_role("region", name="What would come of it")
+        expect(preview).to_contain_text("valid combination")
+        expect(preview).to_contain_text("3 trials", timeout=20_000)
+        page.get_by_role("button", name="Start").click()
+
+        expect(page).to_have_url(f"{service.client.base_url}/campaigns/first")
+        expect(page.get_by_role("region", name="Running now")).to_be_visible(timeout=LONG_MS)
+        expect(page.get_by_role("status")).to_contain_text("It runs.")
+        page.evaluate("window.watched = true")
+        expect(page.get_by_role("status")).to_contain_text("It is complete.", timeout=LONG_MS)
+        expect(page.get_by_role("region", name="Trials, newest first").locator("tbody tr").nth(2)).to_be_visible()
+        assert page.evaluate("window.watched"), "the page changed by itself, without being read again"
+        with page.expect_download() as found:
+            page.get_by_role("link", name="HPL.dat of the best").click()
+        file = tmp_path / "HPL.dat"
+        found.value.save_as(file)
+    ran = hpltune("run", str(file))
+    assert ran.returncode == 0, ran.stderr
+    assert "GFLOPS" in ran.stdout
+
+
+def test_without_javascript_a_mistake_is_told_and_mended_and_a_button_cancels(browser: Browser) -> None:
+    with running_service() as service, opened(browser, service, script=False) as page:
+        page.get_by_label("Search space").select_option("quick")
+        page.get_by_label("Budget").fill("soon")
+        page.get_by_role("button", name="Start").click()
+        expect(page.get_by_role("alert")).to_contain_text("Budget: ")
+        page.get_by_label("Budget").fill("30m")
+        page.get_by_role("button", name="Preview").click()
+        expect(page.get_by_role("region", name="What would come of it")).to_contain_text("30 min")
+        page.get_by_role("button", name="Start").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Campaign quick-1")
+        page.get_by_role("button", name="Cancel").click()
+        expect(page.get_by_text("It was cancelled").first).to_be_visible(timeout=LONG_MS)
+        expect(page.get_by_role("button", name="Resume")).to_be_visible()
