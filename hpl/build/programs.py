@@ -34,6 +34,8 @@ FLAGS: tuple[str, ...] = (
 HPL's own timers of its phases."""
 MAINS = ("hpcc_main", "HPL_pddriver", "HPL_pdinfo")
 """Files for a main program that reads HPL.dat; the calibrator has its own."""
+PROGRAMS = ("calibrate", "node_bench")
+"""Our sources of programs besides xhpl."""
 OWN_FLAGS = ("-O2", "-Wall", "-Wextra")
 ROUTINES = ("dgemm", "dtrsm", "dgemv", "dger", "dtrsv", "daxpy", "dcopy", "dscal", "dswap", "idamax")
 """The BLAS routines that HPL calls, only in the files of src/blas."""
@@ -206,7 +208,7 @@ def _compile(mpi: Mpi, arguments: Sequence[str], log: Path) -> None:
 
 
 def _common_key(recipe: Recipe) -> str:
-    natives = [file.read_text(encoding="utf-8") for file in sorted(NATIVE.glob("*.[ch]")) if file.stem != "calibrate"]
+    natives = [file.read_text(encoding="utf-8") for file in sorted(NATIVE.glob("*.[ch]")) if file.stem not in PROGRAMS]
     mpi = recipe.mpi
     identity = [recipe.source.kind, recipe.source.digest, mpi.name, mpi.version, str(mpi.mpicc), wrapper_line(mpi)]
     return digest([*identity, compiler_version(mpi), *FLAGS, *OWN_FLAGS, *natives])

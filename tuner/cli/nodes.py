@@ -4,9 +4,9 @@ from typing import Annotated
 
 import typer
 
-from .common import LARGEST_SEED, Html, Json
+from .common import LARGEST_SEED, Html, Json, RealClusterFile, given
 from .plain_help import PlainCommand, PlainGroup
-from .terminal import ReportFiles, show_and_write
+from .terminal import INTERRUPTED, ReportFiles, show_and_write, watched
 
 nodes = typer.Typer(
     cls=PlainGroup,
@@ -18,10 +18,16 @@ nodes = typer.Typer(
 
 @nodes.command(cls=PlainCommand)
 def check(
+    context: typer.Context,
+    cluster: RealClusterFile = None,
+    facts: Annotated[bool, typer.Option("--facts", help="Ask nodes for their facts only; measure nothing.")] = False,
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, max=100, help="Runs of each benchmark; the best of each node counts.")
+    ] = 3,
+    blas: Annotated[str | None, typer.Option("--blas", metavar="NAME", help="Time DGEMM of this library.")] = None,
     virtual: Annotated[
-        int,
-        typer.Option("--virtual", min=1, max=4096, metavar="NODES", help="Check a virtual cluster of that size."),
-    ],
+        int | None, typer.Option("--virtual", min=1, max=4096, metavar="NODES", help="Judge a virtual cluster instead.")
+    ] = None,
     per_switch: Annotated[
         int, typer.Option("--per-switch", min=1, max=4096, help="Nodes at each switch of a virtual cluster.")
     ] = 16,
@@ -35,26 +41,45 @@ def check(
 ) -> None:
     """Say whether all nodes are alike, compute rightly and are equally fast, and which are not.
 
+    It asks all nodes at once for their facts, copies a small program to them, and times memory (STREAM) and processor
+    (DGEMM) on all of them at the same time, each result checked. Nodes need ssh, no shared file system and no
+    software of ours. Without --cluster it looks at this machine alone.
+
     On a virtual cluster nothing is measured: it shows what the check finds, and with which words. The kinds of faults
     are slow-node, flaky-node, half-memory, weak-cable, weak-uplink (of a switch: s01, s02 …), wrong-mtu, and
     throttled-class (of several nodes).
 
-    Exit codes: 0 the nodes are ready; 1 a node or a part of the network is not; 2 wrong usage.
+    Exit codes: 0 the nodes are ready and alike; 1 something is not; 2 wrong usage; 130 stopped.
 
     Examples:
 
-        hpltune nodes check --virtual 64
+        hpltune nodes check
+
+        hpltune nodes check --cluster my-cluster.toml --html nodes.html
+
+        hpltune nodes check --cluster my-cluster.toml --facts --json
 
         hpltune nodes check --virtual 64 --fault slow-node:node007:6
 
         hpltune nodes check --virtual 484 --per-switch 14 --fault weak-uplink:s02:25 --html nodes.html
     """
-    from ..commands.nodes.check import VirtualClusterAsked, check_virtual
+    from ..commands.nodes.check import NodesCheckRequest, VirtualClusterAsked, check_nodes, check_virtual
     from ..console.progress import output
+    from ..errors import UsageError
 
     files = ReportFiles(html)
     files.require()
-    result = check_virtual(VirtualClusterAsked(virtual, per_switch, tuple(fault or ()), seed))
     out = output(stderr=as_json)
+    if virtual is None:
+        for refused in given(context, {"per_switch", "fault", "seed"}):
+            raise UsageError(f"{refused} is for virtual clusters: add --virtual NODES, or leave it out")
+        with watched(out) as (listener, stop):
+            result = check_nodes(NodesCheckRequest(cluster, repeats, facts, blas), listener, stop)
+    else:
+        for refused in given(context, {"cluster", "facts", "repeats", "blas"}):
+            raise UsageError(f"{refused} is for real nodes: leave it out, or leave --virtual out")
+        result = check_virtual(VirtualClusterAsked(virtual, per_switch, tuple(fault or ()), seed))
     show_and_write(out, result.report(), files, as_json=as_json, page=result.page())
-    raise typer.Exit(0 if result.verdict.ready else 1)
+    if result.interrupted:
+        raise typer.Exit(INTERRUPTED)
+    raise typer.Exit(0 if result.verdict.ready and result.verdict.alike else 1)

@@ -28,7 +28,8 @@ def serve(
         bool, typer.Option("--insecure-http", help="Let tokens cross the network in plain text, without TLS.")
     ] = False,
     log: Annotated[
-        LogChoice, typer.Option(help="Log lines on standard error: plain tells people of changes, json tells all.")
+        LogChoice,
+        typer.Option(metavar="plain|json", help="Log lines on standard error: plain tells of changes, json tells all."),
     ] = LogChoice.PLAIN,
     db: Db = None,
 ) -> None:

@@ -80,6 +80,11 @@ class ReadinessVerdict:
         """Return whether nothing was found that slows or falsifies a run."""
         return not any(finding.severity in {Severity.OUT, Severity.SLOW} for finding in self.findings)
 
+    @property
+    def alike(self) -> bool:
+        """Return whether nodes of one class are the same, as far as was asked."""
+        return not any(finding.severity is Severity.ODD for finding in self.findings)
+
     def _nodes(self, severities: set[Severity]) -> tuple[str, ...]:
         named = {name for finding in self.findings if finding.severity in severities for name in finding.names}
         return tuple(node for node in self.check.nodes if node in named)

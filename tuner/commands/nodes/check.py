@@ -1,13 +1,31 @@
 """`hpltune nodes check`: whether the nodes of a cluster are ready."""
 
-from dataclasses import dataclass
+import platform
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from results.report.model import Report
-from results.stats.nodes.verdict import ReadinessVerdict, verdict_of
+from hpl.blas.registry import discover
+from hpl.build.node_bench import build_node_bench
+from hpl.errors import HplError
+from hpl.search_paths import SearchPaths
+from results.report.model import Report, Sentence
+from results.stats.nodes.name_ranges import ranges
+from results.stats.nodes.verdict import Finding, ReadinessVerdict, Severity, verdict_of
+from runners.hosts.cluster import load_real_cluster
+from runners.hosts.transport import Local, Ssh
+from runners.readiness.fact_table import fact_named
+from runners.readiness.odd_facts import OddFact
 
-from ...errors import UsageError
+from ...errors import TunerError, UsageError
+from ...events import Listener
+from ...machine.survey import usable_mpis
+from ...nodes.measuring import MeasuringPlan, NodesTarget, measure
 from ...nodes.planted import KINDS, PlantedFault, virtual_check
 from ...reports.nodes.readiness import readiness_page, readiness_report
+from ...stopping import StopRequest
+from ...user_dirs import UserDirs
 
 MOST_VIRTUAL = 4096
 """Nodes of a virtual cluster."""
@@ -28,23 +46,120 @@ class VirtualClusterAsked:
 
 
 @dataclass(frozen=True)
+class NodesCheckRequest:
+    """Which nodes to check, and how.
+
+    Attributes:
+        cluster: the file of a real cluster whose nodes ssh reaches; None for this machine alone.
+        repeats: runs of each benchmark; the best of each node counts.
+        facts_only: nothing is measured.
+        blas: name of the library whose DGEMM is timed; None takes the first of the catalogue that is here.
+    """
+
+    cluster: Path | None = None
+    repeats: int = 3
+    facts_only: bool = False
+    blas: str | None = None
+
+
+@dataclass(frozen=True)
 class NodesCheckResult:
     """What a check of nodes found.
 
     Attributes:
+        notes: what else people should know.
         interrupted: somebody stopped it; what was measured until then is judged.
     """
 
     verdict: ReadinessVerdict
+    notes: tuple[str, ...] = ()
     interrupted: bool = False
 
     def report(self) -> Report:
-        """The verdict, and all results."""
-        return readiness_report(self.verdict)
+        """The verdict, all results, and notes."""
+        report = readiness_report(self.verdict)
+        return replace(report, parts=(*report.parts, *map(Sentence, self.notes)))
 
     def page(self) -> Report:
         """The same with figures."""
         return readiness_page(self.verdict)
+
+
+def check_nodes(request: NodesCheckRequest, listener: Listener, stop: StopRequest) -> NodesCheckResult:
+    """Ask and measure all nodes at once, and judge them.
+
+    Raises:
+        TunerError, HplError, RunnerError: a sentence says what prevents the check.
+    """
+    user_dirs = UserDirs.of_user()
+    search = SearchPaths(user_dirs.prefix, user_dirs.cache)
+    target = _target(request.cluster)
+    program = None if request.facts_only else build_node_bench(search)
+    plan = MeasuringPlan(
+        program=program,
+        blas=_blas_file(search, request.blas),
+        mpirun=_mpirun(search),
+        repeats=request.repeats,
+        only_facts=request.facts_only,
+    )
+    try:
+        measured = measure(target, plan, listener, stop)
+    except OSError as error:
+        raise TunerError(f"{error.filename} cannot be read ({error.strerror}): it is copied to the nodes") from error
+    verdict = verdict_of(measured.check, facts_that_differ(measured.odd))
+    return NodesCheckResult(verdict, measured.notes, interrupted=stop.requested)
+
+
+def facts_that_differ(odd: Sequence[OddFact]) -> list[Finding]:
+    """One finding for each value of a fact that is not as usual, with the command that shows it."""
+    groups: dict[tuple[str, str, str], list[OddFact]] = defaultdict(list)
+    for one in odd:
+        groups[one.fact, one.value, one.usual].append(one)
+    found = []
+    for (name, value, usual), own in groups.items():
+        nodes = tuple(one.node for one in own)
+        beside = f", {usual} is usual" if usual else ", and no value is usual"
+        sentence = f"{ranges(nodes)}: {fact_named(name).title} is {value}{beside} (`{own[0].show}` shows it)"
+        found.append(Finding(Severity.ODD, "other-fact", nodes, name, sentence))
+    return found
+
+
+def _target(file: Path | None) -> NodesTarget:
+    """The nodes that a cluster's file names, or this machine.
+
+    Raises:
+        UsageError: Slurm chooses the nodes.
+        runners.toml_file.ClusterFileError: the file cannot be used.
+    """
+    if file is None:
+        return NodesTarget(platform.node(), (platform.node(),), Local())
+    cluster = load_real_cluster(file)
+    if cluster.slurm is not None:
+        said = 'Slurm chooses its nodes; write a cluster file with backend = "ssh" and the hosts to check'
+        raise UsageError(f"--cluster {file}: {said}")
+    return NodesTarget(cluster.name, cluster.hosts, Ssh(cluster.ssh))
+
+
+def _blas_file(search: SearchPaths, name: str | None) -> Path | None:
+    """The file of the library whose DGEMM is timed; None where there is none at all.
+
+    Raises:
+        UsageError: there is no library of this name.
+    """
+    found = {blas.name: blas for blas in discover(search, {})}
+    if name is not None and name not in found:
+        raise UsageError(f"--blas {name}: this machine has {', '.join(found) or 'no BLAS library'}")
+    chosen = (
+        found.get(name) if name else next((found[one] for one in ("openblas", "blis", *found) if one in found), None)
+    )
+    return chosen.library(1).path if chosen else None
+
+
+def _mpirun(search: SearchPaths) -> Path | None:
+    try:
+        return usable_mpis(search)[0].mpirun
+    except (HplError, TunerError):
+        return None
 
 
 def check_virtual(asked: VirtualClusterAsked) -> NodesCheckResult:

@@ -44,6 +44,7 @@ def readiness_facts(verdict: ReadinessVerdict) -> dict[str, object]:
         "cluster": check.cluster,
         "checked_at": check.checked_at.isoformat(timespec="seconds"),
         "ready": verdict.ready,
+        "alike": verdict.alike,
         "nodes": len(check.nodes),
         "out": list(verdict.out),
         "slow": list(verdict.slow),
@@ -66,8 +67,11 @@ def _parts(verdict: ReadinessVerdict) -> Iterator[Part]:
 def _verdict(verdict: ReadinessVerdict) -> Iterator[Part]:
     """The answer, and each finding in a sentence."""
     count = len(verdict.check.nodes)
-    if verdict.ready:
-        said = f"Ready: nothing was found that makes one of {counted(count, 'node')} slow or wrong."
+    if verdict.ready and not verdict.alike:
+        yield Sentence("No node is slow or wrong, but not all is as it should be.", tone=Tone.CAUTION)
+    elif verdict.ready:
+        which = f"one of {count} nodes" if count > 1 else "the node"
+        said = f"Ready: nothing was found that makes {which} slow or wrong."
         yield Sentence(said, tone=Tone.GOOD)
     else:
         told = []

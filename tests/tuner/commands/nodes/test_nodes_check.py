@@ -38,3 +38,27 @@ def test_a_wrong_fault_gets_a_sentence(hpltune: Run, arguments: tuple[str, ...],
     assert done.returncode == 2
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_facts_of_this_machine_are_asked_without_measuring(hpltune: Run) -> None:
+    done = hpltune("nodes", "check", "--facts", "--json")
+    told = json.loads(done.stdout)
+    assert done.returncode == (0 if told["alike"] else 1)
+    assert (told["nodes"], told["benchmarks"]) == (1, {})
+    assert "There is one node" in told["cannot"][0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--fault", "slow-node:node001"), "--fault is for virtual clusters"),
+        (("--virtual", "8", "--facts"), "--facts is for real nodes"),
+        (("--cluster", "nowhere.toml"), "nowhere.toml"),
+        (("--blas", "nope"), "--blas nope: this machine has"),
+    ],
+)
+def test_options_that_do_not_fit_get_a_sentence(hpltune: Run, arguments: tuple[str, ...], sentence: str) -> None:
+    done = hpltune("nodes", "check", *arguments)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr

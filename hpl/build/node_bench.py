@@ -1,0 +1,54 @@
+"""Builds the program that times memory and processor of a node (native/node_bench.c); it needs no MPI."""
+
+import os
+import shutil
+from pathlib import Path
+
+from filelock import FileLock
+
+from ..search_paths import SearchPaths
+from .compiling import BuildError, digest, run_compiler
+from .programs import NATIVE, OWN_FLAGS
+from .toolchain import ADVICE, ToolchainError, program_output
+
+SOURCE = NATIVE / "node_bench.c"
+FLAGS = ("-O3", "-pthread", *(flag for flag in OWN_FLAGS if not flag.startswith("-O")))
+"""Nothing for the CPU of this host only: the program runs on all nodes."""
+LIBRARIES = ("-ldl", "-lm")
+
+
+def build_node_bench(search: SearchPaths) -> Path:
+    """Build the program, or take it from the cache; several processes may build at the same time.
+
+    Raises:
+        ToolchainError: there is no C compiler.
+        BuildError: compiling failed, or the cache cannot be written.
+    """
+    compiler = _compiler(search)
+    version = program_output([compiler, "--version"], os.environ).splitlines()[0]
+    key = digest([SOURCE.read_text(encoding="utf-8"), version, *FLAGS, *LIBRARIES])
+    folder = search.cache / "builds" / f"node-bench-{key}"
+    program = folder / "node_bench"
+    if program.is_file():
+        return program
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / "lock"):
+            if not program.is_file():
+                draft = folder / "draft"
+                argv = [compiler, *FLAGS, str(SOURCE), "-o", str(draft), *LIBRARIES]
+                run_compiler(argv, os.environ, folder / "build.log")
+                draft.replace(program)
+    except OSError as error:
+        raise BuildError(f"cannot build in {folder}: {error.strerror or error}") from error
+    return program
+
+
+def _compiler(search: SearchPaths) -> str:
+    private = search.prefix / "bin/cc" if search.prefix else None
+    found = next(filter(None, (shutil.which(name) for name in ("cc", "gcc", "clang"))), None)
+    if found is None and private is not None and private.exists():
+        return str(private)
+    if found is None:
+        raise ToolchainError(f"no C compiler was found (cc): {ADVICE}")
+    return found

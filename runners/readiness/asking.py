@@ -1,0 +1,128 @@
+"""Asks all nodes for their facts at once, by one POSIX shell script: a node needs no software of ours."""
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import UnreachableError
+from ..hosts.transport import AT_ONCE, CommandResult, Transport, say, say_all
+from .fact_table import FACTS, FILE, SKEW, fact_named
+
+LIMIT_S = 60.0
+"""Seconds that a node has for all its facts; `dmidecode` of a large server takes some."""
+SPARE_S = 15.0
+"""Seconds more after which also a node that does not end its script itself is given up."""
+TIMED_OUT = 124
+"""Exit code of `timeout`."""
+MISSING = "missing"
+
+_PRELUDE = r"""
+PATH=$PATH:/usr/sbin:/sbin; LC_ALL=C; export PATH LC_ALL
+mpirun=$1; work=$2; shift 2
+while [ ! -d "$work" ] && [ "${work%/*}" != "$work" ]; do work=${work%/*}; done
+: "${work:=/}"
+say() { printf '%s\t%s\n' "$1" "$(printf '%s' "$2" | tr -s '\t\n' ' ;' )"; }
+"""
+"""Of the work folder, or else of its nearest parent that is there."""
+_FILES = rf"""
+for file in "$@"; do
+    printf 'ask\tfile %s\n' "$file"
+    if [ -r "$file" ]; then say "file $file" "$(cksum <"$file" | tr ' ' -)"; else say "file $file" {MISSING}; fi
+done
+"""
+
+
+def script() -> str:
+    """Return the script that asks for all facts; $1 is an MPI launcher, $2 the work folder, the others are files."""
+    asked = (
+        f"printf 'ask\\t{fact.name}\\n'; say {fact.name} \"$({fact.shell})\" 2>/dev/null"
+        for fact in FACTS.values()
+        if fact.shell
+    )
+    return "\n".join([_PRELUDE, "{", *asked, _FILES, "} 2>/dev/null", "exit 0"])
+
+
+@dataclass(frozen=True)
+class AskedFacts:
+    """What all nodes said.
+
+    Attributes:
+        facts: by node the values of its facts, without those that it could not tell.
+        silent: by node why there are none.
+    """
+
+    facts: Mapping[str, Mapping[str, str]]
+    silent: Mapping[str, str]
+
+
+def ask_facts(
+    reach: Transport,
+    nodes: Sequence[str],
+    files: Sequence[Path] = (),
+    mpirun: Path | None = None,
+    work: Path = Path("/tmp"),  # noqa: S108 - only looked at
+    limit_s: float = LIMIT_S,
+) -> AskedFacts:
+    """Ask all nodes at the same time; one that hangs is given up after the time limit.
+
+    Args:
+        files: files whose checksums should be the same on all nodes.
+        mpirun: an MPI launcher that all nodes should have.
+        work: the folder in which runs work.
+    """
+    asking = ("sh", "-c", script(), "sh", str(mpirun or ""), str(work), *map(str, files))
+    command = ("timeout", "-k", "2", f"{limit_s:g}", *asking)
+    facts: dict[str, Mapping[str, str]] = {}
+    silent: dict[str, str] = {}
+    for node, said in say_all(reach, nodes, command, timeout_s=limit_s + SPARE_S).items():
+        why = _why_silent(node, said, limit_s)
+        if why is not None or isinstance(said, UnreachableError):
+            silent[node] = why or str(said)
+        else:
+            facts[node] = parse_facts(said.stdout)
+    skews = _skews(reach, list(facts))
+    return AskedFacts({node: {**own, **skews.get(node, {})} for node, own in facts.items()}, silent)
+
+
+def parse_facts(text: str) -> dict[str, str]:
+    """Read the lines of the script; a fact that a node could not tell is left out."""
+    pairs = (line.partition("\t") for line in text.splitlines())
+    known = (
+        (name, value.strip(" ;")) for name, tab, value in pairs if tab and (name in FACTS or name.startswith(FILE))
+    )
+    return {name: value for name, value in known if value}
+
+
+def skew_text(node_s: float, before_s: float, after_s: float) -> str:
+    """Write a node's clock against this host's, uncertain by half of the round trip; seconds since 1970."""
+    return f"{node_s - 0.5 * (before_s + after_s):+.2f} s ± {0.5 * (after_s - before_s):.2f} s"
+
+
+def _why_silent(node: str, said: CommandResult | UnreachableError, limit_s: float) -> str | None:
+    if isinstance(said, UnreachableError):
+        return str(said)
+    if said.exit_code == 0:
+        return None
+    asked = re.findall(r"^ask\t(.+)$", said.stdout, re.MULTILINE)
+    if said.exit_code == TIMED_OUT and asked:
+        fact = fact_named(asked[-1])
+        return f"node {node}: it hung when asked for its {fact.title} (`{fact.show}`): given up after {limit_s:.0f} s"
+    last = said.stderr.strip().splitlines()[-1:]
+    return f"node {node}: it cannot be asked: {''.join(last) or f'code {said.exit_code}'}"
+
+
+def _skews(reach: Transport, nodes: Sequence[str]) -> dict[str, dict[str, str]]:
+    def one(node: str) -> dict[str, str]:
+        with suppress(UnreachableError, ValueError):
+            before_s = time.time()
+            said = say(reach, node, ("date", "+%s.%N"), timeout_s=SPARE_S)
+            after_s = time.time()
+            return {SKEW.name: skew_text(float(said.stdout.replace(".%N", ".5")), before_s, after_s)}
+        return {}
+
+    with ThreadPoolExecutor(min(AT_ONCE, max(1, len(nodes)))) as pool:
+        return dict(zip(nodes, pool.map(one, nodes), strict=True))

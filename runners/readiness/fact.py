@@ -1,0 +1,140 @@
+"""A fact of a node: how it is asked, how a person can see it, and how its values are compared."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Protocol
+
+_NUMBER = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)(?:\s*[^\d±]*±\s*(\d+(?:\.\d+)?))?")
+
+
+class Comparing(Protocol):
+    """A way to compare the values of a fact."""
+
+    def usual(self, values: Sequence[str]) -> str | None:
+        """Return the value of the majority in words, or what every value must be; None where there is no majority."""
+        ...
+
+    def fits(self, value: str, usual: str) -> bool:
+        """Return whether a value is as usual."""
+        ...
+
+
+@dataclass(frozen=True)
+class SameText:
+    """All values should be the same text."""
+
+    def usual(self, values: Sequence[str]) -> str | None:
+        """Return the value of more than half of the nodes."""
+        often = max(sorted(set(values)), key=values.count, default="")
+        return often if 2 * values.count(often) > len(values) else None
+
+    def fits(self, value: str, usual: str) -> bool:
+        """Return whether the texts are equal."""
+        return value == usual
+
+
+@dataclass(frozen=True)
+class NearNumber:
+    """All values should be the same number, up to a tolerance.
+
+    Attributes:
+        percent: of the usual value that is tolerated.
+    """
+
+    percent: float
+
+    def usual(self, values: Sequence[str]) -> str | None:
+        """Return the value in the middle, if more than half of the nodes are near it."""
+        middle = median(number(value) for value in values)
+        often = min(values, key=lambda value: (abs(number(value) - middle), value))
+        near = sum(self.fits(value, often) for value in values)
+        return often if 2 * near > len(values) else None
+
+    def fits(self, value: str, usual: str) -> bool:
+        """Return whether the numbers are near each other."""
+        return abs(number(value) - number(usual)) <= 0.01 * self.percent * abs(number(usual))
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """No value should be above a limit, whatever other nodes say; what a value is uncertain by (±) is allowed for."""
+
+    limit: float
+    unit: str = ""
+
+    def usual(self, values: Sequence[str]) -> str | None:
+        """Return the limit in words."""
+        del values
+        return f"at most {self.limit:g}{self.unit and ' '}{self.unit}"
+
+    def fits(self, value: str, usual: str) -> bool:
+        """Return whether the value without its sign and its uncertainty is within the limit."""
+        del usual
+        return abs(number(value)) - uncertainty(value) <= self.limit
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """No value should be below a limit, whatever other nodes say."""
+
+    limit: float
+    unit: str = ""
+
+    def usual(self, values: Sequence[str]) -> str | None:
+        """Return the limit in words."""
+        del values
+        return f"at least {self.limit:g}{self.unit and ' '}{self.unit}"
+
+    def fits(self, value: str, usual: str) -> bool:
+        """Return whether the value reaches the limit."""
+        del usual
+        return number(value) >= self.limit
+
+
+@dataclass(frozen=True)
+class MustBe:
+    """Every value must be this text, whatever other nodes say."""
+
+    text: str
+
+    def usual(self, values: Sequence[str]) -> str | None:
+        """Return the text."""
+        del values
+        return self.text
+
+    def fits(self, value: str, usual: str) -> bool:
+        """Return whether the value is this text."""
+        return value == usual
+
+
+@dataclass(frozen=True)
+class NodeFact:
+    """A fact of a node.
+
+    Attributes:
+        name: in the store and in files for scripts.
+        title: in words.
+        shell: commands for a POSIX shell that print the value; several lines become one; nothing where it is unknown.
+        show: the command that shows the same to a person.
+        kind: how the values of nodes are compared.
+    """
+
+    name: str
+    title: str
+    shell: str
+    show: str
+    kind: Comparing = SameText()
+
+
+def number(value: str) -> float:
+    """Return the number at the beginning of a value; 0 where there is none."""
+    match = _NUMBER.match(value)
+    return float(match[1]) if match else 0.0
+
+
+def uncertainty(value: str) -> float:
+    """Return what follows the sign ± in a value; 0 where nothing does."""
+    match = _NUMBER.match(value)
+    return float(match[2]) if match and match[2] else 0.0

@@ -1,0 +1,192 @@
+"""The facts that a check asks all nodes for. A new fact is one entry here."""
+
+import shlex
+from collections.abc import Mapping
+
+from .fact import AtLeast, AtMost, MustBe, NearNumber, NodeFact
+
+SKEW = NodeFact(
+    "clock_skew",
+    "clock against this host",
+    "",
+    "date +%s.%N",
+    AtMost(0.5, "s"),
+)
+"""It is measured around a call of its own."""
+FILE = "file "
+"""How the names of facts about files begin; their paths follow."""
+
+_CPU = "/sys/devices/system/cpu"
+_DMI = "/sys/class/dmi/id"
+_GIB = "1048576"
+_UNIQUE = "sort | uniq -c | sed 's/^ *//; s/ / x /'"
+
+
+def _read(path: str) -> str:
+    return f"cat {path}"
+
+
+def _nics(shell: str) -> str:
+    """Run commands for each NIC in $nic; interfaces that only software makes are left out."""
+    skipped = "lo|docker*|br-*|veth*|virbr*|cni*|flannel*|cali*|bonding_masters|tun*|tap*|dummy*|ifb*|sit*|'*'"
+    return (
+        f"for path in /sys/class/net/*; do nic=${{path##*/}}; case $nic in {skipped}) continue;; esac; "
+        f'value=$({shell}); [ -z "$value" ] || echo "$nic: $value"; done'
+    )
+
+
+_OFFLOADS = "tcp-segmentation-offload|generic-segmentation-offload|generic-receive-offload|large-receive-offload"
+_DIMM = "dmidecode -t 17 | awk -F': ' '"
+_PROCESSOR: tuple[NodeFact, ...] = (
+    NodeFact(
+        "cpu_model", "CPU model",
+        "model=$(sed -n 's/^\\(model name\\|Model\\)[[:space:]]*: //p' /proc/cpuinfo | head -n 1); "
+        'echo "${model:-$(uname -m)}"',
+        "lscpu | grep 'Model name'",
+    ),
+    NodeFact("cpus", "CPUs", "grep -c '^processor' /proc/cpuinfo", "nproc --all"),
+    NodeFact("cpus_allowed", "CPUs that a process may use", "nproc", "nproc"),
+    NodeFact(
+        "sockets", "sockets",
+        f"cat {_CPU}/cpu[0-9]*/topology/physical_package_id | sort -u | grep -c .",
+        "lscpu | grep Socket",
+    ),
+    NodeFact(
+        "smt", "SMT (hardware threads of a core)", _read(f"{_CPU}/smt/control"), _read(f"{_CPU}/smt/control"),
+    ),
+    NodeFact("numa_nodes", "NUMA nodes", "ls -d /sys/devices/system/node/node[0-9]* | grep -c .", "lscpu | grep NUMA"),
+    NodeFact(
+        "max_mhz", "largest clock, MHz",
+        f"khz=$(cat {_CPU}/cpu0/cpufreq/cpuinfo_max_freq) && echo $((khz / 1000))",
+        _read(f"{_CPU}/cpu0/cpufreq/cpuinfo_max_freq"), NearNumber(1.0),
+    ),
+    NodeFact(
+        "governor", "frequency governor",
+        f"cat {_CPU}/cpu[0-9]*/cpufreq/scaling_governor | {_UNIQUE}",
+        _read(f"{_CPU}/cpu0/cpufreq/scaling_governor"),
+    ),
+    NodeFact(
+        "throttled", "times that heat slowed a core down since the start",
+        f"cat {_CPU}/cpu[0-9]*/thermal_throttle/core_throttle_count | awk '{{sum += $1}} END {{if (NR) print sum}}'",
+        f"grep . {_CPU}/cpu*/thermal_throttle/core_throttle_count", AtMost(0),
+    ),
+    NodeFact(
+        "microcode", "microcode",
+        "sed -n 's/^microcode[[:space:]]*: //p' /proc/cpuinfo | sort -u", "grep -m1 microcode /proc/cpuinfo",
+    ),
+)  # fmt: skip
+_MEMORY: tuple[NodeFact, ...] = (
+    NodeFact(
+        "memory_gib", "memory, GiB",
+        f"awk '/^MemTotal:/ {{printf \"%.1f\\n\", $2 / {_GIB}}}' /proc/meminfo", "free -h", NearNumber(2.0),
+    ),
+    NodeFact(
+        "memory_free_gib", "available memory, GiB",
+        f"awk '/^MemAvailable:/ {{printf \"%.1f\\n\", $2 / {_GIB}}}' /proc/meminfo", "free -h", NearNumber(20.0),
+    ),
+    NodeFact(
+        "dimms", "DIMMs", f"{_DIMM}/^\\tSize: [0-9]/ {{print $2}}' | {_UNIQUE}", "dmidecode -t 17 | grep Size:",
+    ),
+    NodeFact(
+        "dimm_speed", "speed of DIMMs",
+        f"{_DIMM}/^\\tConfigured (Memory|Clock) Speed: [0-9]/ {{print $2}}' | sort -u",
+        "dmidecode -t 17 | grep Speed:",
+    ),
+    NodeFact(
+        "memory_channels", "filled memory slots",
+        f"{_DIMM}/^\\tSize: / {{full = $2 ~ /^[0-9]/}} /^\\tLocator: / {{if (full) print $2}}' | sort | tr '\\n' ' '",
+        "dmidecode -t 17 | grep -E 'Size|Locator'",
+    ),
+    NodeFact(
+        "transparent_huge_pages", "transparent huge pages",
+        "sed -n 's/.*\\[\\(.*\\)\\].*/\\1/p' /sys/kernel/mm/transparent_hugepage/enabled",
+        _read("/sys/kernel/mm/transparent_hugepage/enabled"),
+    ),
+    NodeFact(
+        "huge_pages", "reserved huge pages", "sed -n 's/^HugePages_Total: *//p' /proc/meminfo",
+        "grep HugePages_Total /proc/meminfo",
+    ),
+)  # fmt: skip
+_SYSTEM: tuple[NodeFact, ...] = (
+    NodeFact(
+        "board", "board",
+        f"echo $(cat {_DMI}/board_vendor {_DMI}/board_name {_DMI}/board_version || tr -d '\\0' "
+        "</proc/device-tree/model)",
+        f"cat {_DMI}/board_name",
+    ),
+    NodeFact("bios_version", "BIOS version", _read(f"{_DMI}/bios_version"), _read(f"{_DMI}/bios_version")),
+    NodeFact("bios_date", "BIOS date", _read(f"{_DMI}/bios_date"), _read(f"{_DMI}/bios_date")),
+    NodeFact("kernel", "kernel", "uname -r", "uname -r"),
+    NodeFact(
+        "kernel_options", "command line of the kernel",
+        "tr ' ' '\\n' </proc/cmdline | grep -v -E '^(root|BOOT_IMAGE|initrd|resume|ip|rd[.][a-z.]*)=|[0-9a-fA-F]{8}-' "
+        "| tr '\\n' ' '",
+        _read("/proc/cmdline"),
+    ),
+    NodeFact(
+        "os", "operating system", "sed -n 's/^PRETTY_NAME=\"*\\([^\"]*\\)\"*/\\1/p' /etc/os-release",
+        _read("/etc/os-release"),
+    ),
+    NodeFact("libc", "C library", "getconf GNU_LIBC_VERSION || ldd --version 2>&1 | head -n 1", "ldd --version"),
+    NodeFact(
+        "mpi", "MPI", 'if [ -x "$mpirun" ]; then "$mpirun" --version </dev/null | head -n 1; '
+        'elif [ -n "$mpirun" ]; then echo missing; fi',
+        "mpirun --version",
+    ),
+    NodeFact("limit_memlock", "limit of locked memory, KiB", "ulimit -l", "ulimit -l"),
+    NodeFact("limit_nofile", "limit of open files", "ulimit -n", "ulimit -n"),
+    NodeFact("limit_stack", "limit of the stack, KiB", "ulimit -s", "ulimit -s"),
+    NodeFact(
+        "load", "load for each CPU",
+        "cpus=$(nproc); awk -v cpus=\"$cpus\" '{printf \"%.2f\\n\", $1 / cpus}' /proc/loadavg", "uptime", AtMost(0.5),
+    ),
+    NodeFact(
+        "work_free_gib", "free disk space of the work folder, GiB",
+        f"df -Pk \"$work\" | awk 'NR == 2 {{printf \"%.1f\\n\", $4 / {_GIB}}}'", "df -h", AtLeast(0.5, "GiB"),
+    ),
+    NodeFact(
+        "work_folder", "work folder",
+        'probe=$work/.hpltune-probe-$$; if : >"$probe"; then rm -f "$probe"; echo writable; '
+        'else echo "cannot be written"; fi',
+        "touch FOLDER/x", MustBe("writable"),
+    ),
+)  # fmt: skip
+_NETWORK: tuple[NodeFact, ...] = (
+    NodeFact(
+        "nic_driver", "driver of NICs", _nics("ethtool -i $nic | sed -n 's/^driver: //p'"), "ethtool -i NIC",
+    ),
+    NodeFact(
+        "nic_firmware", "firmware of NICs",
+        _nics("ethtool -i $nic | sed -n 's/^firmware-version: \\(..*\\)/\\1/p'"), "ethtool -i NIC",
+    ),
+    NodeFact(
+        "nic_speed", "speed of NICs, Mbit/s",
+        _nics("cat $path/speed | grep -v '^-'"), "cat /sys/class/net/NIC/speed",
+    ),
+    NodeFact("nic_mtu", "MTU of NICs", _nics("cat $path/mtu"), "ip link show"),
+    NodeFact(
+        "nic_offloads", "offloads of NICs",
+        _nics(f"ethtool -k $nic | sed -n -E 's/^({_OFFLOADS}): (on|off).*/\\1 \\2/p' | tr '\\n' ' '"),
+        "ethtool -k NIC",
+    ),
+    NodeFact(
+        "nic_coalescing", "interrupt coalescing of NICs, µs",
+        _nics("ethtool -c $nic | sed -n 's/^\\([rt]x-usecs\\): *\\([0-9]\\)/\\1 \\2/p' | tr '\\n' ' '"),
+        "ethtool -c NIC",
+    ),
+)  # fmt: skip
+
+FACTS: Mapping[str, NodeFact] = {fact.name: fact for fact in (*_PROCESSOR, *_MEMORY, *_SYSTEM, *_NETWORK, SKEW)}
+"""By name, in the order in which a report has them."""
+
+
+def fact_named(name: str) -> NodeFact:
+    """Return the fact of a name, also that of a file.
+
+    Raises:
+        KeyError: there is none.
+    """
+    if not name.startswith(FILE):
+        return FACTS[name]
+    path = name.removeprefix(FILE)
+    return NodeFact(name, f"checksum of {path}", "", shlex.join(("cksum", path)))

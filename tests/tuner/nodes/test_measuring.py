@@ -1,0 +1,72 @@
+"""Real nodes over real ssh: two namespaces of this machine, which share no folder of programs with it that is used."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from net_lab import HostsLab, hosts_lab, missing
+
+from hpl.blas.registry import discover
+from hpl.build.node_bench import build_node_bench
+from hpl.build.toolchain import ToolchainError
+from hpl.search_paths import SearchPaths
+from results.stats.nodes.check import BENCHMARKS
+from results.stats.nodes.verdict import verdict_of
+from runners.hosts.transport import CommandResult, Ssh
+from tuner.nodes.measuring import MeasuringPlan, NodesTarget, measure, parse_runs
+from tuner.stopping import StopRequest
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
+    if why := missing():
+        pytest.skip(why)
+    with hosts_lab(tmp_path_factory.mktemp("lab"), 2) as lab:
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> MeasuringPlan:
+    search = SearchPaths(None, tmp_path_factory.mktemp("cache"))
+    try:
+        program = build_node_bench(search)
+    except ToolchainError as error:
+        pytest.skip(str(error))
+    found = {blas.name: blas for blas in discover(search, {})}
+    blas = found["openblas"].library(1).path if "openblas" in found else None
+    return MeasuringPlan(program, blas, repeats=2, stream_bytes=2_000_000, dgemm_n=200)
+
+
+def test_all_nodes_are_asked_and_measured_and_keep_nothing(lab: HostsLab, plan: MeasuringPlan) -> None:
+    target = NodesTarget("lab", ("h1", "h2", "gone"), Ssh((*lab.enter("h1"), *lab.ssh)))
+    measured = measure(target, plan, lambda _: None, StopRequest())
+    check = measured.check
+    assert list(check.silent) == ["gone"]
+    expected = {name for name in BENCHMARKS if name.startswith("stream") or (plan.blas and name.startswith("dgemm"))}
+    assert {run.benchmark for run in check.runs} == expected
+    assert {run.node for run in check.runs} == {"h1", "h2"}
+    assert all(run.counts for run in check.runs)
+    assert len([run for run in check.runs if run.node == "h1" and run.benchmark == "stream-copy-1"]) == 2
+    assert check.facts["cpu_model"]["h1"] == check.facts["cpu_model"]["h2"]
+    assert not list(Path("/tmp").glob("hpltune-nodes.*/node_bench"))  # noqa: S108 - where the nodes keep them
+    verdict = verdict_of(check)
+    assert verdict.out == ("gone",)
+    assert any("Fewer than 5 nodes" in sentence for sentence in verdict.cannot)
+
+
+def test_a_wrong_result_does_not_count() -> None:
+    text = (
+        "run\tstream-copy-1\t9000.5\tok\t\nrun\tdgemm-1\t80\twrong\tresidual 3e5\nrun\tunknown\t1\tok\t\nrun\tx\nend\n"
+    )
+    right, wrong = parse_runs("h1", CommandResult(0, text, ""))
+    assert (right.value, right.counts) == (9000.5, True)
+    assert (wrong.counts, wrong.reason) == (False, "residual 3e5")
+
+
+def test_a_stopped_check_measures_nothing_more(lab: HostsLab, plan: MeasuringPlan) -> None:
+    stop = StopRequest()
+    stop.ask()
+    target = NodesTarget("lab", ("h1",), Ssh((*lab.enter("h1"), *lab.ssh)))
+    measured = measure(target, plan, lambda _: None, stop)
+    assert measured.check.runs == ()
+    assert measured.check.facts["cpu_model"]["h1"]
