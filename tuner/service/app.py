@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ..database import folder_of, open_store
 from . import health
-from .api import campaigns, catalogue, downloads, handed_in, machine, previews, trials, webhooks
+from .api import campaigns, catalogue, downloads, handed_in, machine, previews, schedules, trials, webhooks
 from .campaigns.dispatcher import Dispatcher
 from .campaigns.host_survey import HostSurvey
 from .campaigns.offered import offered_by
@@ -26,6 +26,7 @@ from .pages.campaign.live_pages import LivePages
 from .pages.queue import routes as queue_pages
 from .pages.start import routes as start
 from .problems import add_problems
+from .schedules.keeper import ScheduleKeeper
 from .settings import ServiceSettings
 from .webhooks.announcer import announcer_of
 from .webhooks.couriers import Couriers
@@ -46,6 +47,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
                 store, settings.user_dirs, settings.db, settings.config_file, frozenset(offered.clusters), announcer
             )
             couriers = Couriers(store, announcer.webhooks)
+            keeper = ScheduleKeeper(store, offered, dispatcher.wake)
             app.state.announcer = announcer
             app.state.store, app.state.offered, app.state.dispatcher = store, offered, dispatcher
             app.state.answers = Answers(store)
@@ -58,12 +60,14 @@ def create_app(settings: ServiceSettings) -> FastAPI:
             if settings.starts_campaigns:
                 dispatcher.start()
                 couriers.start()
+                keeper.start()
             yield
             await run_in_threadpool(app.state.files.close)
             await run_in_threadpool(app.state.workshop.close)
             app.state.pages.close()
             app.state.live.drain()
             await run_in_threadpool(app.state.live.join)
+            await run_in_threadpool(keeper.close)
             await run_in_threadpool(dispatcher.close)
             await run_in_threadpool(couriers.close)
 
@@ -79,7 +83,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.state.survey = HostSurvey(settings.user_dirs)
     add_problems(app)
     guard(app, settings)
-    apis = (handed_in, previews, campaigns, trials, live, downloads, catalogue, machine, webhooks)
+    apis = (handed_in, previews, campaigns, trials, live, downloads, catalogue, machine, webhooks, schedules)
     pages = (routes, start, queue_pages, campaign_pages, shipped)
     for part in (health, *apis, *pages):
         app.include_router(part.router)

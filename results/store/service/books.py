@@ -5,6 +5,7 @@ from .audit import AuditLog
 from .deliveries import Deliveries
 from .queue import CampaignQueue
 from .queue_facts import QueueFacts, queue_facts
+from .schedules import ScheduleBook
 from .tokens import TokenBook
 
 
@@ -37,3 +38,8 @@ class ServiceBooks:
     def deliveries(self) -> Deliveries:
         """The methods for messages to webhooks."""
         return Deliveries(self._database.reading, self._database.writing, self._database.alone)
+
+    @property
+    def schedules(self) -> ScheduleBook:
+        """The methods for campaigns that are handed in at stated times."""
+        return ScheduleBook(self._database.reading, self._database.alone)

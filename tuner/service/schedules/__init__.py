@@ -1,0 +1,1 @@
+"""Campaigns at stated times: every Monday at 06:00."""
