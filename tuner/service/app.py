@@ -23,6 +23,7 @@ from .pages import routes, shipped
 from .pages.campaign import routes as campaign_pages
 from .pages.campaign.beliefs import Beliefs
 from .pages.campaign.live_pages import LivePages
+from .pages.home import routes as home
 from .pages.queue import routes as queue_pages
 from .pages.start import routes as start
 from .problems import add_problems
@@ -84,7 +85,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     add_problems(app)
     guard(app, settings)
     apis = (handed_in, previews, campaigns, trials, live, downloads, catalogue, machine, webhooks, schedules)
-    pages = (routes, start, queue_pages, campaign_pages, shipped)
+    pages = (home, routes, start, queue_pages, campaign_pages, shipped)
     for part in (health, *apis, *pages):
         app.include_router(part.router)
     return app

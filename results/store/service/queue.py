@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, insert, select, update
+from sqlalchemy import Connection, RowMapping, exists, insert, select, update
 
 from ...errors import CampaignStateError, KeyReusedError, StudyExistsError, UnknownStudyError
 from ...plain import time_text, unicode_text
@@ -117,6 +117,14 @@ class CampaignQueue:
         query = (
             select(CAMPAIGNS).where(CAMPAIGNS.c.state.in_(states)).order_by(CAMPAIGNS.c.handed_in_at, CAMPAIGNS.c.name)
         )
+        with self.reading() as connection:
+            return [_entry(row) for row in connection.execute(query).mappings()]
+
+    def without_study(self, states: Collection[QueueState], count: int) -> Sequence[CampaignEntry]:
+        """Read campaigns in these states that have no study, newest first."""
+        study = exists().where(STUDIES.c.name == CAMPAIGNS.c.name)
+        query = select(CAMPAIGNS).where(CAMPAIGNS.c.state.in_(states), ~study)
+        query = query.order_by(CAMPAIGNS.c.handed_in_at.desc(), CAMPAIGNS.c.name).limit(count)
         with self.reading() as connection:
             return [_entry(row) for row in connection.execute(query).mappings()]
 

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from record_builders import a_study, finished
 
 from results.store.store import Store
-from tuner.service.pages.rendered import SHOWN
+from tuner.service.pages.home.asked import SHOWN
 
 EVIL = "<script>alert(1)<"
 
@@ -50,7 +50,7 @@ def three(store: Store) -> None:
 
 
 def test_an_empty_database_says_how_to_begin(client: TestClient) -> None:
-    assert "There is no campaign here yet: `hpltune tune` makes one." in client.get("/").text
+    assert 'There is no campaign here yet: <a href="/new">start one</a>' in client.get("/").text
 
 
 @pytest.mark.usefixtures("three")
@@ -65,8 +65,9 @@ def test_the_list_leads_to_each_campaign_and_it_to_its_files(client: TestClient)
 
 
 @pytest.mark.usefixtures("three")
-@pytest.mark.parametrize("address", ["/", "/api/v1/campaigns/study/report.html"])
-def test_only_our_own_style_and_script_are_let_work(client: TestClient, address: str) -> None:
+@pytest.mark.parametrize("address", ["/compare?studies=study&studies=other", "/api/v1/campaigns/study/report.html"])
+def test_only_our_own_style_and_script_are_let_work(client: TestClient, store: Store, address: str) -> None:
+    keep(store, a_study("other", space_text=""), [finished(1, study="other")])
     answer = client.get(address)
     policy = answer.headers["content-security-policy"]
     inline = Elements(answer.text).of("style", "script")
@@ -74,6 +75,18 @@ def test_only_our_own_style_and_script_are_let_work(client: TestClient, address:
     for text in inline:
         assert f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" in policy
     assert "unsafe" not in policy
+    assert not re.search(r"<[^>]*\s(style|on\w+)=", answer.text)
+
+
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize("address", ["/", "/new", "/compare", "/campaigns/study"])
+def test_pages_of_templates_use_files_of_the_service_only(client: TestClient, address: str) -> None:
+    answer = client.get(address)
+    assert answer.status_code == 200
+    assert "unsafe" not in answer.headers["content-security-policy"]
+    assert "'sha256-" not in answer.headers["content-security-policy"]
+    assert "<style" not in answer.text
+    assert not re.search(r"<script(?! src=.[/]assets/)", answer.text)
     assert not re.search(r"<[^>]*\s(style|on\w+)=", answer.text)
 
 

@@ -1,7 +1,7 @@
 """Studies as files that take long to write: each is written once in a process of its own, one at a time."""
 
 import asyncio
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from concurrent.futures import Future
 from enum import StrEnum
 from typing import Annotated
@@ -49,7 +49,21 @@ class Files:
             Problem: others wait already, or it takes too long.
         """
         study, stamp = await self._answers.read(lambda: self._answers.known(name))
-        key = (kind, name, study.created_at)
+        return await self._of((kind, name, study.created_at), stamp, kind.value, name=name)
+
+    async def comparison(self, names: Sequence[str]) -> bytes:
+        """Give the page of studies that are compared.
+
+        Raises:
+            ResultsError: there is no such study.
+            UsageError: they cannot be compared.
+            Problem: others wait already, or it takes too long.
+        """
+        known = await self._answers.read(lambda: [self._answers.known(name) for name in names])
+        key = ("comparison", tuple((study.name, study.created_at) for study, _ in known))
+        return await self._of(key, tuple(stamp for _, stamp in known), "comparison", names=list(names))
+
+    async def _of(self, key: Hashable, stamp: object, kind: str, **asked: object) -> bytes:
         known = self._kept.peek(key, stamp)
         if known is not None:
             return known
@@ -57,9 +71,7 @@ class Files:
         if writing is None:
             if len(self._writing) >= WAITING:
                 raise Problem(503, "Many files are being written now: ask again later.", {"Retry-After": "30"})
-            writing = self._writer.submit(
-                lambda: self._kept.get(key, stamp, lambda: self._writer.write(kind.value, name=name))
-            )
+            writing = self._writer.submit(lambda: self._kept.get(key, stamp, lambda: self._writer.write(kind, **asked)))
             self._writing[key] = writing
             writing.add_done_callback(lambda _: self._writing.pop(key, None))
         return await asyncio.shield(asyncio.wrap_future(writing))

@@ -58,6 +58,8 @@ def _written(asked: Mapping[str, Any], stop: StopRequest) -> bytes:
         return prediction_facts(asked["design"], stop)
     place = asked["place"] if "://" in asked["place"] else Path(asked["place"])
     with Store.open(place, create=False) as store:
+        if asked["kind"] == "comparison":
+            return _comparison(store, asked)
         return _parquet(store, asked["name"]) if asked["kind"] == "parquet" else _page(store, asked)
 
 
@@ -75,6 +77,12 @@ def _page(store: Store, asked: Mapping[str, Any]) -> bytes:
     from ..pages.report_page import report_page  # noqa: PLC0415
 
     return report_page(store, asked["name"]).encode()
+
+
+def _comparison(store: Store, asked: Mapping[str, Any]) -> bytes:
+    from ..pages.compare_page import compare_page  # noqa: PLC0415
+
+    return compare_page(store, asked["names"]).encode()
 
 
 if __name__ == "__main__":

@@ -6,8 +6,6 @@ from urllib.parse import quote
 
 from results.report.html import page_script, page_style
 
-REFRESH_S = 15
-"""Seconds until a page is read again while a campaign runs."""
 DOWNLOADS = (
     ("HPL.dat of the best", "HPL.dat"),
     ("its command", "command.sh"),

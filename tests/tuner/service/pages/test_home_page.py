@@ -1,0 +1,121 @@
+"""The first page and the comparison, as a browser without JavaScript sees them."""
+
+import html
+import re
+
+import pytest
+from explain_builders import keep
+from fastapi.testclient import TestClient
+from record_builders import a_study, finished
+
+from results.store.service.campaign_entry import QueueState
+from results.store.store import Store
+
+
+def text_of(client: TestClient, address: str = "/", status: int = 200) -> str:
+    """What people read on a page."""
+    answer = client.get(address)
+    assert answer.status_code == status, answer.text
+    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", answer.text)))
+
+
+def part(text: str, begin: str, end: str) -> str:
+    """A part of a page between two headings."""
+    return text.split(f" {begin} ", 1)[1].split(f" {end} ", 1)[0]
+
+
+def listed(client: TestClient, address: str) -> list[str]:
+    """The campaigns of the list, which can be ticked."""
+    return re.findall(r'name="studies" value="([^"]+)"', client.get(address).text)
+
+
+def hand_in(client: TestClient, name: str, **more: object) -> None:
+    answer = client.post("/api/v1/campaigns", json={"kind": "tune", "space": "quick", "name": name, **more})
+    assert answer.status_code == 201, answer.text
+
+
+@pytest.fixture
+def two(store: Store) -> None:
+    """Two studies with runs."""
+    for name, gflops in (("before", 70.0), ("after", 80.0)):
+        runs = [finished(number, gflops + number, study=name, key="k", params={"NB": 64}) for number in (1, 2, 3)]
+        keep(store, a_study(name, space_text=""), runs)
+        store.end_study(name, "complete")
+
+
+def test_machines_are_free_or_work_on_a_campaign(client: TestClient, store: Store) -> None:
+    assert "(this machine) free" in text_of(client)
+    hand_in(client, "first")
+    store.queue.claim("first")
+    assert "(this machine) works on first" in text_of(client)
+
+
+def test_the_queue_is_in_its_order_and_says_why_each_waits(client: TestClient, store: Store) -> None:
+    hand_in(client, "first")
+    store.queue.claim("first")
+    hand_in(client, "second")
+    hand_in(client, "urgent", priority=5)
+    queue = part(text_of(client), "Queue", "Campaigns, newest first")
+    assert re.findall(r"(\w+) of \w+", queue) == ["urgent", "second"]
+    assert "priority 5. It waits for first, which works on " in queue
+    assert ", and 1 campaign before it." in queue
+
+
+def test_campaigns_that_ended_before_their_first_trial_are_not_lost(client: TestClient, store: Store) -> None:
+    for name, state in (("broken", QueueState.FAILED), ("unwanted", QueueState.CANCELLED), ("done", QueueState.DONE)):
+        hand_in(client, name)
+        store.queue.claim(name)
+        store.queue.end(name, state)
+    store.create_study(a_study("done"))
+    hand_in(client, "later")
+    client.post("/api/v1/campaigns/later/pause")
+    queue = part(text_of(client), "Queue", "Campaigns, newest first")
+    assert re.findall(r"(\w+) of \w+ (.+?)\.", queue) == [
+        ("later", "is paused"),
+        ("unwanted", "was cancelled before its first trial"),
+        ("broken", "failed before its first trial"),
+    ]
+
+
+@pytest.mark.usefixtures("two")
+def test_filters_of_the_list_stay_in_their_form(client: TestClient, store: Store) -> None:
+    store.create_study(a_study("virtual", engine="grid", versions={"simulator": "SimGrid"}))
+    assert listed(client, "/") == ["virtual", "before", "after"]
+    assert listed(client, "/?name=&state=&space=&engine=grid&simulated=") == ["virtual"]
+    assert listed(client, "/?state=complete&name=ef") == ["before"]
+    assert listed(client, "/?simulated=no") == ["before", "after"]
+    assert '<option value="grid" selected>' in client.get("/?engine=grid").text
+    assert "No campaign is like that: show all ." in text_of(client, "/?name=nobody")
+
+
+@pytest.mark.usefixtures("two")
+def test_what_is_ticked_stays_ticked_when_the_list_is_read_again(client: TestClient) -> None:
+    board = client.get("/board?studies=after").text
+    assert re.findall(r'value="(\w+)"[^>]* checked', board) == ["after"]
+
+
+@pytest.mark.usefixtures("two")
+def test_campaigns_are_compared_as_the_command_line_does(client: TestClient) -> None:
+    said = text_of(client, "/compare?studies=before&studies=after")
+    assert "Studies before and after" in said
+    assert "82.00" in said
+
+
+@pytest.mark.usefixtures("two")
+@pytest.mark.parametrize(
+    ("asked", "status", "sentence"),
+    [
+        ("", 200, "Tick two or more of the newest campaigns."),
+        ("?studies=before", 422, "Compare needs two studies or more"),
+        ("?studies=before&studies=before", 422, "Study before is named twice"),
+        ("?studies=before&studies=nobody", 404, "nobody"),
+        ("?studies=before&studies=/etc/passwd%23after", 404, "passwd"),
+        ("?studies=before&studies=empty", 422, "Study empty has no valid run"),
+    ],
+)
+def test_what_cannot_be_compared_is_told_above_the_list(
+    client: TestClient, store: Store, asked: str, status: int, sentence: str
+) -> None:
+    store.create_study(a_study("empty"))
+    assert sentence in text_of(client, f"/compare{asked}", status)
+    assert set(listed(client, f"/compare{asked}")) == {"before", "after", "empty"}

@@ -1,0 +1,1 @@
+"""The first page: machines, the queue, and all campaigns; and campaigns compared."""
