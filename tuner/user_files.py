@@ -85,7 +85,12 @@ def write_parts(path: Path, parts: Iterable[str], *, executable: bool = False) -
 
 def write_bytes(path: Path, content: bytes) -> None:
     """As `write_parts`, of a file that is no text."""
-    _write(path, [content], executable=False)
+    write_byte_parts(path, [content])
+
+
+def write_byte_parts(path: Path, parts: Iterable[bytes]) -> None:
+    """As `write_parts`, of a file that comes in parts that are no text."""
+    _write(path, parts, executable=False)
 
 
 def _write(path: Path, parts: Iterable[bytes], *, executable: bool) -> None:

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from results.store.service.campaign_entry import QueueState, WantedState
 
+from ...messages.addresses import campaign_address
 from ...messages.documents import HIGHEST, Document
 from ...messages.plain_paths import without_paths
 from ...messages.queue import HandedInModel, LogModel, QueueModel
@@ -17,7 +18,6 @@ from ..campaigns.logs import last_lines, log_file
 from ..identity.caller import needs
 from ..opened import CampaignName, OpenStore, no_query
 from ..problems import wrong_document
-from .addresses import campaign_address
 from .desk import OF_THE_QUEUE, AtDesk, Desk, Runner, Starting, ask_of, demand_own, handed_in_entry, in_order, shown
 
 router = APIRouter(prefix="/api/v1", tags=["queue"], dependencies=[Depends(no_query)])

@@ -1,0 +1,1 @@
+"""The name under which programs in Python use hpltune; installed as the package `hpltune`."""

@@ -1,0 +1,15 @@
+"""Addresses of the API."""
+
+from urllib.parse import quote
+
+CAMPAIGNS, QUEUE = "/api/v1/campaigns", "/api/v1/queue"
+
+
+def campaign_address(name: str) -> str:
+    """The address of a campaign."""
+    return f"{CAMPAIGNS}/{quote(name, safe='')}"
+
+
+def queue_address(name: str) -> str:
+    """The address of a campaign as it stands in the queue."""
+    return f"{QUEUE}/{quote(name, safe='')}"
