@@ -25,13 +25,9 @@ class Frame:
 
     Attributes:
         links: labels and addresses, above all.
-        rows: addresses on the same server, to which the rows of a page with a single table lead.
-        refresh_s: seconds until a browser reads the page again; None never.
     """
 
     links: tuple[tuple[str, str], ...] = ()
-    rows: tuple[str, ...] = ()
-    refresh_s: int | None = None
 
 
 @cache

@@ -91,6 +91,7 @@ function answer(figure) {
       part.setAttribute("aria-pressed", String(!gone));
     }
   }
+  if (parts("legend-0").length) svg.setAttribute("role", "group");  // an image has nothing inside that can be pressed
   for (let number = 0; parts(`legend-${number}`).length; number++) {
     for (const part of parts(`legend-${number}`)) {
       part.classList.add("legend");
