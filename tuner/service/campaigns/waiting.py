@@ -59,19 +59,23 @@ class NodesTaken:
         return "It starts in a moment."
 
 
-def waiting(entries: Sequence[CampaignEntry], order: Sequence[CampaignEntry], taken: NodesTaken) -> list[Waiting]:
-    """Say of each campaign that waits why it does.
+def waiting(
+    entries: Sequence[CampaignEntry], order: Sequence[CampaignEntry], taken: NodesTaken, asked: Collection[str]
+) -> list[Waiting]:
+    """Say of campaigns that wait why they do.
 
     Args:
         entries: all that run or wait.
         order: those that wait, in the order in which they are started.
+        asked: names of those of which it is said.
     """
     for entry in entries:
         if entry.state is QueueState.RUNNING:
             taken.add(entry)
     found = []
     for position, entry in enumerate(order, start=1):
-        found.append(Waiting(entry, position, taken.why(entry)))
+        if entry.name in asked:
+            found.append(Waiting(entry, position, taken.why(entry)))
         taken.add(entry)
     return found
 

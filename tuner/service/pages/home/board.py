@@ -13,7 +13,7 @@ from ....commands.stored.campaigns import CampaignsRequest, LineOf, list_campaig
 from ....engines.registry import descriptions
 from ....reports.studies import StudyLine
 from ...api.cursors import campaign_cursor
-from ...api.desk import OF_THE_QUEUE
+from ...api.desk import OF_THE_QUEUE, in_order
 from ...campaigns.offered import Offered
 from ..filled import rendered
 from ..frames import address_of
@@ -47,14 +47,15 @@ class CampaignRow:
 def board(store: Store, offered: Offered, line_of: LineOf, query: HomeQuery) -> str:
     """The part of the first page that changes by itself."""
     entries = store.queue.entries(OF_THE_QUEUE)
-    waiting = waiting_now(store, entries)
+    order = in_order(store, entries)
+    first = {entry.name for entry in order[:MOST_WAITING]}
     found = list_campaigns(store, query.request(), line_of)
     states = {entry.name: entry.state.value for entry in entries}
     early = store.queue.without_study(ENDED_EARLY, MOST_WAITING)
     values: dict[str, Any] = {
         "machines": machines(offered, entries, store.queue.hosts_at_work()),
-        "waiting": waiting[:MOST_WAITING],
-        "more_waiting": len(waiting) - MOST_WAITING,
+        "waiting": waiting_now(store, entries, order, first),
+        "more_waiting": len(order) - MOST_WAITING,
         "paused": [entry for entry in entries if entry.state is QueueState.PAUSED][:MOST_WAITING],
         "early": early,
         "rows": [_row(line, states) for line in found.lines],
@@ -80,7 +81,8 @@ def compare_form(store: Store, line_of: LineOf, picked: Sequence[str], wrong: st
 
 def goes_on(store: Store) -> bool:
     """Whether the first page changes by itself: something runs or waits."""
-    return bool(store.queue.entries(OF_THE_QUEUE) or store.queue.hosts_at_work())
+    counts = store.queue_facts().counts
+    return any(counts.get(state) for state in OF_THE_QUEUE) or bool(store.queue.hosts_at_work())
 
 
 def filter_choices(offered: Offered) -> dict[str, Sequence[str]]:

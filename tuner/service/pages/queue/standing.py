@@ -1,6 +1,6 @@
 """How a campaign stands before its study begins, in words."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,22 +47,26 @@ def standing_of(store: Store, entry: CampaignEntry) -> QueueStanding:
     return QueueStanding(_headline(store, entry), facts, _asked(order.document), entry.state in GOES_ON)
 
 
-def waiting_now(store: Store, entries: Sequence[CampaignEntry]) -> list[Waiting]:
-    """Say of each campaign of the queue that waits why it does.
+def waiting_now(
+    store: Store, entries: Sequence[CampaignEntry], order: Sequence[CampaignEntry], asked: Collection[str]
+) -> list[Waiting]:
+    """Say of campaigns that wait why they do.
 
     Args:
         entries: the whole queue.
+        order: those that wait, in the order in which they are started.
+        asked: names of those of which it is said.
     """
     running = {entry.name for entry in entries if entry.state is QueueState.RUNNING}
     others = [(host, name) for name, host in store.queue.hosts_at_work() if name not in running]
-    return waiting(entries, in_order(store, entries), NodesTaken(others))
+    return waiting(entries, order, NodesTaken(others), asked)
 
 
 def why_waits(store: Store, entry: CampaignEntry) -> str:
     """Say of a campaign in the queue where it stands there and why it waits."""
-    queue = waiting_now(store, store.queue.entries(OF_THE_QUEUE))
-    found = next((one for one in queue if one.entry.name == entry.name), None)
-    return f"It is number {found.position} of the queue. {found.why}" if found else "It waits for its turn."
+    entries = store.queue.entries(OF_THE_QUEUE)
+    found = waiting_now(store, entries, in_order(store, entries), {entry.name})
+    return f"It is number {found[0].position} of the queue. {found[0].why}" if found else "It waits for its turn."
 
 
 def why_failed(entry: CampaignEntry) -> str:
