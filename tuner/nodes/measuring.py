@@ -11,7 +11,7 @@ from runners.errors import UnreachableError
 from runners.hosts.transport import CommandResult, Transport, say_all
 from runners.readiness.asking import ask_facts
 from runners.readiness.odd_facts import OddFact, classes_of, odd_facts
-from runners.readiness.staging import StagedFiles, stage, unstage
+from runners.readiness.staging import stage, unstage
 
 from ..events import Listener, Notice, WorkEnded, WorkStarted
 from ..stopping import StopRequest
@@ -20,6 +20,12 @@ from ..words import counted
 PROGRAM = "node_bench"
 LIMIT_S = 600.0
 """Seconds that one call of a benchmark may take on a node; it hangs then."""
+SPARE_S = 20.0
+"""Seconds more after which a node that does not end it is given up."""
+TIMED_OUT = frozenset({124, 137})
+"""Exit codes of `timeout`, where the program ended and where it had to be killed."""
+ONE_THREAD = " ".join(f"{name}_NUM_THREADS=1" for name in ("OPENBLAS", "OMP", "MKL", "BLIS"))
+"""The program has a process for each core already."""
 REPEATS = 3
 
 
@@ -44,6 +50,7 @@ class MeasuringPlan:
     Attributes:
         program: the program that times a node.
         blas: the BLAS file whose DGEMM is timed; None times none.
+        blas_prefix: what the names of its routines begin with.
         mpirun: an MPI launcher that nodes should have; None asks for none.
         repeats: runs of each benchmark; the best of each node counts.
         only_facts: nothing is measured.
@@ -53,6 +60,7 @@ class MeasuringPlan:
 
     program: Path | None
     blas: Path | None = None
+    blas_prefix: str = ""
     mpirun: Path | None = None
     repeats: int = REPEATS
     only_facts: bool = False
@@ -131,11 +139,13 @@ def _benchmarked(check: NodeCheck, odd: tuple[OddFact, ...], bench: _Bench) -> M
                 bench.listener(
                     WorkStarted(f"{title}, on {counted(len(staged.folders), 'node')}: {turn + 1} of {plan.repeats}")
                 )
-                for node, said in _called(bench, staged, arguments).items():
-                    if isinstance(said, UnreachableError):
-                        silent.setdefault(node, str(said))
+                alive = {node: folder for node, folder in staged.folders.items() if node not in silent}
+                for node, said in _called(bench, alive, arguments).items():
+                    why = _why_lost(node, said, title)
+                    if isinstance(said, UnreachableError) or why:
+                        silent.setdefault(node, why)
                     else:
-                        runs += parse_runs(node, said)
+                        runs += parse_runs(node, said) or _failed(node, said, arguments)
                         notes |= dict.fromkeys(parse_notes(said.stdout))
                 bench.listener(WorkEnded())
     finally:
@@ -152,7 +162,8 @@ def _calls(plan: MeasuringPlan, *, copied: bool) -> list[tuple[str, tuple[str, .
         calls.append((f"STREAM, {words}", ("stream", cores, str(plan.stream_bytes))))
     if plan.blas:
         file = f"./{plan.blas.name}" if copied else str(plan.blas)
-        calls += [(f"DGEMM, {words}", ("dgemm", cores, str(plan.dgemm_n), file)) for cores, words in _CORES]
+        more = (plan.blas_prefix,) if plan.blas_prefix else ()
+        calls += [(f"DGEMM, {words}", ("dgemm", cores, str(plan.dgemm_n), file, *more)) for cores, words in _CORES]
     return calls
 
 
@@ -160,16 +171,35 @@ _CORES = (("1", "one core"), ("0", "all cores"))
 
 
 def _called(
-    bench: _Bench, staged: StagedFiles, arguments: Sequence[str]
+    bench: _Bench, folders: Mapping[str, str], arguments: Sequence[str]
 ) -> Mapping[str, CommandResult | UnreachableError]:
-    """Run the program on all nodes that have it, at the same time, each in its own folder."""
+    """Run the program on nodes at the same time, each in its own folder; a node ends it itself after the time limit."""
+    script = f'cd "$1" && shift && exec timeout -k 5 {LIMIT_S:.0f} env {ONE_THREAD} ./"$@"'
 
     def one(node: str) -> CommandResult | UnreachableError:
-        command = ("sh", "-c", 'cd "$1" && shift && exec ./"$@"', "sh", staged.folders[node], PROGRAM, *arguments)
-        return say_all(bench.reach, [node], command, timeout_s=LIMIT_S)[node]
+        command = ("sh", "-c", script, "sh", folders[node], PROGRAM, *arguments)
+        return say_all(bench.reach, [node], command, timeout_s=LIMIT_S + SPARE_S)[node]
 
-    with ThreadPoolExecutor(max(1, len(staged.folders))) as pool:
-        return dict(zip(staged.folders, pool.map(one, staged.folders), strict=True))
+    with ThreadPoolExecutor(max(1, len(folders))) as pool:
+        return dict(zip(folders, pool.map(one, folders), strict=True))
+
+
+def _why_lost(node: str, said: CommandResult | UnreachableError, title: str) -> str:
+    """The sentence why a node is asked nothing more, or ""."""
+    if isinstance(said, UnreachableError):
+        return str(said)
+    if said.exit_code in TIMED_OUT:
+        return f"node {node}: {title} hung there, and was ended after {LIMIT_S:.0f} s"
+    return ""
+
+
+def _failed(node: str, said: CommandResult, arguments: Sequence[str]) -> list[NodeRun]:
+    """The runs of a call that gave no result: the program could not start, or died."""
+    kind, cores = arguments[0], "1" if arguments[1] == "1" else "all"
+    last = said.stderr.strip().splitlines()[-1:]
+    why = "".join(last) or f"the program ended with code {said.exit_code} and no result"
+    names = [name for name in BENCHMARKS if name.startswith(kind) and name.endswith(f"-{cores}")]
+    return [NodeRun(name, node, None, accurate=False, reason=why) for name in names]
 
 
 def parse_runs(node: str, said: CommandResult) -> list[NodeRun]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from .check import BENCHMARKS, NodeCheck
+from .check import BENCHMARKS, NodeCheck, NodeRun
 from .correlations import Correlation, correlations
 from .name_ranges import ranges
 from .odd_nodes import FEWEST, OddNode, odd_nodes
@@ -120,17 +120,20 @@ def _silent(check: NodeCheck) -> list[Finding]:
 
 
 def _wrong(check: NodeCheck) -> list[Finding]:
-    """Find nodes that gave a wrong result, if only once."""
-    failed: dict[str, Counter[str]] = defaultdict(Counter)
+    """Find nodes that gave a wrong result, if only once, or none."""
+    failed: dict[str, list[NodeRun]] = defaultdict(list)
     runs = Counter((run.node, run.benchmark) for run in check.runs)
     for run in check.runs:
         if not run.accurate:
-            failed[run.node][run.benchmark] += 1
+            failed[run.node].append(run)
     found = []
-    for node, counts in failed.items():
-        named = ", ".join(f"{BENCHMARKS[name].title} {count} of {runs[node, name]}" for name, count in counts.items())
+    for node, own in failed.items():
+        wrong = Counter(run.benchmark for run in own if run.value is not None)
+        named = ", ".join(f"{BENCHMARKS[name].title} {count} of {runs[node, name]}" for name, count in wrong.items())
         sentence = f"{node} is out: it computes wrongly (results that failed their check: {named}); {WRONG_ADVICE}"
-        found.append(Finding(Severity.OUT, "wrong-results", (node,), next(iter(counts)), sentence))
+        if not wrong:
+            sentence = f"{node} is out: {BENCHMARKS[own[0].benchmark].title} gave no result there ({own[0].reason})"
+        found.append(Finding(Severity.OUT, "wrong-results", (node,), own[0].benchmark, sentence))
     return found
 
 

@@ -1,18 +1,20 @@
 """Real nodes over real ssh: two namespaces of this machine, which share no folder of programs with it that is used."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from as_user import program
 from net_lab import HostsLab, hosts_lab, missing
 
 from hpl.blas.registry import discover
 from hpl.build.node_bench import build_node_bench
 from hpl.build.toolchain import ToolchainError
 from hpl.search_paths import SearchPaths
-from results.stats.nodes.check import BENCHMARKS
+from results.stats.nodes.check import BENCHMARKS, NodeCheck
 from results.stats.nodes.verdict import verdict_of
-from runners.hosts.transport import CommandResult, Ssh
+from runners.hosts.transport import CommandResult, Local, Ssh
 from tuner.nodes.measuring import MeasuringPlan, NodesTarget, measure, parse_runs
 from tuner.stopping import StopRequest
 
@@ -70,3 +72,29 @@ def test_a_stopped_check_measures_nothing_more(lab: HostsLab, plan: MeasuringPla
     measured = measure(target, plan, lambda _: None, stop)
     assert measured.check.runs == ()
     assert measured.check.facts["cpu_model"]["h1"]
+
+
+def local(plan: MeasuringPlan, tmp_path: Path, text: str) -> NodeCheck:
+    """Measure this machine with a program that behaves as a test wants."""
+    fake = program(tmp_path / "fake", text)
+    target = NodesTarget("here", ("here",), Local())
+    return measure(target, replace(plan, program=fake), lambda _: None, StopRequest()).check
+
+
+def test_a_program_that_dies_is_a_failed_run_with_its_reason(plan: MeasuringPlan, tmp_path: Path) -> None:
+    check = local(plan, tmp_path, '#!/bin/sh\necho "bad board" >&2\nexit 9\n')
+    assert {run.reason for run in check.runs} == {"bad board"}
+    assert not any(run.counts for run in check.runs)
+    verdict = verdict_of(check)
+    assert verdict.out == ("here",)
+    assert verdict.findings[0].sentence == "here is out: STREAM copy, one core gave no result there (bad board)"
+
+
+def test_a_node_that_hangs_is_given_up_and_asked_nothing_more(
+    plan: MeasuringPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tuner.nodes.measuring.LIMIT_S", 1.0)
+    count = tmp_path / "count"
+    check = local(plan, tmp_path, f"#!/bin/sh\necho x >>{count}\nexec sleep 60\n")
+    assert "hung there, and was ended after 1 s" in check.silent["here"]
+    assert count.read_text() == "x\n"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from hpl.blas.catalogue import BlasLibrary
 from hpl.blas.registry import discover
 from hpl.build.node_bench import build_node_bench
 from hpl.errors import HplError
@@ -95,9 +96,11 @@ def check_nodes(request: NodesCheckRequest, listener: Listener, stop: StopReques
     search = SearchPaths(user_dirs.prefix, user_dirs.cache)
     target = _target(request.cluster)
     program = None if request.facts_only else build_node_bench(search)
+    library = _library(search, request.blas)
     plan = MeasuringPlan(
         program=program,
-        blas=_blas_file(search, request.blas),
+        blas=library.path if library else None,
+        blas_prefix=library.symbol_prefix if library else "",
         mpirun=_mpirun(search),
         repeats=request.repeats,
         only_facts=request.facts_only,
@@ -140,8 +143,8 @@ def _target(file: Path | None) -> NodesTarget:
     return NodesTarget(cluster.name, cluster.hosts, Ssh(cluster.ssh))
 
 
-def _blas_file(search: SearchPaths, name: str | None) -> Path | None:
-    """The file of the library whose DGEMM is timed; None where there is none at all.
+def _library(search: SearchPaths, name: str | None) -> BlasLibrary | None:
+    """The library whose DGEMM is timed; None where there is none at all.
 
     Raises:
         UsageError: there is no library of this name.
@@ -152,7 +155,7 @@ def _blas_file(search: SearchPaths, name: str | None) -> Path | None:
     chosen = (
         found.get(name) if name else next((found[one] for one in ("openblas", "blis", *found) if one in found), None)
     )
-    return chosen.library(1).path if chosen else None
+    return chosen.library(1) if chosen else None
 
 
 def _mpirun(search: SearchPaths) -> Path | None:
