@@ -7,6 +7,7 @@ import pytest
 from explain_builders import keep
 from fastapi.testclient import TestClient
 from record_builders import a_study, finished
+from waiting import until
 
 from results.store.service.campaign_entry import QueueState
 from results.store.store import Store
@@ -47,7 +48,7 @@ def test_machines_are_free_or_work_on_a_campaign(client: TestClient, store: Stor
     assert "(this machine) free" in text_of(client)
     hand_in(client, "first")
     store.queue.claim("first")
-    assert "(this machine) works on first" in text_of(client)
+    until(lambda: "(this machine) works on first" in text_of(client))
 
 
 def test_the_queue_is_in_its_order_and_says_why_each_waits(client: TestClient, store: Store) -> None:
