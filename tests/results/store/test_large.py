@@ -50,6 +50,15 @@ def test_what_ranks_a_usual_study_is_all_of_its_full_runs(store: Store) -> None:
     assert found.configurations == 1
 
 
+def test_the_version_is_another_one_after_each_write_only(store: Store) -> None:
+    before = store.lists.version()
+    assert rank(store.contenders("study").records) == []
+    assert store.lists.version() == before
+    add(store, 70.0)
+    assert store.lists.version() != before
+    assert store.lists.tally("study").trials == store.lists.last_number("study") == 1
+
+
 def test_of_a_cluster_that_lost_nodes_what_ran_on_those_left_is_ranked(store: Store) -> None:
     def hosts(*names: str) -> dict[str, object]:
         observed = finished(1).observed

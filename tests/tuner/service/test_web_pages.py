@@ -9,6 +9,7 @@ from fastapi.testclient import TestClient
 from record_builders import a_study, finished
 
 from results.store.store import Store
+from tuner.options import TuneOptions
 from tuner.service.pages.home.asked import SHOWN
 
 EVIL = "<script>alert(1)<"
@@ -116,6 +117,18 @@ def test_older_campaigns_are_a_link_away(client: TestClient, store: Store) -> No
     assert "/campaigns/c00" in second.links
     assert "/campaigns/c00" not in first.links
     assert "/" in second.links
+
+
+def test_a_campaign_whose_space_no_longer_loads_has_its_pages(client: TestClient, store: Store) -> None:
+    trials = [
+        finished(number, 70.0 + number, key=f"k{number}", params={"NB": 64 * number, "N": 6000, "layout": "2x1"})
+        for number in (1, 2, 3)
+    ]
+    space = "[parameters]\nNB = [64, 'of another time']\nwarp = 9\n"
+    keep(store, a_study(space_text=space, options=TuneOptions().to_json()), trials)
+    store.end_study("study", "complete")
+    for address in ("/campaigns/study", "/api/v1/campaigns/study/report.html", "/api/v1/campaigns/study/best"):
+        assert client.get(address).status_code == 200
 
 
 def test_an_unknown_campaign_has_no_page(client: TestClient) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from results.record import Study, TrialRecord
 from results.report.model import Report
 from results.store.store import Store
+from search_spaces.errors import SpaceError
 
 from ...errors import TunerError
 from ...explain.stored_space import telling
@@ -101,6 +102,6 @@ def _taught(store: Store, study: Study, records: Sequence[TrialRecord]) -> Taugh
     try:
         taught = taught_study(store, study, telling(study, records))
         _ = taught.explanation
-    except TunerError:
+    except (TunerError, SpaceError):  # a space of an older hpltune may no longer load
         return None
     return taught

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Header, Response
+from fastapi import APIRouter, Body, Depends, Header, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from results.store.service.campaign_entry import QueueState, WantedState
+from results.store.store import Store
 
 from ...messages.addresses import campaign_address
 from ...messages.documents import HIGHEST, Document
@@ -16,9 +17,11 @@ from ..campaigns.hand_in import HandIn, hand_in
 from ..campaigns.kinds.registry import AnyDocument
 from ..campaigns.logs import last_lines, log_file
 from ..identity.caller import needs
+from ..kept.answers import KeptAnswers
 from ..opened import CampaignName, OpenStore, no_query
 from ..problems import wrong_document
 from .desk import OF_THE_QUEUE, AtDesk, Desk, Runner, Starting, ask_of, demand_own, handed_in_entry, in_order, shown
+from .responses import as_json
 
 router = APIRouter(prefix="/api/v1", tags=["queue"], dependencies=[Depends(no_query)])
 LOG_LINES = 200
@@ -49,9 +52,13 @@ def create(document: AnyDocument, desk: AtDesk, response: Response, key: Key = N
     return _handed_in(desk, document, response, key)
 
 
-@router.get("/queue", dependencies=[needs("read")])
-def queue(store: OpenStore) -> QueueModel:
+@router.get("/queue", response_model=QueueModel, dependencies=[needs("read")])
+async def queue(request: Request, store: OpenStore, answers: KeptAnswers) -> Response:
     """List what runs, what waits in the order in which it is started, and what is paused."""
+    return as_json(await answers.of_all(request, lambda: _queue(store)))
+
+
+def _queue(store: Store) -> QueueModel:
     entries = store.queue.entries(OF_THE_QUEUE)
     waiting = in_order(store, entries)
     return QueueModel(

@@ -1,5 +1,7 @@
 """The address of the page that describes the API."""
 
+from functools import lru_cache
+
 from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.responses import HTMLResponse
 
@@ -14,5 +16,9 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
 @router.get("/docs", dependencies=[Depends(no_query)])
 def api(request: Request) -> HTMLResponse:
     """Show the API."""
-    app: FastAPI = request.app
-    return HTMLResponse(api_page(app.openapi(), app.openapi_url or ""), headers=PAGE_HEADERS)
+    return HTMLResponse(_api_page(request.app), headers=PAGE_HEADERS)
+
+
+@lru_cache(maxsize=1)
+def _api_page(app: FastAPI) -> str:
+    return api_page(app.openapi(), app.openapi_url or "")

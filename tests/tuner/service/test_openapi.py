@@ -1,0 +1,86 @@
+"""Requests that the OpenAPI document allows, and some that it does not, made up by schemathesis."""
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from explain_builders import keep
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from record_builders import a_study, finished
+from schemathesis import GenerationMode
+
+from results.store.store import Store
+from tuner.service.config import LimitsTable, ListenTable, ServiceConfig
+from tuner.service.server import Service
+from tuner.service.settings import ServiceSettings
+from tuner.user_dirs import UserDirs
+
+LEFT_OUT = re.compile("/events$|/doctor$|/predictions$|report.html|parquet")
+"""Streams without an end, and what takes many seconds."""
+INSIDE = ("Traceback", 'File "', ".py", "sqlite", "hpltune.db")
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> Iterator[str]:
+    """A server on a port of its own, with one campaign, which starts none."""
+    config = ServiceConfig(listen=ListenTable(port=0), limits=LimitsTable(requests_per_minute=10**6))
+    place = str(tmp_path / "hpltune.db")
+    with Store.open(place) as store:
+        keep(store, a_study("one"), [finished(1, 75.0, "one")])
+        store.end_study("one", "complete")
+        user_dirs = UserDirs(tmp_path / "cache", tmp_path / "data")
+        service = Service(ServiceSettings(user_dirs, place, config, starts_campaigns=False))
+        running = threading.Thread(target=service.run)
+        running.start()
+        yield service.url
+        service.end()
+        running.join()
+
+
+def said_well(case: Any) -> None:
+    """The answer is right, or one sentence that tells nothing of the inside."""
+    case.headers.pop("Authorization", None)
+    if case.path_parameters and "name" in case.path_parameters and len(case.path_parameters["name"]) % 2:
+        case.path_parameters["name"] = "one"
+    answer = case.call()
+    assert answer.status_code < 500, (case.as_curl_command(), answer.text)
+    if answer.status_code >= 400:
+        assert answer.headers["content-type"] == ["application/problem+json"], case.as_curl_command()
+        detail = answer.json()["detail"]
+        assert detail, case.as_curl_command()
+        assert "\n" not in detail, detail
+        assert not any(word in detail for word in INSIDE), detail
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")
+def test_every_request_that_can_be_made_up_gets_a_right_answer_or_a_sentence(url: str) -> None:
+    schema = schemathesis.openapi.from_url(f"{url}/api/v1/openapi.json")
+    tried = 0
+    for found in schema.get_all_operations():
+        operation: Any = found.ok()  # type: ignore[union-attr]  # the document can be read
+        if LEFT_OUT.search(operation.path):
+            continue
+        for mode in GenerationMode:
+            try_all(operation.as_strategy(generation_mode=mode))
+        tried += 1
+    assert tried > 20
+
+
+def try_all(cases: Any) -> None:
+    limits = settings(
+        max_examples=6,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    with suppress(Unsatisfiable):  # an address that takes nothing has no wrong input
+        limits(given(case=cases)(said_well))()
