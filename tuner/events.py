@@ -6,6 +6,15 @@ from dataclasses import dataclass
 from results.record import TrialRecord
 from results.report.model import Part
 
+PHASES = {
+    "pilot": "Pilot runs: how fast is this machine?",
+    "search": "Search",
+    "confirmation": "Confirmation: the best again, interleaved",
+    "rounds": "Rounds: the best of each library once a round, in an order drawn anew",
+    "extrapolation": "Smaller runs of the winner, to predict the full-memory run",
+}
+"""The parts of a study, and what people read of each."""
+
 
 @dataclass(frozen=True)
 class Notice:

@@ -15,6 +15,7 @@ from .blas import blas
 from .build import build
 from .calibrate import calibrate
 from .campaign import campaign
+from .campaign_process import campaign_process
 from .check import check
 from .clean import clean
 from .compare import compare
@@ -34,6 +35,7 @@ from .report import report
 from .reproduce import reproduce
 from .run import run
 from .serve import serve
+from .server import Url, choose_server
 from .setup import setup
 from .show import show
 from .signals import Stopped, stopped_at_once
@@ -80,7 +82,8 @@ for _command in (
     serve,
 ):
     app.command(_command.__name__.rstrip("_"), cls=PlainCommand)(grouped(_command))
-app.command("campaign", cls=PlainCommand, hidden=True)(grouped(campaign))
+app.command("campaign-process", cls=PlainCommand, hidden=True)(grouped(campaign_process))
+app.add_typer(campaign, name="campaign")
 app.add_typer(study, name="study")
 app.add_typer(net, name="net")
 app.add_typer(nodes, name="nodes")
@@ -103,11 +106,14 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
     _show: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    server: Url = None,
 ) -> None:
     """Finds the fastest way to run High Performance Linpack on a machine, and proves it."""
+    choose_server(context, server)
 
 
 def _fail(sentence: str, exit_code: int = 1) -> NoReturn:

@@ -5,10 +5,12 @@ from typing import Annotated
 import typer
 
 from .common import Db, Html, Json, Newest, StudyName, console, open_store
+from .server import asked_server
 from .terminal import ReportFiles, show_and_write
 
 
 def best(
+    context: typer.Context,
     study: Newest = None,
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="Number of configurations to show.")] = 5,
     pareto: Annotated[
@@ -36,6 +38,12 @@ def best(
     """
     from ..commands.stored.best import BestRequest, best_of_study
 
+    there = asked_server(context, {"db", "html"})
+    if there is not None:
+        from .served import best_there
+
+        best_there(there, study or named, count, pareto, as_json=as_json)
+        return
     files = ReportFiles(html)
     files.require()
     with open_store(db, create=False) as store:

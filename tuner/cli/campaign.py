@@ -1,50 +1,74 @@
-"""`hpltune campaign`: the process of one campaign of the service."""
+"""`hpltune campaign`: what can be done with campaigns of a service."""
 
-import os
-import signal
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from .common import Db
-from .terminal import INTERRUPTED, watched
+from .common import complete_study, console
+from .plain_help import PlainCommand, PlainGroup
+from .server import needed_server, opened
+
+campaign = typer.Typer(
+    cls=PlainGroup,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Watch, pause, resume or cancel a campaign of a service, with --server URL before this word.",
+)
+Named = Annotated[str, typer.Argument(metavar="CAMPAIGN", autocompletion=complete_study, help="The campaign.")]
 
 
-def campaign(
-    name: Annotated[str, typer.Argument(metavar="CAMPAIGN", help="A campaign that was handed in.")],
-    starter: Annotated[str, typer.Option("--starter", metavar="PROCESS", help="The process of the service.")],
-    config: Annotated[
-        Path | None, typer.Option("--config", metavar="FILE", help="Configuration of the service.")
-    ] = None,
-    db: Db = None,
-) -> None:
-    """Work on one campaign of the service to its end; `hpltune serve` starts this, people need not.
+@campaign.command(cls=PlainCommand)
+def watch(context: typer.Context, name: Named) -> None:
+    """Show a campaign live until it ends, and then what it found; Ctrl-C ends only the showing.
 
     Examples:
 
-        hpltune campaign monday --starter 'host|boot|123|456'
+        hpltune --server http://127.0.0.1:8475 campaign watch default-1
     """
-    from results.store.lease import Lease
-    from results.store.service.campaign_entry import QueueState
+    from .served_tune import watch_there
 
-    from ..console.progress import output
-    from ..errors import UsageError
-    from ..service.campaigns.offered import offered_by
-    from ..service.campaigns.process import ProcessRequest, work_on
-    from ..service.config import ServiceConfig, read_config
-    from ..service.webhooks.announcer import announcer_of
-
-    lease = Lease.parse(starter)
-    if lease is None:
-        raise UsageError("--starter needs a process as `hpltune serve` writes it")
-    read = ServiceConfig() if config is None else read_config(config)
-    request = ProcessRequest(name, lease, db, offered_by(read), announcer_of(read), _signal_itself)
-    with watched(output()) as (listener, stop):
-        state = work_on(request, listener, stop)
-    raise typer.Exit(0 if state in {None, QueueState.DONE, QueueState.FAILED} else INTERRUPTED)
+    asked = needed_server(context)
+    with opened(asked) as client:
+        watch_there(asked, client, client.campaign(name), everything=False)
 
 
-def _signal_itself(at_once: bool) -> None:
-    """Do what Ctrl-C does, or at once what SIGTERM does."""
-    os.kill(os.getpid(), signal.SIGTERM if at_once else signal.SIGINT)
+@campaign.command(cls=PlainCommand)
+def pause(context: typer.Context, name: Named) -> None:
+    """Pause a campaign; its running trial ends first, and nothing is lost.
+
+    Examples:
+
+        hpltune --server http://127.0.0.1:8475 campaign pause default-1
+    """
+    from .served import standing
+
+    with opened(needed_server(context)) as client:
+        console().print(standing(client.campaign(name).pause()))
+
+
+@campaign.command(cls=PlainCommand)
+def resume(context: typer.Context, name: Named) -> None:
+    """Let a campaign go on that was paused or cancelled, or that failed.
+
+    Examples:
+
+        hpltune --server http://127.0.0.1:8475 campaign resume default-1
+    """
+    from .served import standing
+
+    with opened(needed_server(context)) as client:
+        console().print(standing(client.campaign(name).resume()))
+
+
+@campaign.command(cls=PlainCommand)
+def cancel(context: typer.Context, name: Named) -> None:
+    """Cancel a campaign, and end its running trial now; what it has measured stays.
+
+    Examples:
+
+        hpltune --server http://127.0.0.1:8475 campaign cancel default-1
+    """
+    from .served import standing
+
+    with opened(needed_server(context)) as client:
+        console().print(standing(client.campaign(name).cancel()))

@@ -27,9 +27,14 @@ LARGEST_SEED = 2**32 - 1
 """That the engines' libraries take."""
 
 
-def complete_study(incomplete: str) -> list[str]:
-    """Names of stored studies, for tab completion; silent where there is no database."""
+def complete_study(context: typer.Context, incomplete: str) -> list[str]:
+    """Names of stored studies, or of the campaigns of a service, for tab completion; silent where there are none."""
+    from .served_names import served_names
+
     try:
+        served = served_names(context, incomplete)
+        if served is not None:
+            return served
         with open_store(None, create=False) as store:
             return [study.name for study in store.studies() if study.name.startswith(incomplete)]
     except Exception:  # noqa: BLE001 - completion must never print an error into the user's line

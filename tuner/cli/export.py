@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .common import LARGEST_INT, Db, Newest, StudyName, open_store
+from .server import asked_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,6 +30,7 @@ class Format(StrEnum):
 
 
 def export(
+    context: typer.Context,
     format_: Annotated[
         Format,
         typer.Argument(metavar="FORMAT", help="csv, jsonl, md (Markdown), dat (HPL.dat), parquet, optuna or sheet."),
@@ -70,6 +72,12 @@ def export(
         raise UsageError(f"--trial {trial} is for `export dat`: {format_} has all trials of a study")
     if as_json and format_ is not Format.SHEET:
         raise UsageError(f"--json is for `export sheet`: {format_} is for programs already")
+    there = asked_server(context, {"db", "as_json"})
+    if there is not None:
+        from .served import export_there
+
+        export_there(there, str(format_), study or named, trial, out)
+        return
     if format_ in {Format.PARQUET, Format.OPTUNA}:
         _export_binary(str(format_), study or named, out, db)
         return

@@ -6,9 +6,11 @@ from typing import Annotated
 import typer
 
 from .common import Db, complete_study, console, open_store
+from .server import asked_server
 
 
 def report(
+    context: typer.Context,
     studies: Annotated[
         list[str] | None,
         typer.Argument(metavar="[STUDY]...", autocompletion=complete_study, help="Studies; without any the newest."),
@@ -36,6 +38,12 @@ def report(
     """
     from ..commands.stored.report import ReportRequest, report_studies
 
+    there = asked_server(context, {"db", "static"})
+    if there is not None:
+        from .served import report_there
+
+        report_there(there, studies or [], out)
+        return
     with open_store(db, create=False) as store:
         result = report_studies(store, ReportRequest(tuple(studies or ()), out, not static))
     console().print(f"Wrote {result.out}. Open it in a browser.", soft_wrap=True)

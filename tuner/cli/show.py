@@ -5,10 +5,12 @@ from typing import Annotated
 import typer
 
 from .common import LARGEST_INT, Db, Json, complete_study, console, open_store
+from .server import asked_server
 from .terminal import show_report
 
 
 def show(
+    context: typer.Context,
     study: Annotated[
         str | None,
         typer.Argument(metavar="[STUDY]", autocompletion=complete_study, help="A study; without it all are listed."),
@@ -61,6 +63,13 @@ def show(
         raise UsageError("--output is for one trial: name it, for example hpltune show default-1 12 --output")
     if failed and (study is None or trial is not None):
         raise UsageError("--failed is for the trials of a study: name it alone, for example hpltune show default-1")
+    asked_there = asked_server(context, {"db"})
+    if asked_there is not None:
+        from .served import ShowWords, show_there
+
+        words = ShowWords(study, trial, failed, output, everything, page, count)
+        show_there(asked_there, words, as_json=as_json)
+        return
     with open_store(db, create=False) as store:
         if study is None:
             asked = StudiesRequest(None, everything=True) if as_json else StudiesRequest(Page(page, count), everything)

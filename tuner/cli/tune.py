@@ -24,9 +24,12 @@ from .common import (
     complete_study,
     given,
 )
+from .server import asked_server
 from .terminal import INTERRUPTED, show_report, watched
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from rich.console import Console
 
     from ..commands.campaigns.tune import TuneResult
@@ -36,6 +39,10 @@ BESIDE = {
     "join": frozenset({"study", "resume", "join", "cluster", "parallel", "out", "db", "as_json"}),
 }
 """What may be given beside these options: a study that is gone on with or helped has its own for all else."""
+
+NOT_THERE = frozenset({"db", "hpl_source", "join", "out"})
+"""Options that make no sense for a service."""
+RESUMED_THERE = frozenset({"study", "resume", "as_json"})
 
 
 def tune(
@@ -170,6 +177,16 @@ def tune(
 
         hpltune tune --cluster my-cluster.toml --parallel 4
     """
+    there = asked_server(context, NOT_THERE)
+    if there is not None:
+        from .served_tune import resume_there, tune_there
+
+        if resume:
+            _check_beside(context, "resume", "a campaign of a service keeps them", RESUMED_THERE)
+            resume_there(there, study, as_json=as_json)
+        else:
+            tune_there(there, context, as_json=as_json)
+        return
     from ..commands.campaigns.asked import AskedLimits, AskedMachine, AskedSearch, AskedTuning
     from ..commands.campaigns.extension import BudgetExtension
     from ..commands.campaigns.tune import TuneRequest
@@ -229,7 +246,7 @@ def _show(result: "TuneResult", console: "Console", *, as_json: bool) -> None:
         console.print(notice.text, soft_wrap=notice.unbroken)
 
 
-def _check_beside(context: typer.Context, option: str, but: str) -> None:
+def _check_beside(context: typer.Context, option: str, but: str, beside: "AbstractSet[str] | None" = None) -> None:
     """Refuse what would be ignored.
 
     Raises:
@@ -237,7 +254,7 @@ def _check_beside(context: typer.Context, option: str, but: str) -> None:
     """
     from ..errors import UsageError
 
-    others = {parameter.name or "" for parameter in context.command.params} - BESIDE[option]
+    others = {parameter.name or "" for parameter in context.command.params} - (beside or BESIDE[option])
     for refused in given(context, others):
         raise UsageError(
             f"{refused} cannot be given with --{option}: the study has options of its own, {but}; "

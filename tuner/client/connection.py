@@ -78,13 +78,13 @@ class Connection:
         return self._read(self._asked(method, address, **more), model)
 
     @contextmanager
-    def chunks(self, address: str) -> Iterator[Iterator[bytes]]:
+    def chunks(self, address: str, **query: Any) -> Iterator[Iterator[bytes]]:
         """Read what is at an address a few bytes at a time.
 
         Raises:
             TunerError: a sentence says why not.
         """
-        with self._streamed(address, {}, ANSWER_S) as response:
+        with self._streamed(address, {}, ANSWER_S, _given(query)) as response:
             yield response.iter_bytes()
 
     @contextmanager
@@ -99,10 +99,12 @@ class Connection:
             yield response
 
     @contextmanager
-    def _streamed(self, address: str, headers: Mapping[str, str], silence_s: float) -> Iterator[httpx2.Response]:
+    def _streamed(
+        self, address: str, headers: Mapping[str, str], silence_s: float, query: Mapping[str, Any] | None = None
+    ) -> Iterator[httpx2.Response]:
         timeout = httpx2.Timeout(silence_s, connect=CONNECT_S)
         try:
-            with self._http.stream("GET", address, headers=headers, timeout=timeout) as response:
+            with self._http.stream("GET", address, headers=headers, params=query, timeout=timeout) as response:
                 yield checked(response, self.server.url)
         except httpx2.TransportError as error:
             raise of_transport(error, self.server.url) from error

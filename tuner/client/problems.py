@@ -140,7 +140,7 @@ def _plain(problem: ProblemModel | None) -> str:
     """The sentence as the command line says it: without the addresses of the API, and without a full stop."""
     if problem is None:
         return ""
-    return problem.detail.replace(LISTS_ALL, "`hpltune show` lists all").removesuffix(".")
+    return problem.detail.replace(LISTS_ALL, "`show` lists all").removesuffix(".")
 
 
 def _advice(response: httpx2.Response) -> list[str]:

@@ -22,6 +22,7 @@ from results.report.outcome import outcome
 from results.report.terminal import print_report
 
 from ..events import (
+    PHASES,
     BuildStep,
     Event,
     Listener,
@@ -37,15 +38,6 @@ from ..events import (
 )
 from ..units import duration
 from ..words import counted
-
-PHASES = {
-    "pilot": "Pilot runs: how fast is this machine?",
-    "search": "Search",
-    "confirmation": "Confirmation: the best again, interleaved",
-    "rounds": "Rounds: the best of each library once a round, in an order drawn anew",
-    "extrapolation": "Smaller runs of the winner, to predict the full-memory run",
-}
-
 
 WIDE, BESIDE, LEAST = 120, 64, 12
 """Columns from which labels are shown whole, those that times and figures take beside them, and what is left of one."""

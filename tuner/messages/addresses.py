@@ -2,7 +2,7 @@
 
 from urllib.parse import quote
 
-CAMPAIGNS, QUEUE = "/api/v1/campaigns", "/api/v1/queue"
+CAMPAIGNS, QUEUE, PRINTED = "/api/v1/campaigns", "/api/v1/queue", "/api/v1/printed/campaigns"
 
 
 def campaign_address(name: str) -> str:
@@ -13,3 +13,8 @@ def campaign_address(name: str) -> str:
 def queue_address(name: str) -> str:
     """The address of a campaign as it stands in the queue."""
     return f"{QUEUE}/{quote(name, safe='')}"
+
+
+def printed_address(name: str) -> str:
+    """The address of what `show` prints of a campaign."""
+    return f"{PRINTED}/{quote(name, safe='')}"

@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 
 from ..database import folder_of, open_store
 from . import health
-from .api import campaigns, catalogue, downloads, handed_in, machine, previews, schedules, trials, webhooks
+from .api import campaigns, catalogue, downloads, handed_in, machine, previews, printed, schedules, trials, webhooks
 from .campaigns.dispatcher import Dispatcher
 from .campaigns.host_survey import HostSurvey
 from .campaigns.offered import offered_by
@@ -84,7 +84,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.state.survey = HostSurvey(settings.user_dirs)
     add_problems(app)
     guard(app, settings)
-    apis = (handed_in, previews, campaigns, trials, live, downloads, catalogue, machine, webhooks, schedules)
+    apis = (handed_in, previews, campaigns, trials, live, downloads, catalogue, machine, printed, webhooks, schedules)
     pages = (home, routes, start, queue_pages, campaign_pages, shipped)
     for part in (health, *apis, *pages):
         app.include_router(part.router)

@@ -28,7 +28,7 @@ from tuner.errors import TunerError
 from tuner.user_dirs import UserDirs
 
 COMMANDS = [
-    f"{prefix}{command.callback.__name__.rstrip('_')}"
+    f"{prefix}{command.name or command.callback.__name__}"
     for prefix, group in (("", app), ("net ", net))
     for command in group.registered_commands
     if command.callback

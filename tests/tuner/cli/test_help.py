@@ -48,6 +48,6 @@ def test_arguments_are_shown_with_their_names_only(name: str, command: Any) -> N
         assert argument.get_help_record(context)[0] == argument.metavar
 
 
-@pytest.mark.parametrize("group", [(), ("net",), ("study",), ("token",)])
+@pytest.mark.parametrize("group", [(), ("net",), ("study",), ("token",), ("campaign",)])
 def test_a_group_of_commands_shows_no_type_in_front_of_its_flags(group: tuple[str, ...]) -> None:
     assert "<" not in CliRunner().invoke(app, [*group, "--help"]).output

@@ -88,7 +88,7 @@ def test_a_wrong_document_is_refused_with_the_place_of_each_mistake(client: Clie
 
 
 def test_a_campaign_that_is_not_there_is_told_in_a_sentence(client: Client) -> None:
-    with pytest.raises(ServiceError, match="There is no campaign nope: `hpltune show` lists all") as error:
+    with pytest.raises(ServiceError, match="There is no campaign nope: `show` lists all") as error:
         client.campaign("nope").info()
     assert error.value.status == 404
 

@@ -1,0 +1,217 @@
+"""`hpltune --server URL …`: the commands of a user, asked of a real service."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from as_user import HPLTUNE, Run
+from running_service import RunningService, running_service
+from waiting import until
+
+from tuner.client.client import Client
+
+SMALL = ("--space", "quick", "--set", "N=400", "--set", "NB=32,48", "--confirm", "0")
+
+
+@pytest.fixture
+def service(home: Path) -> Iterator[RunningService]:
+    assert home
+    with running_service() as running:
+        yield running
+
+
+@pytest.fixture
+def url(service: RunningService) -> str:
+    return str(service.client.base_url)
+
+
+@pytest.fixture
+def there(hpltune: Run, url: str) -> Run:
+    """Runs the program as a user would who asks the service."""
+
+    def run(*arguments: str, timeout_s: float = 240) -> subprocess.CompletedProcess[str]:
+        return hpltune("--server", url, *arguments, timeout_s=timeout_s)
+
+    return run
+
+
+def begun(url: str, *arguments: str) -> "subprocess.Popen[str]":
+    """The program at work on a campaign of a service."""
+    command = [str(HPLTUNE), "--server", url, *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def port_of(url: str) -> str:
+    found = re.search(r":(\d+)", url.removeprefix("http:"))
+    assert found
+    return found[1]
+
+
+@pytest.mark.real
+def test_a_search_on_a_service_shows_what_a_search_here_shows(there: Run, hpltune: Run, tmp_path: Path) -> None:
+    ran = there("tune", *SMALL, "--trials", "2", "--study", "first")
+    assert ran.returncode == 0, ran.stderr
+    for said in (
+        "Handed in campaign first",
+        "MPI: ",
+        "Search (at most 2 runs)",
+        "#1 ",
+        "GFLOPS  ",
+        "Best of study first",
+    ):
+        assert said in ran.stdout
+    assert ran.stdout.index("MPI: ") < ran.stdout.index("#1 ")
+    for asked in (("show",), ("show", "first"), ("show", "first", "1", "--output"), ("best", "first", "-n", "1")):
+        assert there(*asked).stdout == hpltune(*asked).stdout
+    mine, theirs = hpltune("best", "--json"), there("best", "--json")
+    assert json.loads(mine.stdout) == json.loads(theirs.stdout)
+    trials = json.loads(there("show", "first", "--json").stdout)
+    assert [trial["number"] for trial in trials] == [
+        trial["number"] for trial in json.loads(hpltune("show", "first", "--json").stdout)
+    ]
+    assert there("export", "csv").stdout == hpltune("export", "csv").stdout
+    assert there("export", "dat", "--trial", "1").stdout == hpltune("export", "dat", "--trial", "1").stdout
+    assert there("export", "parquet", "-o", "x.parquet").returncode == 0
+    assert (tmp_path / "x.parquet").read_bytes()[:4] == b"PAR1"
+    assert there("report", "-o", "x.html").returncode == 0
+    assert "<!DOCTYPE html>" in (tmp_path / "x.html").read_text()
+
+
+@pytest.mark.real
+def test_ctrl_c_leaves_the_campaign_running_and_says_how_to_go_on(url: str, there: Run) -> None:
+    process = begun(url, "tune", *SMALL, "--budget", "30m", "--study", "long")
+    assert process.stdout is not None
+    until(lambda: "#2 " in (process.stdout or [""]).readline(), 120)  # type: ignore[union-attr]
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert f"campaign long goes on at {url}; `hpltune --server {url} campaign watch long` shows it again" in said
+    assert "Traceback" not in said
+    with Client(url) as client:
+        assert client.campaign("long").info().state == "running"
+    paused = there("campaign", "pause", "long")
+    assert paused.stdout == "Campaign long pauses after its running trial.\n"
+    with Client(url) as client:
+        until(lambda: client.campaign("long").entry().state == "paused", 60)
+    assert "Campaign long is paused." in there("show").stdout
+    assert there("campaign", "resume", "long").stdout.startswith("Campaign long waits for")
+    watching = begun(url, "campaign", "watch", "long")
+    assert there("campaign", "cancel", "long").returncode == 0
+    shown, _ = watching.communicate(timeout=60)
+    assert watching.returncode == 130
+    assert "Campaign long was cancelled. `hpltune" in " ".join(shown.split())
+
+
+@pytest.mark.real
+def test_a_search_survives_the_end_of_the_service_and_says_so(home: Path) -> None:
+    assert home
+    with running_service() as service:
+        url = str(service.client.base_url)
+        process = begun(url, "tune", *SMALL, "--budget", "25s", "--study", "long")
+        assert process.stdout is not None
+        until(lambda: "#2 " in (process.stdout or [""]).readline(), 120)  # type: ignore[union-attr]
+        service.end(signal.SIGKILL)
+    time.sleep(2.0)
+    with running_service("--port", port_of(url)):
+        shown, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    words = " ".join(shown.split())
+    assert "The connection is lost" in words
+    assert words.index("The campaign goes on there; trying again") < words.index("The service answers again.")
+    numbers = [int(found) for found in re.findall(r"^#(\d+)", shown, re.MULTILINE)]
+    assert numbers == list(range(3, 3 + len(numbers))), "each trial is told once, and none is left out"
+    assert "Best of study long" in shown
+
+
+def test_a_wrong_option_is_told_as_on_the_command_line(there: Run) -> None:
+    ran = there("tune", "--budget", "5")
+    assert (ran.returncode, ran.stderr.splitlines()) == (
+        2,
+        ["hpltune: --budget: a duration needs a unit: write for example 90s, 5m or 1h30m"],
+    )
+    ran = there("tune", "--space", "quik")
+    assert (ran.returncode, ran.stderr) == (2, "hpltune: --space: there is no space 'quik' here: did you mean quick?\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("tune", "--db", "x.db"), "--db is for this machine"),
+        (("tune", "--out", "folder"), "--out is for this machine"),
+        (("tune", "--xhpl", "/usr/bin/xhpl"), "--xhpl /usr/bin/xhpl: a service reads no file of this machine"),
+        (("tune", "--space", "mine.toml"), "--space mine.toml: a service reads no file of this machine"),
+        (("tune", "--blas", "mine=/x.so"), "--blas mine=/x.so: a service reads no file of this machine"),
+        (("tune", "--resume"), "--resume needs --study NAME"),
+        (("tune", "--resume", "--study", "x", "--seed", "1"), "--seed cannot be given with --resume"),
+        (("show", "--db", "x.db"), "--db is for this machine"),
+        (("best", "--html", "x.html"), "--html is for this machine"),
+        (("report", "one", "two"), "a service writes the report of one campaign"),
+        (("export", "md"), "a service exports no md: take csv, jsonl, parquet, dat"),
+        (("study", "delete", "x"), "--server is not for study: a service deletes and renames nothing"),
+        (("doctor",), "--server is not for doctor: a service is asked for tune, show, best"),
+    ],
+)
+def test_what_makes_no_sense_with_a_server_is_refused(hpltune: Run, arguments: tuple[str, ...], sentence: str) -> None:
+    ran = hpltune("--server", "http://127.0.0.1:1", *arguments)
+    assert ran.returncode == 2
+    assert ran.stderr.startswith(f"hpltune: {sentence}"), ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
+
+
+def test_the_variable_names_a_server_and_other_commands_work_here(
+    hpltune: Run, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HPLTUNE_SERVER", url)
+    assert "holds no study yet" in hpltune("show").stdout
+    assert (
+        hpltune("best").stderr == "hpltune: the service has no campaign yet: `hpltune --server URL tune` hands one in\n"
+    )
+    assert "quick" in hpltune("spaces").stdout
+    monkeypatch.setenv("HPLTUNE_SERVER", "http://127.0.0.1:1")
+    assert hpltune("show").returncode == 1
+    assert hpltune("campaign", "pause", "x").stderr.startswith("hpltune: nobody answers at http://127.0.0.1:1 (")
+
+
+def test_campaign_without_a_server_says_how_to_name_one(hpltune: Run) -> None:
+    ran = hpltune("campaign", "pause", "x")
+    assert ran.returncode == 2
+    assert "say which service: hpltune --server http://127.0.0.1:8475 campaign" in ran.stderr
+
+
+def test_a_service_with_tokens_is_asked_with_one(
+    there: Run, hpltune: Run, service: RunningService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = hpltune("token", "create", "reader", "--scope", "read")
+    assert made.returncode == 0, made.stderr
+    token = max(re.findall(r"\S+", made.stdout), key=len)
+    refused = there("show")
+    assert refused.returncode == 1
+    assert "HPLTUNE_TOKEN" in refused.stderr
+    monkeypatch.setenv("HPLTUNE_TOKEN", token)
+    assert there("show").returncode == 0
+    may_not = there("tune", *SMALL)
+    assert may_not.returncode == 1
+    assert "needs scope run" in may_not.stderr
+    monkeypatch.setenv("HPLTUNE_TOKEN", token[:-1])
+    assert "not known here" in there("show").stderr
+    assert service.process.poll() is None
+
+
+def test_tab_completion_knows_the_campaigns_of_the_server(url: str, home: Path) -> None:
+    with Client(url) as client:
+        client.tune(name="monday", budget="30m", priority=-1).pause()
+    line = f"hpltune --server {url} campaign pause mo"
+    environment = {
+        **os.environ,
+        "_HPLTUNE_COMPLETE": "complete_bash",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(line.split()) - 1),
+    }
+    ran = subprocess.run([str(HPLTUNE)], env=environment, capture_output=True, text=True, check=False, cwd=home)
+    assert ran.stdout.split() == ["monday"], ran.stderr

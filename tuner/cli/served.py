@@ -1,0 +1,182 @@
+"""`show`, `best`, `report` and `export` of campaigns of a service."""
+
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from .common import console
+from .server import Asked, opened
+from .terminal import show_report
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..client.client import Client
+    from ..messages.queue import HandedInModel
+
+FILES = {"csv": "trials.csv", "jsonl": "trials.jsonl", "parquet": "trials.parquet", "dat": "HPL.dat"}
+"""What a service gives of the formats of `export`."""
+
+
+@dataclass(frozen=True)
+class ShowWords:
+    """Arguments and options of `show`."""
+
+    study: str | None
+    trial: int | None
+    failed: bool
+    output: bool
+    everything: bool
+    page: int
+    count: int | None
+
+
+def show_there(asked: Asked, words: ShowWords, *, as_json: bool) -> None:
+    """Print campaigns of a service, the trials of one, or one trial."""
+    from ..client.printed import printed, printed_list
+    from ..messages.addresses import PRINTED, printed_address
+
+    with opened(asked) as client:
+        connection = client.connection
+        if words.study is None:
+            if as_json:
+                print_facts(client, PRINTED, everything=True)
+                return
+            query = {"everything": words.everything, "page": words.page, "count": words.count}
+            show_report(console(), printed_list(connection, **query), as_json=False)
+            _print_queue(client)
+        elif words.trial is None:
+            _show_trials(client, words.study, words, as_json=as_json)
+        elif words.output and not as_json:
+            print(client.campaign(words.study).output(words.trial), end="")
+        elif as_json:
+            address = f"{printed_address(words.study)}/trials/{words.trial}"
+            print_facts(client, address, output=words.output)
+        else:
+            show_report(console(), printed(connection, words.study, f"/trials/{words.trial}"), as_json=False)
+
+
+def best_there(asked: Asked, name: str | None, count: int, pareto: str | None, *, as_json: bool) -> None:
+    """Print the best configurations of a campaign of a service."""
+    from ..client.printed import printed
+    from ..messages.addresses import printed_address
+
+    with opened(asked) as client:
+        campaign = name or _newest(client)
+        if as_json:
+            print_facts(client, f"{printed_address(campaign)}/best", count=count, pareto=pareto)
+            return
+        found = printed(client.connection, campaign, "/best", count=count, pareto=pareto)
+        show_report(console(), found, as_json=False)
+
+
+def report_there(asked: Asked, names: "Sequence[str]", out: Path) -> None:
+    """Write the report of a campaign of a service into a file here.
+
+    Raises:
+        UsageError: several are asked for.
+    """
+    from ..errors import UsageError
+    from ..user_files import write_text
+
+    if len(names) > 1:
+        raise UsageError("a service writes the report of one campaign: name one")
+    with opened(asked) as client:
+        write_text(out, client.campaign(names[0] if names else _newest(client)).report_html())
+    console().print(f"Wrote {out}. Open it in a browser.", soft_wrap=True)
+
+
+def export_there(asked: Asked, kind: str, name: str | None, trial: int | None, out: Path | None) -> None:
+    """Write a campaign of a service into a file here, or to standard output.
+
+    Raises:
+        UsageError: a service does not give this, or the terminal cannot show it.
+    """
+    from ..errors import UsageError
+    from ..messages.addresses import campaign_address
+    from ..user_files import write_byte_parts
+
+    if kind not in FILES:
+        raise UsageError(f"a service exports no {kind}: take {', '.join(FILES)}")
+    if kind == "parquet" and out is None and sys.stdout.isatty():
+        raise UsageError("parquet is no text for a terminal: name a file, hpltune export parquet -o FILE")
+    with opened(asked) as client:
+        campaign = campaign_address(name or _newest(client))
+        address = f"{campaign}/{FILES[kind]}" if trial is None else f"{campaign}/trials/{trial}/HPL.dat"
+        with client.connection.chunks(address) as chunks:
+            if out is None:
+                sys.stdout.flush()
+                sys.stdout.buffer.writelines(chunks)
+                return
+            write_byte_parts(out, chunks)
+    typer.echo(f"wrote {out}")
+
+
+def standing(entry: "HandedInModel") -> str:
+    """How a campaign stands in the queue, in a sentence."""
+    why = f": {entry.reason}" if entry.reason else ""
+    if entry.state == "queued":
+        place = "" if entry.position is None else f", number {entry.position} in the queue"
+        return f"Campaign {entry.name} waits for {', '.join(entry.nodes)}{place}{why}."
+    if entry.state == "running" and entry.wanted != "run":
+        what = "pauses after its running trial" if entry.wanted == "pause" else "ends now"
+        return f"Campaign {entry.name} {what}."
+    word = {"running": "runs", "paused": "is paused", "done": "is done", "cancelled": "was cancelled"}
+    return f"Campaign {entry.name} {word.get(entry.state, entry.state)}{why}."
+
+
+def _show_trials(client: "Client", name: str, words: ShowWords, *, as_json: bool) -> None:
+    """Print the trials of a campaign, and how it stands in the queue; one that waits has none."""
+    from ..client.printed import printed
+    from ..client.problems import ServiceError
+    from ..messages.addresses import printed_address
+
+    entry = None
+    with suppress(ServiceError):  # the command line of its machine began it
+        entry = client.campaign(name).entry()
+    if as_json:
+        print_facts(client, printed_address(name), failed=words.failed)
+        return
+    try:
+        found = printed(client.connection, name, failed=words.failed, page=words.page, count=words.count)
+        show_report(console(), found, as_json=False)
+    except ServiceError as error:
+        if error.status != 404 or entry is None:
+            raise
+    if entry is not None and entry.state != "done":
+        console().print(standing(entry))
+
+
+def _print_queue(client: "Client") -> None:
+    """Print a sentence for each campaign that waits or is paused."""
+    queue = client.queue()
+    for entry in (*queue.queued, *queue.paused):
+        console().print(standing(entry))
+
+
+def print_facts(client: "Client", address: str, **query: "str | int | bool | None") -> None:
+    """Print what scripts are told at an address of a service."""
+    from ..client.printed import facts
+
+    with facts(client.connection, address, **query) as parts:
+        for part in parts:
+            print(part, end="")
+    print()
+
+
+def _newest(client: "Client") -> str:
+    """The name of the newest campaign that has begun.
+
+    Raises:
+        TunerError: there is none.
+    """
+    from ..errors import TunerError
+
+    found = next(client.campaigns(), None)
+    if found is None:
+        raise TunerError("the service has no campaign yet: `hpltune --server URL tune` hands one in")
+    return found.name

@@ -1,0 +1,121 @@
+"""`--server URL`: the same commands, asked of a service."""
+
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .common import given, remark
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    from ..client.client import Client
+    from ..client.server import Server
+
+VARIABLE = "HPLTUNE_SERVER"
+TAKEN = ("tune", "show", "best", "report", "export", "campaign")
+"""Commands that a service is asked for."""
+HERE_ONLY = {
+    "study": "a service deletes and renames nothing: do that on its machine",
+    "check": "hand a check in as a document, or run it on the service's machine",
+}
+Url = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        metavar="URL",
+        envvar=VARIABLE,
+        help="Ask a service instead of this machine: tune, show, best, report, export and campaign.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The service that a command line asks.
+
+    Attributes:
+        words: with which another command asks it.
+    """
+
+    server: "Server"
+    words: str
+
+
+def choose_server(context: typer.Context, url: str | None) -> None:
+    """Note which service is asked; commands that have no use for one work here, unless it is named on their line.
+
+    Raises:
+        UsageError: such a command is asked of a service.
+    """
+    from ..errors import UsageError
+
+    command, on_line = context.invoked_subcommand, bool(given(context, {"server"}))
+    if url is None or command is None:
+        return
+    if command not in TAKEN:
+        if on_line:
+            why = HERE_ONLY.get(command, f"a service is asked for {', '.join(TAKEN[:-1])} and {TAKEN[-1]}")
+            raise UsageError(f"--server is not for {command}: {why}")
+        return
+    context.obj = (url, f"hpltune --server {shlex.quote(url)}" if on_line else "hpltune")
+
+
+def asked_server(context: typer.Context, not_there: "AbstractSet[str]" = frozenset()) -> Asked | None:
+    """The service that a command line asks; None for this machine.
+
+    Args:
+        not_there: parameters of the command that make no sense for a service.
+
+    Raises:
+        UsageError: one of these is given, or the address or the token cannot be used.
+    """
+    from ..client.server import Server
+    from ..errors import UsageError
+
+    chosen = context.find_root().obj
+    if not isinstance(chosen, tuple):
+        return None
+    url, words = chosen
+    for option in given(context, not_there):
+        raise UsageError(f"{option} is for this machine, and --server (or {VARIABLE}) asks another: leave one out")
+    server = Server.at(url)
+    if server.open_to_readers:
+        remark("others in the network may read the token on its way: ask for an address with https://")
+    return Asked(server, words)
+
+
+def needed_server(context: typer.Context) -> Asked:
+    """The service that a command line asks, where it must ask one.
+
+    Raises:
+        UsageError: it asks none.
+    """
+    from ..client.server import EXAMPLE
+    from ..errors import UsageError
+
+    asked = asked_server(context)
+    if asked is None:
+        raise UsageError(f"say which service: hpltune --server {EXAMPLE} campaign …, or set {VARIABLE}")
+    return asked
+
+
+@contextmanager
+def opened(asked: Asked) -> "Iterator[Client]":
+    """Ask a service while the block runs; what it refuses is told in the words of the command line.
+
+    Raises:
+        UsageError: it refuses an option.
+    """
+    from ..client.client import Client
+    from ..client.problems import RefusedDocumentError
+
+    with Client(asked.server.url, asked.server.token) as client:
+        try:
+            yield client
+        except RefusedDocumentError as error:
+            raise error.of_options() from error

@@ -1,0 +1,61 @@
+"""What a command of a terminal prints: a service finds it out, and a client prints it in the same form."""
+
+from dataclasses import replace
+
+from pydantic import BaseModel
+
+from results.report.model import Copied, Figure, Heading, Part, Report, Sentence, Table
+
+from .plain_paths import without_paths
+
+
+class PartModel(BaseModel):
+    """One part of what is printed: one of these keys has a value."""
+
+    heading: Heading | None = None
+    sentence: Sentence | None = None
+    copied: Copied | None = None
+    table: Table | None = None
+    line: Figure | None = None
+    """A diagram that a terminal shows as a line of a few characters."""
+
+    @classmethod
+    def of(cls, part: Part) -> "PartModel | None":
+        """Make it of a part of a report; None of a diagram that no terminal shows."""
+        match part:
+            case Heading():
+                return cls(heading=part)
+            case Sentence():
+                return cls(sentence=replace(part, text=without_paths(part.text)))
+            case Copied():
+                return cls(copied=Copied(without_paths(part.text)))
+            case Table():
+                rows = tuple(tuple(map(without_paths, row)) for row in part.rows)
+                return cls(table=replace(part, rows=rows))
+            case Figure(in_text=True):
+                return cls(line=part)
+            case _:
+                return None
+
+    def part(self) -> Part | None:
+        """The part; None where a later version of the service made one that is not known here."""
+        found = (self.heading, self.sentence, self.copied, self.table, self.line)
+        return next((part for part in found if part is not None), None)
+
+
+class PrintedModel(BaseModel):
+    """What a command prints, in its order."""
+
+    title: str
+    parts: list[PartModel]
+
+    @classmethod
+    def of(cls, report: Report) -> "PrintedModel":
+        """Make it of a report."""
+        parts = map(PartModel.of, report.parts)
+        return cls(title=report.title, parts=[part for part in parts if part is not None])
+
+    def report(self) -> Report:
+        """The report, without its facts."""
+        parts = (part.part() for part in self.parts)
+        return Report(self.title, tuple(part for part in parts if part is not None))
