@@ -3,8 +3,9 @@
 import ast
 import contextlib
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
-from re import _constants, _parser  # type: ignore[attr-defined]
+from types import ModuleType
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,9 @@ from search_spaces.load import describe, load
 from search_spaces.machine import BlasFacts, Machine
 from tuner.errors import TunerError
 from tuner.simulation.design.designs import read_designs
+
+_constants: ModuleType = import_module("re._constants")
+_parser: ModuleType = import_module("re._parser")
 
 MACHINE = Machine(4, 2**35, {"openblas": BlasFacts(("SkylakeX",))}, 4000)
 ROOT = Path(__file__).parents[3]
