@@ -2,7 +2,7 @@
 
 import re
 
-_PATH = re.compile(r"(?<![\w:/.])(?!/api/)(?:~|/)(?:[^\s/:;,()'\"`]+/)+([^\s/:;,()'\"`]*)")
+_PATH = re.compile(r"(?<![\w:/.])(?!/api/)(?:~|/[^\s/:;,()'\"`])[^\s:;,()'\"`]*/([^\s/:;,()'\"`]*)")
 
 
 def without_paths(text: str) -> str:

@@ -16,7 +16,7 @@ LEAST_S = 600.0
 """Seconds between two campaigns of a schedule at least."""
 EXAMPLES = '"every monday at 06:00", "every day at 22:30 Europe/Berlin" or "every 6h"'
 _AT = re.compile(r"every (?P<day>\w+) at (?P<hour>\d{1,2}):(?P<minute>\d\d)(?: (?P<zone>[A-Za-z][\w+/-]*))?")
-_EACH = re.compile(r"every (?P<span>[0-9][0-9.]*[smhd](?:[0-9][0-9.]*[smhd])*)")
+_EACH = re.compile(r"every (?P<span>[0-9][0-9.smhd]*)")
 
 
 @dataclass(frozen=True)
