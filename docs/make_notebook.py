@@ -1,4 +1,4 @@
-"""Writes docs/results.ipynb: its cells stand here, and each is executed in an empty folder.
+"""Writes docs/results.ipynb and docs/service-client.ipynb: their cells stand here, executed in an empty folder.
 
 Run `python docs/make_notebook.py`; a test executes the cells again and fails when they print something else.
 """
@@ -6,14 +6,14 @@ Run `python docs/make_notebook.py`; a test executes the cells again and fails wh
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-PAGE = Path(__file__).with_name("results.ipynb")
-CELLS = (
+RESULTS = (
     """# Results in pandas
 
 `results.export.frame.frame` makes a pandas data frame of a study's trials, with a row for each. This page is
@@ -60,10 +60,88 @@ axes.spines[["top", "right"]].set_visible(False)""",
 CSV with these types. [The database](database.md) names all columns.""",
 )
 
+CLIENT = (
+    """# A service from Python
 
-def executed(folder: Path) -> nbformat.NotebookNode:
+`hpltune.client` hands campaigns in to a service, watches them and reads what they found. This page is executed by
+`python docs/make_notebook.py`, and a test checks that each cell still prints what stands here.""",
+    """## A service
+
+Usually it runs already, on another machine, and you have its address and a token in `HPLTUNE_TOKEN`. Here one is
+started that ends with this page.""",
+    """>>>import re
+import subprocess
+
+service = subprocess.Popen(["hpltune", "serve", "--port", "0"], stderr=subprocess.PIPE, text=True)
+url = re.search(r"http://\\S+:\\d+", service.stderr.readline()).group()""",
+    """## Hand in a campaign
+
+The arguments of `tune` are the options of `hpltune tune`. This one simulates nine configurations of the virtual
+Kronos cluster; without `cluster` the service's own machine is measured.""",
+    """>>>from hpltune.client import Client
+
+client = Client(url)
+campaign = client.tune(
+    name="kronos",
+    cluster="kronos",
+    space="quick",
+    engine="grid",
+    set={"blas": "atlas", "NB": [64, 128, 192], "grid": ["1x8", "2x4", "4x2"], "DEPTH": 0, "N": 6000},
+    confirm=0,
+    jobs=1,
+)
+print(campaign.name, campaign.info().space)""",
+    """What is wrong is told with its place in the document, and nothing is handed in:""",
+    """>>>from hpltune.client import RefusedDocumentError
+
+try:
+    client.tune(space="quik", budget="5m")
+except RefusedDocumentError as error:
+    print(error.errors)""",
+    """## Watch it
+
+`events` gives what happens while it happens, until the campaign ends. A connection that is lost is made anew, and
+the events go on where they were. `everything=True` begins with what has happened before.""",
+    """>>>for event in campaign.events(everything=True):
+    if event.event == "trial-ended":
+        print(f"#{event.number}  {event.gflops:6.2f} GFLOPS  best {event.best_gflops:6.2f}")
+    elif event.event == "campaign-ended":
+        print(event.state, "after", event.trials, "trials")""",
+    """## What it found""",
+    """>>>best = campaign.best(count=3)
+for found in best.ranking:
+    print(f"{found.expected_gflops:.2f} GFLOPS", {name: found.params[name] for name in ("grid", "NB")})""",
+    """`trials` is a pandas frame with the columns of [results in pandas](results.ipynb).""",
+    """>>>trials = campaign.trials()
+rates = trials.pivot_table(index="NB", columns="grid", values="gflops")
+print(rates.round(2))""",
+    """>>>%config InlineBackend.figure_formats = ["svg"]
+axes = rates.astype(float).plot(marker="o", xlabel="NB", ylabel="GFLOPS", title="Rate against NB on each grid")
+axes.spines[["top", "right"]].set_visible(False)""",
+    """## Take the HPL.dat home
+
+`campaign.command()` gives the script that runs it, where the campaign measured a real machine.""",
+    """>>>print("\\n".join(campaign.hpl_dat().splitlines()[4:12]))""",
+    """## Change it
+
+A campaign is paused after its running trial, and goes on where it was; `cancel` ends it at once, and keeps what was
+measured. One that has ended cannot be paused:""",
+    """>>>from hpltune.client import ServiceError
+
+try:
+    campaign.pause()
+except ServiceError as error:
+    print(error.status, error)""",
+    """>>>client.close()
+service.terminate()
+print(service.wait())""",
+)
+BOOKS = {Path(__file__).with_name("results.ipynb"): RESULTS, Path(__file__).with_name("service-client.ipynb"): CLIENT}
+
+
+def executed(folder: Path, texts: Sequence[str]) -> nbformat.NotebookNode:
     """Execute the cells in an empty folder, with `hpltune` of this environment on PATH."""
-    cells = [new_code_cell(text[3:]) if text.startswith(">>>") else new_markdown_cell(text) for text in CELLS]
+    cells = [new_code_cell(text[3:]) if text.startswith(">>>") else new_markdown_cell(text) for text in texts]
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
     book = new_notebook(cells=cells, metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
@@ -72,8 +150,21 @@ def executed(folder: Path) -> nbformat.NotebookNode:
     client.execute(env={**os.environ, "PATH": path, "HPLTUNE_DATA": str(folder / "data"), "NO_COLOR": "1"})
     for cell in book["cells"]:
         cell["metadata"] = {}
+        if "outputs" in cell:
+            cell["outputs"] = _whole(cell["outputs"])
     book["metadata"].pop("language_info", None)
     return book
+
+
+def _whole(outputs: Sequence[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """Put together what a cell printed at several times."""
+    found: list[nbformat.NotebookNode] = []
+    for output in outputs:
+        if found and output["output_type"] == found[-1]["output_type"] == "stream":
+            found[-1]["text"] += output["text"]
+        else:
+            found.append(output)
+    return found
 
 
 def printed(book: nbformat.NotebookNode) -> list[str]:
@@ -83,5 +174,6 @@ def printed(book: nbformat.NotebookNode) -> list[str]:
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as empty:
-        nbformat.write(executed(Path(empty)), PAGE)
+    for page, texts in BOOKS.items():
+        with tempfile.TemporaryDirectory() as empty:
+            nbformat.write(executed(Path(empty), texts), page)

@@ -1,0 +1,24 @@
+"""What `from hpltune.client import …` gives."""
+
+from ..errors import TunerError
+from ..messages.documents import CheckDocument, TuneDocument
+from ..messages.live import CampaignEvent, Event, ProgressEvent, TrialBegunEvent, TrialEndedEvent
+from .campaign import ServedCampaign
+from .client import Client
+from .problems import NoAnswerError, RefusedDocumentError, ServiceError
+
+__all__ = [
+    "CampaignEvent",
+    "CheckDocument",
+    "Client",
+    "Event",
+    "NoAnswerError",
+    "ProgressEvent",
+    "RefusedDocumentError",
+    "ServedCampaign",
+    "ServiceError",
+    "TrialBegunEvent",
+    "TrialEndedEvent",
+    "TuneDocument",
+    "TunerError",
+]
