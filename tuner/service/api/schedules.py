@@ -113,6 +113,8 @@ def resume(store: OpenStore, caller: Runner, name: CampaignName) -> ScheduleMode
 
 
 def _paused(store: Store, schedule: Schedule, *, paused: bool) -> ScheduleModel:
+    if schedule.paused is paused:
+        return ScheduleModel.of(schedule)
     _, times = parse_cadence(schedule.cadence, "UTC")
     store.schedules.pause(schedule.name, paused=paused, next_at=times.after(datetime.now(UTC)))
     return ScheduleModel.of(_found(store, schedule.name))

@@ -15,8 +15,8 @@ GROUPS = {"day": frozenset(range(7)), "weekday": frozenset(range(5))}
 LEAST_S = 600.0
 """Seconds between two campaigns of a schedule at least."""
 EXAMPLES = '"every monday at 06:00", "every day at 22:30 Europe/Berlin" or "every 6h"'
-_AT = re.compile(r"every (?P<day>\w+) at (?P<hour>\d{1,2}):(?P<minute>\d\d)(?: (?P<zone>[A-Za-z][\w+/-]*))?")
-_EACH = re.compile(r"every (?P<span>[0-9][0-9.smhd]*)")
+_AT = re.compile(r"(?i:every) (?P<day>\w+) (?i:at) (?P<hour>\d{1,2}):(?P<minute>\d\d)(?: (?P<zone>[A-Za-z][\w+/-]*))?")
+_EACH = re.compile(r"(?i:every) (?P<span>[0-9][0-9.smhd]*)")
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,10 @@ class Weekly:
                 return due
             day += timedelta(days=1)
 
+    def stamp(self, due: datetime) -> str:
+        """The day of a due time by the clock of its zone, in names of campaigns."""
+        return f"{due.astimezone(self.zone):%Y-%m-%d}"
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -47,6 +51,10 @@ class Interval:
         """The next due time after one."""
         return (moment + self.span).astimezone(UTC)
 
+    def stamp(self, due: datetime) -> str:
+        """A due time in names of campaigns."""
+        return f"{due.astimezone(UTC):%Y-%m-%d-%H%M}"
+
 
 def parse_cadence(text: str, zone: str) -> tuple[str, Weekly | Interval]:
     """Read when something is due, and write it with its time zone.
@@ -57,7 +65,7 @@ def parse_cadence(text: str, zone: str) -> tuple[str, Weekly | Interval]:
     Raises:
         UsageError: it cannot be read; the sentence has examples.
     """
-    words = " ".join(text.lower().split()) if "/" not in text else " ".join(text.split())
+    words = " ".join(text.split())
     each = _EACH.fullmatch(words)
     if each:
         seconds = parse_duration_s(each["span"], "--cadence")
@@ -71,6 +79,8 @@ def parse_cadence(text: str, zone: str) -> tuple[str, Weekly | Interval]:
     name = at["zone"] or zone
     try:
         found = ZoneInfo("UTC" if name.upper() == "UTC" else name)
+        if found.key == "localtime":
+            raise ValueError(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise UsageError(
             f"--cadence {text[:80]}: there is no time zone {name}; write one like Europe/Berlin"

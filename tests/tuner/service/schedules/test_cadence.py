@@ -26,6 +26,7 @@ def after(text: str, moment: datetime = MONDAY, zone: str = "UTC") -> datetime:
         ("every monday at 13:30 Europe/Berlin", datetime(2026, 11, 30, 12, 30)),
         ("every 6h", datetime(2026, 11, 30, 18, 0)),
         ("every 1h30m", datetime(2026, 11, 30, 13, 30)),
+        ("Every Monday at 13:30 CET", datetime(2026, 11, 30, 12, 30)),
     ],
 )
 def test_the_next_time_is_what_the_words_say(text: str, due: datetime) -> None:
@@ -41,6 +42,7 @@ def test_the_next_time_is_what_the_words_say(text: str, due: datetime) -> None:
         ("every monday at 06:00 Mars/Olympus", "there is no time zone Mars/Olympus"),
         ("every monday at 06:00 ../../etc/passwd", "write for example"),
         ("every 1m", "at least 10 minutes"),
+        ("every day at 06:00 localtime", "there is no time zone localtime"),
         ("", "write for example"),
     ],
 )
@@ -63,7 +65,7 @@ def test_a_day_with_a_change_of_the_clock_has_one_time(day: str) -> None:
     st.datetimes(datetime(2020, 1, 1), datetime(2035, 1, 1), timezones=st.just(UTC)),
     st.sampled_from([*DAYS, "day", "weekday"]),
     st.times(),
-    st.sampled_from(["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata"]),
+    st.sampled_from(["UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Japan", "CET"]),
 )
 def test_the_next_time_is_later_and_within_eight_days(moment: datetime, day: str, at: object, zone: str) -> None:
     text = f"every {day} at {at:%H:%M} {zone}"
@@ -72,3 +74,12 @@ def test_the_next_time_is_later_and_within_eight_days(moment: datetime, day: str
     assert moment < due <= moment + timedelta(days=8)
     assert parse_cadence(written, "UTC")[0] == written
     assert cadence.after(due) > due
+
+
+def test_a_day_is_named_after_the_clock_of_its_zone() -> None:
+    cadence = parse_cadence("every day at 00:30 Europe/Berlin", "UTC")[1]
+    stamps, due = [], datetime(2027, 3, 26, 12, tzinfo=UTC)
+    for _ in range(4):
+        due = cadence.after(due)
+        stamps.append(cadence.stamp(due))
+    assert stamps == ["2027-03-27", "2027-03-28", "2027-03-29", "2027-03-30"]

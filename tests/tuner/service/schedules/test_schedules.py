@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 from postgresql_server import Server
 
-from results.errors import StudyExistsError
+from results.errors import ResultsError, StudyExistsError
 from results.store.service.campaign_entry import WantedState
 from results.store.service.schedules import Schedule
 from results.store.store import Store
@@ -80,6 +80,27 @@ def test_nothing_is_handed_in_behind_a_campaign_that_still_waits(book: Store) ->
 
 def test_a_document_that_no_longer_fits_does_not_stop_the_others(book: Store) -> None:
     book.schedules.add(Schedule("bad", WEEKLY.cadence, {"kind": "check", "baseline": "gone"}, "ada", SUNDAY, DUE))
+    book.schedules.add(WEEKLY)
+    look(book, DUE)
+    assert campaigns(book) == ["weekly-2026-11-30"]
+
+
+def test_a_hand_in_that_fails_for_a_while_is_tried_again(book: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    book.schedules.add(WEEKLY)
+    with monkeypatch.context() as broken:
+        broken.setattr("tuner.service.schedules.keeper.hand_in", _unable)
+        look(book, DUE)
+    assert campaigns(book) == []
+    look(book, DUE)
+    assert campaigns(book) == ["weekly-2026-11-30"]
+
+
+def _unable(*_arguments: object) -> None:
+    raise ResultsError("the disk is full")
+
+
+def test_a_cadence_that_nobody_can_read_stops_no_other(book: Store) -> None:
+    book.schedules.add(Schedule("bad", "when it rains", WEEKLY.document, "ada", SUNDAY, DUE - timedelta(days=1)))
     book.schedules.add(WEEKLY)
     look(book, DUE)
     assert campaigns(book) == ["weekly-2026-11-30"]
