@@ -1,5 +1,6 @@
 """Asks a service over HTTP."""
 
+import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from typing import Any, TypeVar
 import httpx2
 from pydantic import BaseModel, ValidationError
 
-from ..errors import TunerError
+from ..errors import TunerError, UsageError
 from .problems import NoAnswerError, checked, not_a_service, of_transport
 from .server import Server
 
@@ -25,6 +26,9 @@ class Connection:
 
     Args:
         answer_s: seconds for which an answer is waited.
+
+    Raises:
+        UsageError: the certificates that SSL_CERT_FILE names cannot be read.
     """
 
     def __init__(self, server: Server, answer_s: float = ANSWER_S) -> None:
@@ -33,7 +37,11 @@ class Connection:
         if server.token is not None:
             headers["Authorization"] = f"Bearer {server.token}"
         timeout = httpx2.Timeout(answer_s, connect=min(answer_s, CONNECT_S))
-        self._http = httpx2.Client(base_url=server.url, headers=headers, timeout=timeout)
+        try:
+            self._http = httpx2.Client(base_url=server.url, headers=headers, timeout=timeout)
+        except OSError as error:  # of the certificates that are trusted
+            file = os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR")
+            raise UsageError(f"SSL_CERT_FILE names {file}, which holds no certificates that can be read") from error
 
     def close(self) -> None:
         """Ask nothing more."""

@@ -1,40 +1,12 @@
 """TLS by files, with certificates that openssl makes."""
 
-import shutil
 import ssl
-import subprocess
 from pathlib import Path
 
 import pytest
 from as_user import Run
+from own_certificate import certificate, written
 from running_service import running_service
-
-
-def certificate(folder: Path, name: str) -> tuple[Path, Path]:
-    """Make a certificate for this machine, and its key."""
-    if shutil.which("openssl") is None:
-        pytest.skip("needs openssl")
-    files = folder / f"{name}.crt", folder / f"{name}.key"
-    wanted = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-days", "2")
-    made = (
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-        "-keyout",
-        files[1],
-        "-out",
-        files[0],
-    )
-    subprocess.run(["openssl", "req", "-x509", *made, *wanted], check=True, capture_output=True)
-    return files
-
-
-def written(folder: Path, certificate: object, key: object) -> str:
-    file = folder / "serve.toml"
-    file.write_text(f'[listen]\ncertificate = "{certificate}"\nkey = "{key}"\n')
-    return str(file)
 
 
 @pytest.mark.usefixtures("home")
