@@ -149,6 +149,9 @@ def test_a_wrong_query_is_a_problem_that_names_its_word(
 def test_a_foreign_cursor_is_a_problem(client: TestClient, kept: Keep, address: str, cursor: str) -> None:
     kept("one", 70.0)
     answer = client.get(address, params={"cursor": cursor})
+    if (address, cursor) == ("/", ""):  # a form sends all of its fields, also the empty ones
+        assert answer.status_code == 200
+        return
     assert answer.status_code == 400
     assert "take `next_cursor` of the page before" in answer.json()["detail"]
 
