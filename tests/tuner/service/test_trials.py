@@ -54,7 +54,7 @@ def test_an_unknown_trial_is_a_problem(client: TestClient, file: str, number: st
 def test_what_a_trial_does_not_have_is_a_sentence(client: TestClient) -> None:
     running, without = client.get(f"{ONE}/trials/3/output.txt"), client.get(f"{ONE}/trials/2/HPL.dat")
     assert (running.status_code, without.status_code) == (409, 409)
-    assert running.json()["detail"] == "Trial 3 of campaign one runs: what it prints is stored when it has ended."
+    assert running.json()["detail"] == "Trial 3 of campaign one is at work: what it prints is stored when it has ended."
     assert without.json()["detail"] == "Trial 2 of campaign one has no HPL.dat: not all of its parameters are known."
 
 

@@ -82,5 +82,5 @@ async def trial_hpl_dat(store: OpenStore, answers: KeptAnswers, name: CampaignNa
 def _ended(store: Store, name: str, number: int) -> TrialRecord:
     record = store.get(name, number)
     if record.state is TrialState.RUNNING:
-        raise Problem(409, f"Trial {number} of campaign {name} runs: what it prints is stored when it has ended.")
+        raise Problem(409, f"Trial {number} of campaign {name} is at work: what it prints is stored when it has ended.")
     return record
