@@ -19,6 +19,12 @@ from tuner.nodes.measuring import MeasuringPlan, NodesTarget, measure, parse_run
 from tuner.stopping import StopRequest
 
 
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs for this machine itself are copied to a folder of the test; nodes of the lab use /tmp."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+
+
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
     if why := missing():
