@@ -52,6 +52,11 @@ class Lease:
             return None
         return cls(parts[0], parts[1], int(parts[2]), parts[3])
 
+    @classmethod
+    def parse_all(cls, owners: str | None) -> list[Lease]:
+        """Read the leases that a column holds, one a line; what is none is left out."""
+        return [lease for text in (owners or "").splitlines() if (lease := cls.parse(text)) is not None]
+
     def __str__(self) -> str:
         return f"{self.host}|{self.boot_id}|{self.pid}|{self.started}"
 

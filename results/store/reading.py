@@ -236,7 +236,7 @@ class Reader:
         return row
 
     def _others(self, connection: Connection, study: RowMapping) -> list[Lease]:
-        held = [lease for text in (study["owner"] or "").splitlines() if (lease := Lease.parse(text)) is not None]
+        held = Lease.parse_all(study["owner"])
         return [lease for lease in held if lease != Lease.mine() and self._database.alive(connection, lease)]
 
 

@@ -157,8 +157,7 @@ class WatchedStudies:
         query = select(STUDIES).where(STUDIES.c.state == "running")
         with self._database.reading() as connection:
             rows = connection.execute(query).mappings().all()
-        leases = [[Lease.parse(text) for text in (row["owner"] or "").splitlines()] for row in rows]
-        return [(study_of(row), [one for one in held if one]) for row, held in zip(rows, leases, strict=True)]
+        return [(study_of(row), Lease.parse_all(row["owner"])) for row in rows]
 
     def of_numbers(self, study: str, numbers: Collection[int]) -> Sequence[TrialRecord]:
         """Read trials of these numbers in the order of their begin."""

@@ -1,12 +1,17 @@
 """`hpltune campaign`: what can be done with campaigns of a service."""
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .common import complete_study, console
 from .plain_help import PlainCommand, PlainGroup
 from .server import needed_server, opened
+
+if TYPE_CHECKING:
+    from ..client.campaign import ServedCampaign
+    from ..messages.queue import HandedInModel
 
 campaign = typer.Typer(
     cls=PlainGroup,
@@ -40,10 +45,7 @@ def pause(context: typer.Context, name: Named) -> None:
 
         hpltune --server http://127.0.0.1:8475 campaign pause default-1
     """
-    from .served import standing
-
-    with opened(needed_server(context)) as client:
-        console().print(standing(client.campaign(name).pause()))
+    _change(context, name, lambda campaign: campaign.pause())
 
 
 @campaign.command(cls=PlainCommand)
@@ -54,10 +56,7 @@ def resume(context: typer.Context, name: Named) -> None:
 
         hpltune --server http://127.0.0.1:8475 campaign resume default-1
     """
-    from .served import standing
-
-    with opened(needed_server(context)) as client:
-        console().print(standing(client.campaign(name).resume()))
+    _change(context, name, lambda campaign: campaign.resume())
 
 
 @campaign.command(cls=PlainCommand)
@@ -68,7 +67,12 @@ def cancel(context: typer.Context, name: Named) -> None:
 
         hpltune --server http://127.0.0.1:8475 campaign cancel default-1
     """
+    _change(context, name, lambda campaign: campaign.cancel())
+
+
+def _change(context: typer.Context, name: str, change: "Callable[[ServedCampaign], HandedInModel]") -> None:
+    """Change a campaign of the service, and print how it stands then."""
     from .served import standing
 
     with opened(needed_server(context)) as client:
-        console().print(standing(client.campaign(name).cancel()))
+        console().print(standing(change(client.campaign(name))))

@@ -79,7 +79,7 @@ def check(
         for refused in given(context, {"cluster", "facts", "repeats", "blas"}):
             raise UsageError(f"{refused} is for real nodes: leave it out, or leave --virtual out")
         result = check_virtual(VirtualClusterAsked(virtual, per_switch, tuple(fault or ()), seed))
-    show_and_write(out, result.report(), files, as_json=as_json, page=result.page())
+    show_and_write(out, result.report(), files, as_json=as_json, page=result.page() if html else None)
     if result.interrupted:
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(0 if result.verdict.ready and result.verdict.alike else 1)

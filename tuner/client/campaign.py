@@ -12,7 +12,7 @@ from results.record import TrialRecord
 
 from ..messages.addresses import campaign_address, queue_address
 from ..messages.campaigns import BestModel, CampaignModel
-from ..messages.live import CampaignEvent, Event
+from ..messages.live import Event
 from ..messages.queue import HandedInModel, LogModel
 from ..messages.trials import WholeTrialModel
 from .connection import Connection
@@ -64,7 +64,7 @@ class ServedCampaign:
         """Wait until it ends, and return how it stands then: `state` tells whether it is complete.
 
         Raises:
-            TimeoutError: it goes on after this time; looked at with each event, at least each 15 s.
+            TimeoutError: it goes on after this time.
         """
         give_up_at = None if timeout_s is None else time.monotonic() + timeout_s
         while True:
@@ -150,11 +150,6 @@ def _lines(campaign: ServedCampaign) -> str:
 
 def _want(campaign: ServedCampaign, what: str) -> HandedInModel:
     return campaign.connection.send("POST", f"{campaign_address(campaign.name)}/{what}", HandedInModel)
-
-
-def has_ended(event: Event) -> bool:
-    """Whether an event is the last one of a campaign."""
-    return isinstance(event, CampaignEvent) and event.event == "campaign-ended"
 
 
 def _placed(row: dict[str, Any]) -> Placed:

@@ -1,6 +1,6 @@
 """What a check of the nodes of a cluster found: facts, results of benchmarks, and rates between pairs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -89,15 +89,15 @@ class NodeCheck:
     pairs_at_once: tuple[PairRate, ...] = ()
     switches: Mapping[str, str] = field(default_factory=dict)
 
-    def best(self, benchmark: str) -> dict[str, float]:
-        """Return the best result of each node that counts; the best of several runs is the least disturbed one."""
-        better = max if BENCHMARKS[benchmark].higher_is_better else min
-        found: dict[str, float] = {}
-        for run in self.runs:
-            if run.benchmark == benchmark and run.counts and run.value is not None:
-                found[run.node] = better(found.get(run.node, run.value), run.value)
-        return found
+    def results(self) -> dict[str, dict[str, float]]:
+        """Return for each benchmark that ran the best result of each node that counts, simple benchmarks first.
 
-    def in_class(self, name: str) -> Sequence[str]:
-        """Return the nodes of a class, in the order of all nodes."""
-        return [node for node in self.nodes if self.classes.get(node) == name]
+        The best of several runs is the least disturbed one.
+        """
+        found: dict[str, dict[str, float]] = {run.benchmark: {} for run in self.runs}
+        for run in self.runs:
+            if run.counts and run.value is not None:
+                better = max if BENCHMARKS[run.benchmark].higher_is_better else min
+                own = found[run.benchmark]
+                own[run.node] = better(own.get(run.node, run.value), run.value)
+        return {name: found[name] for name in BENCHMARKS if name in found}

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, median, stdev
 
 import numpy as np
@@ -63,8 +63,8 @@ def shape_of(values: Sequence[float]) -> ResultShape:
 
     found = np.asarray(values, dtype=float)
     shapiro = stats.shapiro(found).pvalue if len(values) <= MOST_FOR_SHAPIRO else stats.normaltest(found).pvalue
-    return ResultShape(
-        **{name: getattr(plain, name) for name in ("nodes", "low", "high", "mean", "middle", "sd", "spread_percent")},
+    return replace(
+        plain,
         skew=float(stats.skew(found)),
         normal_p=float(shapiro),
         one_peak_p=float(diptest(found)[1]),

@@ -53,6 +53,7 @@ class ReadinessVerdict:
     """Whether a cluster is ready.
 
     Attributes:
+        results: of each benchmark that ran the best result of each node.
         findings: the most serious first.
         groups: two populations of a benchmark, with the facts that separate them.
         together: benchmarks that go together.
@@ -60,6 +61,7 @@ class ReadinessVerdict:
     """
 
     check: NodeCheck
+    results: Mapping[str, Mapping[str, float]]
     findings: tuple[Finding, ...]
     groups: Mapping[str, tuple[TwoGroups, Sequence[SeparatingFact]]]
     together: tuple[Correlation, ...]
@@ -97,19 +99,14 @@ def verdict_of(check: NodeCheck, odd_facts: Sequence[Finding] = ()) -> Readiness
         odd_facts: facts in which nodes of one class differ.
     """
     groups: dict[str, tuple[TwoGroups, Sequence[SeparatingFact]]] = {}
-    wrong = _wrong(check)
-    findings = [*_silent(check), *wrong, *odd_facts, *_network(check)]
-    findings += _slow(check, groups, {name for finding in wrong for name in finding.names})
+    results, wrong = check.results(), _wrong(check)
+    out = {name for finding in wrong for name in finding.names}
+    sound = {name: {node: one for node, one in own.items() if node not in out} for name, own in results.items()}
+    findings = [*_silent(check), *wrong, *odd_facts, *_network(check), *_slow(check, sound, groups)]
     order = list(Severity)
     findings.sort(key=lambda finding: (order.index(finding.severity), -finding.percent))
-    results = {name: check.best(name) for name in _measured(check)}
-    return ReadinessVerdict(check, tuple(findings), groups, tuple(correlations(results)), tuple(_cannot(check)))
-
-
-def _measured(check: NodeCheck) -> list[str]:
-    """List the benchmarks that were run, in the order of growing complexity."""
-    ran = {run.benchmark for run in check.runs}
-    return [name for name in BENCHMARKS if name in ran]
+    together, cannot = tuple(correlations(results)), tuple(_cannot(check))
+    return ReadinessVerdict(check, results, tuple(findings), groups, together, cannot)
 
 
 def _silent(check: NodeCheck) -> list[Finding]:
@@ -138,15 +135,16 @@ def _wrong(check: NodeCheck) -> list[Finding]:
 
 
 def _slow(
-    check: NodeCheck, groups: dict[str, tuple[TwoGroups, Sequence[SeparatingFact]]], out: set[str]
+    check: NodeCheck,
+    results: Mapping[str, Mapping[str, float]],
+    groups: dict[str, tuple[TwoGroups, Sequence[SeparatingFact]]],
 ) -> list[Finding]:
     """Find slow nodes and two populations in each class; of one node the simplest benchmark that shows it is named."""
-    measured = _measured(check)
     odd: dict[str, dict[str, OddNode]] = defaultdict(dict)
     found: list[Finding] = []
-    for name in measured:
+    for name, measured in results.items():
         for members in _classes(check):
-            values = {node: value for node, value in check.best(name).items() if node in members and node not in out}
+            values = {node: value for node, value in measured.items() if node in members}
             split = two_groups(values) or split_by_fact(values, check.facts)
             parts = [tuple(values)] if split is None else [split.slow, split.fast]
             if split is not None:
@@ -155,9 +153,9 @@ def _slow(
                     found.append(_two_groups(name, split, facts))
                 groups[name] = (split, facts)
             for part in parts:
-                for one in odd_nodes({node: values[node] for node in part}, len(measured)):
+                for one in odd_nodes({node: values[node] for node in part}, len(results)):
                     odd[one.node][name] = one
-    return [*found, *(_slow_node(results) for results in odd.values())]
+    return [*found, *map(_slow_node, odd.values())]
 
 
 def _alike(one: TwoGroups, other: TwoGroups) -> bool:
@@ -198,14 +196,7 @@ def _two_groups(name: str, split: TwoGroups, facts: Sequence[SeparatingFact]) ->
 def _network(check: NodeCheck) -> list[Finding]:
     """Find weak nodes, uplinks and connections."""
     return [
-        Finding(
-            Severity.ODD if part.kind == "connection" else Severity.SLOW,
-            f"weak-{part.kind}",
-            (part.name,),
-            "network",
-            _weak(part),
-            part.percent,
-        )
+        Finding(_severity(part), f"weak-{part.kind}", (part.name,), "network", _weak(part), part.percent)
         for part in weak_parts(check.pairs, check.switches)
     ]
 

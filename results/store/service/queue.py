@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, exists, insert, select, update
+from sqlalchemy import Connection, RowMapping, Select, exists, insert, select, update
 
 from ...errors import CampaignStateError, KeyReusedError, StudyExistsError, UnknownStudyError
 from ...plain import time_text, unicode_text
@@ -105,32 +105,31 @@ class CampaignQueue:
         query = select(STUDIES.c.name, STUDIES.c.owner).where(STUDIES.c.owner.is_not(None))
         with self.reading() as connection:
             held = [
-                (name, lease)
-                for name, owner in connection.execute(query).all()
-                for text in owner.splitlines()
-                if (lease := Lease.parse(text)) is not None and lease != Lease.mine()
+                (name, lease) for name, owner in connection.execute(query).all() for lease in Lease.parse_all(owner)
             ]
-            return [(name, lease.host) for name, lease in held if self.alive(connection, lease)]
+            others = [(name, lease) for name, lease in held if lease != Lease.mine()]
+            return [(name, lease.host) for name, lease in others if self.alive(connection, lease)]
 
     def entries(self, states: Collection[QueueState]) -> Sequence[CampaignEntry]:
         """Read campaigns in these states, oldest first."""
         query = (
             select(CAMPAIGNS).where(CAMPAIGNS.c.state.in_(states)).order_by(CAMPAIGNS.c.handed_in_at, CAMPAIGNS.c.name)
         )
-        with self.reading() as connection:
-            return [_entry(row) for row in connection.execute(query).mappings()]
+        return self._read(query)
 
     def without_study(self, states: Collection[QueueState], count: int) -> Sequence[CampaignEntry]:
         """Read campaigns in these states that have no study, newest first."""
         study = exists().where(STUDIES.c.name == CAMPAIGNS.c.name)
         query = select(CAMPAIGNS).where(CAMPAIGNS.c.state.in_(states), ~study)
         query = query.order_by(CAMPAIGNS.c.handed_in_at.desc(), CAMPAIGNS.c.name).limit(count)
-        with self.reading() as connection:
-            return [_entry(row) for row in connection.execute(query).mappings()]
+        return self._read(query)
 
     def recent(self, since: datetime) -> Sequence[CampaignEntry]:
         """Read campaigns that a process worked on since a moment, without those that run."""
         query = select(CAMPAIGNS).where(CAMPAIGNS.c.ended_at >= time_text(since), CAMPAIGNS.c.started_at.is_not(None))
+        return self._read(query)
+
+    def _read(self, query: Select[Any]) -> list[CampaignEntry]:
         with self.reading() as connection:
             return [_entry(row) for row in connection.execute(query).mappings()]
 
@@ -148,8 +147,7 @@ class CampaignQueue:
             if state is not entry.state:
                 values |= {"reason": "", "ended_at": _now() if state in ENDED else None}
                 values |= {"attempts": 0} if state is QueueState.QUEUED else {}
-            connection.execute(update(CAMPAIGNS).where(CAMPAIGNS.c.name == name).values(values))
-            return _entry(_row(connection, name))
+            return _changed(connection, name, values)
 
     def set_priority(self, name: str, priority: int) -> CampaignEntry:
         """Change the priority of a campaign.
@@ -159,8 +157,7 @@ class CampaignQueue:
         """
         with self.writing() as connection:
             _row(connection, name)
-            connection.execute(update(CAMPAIGNS).where(CAMPAIGNS.c.name == name).values(priority=priority))
-            return _entry(_row(connection, name))
+            return _changed(connection, name, {"priority": priority})
 
     def claim(self, name: str) -> bool:
         """Make this process the one that starts a campaign, unless another works on one of its machines.
@@ -183,7 +180,7 @@ class CampaignQueue:
                 "ended_at": None,
                 "reason": "",
             }
-            connection.execute(update(CAMPAIGNS).where(CAMPAIGNS.c.name == name).values(values))
+            _changed(connection, name, values)
             return True
 
     def take_over(self, name: str, starter: Lease) -> CampaignEntry | None:
@@ -281,6 +278,12 @@ def _taken(connection: Connection, start: str) -> set[str]:
 def _first_free(connection: Connection, base: str) -> str:
     taken = _taken(connection, f"{base}-")
     return next(name for number in range(1, len(taken) + 2) if (name := f"{base}-{number}") not in taken)
+
+
+def _changed(connection: Connection, name: str, values: Mapping[str, object]) -> CampaignEntry:
+    """Write values of a campaign, and return it as it is then."""
+    connection.execute(update(CAMPAIGNS).where(CAMPAIGNS.c.name == name).values(**values))
+    return _entry(_row(connection, name))
 
 
 def _row(connection: Connection, name: str) -> RowMapping:

@@ -28,9 +28,6 @@ from ...reports.nodes.readiness import readiness_page, readiness_report
 from ...stopping import StopRequest
 from ...user_dirs import UserDirs
 
-MOST_VIRTUAL = 4096
-"""Nodes of a virtual cluster."""
-
 
 @dataclass(frozen=True)
 class VirtualClusterAsked:

@@ -16,8 +16,7 @@ MOST_DRAWN = 16
 
 def node_grid(verdict: ReadinessVerdict) -> Matrix:
     """Draw a grid of all nodes: how far the worst benchmark of each is below the median, in percent."""
-    check = verdict.check
-    scores = _scores(check)
+    check, scores = verdict.check, _scores(verdict)
     wide = max(1, math.isqrt(len(check.nodes) - 1) + 1)
     rows = [check.nodes[first : first + wide] for first in range(0, len(check.nodes), wide)]
     cells = tuple(tuple(scores.get(node) for node in row) + (None,) * (wide - len(row)) for row in rows)
@@ -28,11 +27,10 @@ def node_grid(verdict: ReadinessVerdict) -> Matrix:
     return Matrix(title, "place in the row", "row that begins with", columns, names, cells, "%", notes)
 
 
-def _scores(check: NodeCheck) -> dict[str, float]:
+def _scores(verdict: ReadinessVerdict) -> dict[str, float]:
     """The distance of each node's worst benchmark from the median, in percent; below 0 it is slower."""
     scores: dict[str, float] = {}
-    for name in BENCHMARKS:
-        values = check.best(name)
+    for values in verdict.results.values():
         if values:
             middle = median(values.values())
             for node, value in values.items():
@@ -49,8 +47,8 @@ def _note(node: str, verdict: ReadinessVerdict) -> str:
 def benchmark_figures(verdict: ReadinessVerdict) -> list[Drawable]:
     """Draw a histogram and a quantile plot of each benchmark."""
     drawn: list[Drawable] = []
-    for name, benchmark in BENCHMARKS.items():
-        values = list(verdict.check.best(name).values())
+    for name, measured in verdict.results.items():
+        benchmark, values = BENCHMARKS[name], list(measured.values())
         if len(values) < FEWEST_FOR_SHAPE:
             continue
         axis = f"{benchmark.title}, {benchmark.unit}"

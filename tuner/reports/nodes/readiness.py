@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from results.report.model import Column, Heading, Part, Report, Sentence, Table, Tone
-from results.stats.nodes.check import BENCHMARKS, NodeCheck
+from results.stats.nodes.check import BENCHMARKS
 from results.stats.nodes.name_ranges import ranges
 from results.stats.nodes.shape import ResultShape, shape_of
 from results.stats.nodes.verdict import Finding, ReadinessVerdict, Severity
@@ -50,7 +50,7 @@ def readiness_facts(verdict: ReadinessVerdict) -> dict[str, object]:
         "slow": list(verdict.slow),
         "findings": [asdict(finding) for finding in verdict.findings],
         "cannot": list(verdict.cannot),
-        "benchmarks": {name: asdict(shape) for name, shape in _shapes(check)},
+        "benchmarks": {name: asdict(shape) for name, shape in _shapes(verdict)},
         "correlations": [asdict(pair) for pair in verdict.together],
     }
 
@@ -98,7 +98,7 @@ def _upper(finding: Finding) -> str:
 
 def _details(verdict: ReadinessVerdict) -> Iterator[Part]:
     """All benchmarks as the STAB toolkit prints them, and which go together."""
-    shapes = _shapes(verdict.check)
+    shapes = _shapes(verdict)
     if shapes:
         names = ("benchmark", "nodes", "low", "high", "spread %", "mean", "median", "sd", "normal p", "one peak p")
         columns = (Column("benchmark", words=True), *(Column(name) for name in names[1:]))
@@ -143,5 +143,5 @@ def _p(p: float | None) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _shapes(check: NodeCheck) -> Sequence[tuple[str, ResultShape]]:
-    return [(name, shape_of(list(values.values()))) for name in BENCHMARKS if (values := check.best(name))]
+def _shapes(verdict: ReadinessVerdict) -> Sequence[tuple[str, ResultShape]]:
+    return [(name, shape_of(list(values.values()))) for name, values in verdict.results.items() if values]

@@ -1,8 +1,6 @@
 """Where requests reach the queue: who may change which campaign, and how one stands."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -13,7 +11,7 @@ from results.store.store import Store
 
 from ...messages.queue import HandedInModel
 from ..campaigns.dispatcher import Dispatcher
-from ..campaigns.fair_order import REMEMBERED, fair_order
+from ..campaigns.fair_order import in_order
 from ..campaigns.offered import Offered
 from ..identity.caller import Caller, demand, needs
 from ..problems import Problem
@@ -91,9 +89,3 @@ def shown(store: Store, entry: CampaignEntry) -> HandedInModel:
         return HandedInModel.of(entry, None)
     names = [waiting.name for waiting in in_order(store, store.queue.entries(OF_THE_QUEUE))]
     return HandedInModel.of(entry, names.index(entry.name) + 1 if entry.name in names else None)
-
-
-def in_order(store: Store, entries: Sequence[CampaignEntry]) -> list[CampaignEntry]:
-    """Those that wait, in the order in which they are started."""
-    now = datetime.now(UTC)
-    return fair_order(entries, store.queue.recent(now - REMEMBERED), now)

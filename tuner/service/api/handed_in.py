@@ -13,6 +13,7 @@ from ...messages.addresses import campaign_address
 from ...messages.documents import HIGHEST, Document
 from ...messages.plain_paths import without_paths
 from ...messages.queue import HandedInModel, LogModel, QueueModel
+from ..campaigns.fair_order import in_order
 from ..campaigns.hand_in import HandIn, hand_in
 from ..campaigns.kinds.registry import AnyDocument
 from ..campaigns.logs import last_lines, log_file
@@ -20,7 +21,7 @@ from ..identity.caller import needs
 from ..kept.answers import KeptAnswers
 from ..opened import CampaignName, OpenStore, no_query
 from ..problems import wrong_document
-from .desk import OF_THE_QUEUE, AtDesk, Desk, Runner, Starting, ask_of, demand_own, handed_in_entry, in_order, shown
+from .desk import OF_THE_QUEUE, AtDesk, Desk, Runner, Starting, ask_of, demand_own, handed_in_entry, shown
 from .responses import as_json
 
 router = APIRouter(prefix="/api/v1", tags=["queue"], dependencies=[Depends(no_query)])

@@ -15,6 +15,7 @@ from ..identity.caller import needs
 from ..kept.workshop import OpenWorkshop
 from ..opened import no_query
 from ..problems import Problem
+from .cursors import LARGEST
 from .responses import as_json
 
 router = APIRouter(prefix="/api/v1", tags=["machine"], dependencies=[Depends(no_query)])
@@ -53,7 +54,7 @@ class DesignModel(BaseModel):
     network: str | None = Field(None, max_length=100, description="one of the cluster's networks; null: its first")
     blas: str | None = Field(None, max_length=100, description="one of the cluster's BLAS; null: all are tried")
     trials: int = Field(6, ge=1, le=MOST_TRIALS, description="simulations")
-    seed: int = Field(0, ge=0, le=2**31 - 1)
+    seed: int = Field(0, ge=0, le=LARGEST)
 
     @model_validator(mode="after")
     def _known(self) -> Self:

@@ -26,11 +26,11 @@ from ...reports.page import Page
 from ..identity.caller import needs
 from ..kept.answers import KeptAnswers
 from ..opened import CampaignName, OpenStore
+from .cursors import LARGEST
 from .responses import as_json
 from .trials import Number
 
 router = APIRouter(prefix="/api/v1", tags=["printed"], dependencies=[needs("read")])
-LARGEST = 2**31 - 1
 MOST_ROWS = 10_000
 """Of a page that is printed."""
 Facts = Annotated[bool, Field(description="answer the facts that --json prints, not what people read")]

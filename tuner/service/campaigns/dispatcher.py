@@ -9,7 +9,6 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 from results.errors import ResultsError
@@ -20,7 +19,7 @@ from results.store.store import Store
 
 from ...user_dirs import UserDirs
 from ..webhooks.announcer import Announcer
-from .fair_order import REMEMBERED, fair_order
+from .fair_order import in_order
 from .logs import last_lines, log_file
 
 LOOK_S = 1.0
@@ -89,8 +88,7 @@ class Dispatcher:
         if not any(entry.state is QueueState.QUEUED for entry in entries):
             return
         busy |= self._busy_by_others(entries)
-        now = datetime.now(UTC)
-        for entry in fair_order(entries, self.store.queue.recent(now - REMEMBERED), now):
+        for entry in in_order(self.store, entries):
             if busy.isdisjoint(entry.order.node_set) and self._is_ours(entry) and self.store.queue.claim(entry.name):
                 self._begin(entry)
             busy.update(entry.order.node_set)  # who is behind waits, too: a small campaign overtakes no large one
@@ -99,11 +97,7 @@ class Dispatcher:
         """This machine, where a study of the command line works on it."""
         known = {entry.name for entry in entries if entry.state is QueueState.RUNNING}
         here = platform.node()
-        return (
-            {here}
-            if any(host == here for name, host in self.store.queue.hosts_at_work() if name not in known)
-            else set()
-        )
+        return {here} & {host for name, host in self.store.queue.hosts_at_work() if name not in known}
 
     def _is_ours(self, entry: CampaignEntry) -> bool:
         """Whether this service can start it: it is for this machine, or for a cluster that it offers."""

@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from results.store.service.campaign_entry import CampaignEntry, QueueState
+from results.store.store import Store
 
 REMEMBERED = timedelta(days=1)
 """How long the machine time of a user counts."""
@@ -35,6 +36,12 @@ def fair_order(entries: Sequence[CampaignEntry], recent: Sequence[CampaignEntry]
         keys.append((-entry.order.priority, turns[user], used_s.get(user, 0.0), entry.handed_in_at, entry.name))
         turns[user] += 1
     return [entry for _, entry in sorted(zip(keys, waiting, strict=True), key=lambda pair: pair[0])]
+
+
+def in_order(store: Store, entries: Sequence[CampaignEntry]) -> list[CampaignEntry]:
+    """Those that wait, in the order in which they are started now."""
+    now = datetime.now(UTC)
+    return fair_order(entries, store.queue.recent(now - REMEMBERED), now)
 
 
 def _machine_time_s(entries: Sequence[CampaignEntry], now: datetime) -> Mapping[str, float]:

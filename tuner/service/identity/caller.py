@@ -66,7 +66,3 @@ def needs(scope: ScopeName) -> Any:
     A handler takes `caller: Annotated[Caller, needs("run")]`, a router `dependencies=[needs("read")]`.
     """
     return Security(_allowed, scopes=[scope])
-
-
-Asker = Annotated[Caller, Depends(caller_of)]
-"""The caller of a handler whose router says what callers need."""

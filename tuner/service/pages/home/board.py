@@ -13,7 +13,8 @@ from ....commands.stored.campaigns import CampaignsRequest, LineOf, list_campaig
 from ....engines.registry import descriptions
 from ....reports.studies import StudyLine
 from ...api.cursors import campaign_cursor
-from ...api.desk import OF_THE_QUEUE, in_order
+from ...api.desk import OF_THE_QUEUE
+from ...campaigns.fair_order import in_order
 from ...campaigns.offered import Offered
 from ..filled import rendered
 from ..frames import address_of

@@ -9,7 +9,8 @@ from results.store.store import Store
 
 from ....messages.plain_paths import without_paths
 from ....words import listed
-from ...api.desk import OF_THE_QUEUE, in_order
+from ...api.desk import OF_THE_QUEUE
+from ...campaigns.fair_order import in_order
 from ...campaigns.waiting import NodesTaken, Waiting, waiting
 from ..facts import StatedFact
 from .actions import buttons_of
