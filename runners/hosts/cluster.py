@@ -108,6 +108,8 @@ class Cluster(Part):
         check_s: seconds between two checks that the nodes of a running job still answer.
         return_s: seconds that a node has to come back after a run died with it.
         on_node_loss: "continue" goes on with the remaining nodes; "pause" ends the session, which can be resumed.
+        switches: the hosts at each switch; a host that no switch names is at an unknown one.
+        speeds: how fast hosts compute, in any unit, as `hpltune nodes check` measures DGEMM; equal where empty.
     """
 
     name: Annotated[str, matching(r"\w[\w.-]*", "letters, digits and _ . -")]
@@ -120,6 +122,8 @@ class Cluster(Part):
     return_s: Positive = 20.0
     node: NodeFacts = NodeFacts()
     slurm: SlurmTable | None = None
+    switches: Mapping[str, tuple[Host, ...]] = Field(default_factory=dict)
+    speeds: Mapping[Host, Positive] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _hosts(self) -> Self:
@@ -131,6 +135,23 @@ class Cluster(Part):
             raise ValueError("Slurm chooses the hosts: leave hosts out, or name them as nodelist under [slurm]")
         if len(set(self.hosts)) < len(self.hosts):
             raise ValueError("hosts names a node twice")
+        return self
+
+    @model_validator(mode="after")
+    def _hosts_of_tables(self) -> Self:
+        """Refuse hosts in [switches] and [speeds] that are no hosts of the cluster, or whose place is not clear."""
+        placed = [host for members in self.switches.values() for host in members]
+        for host in placed if self.hosts else ():
+            if host not in self.hosts:
+                raise ValueError(f"[switches] names {host}, which is not among hosts")
+            if placed.count(host) > 1:
+                raise ValueError(f"[switches] names {host} twice: a host is at one switch")
+        for host in self.speeds:
+            if host not in self.hosts:
+                raise ValueError(f"[speeds] names {host}, which is not among hosts")
+        if self.speeds and len(self.speeds) < len(self.hosts):
+            missing = ", ".join(host for host in self.hosts if host not in self.speeds)
+            raise ValueError(f"[speeds] says nothing of {missing}: name the speed of every host, or leave [speeds] out")
         return self
 
     @property
@@ -149,7 +170,8 @@ class Cluster(Part):
 
     def table(self) -> dict[str, Any]:
         """Return the content of the file as values for JSON."""
-        return self.model_dump(mode="json", exclude_none=True)
+        empty = {name for name in ("switches", "speeds") if not getattr(self, name)}
+        return self.model_dump(mode="json", exclude_none=True, exclude=empty)
 
 
 def find_real_cluster(file: Path) -> Cluster | None:

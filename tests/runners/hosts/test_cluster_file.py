@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from runners.hosts.cluster import Cluster, SlurmTable, find_real_cluster, load_real_cluster
+from runners.hosts.cluster import Cluster, SlurmTable, find_real_cluster, load_real_cluster, stored_cluster
 from runners.toml_file import ClusterFileError
 
 HOSTS = 'name = "lab"\nhosts = ["n1", "n2"]\n'
@@ -53,4 +53,38 @@ def test_the_interfaces_to_use_are_said_once(tmp_path: Path) -> None:
     file = tmp_path / "lab.toml"
     file.write_text(f'{HOSTS}backend = "ssh"\nuse_interfaces = ["eth0"]\ninterfaces = ["eth1"]\n')
     with pytest.raises(ClusterFileError, match="line 5: interfaces is not known here"):
+        load_real_cluster(file)
+
+
+def test_a_file_tells_which_hosts_share_a_switch_and_how_fast_they_are(tmp_path: Path) -> None:
+    file = tmp_path / "lab.toml"
+    file.write_text(
+        f'{HOSTS}backend = "ssh"\n[switches]\nupper = ["n1"]\nlower = ["n2"]\n[speeds]\nn1 = 80\nn2 = 75.5\n'
+    )
+    cluster = load_real_cluster(file)
+    assert cluster.switches == {"upper": ("n1",), "lower": ("n2",)}
+    assert cluster.speeds == {"n1": 80.0, "n2": 75.5}
+    assert stored_cluster(cluster.table()) == cluster
+
+
+def test_a_cluster_without_switches_is_stored_as_before_there_were_any() -> None:
+    assert not {"switches", "speeds"} & Cluster(name="lab", backend="ssh", hosts=("n1",)).table().keys()
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ('[switches]\na = ["n1", "n3"]\n', r"\[switches\] names n3, which is not among hosts"),
+        ('[switches]\na = ["n1"]\nb = ["n2", "n1"]\n', r"\[switches\] names n1 twice: a host is at one switch"),
+        ("[speeds]\nn1 = 80\nn3 = 70\n", r"\[speeds\] names n3, which is not among hosts"),
+        ("[speeds]\nn1 = 80\n", r"\[speeds\] says nothing of n2: name the speed of every host, or leave"),
+        ("[speeds]\nn1 = 80\nn2 = 0\n", r"speeds\.n2 = 0: .*greater than 0"),
+    ],
+)
+def test_a_table_of_hosts_that_cannot_be_right_is_refused_with_a_sentence(
+    tmp_path: Path, table: str, said: str
+) -> None:
+    file = tmp_path / "lab.toml"
+    file.write_text(f'{HOSTS}backend = "ssh"\n{table}')
+    with pytest.raises(ClusterFileError, match=said):
         load_real_cluster(file)
