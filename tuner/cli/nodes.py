@@ -24,6 +24,10 @@ def check(
     repeats: Annotated[
         int, typer.Option("--repeats", min=1, max=100, help="Runs of each benchmark; the best of each node counts.")
     ] = 3,
+    benchmark: Annotated[
+        list[str] | None,
+        typer.Option("--benchmark", metavar="NAME", help="Run only this benchmark: stream, dgemm. Repeatable."),
+    ] = None,
     blas: Annotated[str | None, typer.Option("--blas", metavar="NAME", help="Time DGEMM of this library.")] = None,
     virtual: Annotated[
         int | None, typer.Option("--virtual", min=1, max=4096, metavar="NODES", help="Judge a virtual cluster instead.")
@@ -59,6 +63,8 @@ def check(
 
         hpltune nodes check --cluster my-cluster.toml --facts --json
 
+        hpltune nodes check --cluster my-cluster.toml --benchmark stream --repeats 10
+
         hpltune nodes check --virtual 64 --fault slow-node:node007:6
 
         hpltune nodes check --virtual 484 --per-switch 14 --fault weak-uplink:s02:25 --html nodes.html
@@ -74,9 +80,11 @@ def check(
         for refused in given(context, {"per_switch", "fault", "seed"}):
             raise UsageError(f"{refused} is for virtual clusters: add --virtual NODES, or leave it out")
         with watched(out) as (listener, stop):
-            result = check_nodes(NodesCheckRequest(cluster, repeats, facts, blas), listener, stop)
+            result = check_nodes(
+                NodesCheckRequest(cluster, repeats, facts, blas, tuple(benchmark or ())), listener, stop
+            )
     else:
-        for refused in given(context, {"cluster", "facts", "repeats", "blas"}):
+        for refused in given(context, {"cluster", "facts", "repeats", "benchmark", "blas"}):
             raise UsageError(f"{refused} is for real nodes: leave it out, or leave --virtual out")
         result = check_virtual(VirtualClusterAsked(virtual, per_switch, tuple(fault or ()), seed))
     show_and_write(out, result.report(), files, as_json=as_json, page=result.page() if html else None)

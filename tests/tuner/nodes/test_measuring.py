@@ -1,7 +1,6 @@
 """Real nodes over real ssh: two namespaces of this machine, which share no folder of programs with it that is used."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,9 @@ from hpl.search_paths import SearchPaths
 from results.stats.nodes.check import BENCHMARKS, NodeCheck
 from results.stats.nodes.verdict import verdict_of
 from runners.hosts.transport import CommandResult, Local, Ssh
-from tuner.nodes.measuring import MeasuringPlan, NodesTarget, measure, parse_runs
+from tuner.nodes.measuring import MeasuringPlan, measure
+from tuner.nodes.node_bench import Dgemm, Stream, parse_runs
+from tuner.nodes.step import NodesTarget
 from tuner.stopping import StopRequest
 
 
@@ -41,8 +42,11 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> MeasuringPlan:
     except ToolchainError as error:
         pytest.skip(str(error))
     found = {blas.name: blas for blas in discover(search, {})}
-    blas = found["openblas"].library(1).path if "openblas" in found else None
-    return MeasuringPlan(program, blas, repeats=2, stream_bytes=2_000_000, dgemm_n=200)
+    stream = Stream(program, repeats=2, array_bytes=2_000_000)
+    if "openblas" not in found:
+        return MeasuringPlan((stream,))
+    blas = found["openblas"].library(1).path
+    return MeasuringPlan((stream, Dgemm(program, blas, repeats=2, n=200)), same_files=(blas,))
 
 
 def test_all_nodes_are_asked_and_measured_and_keep_nothing(lab: HostsLab, plan: MeasuringPlan) -> None:
@@ -50,7 +54,7 @@ def test_all_nodes_are_asked_and_measured_and_keep_nothing(lab: HostsLab, plan: 
     measured = measure(target, plan, lambda _: None, StopRequest())
     check = measured.check
     assert list(check.silent) == ["gone"]
-    expected = {name for name in BENCHMARKS if name.startswith("stream") or (plan.blas and name.startswith("dgemm"))}
+    expected = {name for name in BENCHMARKS if name.startswith(("stream", "dgemm") if plan.same_files else "stream")}
     assert {run.benchmark for run in check.runs} == expected
     assert {run.node for run in check.runs} == {"h1", "h2"}
     assert all(run.counts for run in check.runs)
@@ -80,15 +84,17 @@ def test_a_stopped_check_measures_nothing_more(lab: HostsLab, plan: MeasuringPla
     assert measured.check.facts["cpu_model"]["h1"]
 
 
-def local(plan: MeasuringPlan, tmp_path: Path, text: str) -> NodeCheck:
+def local(tmp_path: Path, text: str) -> NodeCheck:
     """Measure this machine with a program that behaves as a test wants."""
     fake = program(tmp_path / "fake", text)
     target = NodesTarget("here", ("here",), Local())
-    return measure(target, replace(plan, program=fake), lambda _: None, StopRequest()).check
+    return measure(
+        target, MeasuringPlan((Stream(fake), Dgemm(fake, Path("libblas.so")))), lambda _: None, StopRequest()
+    ).check
 
 
-def test_a_program_that_dies_is_a_failed_run_with_its_reason(plan: MeasuringPlan, tmp_path: Path) -> None:
-    check = local(plan, tmp_path, '#!/bin/sh\necho "bad board" >&2\nexit 9\n')
+def test_a_program_that_dies_is_a_failed_run_with_its_reason(tmp_path: Path) -> None:
+    check = local(tmp_path, '#!/bin/sh\necho "bad board" >&2\nexit 9\n')
     assert {run.reason for run in check.runs} == {"bad board"}
     assert not any(run.counts for run in check.runs)
     verdict = verdict_of(check)
@@ -96,11 +102,9 @@ def test_a_program_that_dies_is_a_failed_run_with_its_reason(plan: MeasuringPlan
     assert verdict.findings[0].sentence == "here is out: STREAM copy, one core gave no result there (bad board)"
 
 
-def test_a_node_that_hangs_is_given_up_and_asked_nothing_more(
-    plan: MeasuringPlan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tuner.nodes.measuring.LIMIT_S", 1.0)
+def test_a_node_that_hangs_is_given_up_and_asked_nothing_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuner.nodes.calling.LIMIT_S", 1.0)
     count = tmp_path / "count"
-    check = local(plan, tmp_path, f"#!/bin/sh\necho x >>{count}\nexec sleep 60\n")
+    check = local(tmp_path, f"#!/bin/sh\necho x >>{count}\nexec sleep 60\n")
     assert "hung there, and was ended after 1 s" in check.silent["here"]
     assert count.read_text() == "x\n"

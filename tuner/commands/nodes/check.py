@@ -8,7 +8,6 @@ from pathlib import Path
 
 from hpl.blas.catalogue import BlasLibrary
 from hpl.blas.registry import discover
-from hpl.build.node_bench import build_node_bench
 from hpl.errors import HplError
 from hpl.search_paths import SearchPaths
 from results.report.model import Report, Sentence
@@ -22,11 +21,13 @@ from runners.readiness.odd_facts import OddFact
 from ...errors import TunerError, UsageError
 from ...events import Listener
 from ...machine.survey import usable_mpis
-from ...nodes.measuring import MeasuringPlan, NodesTarget, measure
+from ...nodes.measuring import MeasuringPlan, measure
 from ...nodes.planted import KINDS, PlantedFault, virtual_check
+from ...nodes.step import NodesTarget
 from ...reports.nodes.readiness import readiness_page, readiness_report
 from ...stopping import StopRequest
 from ...user_dirs import UserDirs
+from .steps import StepMeans, steps_named
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,14 @@ class NodesCheckRequest:
         repeats: runs of each benchmark; the best of each node counts.
         facts_only: nothing is measured.
         blas: name of the library whose DGEMM is timed; None takes the first of the catalogue that is here.
+        benchmarks: names of steps; none means all usual ones.
     """
 
     cluster: Path | None = None
     repeats: int = 3
     facts_only: bool = False
     blas: str | None = None
+    benchmarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,15 +95,12 @@ def check_nodes(request: NodesCheckRequest, listener: Listener, stop: StopReques
     user_dirs = UserDirs.of_user()
     search = SearchPaths(user_dirs.prefix, user_dirs.cache)
     target = _target(request.cluster)
-    program = None if request.facts_only else build_node_bench(search)
     library = _library(search, request.blas)
+    means = StepMeans(search, library, request.repeats)
     plan = MeasuringPlan(
-        program=program,
-        blas=library.path if library else None,
-        blas_prefix=library.symbol_prefix if library else "",
+        steps=() if request.facts_only else steps_named(request.benchmarks, means),
+        same_files=(library.path,) if library else (),
         mpirun=_mpirun(search),
-        repeats=request.repeats,
-        only_facts=request.facts_only,
     )
     try:
         measured = measure(target, plan, listener, stop)

@@ -1,0 +1,132 @@
+"""STREAM and DGEMM on each node, by a small program of our own (hpl/native/node_bench.c)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from results.stats.nodes.check import BENCHMARKS, NodeRun
+from runners.errors import UnreachableError
+from runners.hosts.transport import CommandResult
+
+from ..events import WorkEnded, WorkStarted
+from ..words import counted
+from .calling import call_all, why_lost
+from .step import NodeValues, StepPlace, StepResult
+
+PROGRAM = "node_bench"
+CORES = (("1", "one core"), ("0", "all cores"))
+REPEATS = 3
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Times the memory of each node.
+
+    Attributes:
+        program: the program that times a node.
+        repeats: runs; the best of each node counts.
+        array_bytes: of an array; 0 takes four times the caches, as STREAM's rules want.
+    """
+
+    program: Path
+    repeats: int = REPEATS
+    array_bytes: int = 0
+
+    def files(self, facts: NodeValues) -> Mapping[str, Path]:
+        """Return the program."""
+        del facts
+        return {PROGRAM: self.program}
+
+    def measure(self, place: StepPlace) -> StepResult:
+        """Run STREAM's four kernels on all nodes at once."""
+        calls = [(f"STREAM, {words}", ("stream", cores, str(self.array_bytes))) for cores, words in CORES]
+        return _measured(place, calls, self.repeats)
+
+
+@dataclass(frozen=True)
+class Dgemm:
+    """Times the processor of each node.
+
+    Attributes:
+        program: the program that times a node.
+        blas: the BLAS file whose DGEMM is timed. It is copied to nodes if one has it not.
+        prefix: what the names of its routines begin with.
+        repeats: runs; the best of each node counts.
+        n: order of the matrices; 0 takes a usual one.
+    """
+
+    program: Path
+    blas: Path
+    prefix: str = ""
+    repeats: int = REPEATS
+    n: int = 2000
+
+    def files(self, facts: NodeValues) -> Mapping[str, Path]:
+        """Return the program, and the BLAS file if a node has it not."""
+        missing = "missing" in facts.get(f"file {self.blas}", {}).values()
+        return {PROGRAM: self.program, **({self.blas.name: self.blas} if missing else {})}
+
+    def measure(self, place: StepPlace) -> StepResult:
+        """Multiply matrices on all nodes at once."""
+        file = f"./{self.blas.name}" if self.blas.name in self.files(place.facts) else str(self.blas)
+        more = (self.prefix,) if self.prefix else ()
+        calls = [(f"DGEMM, {words}", ("dgemm", cores, str(self.n), file, *more)) for cores, words in CORES]
+        return _measured(place, calls, self.repeats)
+
+
+def _measured(place: StepPlace, calls: Sequence[tuple[str, tuple[str, ...]]], repeats: int) -> StepResult:
+    """Make each call several times on all nodes at once; a node that is lost is asked nothing more."""
+    runs: list[NodeRun] = []
+    lost: dict[str, str] = {}
+    notes: dict[str, None] = {}
+    for title, arguments in calls:
+        for turn in range(repeats):
+            alive = {node: folder for node, folder in place.folders.items() if node not in lost}
+            if place.stop.requested or not alive:
+                break
+            place.listener(WorkStarted(f"{title}, on {counted(len(alive), 'node')}: {turn + 1} of {repeats}"))
+            for node, said in call_all(place.target.reach, alive, (f"./{PROGRAM}", *arguments)).items():
+                why = why_lost(node, said, title)
+                if isinstance(said, UnreachableError) or why:
+                    lost[node] = why
+                else:
+                    runs += parse_runs(node, said) or _failed(node, said, arguments)
+                    notes |= dict.fromkeys(parse_notes(said.stdout))
+            place.listener(WorkEnded())
+    return StepResult(tuple(runs), lost=lost, notes=tuple(notes))
+
+
+def _failed(node: str, said: CommandResult, arguments: Sequence[str]) -> list[NodeRun]:
+    """The runs of a call that gave no result: the program could not start, or died."""
+    kind, cores = arguments[0], "1" if arguments[1] == "1" else "all"
+    last = said.stderr.strip().splitlines()[-1:]
+    why = "".join(last) or f"the program ended with code {said.exit_code} and no result"
+    names = [name for name in BENCHMARKS if name.startswith(kind) and name.endswith(f"-{cores}")]
+    return [NodeRun(name, node, None, accurate=False, reason=why) for name in names]
+
+
+def parse_runs(node: str, said: CommandResult) -> list[NodeRun]:
+    """Read the lines of the program: run, benchmark, value, ok or wrong, reason; others are left out."""
+    found = []
+    for line in said.stdout.splitlines():
+        parts = line.split("\t")
+        if len(parts) != 5 or parts[0] != "run" or parts[1] not in BENCHMARKS or parts[3] not in {"ok", "wrong"}:
+            continue
+        value = _figure(parts[2])
+        right = parts[3] == "ok"
+        found.append(NodeRun(parts[1], node, value, accurate=right, reason="" if right else parts[4] or "wrong"))
+    return found
+
+
+def parse_notes(text: str) -> list[str]:
+    """Read the sentences of the program."""
+    lines = (line.partition("\t") for line in text.splitlines())
+    return [sentence for word, tab, sentence in lines if tab and word == "note"]
+
+
+def _figure(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0.0 < value < float("inf") else None

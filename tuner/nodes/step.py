@@ -1,0 +1,74 @@
+"""A step of a check: one kind of benchmark on all nodes. A new benchmark is a new step, in a file of its own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from results.stats.nodes.check import NodeRun
+from results.stats.nodes.weak_links import PairRate
+from runners.hosts.transport import Transport
+
+from ..events import Listener
+from ..stopping import StopRequest
+
+NodeValues = Mapping[str, Mapping[str, str]]
+"""By fact its value on each node."""
+
+
+@dataclass(frozen=True)
+class NodesTarget:
+    """The nodes to check, and how they are reached.
+
+    Attributes:
+        switches: the switch of each node, where people told.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    reach: Transport
+    switches: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StepPlace:
+    """Where a step measures, and who watches.
+
+    Attributes:
+        folders: by node the folder that holds the copied files; nodes that were lost before are not in it.
+    """
+
+    target: NodesTarget
+    folders: Mapping[str, str]
+    facts: NodeValues
+    listener: Listener
+    stop: StopRequest
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What a step measured.
+
+    Attributes:
+        pairs: rates between two nodes, one pair at a time; `pairs_at_once` while all pairs of a pattern send.
+        lost: by node why it is asked nothing more.
+        notes: what else people should know; each is told once.
+    """
+
+    runs: tuple[NodeRun, ...] = ()
+    pairs: tuple[PairRate, ...] = ()
+    pairs_at_once: tuple[PairRate, ...] = ()
+    lost: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class Step(Protocol):
+    """One kind of benchmark."""
+
+    def files(self, facts: NodeValues) -> Mapping[str, Path]:
+        """Return the files that nodes need, by the name that each has there; they are copied before the first step."""
+        ...
+
+    def measure(self, place: StepPlace) -> StepResult:
+        """Measure all nodes; what a node cannot do is told in the result, and the rest goes on."""
+        ...
