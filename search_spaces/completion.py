@@ -7,7 +7,7 @@ from hpl.sizing import NodeShare, SizingError, n_for_memory
 
 from .errors import SpaceError
 from .machine import Machine
-from .parameters.dimension import DIMENSIONS, Point, ranks_and_threads
+from .parameters.dimension import DIMENSIONS, Point, dropped_nodes, ranks_and_threads
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Completion:
             return {**full, "N": self.machine.N}
         ranks, _ = ranks_and_threads(full["layout"])
         P, _, Q = str(full["grid"]).partition("x")
-        node = NodeShare(self.machine.memory_bytes, ranks)
+        node = NodeShare(self.machine.without(dropped_nodes(full)).memory_bytes, ranks)
         try:
             N = n_for_memory([node], fraction=float(full["memory_fraction"]), NB=int(full["NB"]), P=int(P), Q=int(Q))
         except SizingError as error:

@@ -22,6 +22,8 @@ COUNTED = 10_000
 LOOKED_AT = 10_000
 """Points that are compared for an estimate, which takes as long."""
 LEAST_DRAWN = 30
+MAY_BE_ALIKE = MERGED | {"rank_order"}
+"""Parameters of which two values may be equivalent."""
 JOINT = frozenset({"SWAP", "swap_threshold"})
 """These two are joined, because two values of SWAP are equivalent only for some thresholds."""
 
@@ -85,7 +87,7 @@ class _Block:
 
     def __init__(self, parts: Sequence[Point]) -> None:
         self.names = _names(parts)
-        self._distinguishing = sorted(self.names - MERGED)
+        self._distinguishing = sorted(self.names - MAY_BE_ALIKE)
         self._parts: dict[tuple[Scalar | None, ...], list[Point]] = {}
         for part in parts:
             self._parts.setdefault(self._group_key(part), []).append(part)
@@ -104,7 +106,7 @@ def _joined(blocks: Iterable[Sequence[Point]]) -> list[Sequence[Point]]:
     joint: list[Sequence[Point]] = []
     for parts in blocks:
         names = _names(parts)
-        if names & MERGED:
+        if names & MAY_BE_ALIKE:
             (joint if names & JOINT else apart).append(parts)
     together = [{name: value for part in several for name, value in part.items()} for several in product(*joint)]
     return [*apart, together]

@@ -11,7 +11,7 @@ from hpl.params import Scalar
 
 from .errors import SpaceError
 from .machine import Machine
-from .parameters.automatic import AUTO, automatic, full_layouts
+from .parameters.automatic import AUTO, automatic, full_layouts, layouts_by_nodes
 from .parameters.cases import check_cases
 from .parameters.dimension import DIMENSIONS, dimension, shown
 from .parameters.parameter import Parameter
@@ -222,6 +222,9 @@ def _parameters_here(
     order = _ordered(given)
     found: dict[str, Parameter] = {}
     for key in sorted(order, key="grid".__eq__):
+        if key == "layout" and given[key] == AUTO and "nodes_dropped" in found:
+            found[key] = layouts_by_nodes(found["nodes_dropped"], machine)
+            continue
         layouts = full_layouts(machine) if key == "layout" else _layouts(found, machine)
         parameter = _parameter(places[key], key, given[key], machine, layouts, as_it_comes=as_it_comes)
         if parameter is not None:
@@ -275,16 +278,17 @@ def _depending(key: str, entry: Mapping[str, Any]) -> Parameter:
 
 def _layouts(parameters: Mapping[str, Parameter], machine: Machine) -> tuple[str, ...]:
     """List the possible layouts of a space: those of all cases, and the default if a case has none."""
-    default = str(DIMENSIONS["layout"].default({}, machine))
+    dropped = parameters["nodes_dropped"].values if "nodes_dropped" in parameters else (0,)
+    default, *defaults = (str(DIMENSIONS["layout"].default({"nodes_dropped": count}, machine)) for count in dropped)
     layout = parameters.get("layout")
     if layout is None:
-        return (default,)
+        return (default, *defaults)
     own = tuple(str(value) for value in layout.values)
     if layout.by is None or layout.cases is None:
         return own
     decider = parameters.get(layout.by)
     always = decider is not None and decider.by is None and set(decider.values) <= set(layout.cases)
-    return own if always else (*own, default)
+    return own if always else (*own, default, *defaults)
 
 
 def _restrictions(place: str, table: Mapping[str, Any]) -> list[Restriction]:

@@ -1,7 +1,7 @@
 """The facts of a machine that a space needs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,27 @@ class BlasFacts:
 
 
 @dataclass(frozen=True)
+class MachineNode:
+    """A node that can be told from others.
+
+    Attributes:
+        cores: that ranks may fill.
+        speed: how fast it computes, in a unit that all nodes share; None if nobody measured it.
+        switch: name of its switch; "" if nobody told.
+    """
+
+    name: str
+    cores: int
+    speed: float | None = None
+    switch: str = ""
+
+    @property
+    def known_speed(self) -> float:
+        """Its speed; 1 if it is not known."""
+        return 1.0 if self.speed is None else self.speed
+
+
+@dataclass(frozen=True)
 class Machine:
     """The facts from which "auto" and "budget" get their values.
 
@@ -38,6 +59,7 @@ class Machine:
         mpis: MPI libraries by name, the preferred one first.
         N: order of the matrix from the budget, or None if it is not chosen.
         more_cores: advice for a layout that needs more cores than there are.
+        node_list: the nodes in the order in which ranks fill them; empty if a run's nodes are not known before it.
     """
 
     cores: int
@@ -47,3 +69,36 @@ class Machine:
     nodes: int = 1
     mpis: tuple[str, ...] = ("openmpi",)
     more_cores: str = "take fewer ranks or threads"
+    node_list: tuple[MachineNode, ...] = ()
+
+    @property
+    def fills_nodes(self) -> bool:
+        """Whether ranks fill one node after the other, so that some may stay idle, as on virtual clusters."""
+        return self.nodes < len(self.node_list)
+
+    @property
+    def switches(self) -> frozenset[str]:
+        """The names of the switches; empty if a node's switch is not known."""
+        names = frozenset(node.switch for node in self.node_list)
+        return frozenset() if "" in names else names
+
+    def kept(self, dropped: int) -> tuple[int, ...]:
+        """Return the numbers of the nodes that are left without the slowest; of equal ones the last are dropped."""
+        slowest_first = sorted(
+            range(len(self.node_list)), key=lambda number: (self.node_list[number].known_speed, -number)
+        )
+        return tuple(sorted(slowest_first[dropped:]))
+
+    def without(self, dropped: int) -> "Machine":
+        """Return the machine without its slowest nodes; unchanged if it has not so many, which a rule refuses."""
+        if not 0 < dropped < len(self.node_list):
+            return self
+        left = tuple(self.node_list[number] for number in self.kept(dropped))
+        whole, part = (sum(node.cores for node in nodes) for nodes in (self.node_list, left))
+        return replace(
+            self,
+            cores=self.cores * part // whole,
+            memory_bytes=self.memory_bytes * part // whole,
+            nodes=self.nodes if self.fills_nodes else len(left),
+            node_list=left,
+        )

@@ -10,7 +10,8 @@ from hpl.params import HplParams, Scalar, parse_grid
 from hpl.sizing import memory_bytes, n_that_fits
 
 from .machine import Machine
-from .parameters.dimension import DERIVED_FROM, Point, ranks_and_threads
+from .node_order import BY_SPEED, BY_SWITCH, LISTED
+from .parameters.dimension import DERIVED_FROM, Point, dropped_nodes, ranks_and_threads
 
 Check = Callable[[Point, Machine], str | None]
 
@@ -44,23 +45,73 @@ def grid_uses_all_ranks(point: Point, _machine: Machine) -> str | None:
 def layout_fits_cores(point: Point, machine: Machine) -> str | None:
     """Require ranks x threads <= cores: more of them measure the scheduler, not HPL."""
     ranks, threads = ranks_and_threads(point["layout"])
-    if ranks * threads <= machine.cores:
+    left = machine.without(dropped_nodes(point))
+    if ranks * threads <= left.cores:
         return None
     cores = ranks * threads
-    return f"the layout {ranks}x{threads} needs {cores} cores, but there are {machine.cores}: {machine.more_cores}"
+    return f"the layout {ranks}x{threads} needs {cores} cores, but there are {left.cores}: {machine.more_cores}"
 
 
 def ranks_fill_nodes_evenly(point: Point, machine: Machine) -> str | None:
     """Require the same number of ranks on every node, and cores for their threads."""
     ranks, threads = ranks_and_threads(point["layout"])
-    each, rest = divmod(ranks, machine.nodes)
+    left = machine.without(dropped_nodes(point))
+    each, rest = divmod(ranks, left.nodes)
     if rest:
-        asked = f"the layout {ranks}x{threads} does not spread evenly over {machine.nodes} nodes"
+        asked = f"the layout {ranks}x{threads} does not spread evenly over {left.nodes} nodes"
         return f"{asked}: take a multiple of them"
-    cores = machine.cores // machine.nodes
+    cores = left.cores // left.nodes
     if each * threads <= cores:
         return None
     return f"the layout {ranks}x{threads} needs {each * threads} cores on each node, but there are {cores}: take fewer"
+
+
+def a_node_is_left(point: Point, machine: Machine) -> str | None:
+    """Require nodes that can be dropped, and one that is left."""
+    dropped = dropped_nodes(point)
+    if dropped == 0 or dropped < len(machine.node_list):
+        return None
+    asked = f"nodes_dropped = {dropped}"
+    if machine.node_list:
+        count = len(machine.node_list)
+        return f"{asked} leaves none of {count} node{'s' * (count > 1)}: take at most {count - 1}"
+    if machine.nodes > 1:
+        return f'{asked}: Slurm chooses the nodes of a run, so none can be dropped before: backend = "ssh" can'
+    return f"{asked}: there is one node only: leave it out, or name a cluster with --cluster"
+
+
+def idle_nodes_are_dropped(point: Point, machine: Machine) -> str | None:
+    """Require ranks on every node that is left where ranks fill one node after the other: an idle one is dropped."""
+    if "nodes_dropped" not in point or not machine.fills_nodes:
+        return None
+    dropped = dropped_nodes(point)
+    left, (ranks, _) = machine.without(dropped), ranks_and_threads(point["layout"])
+    idle, filled = 0, left.cores - ranks
+    for node in reversed(left.node_list):
+        filled -= node.cores
+        idle += filled >= 0
+    if idle <= 0:
+        return None
+    asked = f"the layout {point['layout']} with nodes_dropped = {dropped} leaves {idle} of {len(left.node_list)} nodes"
+    return f"{asked} without a rank: take more ranks, or nodes_dropped = {dropped + idle}"
+
+
+def order_is_known(point: Point, machine: Machine) -> str | None:
+    """Require what an order of ranks sorts nodes by."""
+    order = str(point.get("rank_order", LISTED))
+    if order == LISTED:
+        return None
+    asked = f"rank_order = {order}"
+    if not machine.node_list:
+        where = 'Slurm chooses the nodes of a run: backend = "ssh"' if machine.nodes > 1 else "there is one node only"
+        return f"{asked}: {where}{' can' if machine.nodes > 1 else ''}"
+    if order in BY_SWITCH and not machine.switches:
+        unknown = [node.name for node in machine.node_list if not node.switch]
+        return f"{asked}: nobody told the switch of {', '.join(unknown)}: name it in [switches] of the cluster file"
+    if order in BY_SPEED and any(node.speed is None for node in machine.node_list):
+        measured = "write [speeds] into the cluster file, or add --nodes-check drop"
+        return f"{asked}: nobody told how fast the nodes are: {measured}"
+    return None
 
 
 def threads_need_threaded_blas(point: Point, machine: Machine) -> str | None:
@@ -94,13 +145,13 @@ def nbmin_at_most_nb(point: Point, _machine: Machine) -> str | None:
 def fits_memory(point: Point, machine: Machine) -> str | None:
     """Require that the matrices and panels of all ranks fit the memory."""
     params = HplParams.from_words(point)
-    needed = params.ranks * memory_bytes(params)
-    if needed <= machine.memory_bytes:
+    needed, free = params.ranks * memory_bytes(params), machine.without(dropped_nodes(point)).memory_bytes
+    if needed <= free:
         return None
     asked = f"N = {params.N} with NB = {params.NB} needs {needed / 2**30:.1f} GiB"
-    largest = n_that_fits(params, machine.memory_bytes)
+    largest = n_that_fits(params, free)
     smaller = f"take at most N = {largest}" if largest else "take a smaller NB"
-    return f"{asked}, but only {machine.memory_bytes / 2**30:.1f} GiB may be used: {smaller}"
+    return f"{asked}, but only {free / 2**30:.1f} GiB may be used: {smaller}"
 
 
 def n_at_least_nb(point: Point, _machine: Machine) -> str | None:
@@ -128,16 +179,21 @@ def grid_flat(point: Point, _machine: Machine) -> str | None:
     return None if P <= Q else f"the grid {point['grid']} has more rows than columns: choose {Q}x{P}"
 
 
-_MEMORY = ("N", "memory_fraction", "NB", "grid", "layout", "DEPTH", "alignment")
+_LAYOUT = ("layout", "nodes_dropped")
+_GRID = ("grid", *_LAYOUT)
+_MEMORY = ("N", "memory_fraction", "NB", *_GRID, "DEPTH", "alignment")
 
 ALWAYS: tuple[Restriction, ...] = (
-    Restriction("layout_fits_cores", ("layout",), layout_fits_cores),
-    Restriction("ranks_fill_nodes_evenly", ("layout",), ranks_fill_nodes_evenly),
-    Restriction("grid_uses_all_ranks", ("grid", "layout"), grid_uses_all_ranks),
-    Restriction("threads_need_threaded_blas", ("layout", "blas"), threads_need_threaded_blas),
+    Restriction("a_node_is_left", ("nodes_dropped",), a_node_is_left),
+    Restriction("order_is_known", ("rank_order",), order_is_known),
+    Restriction("layout_fits_cores", _LAYOUT, layout_fits_cores),
+    Restriction("ranks_fill_nodes_evenly", _LAYOUT, ranks_fill_nodes_evenly),
+    Restriction("idle_nodes_are_dropped", _LAYOUT, idle_nodes_are_dropped),
+    Restriction("grid_uses_all_ranks", _GRID, grid_uses_all_ranks),
+    Restriction("threads_need_threaded_blas", (*_LAYOUT, "blas"), threads_need_threaded_blas),
     Restriction("kernel_of_its_blas", ("kernel", "blas"), kernel_of_its_blas),
     Restriction("nbmin_at_most_nb", ("NBMIN", "NB"), nbmin_at_most_nb),
-    Restriction("n_at_least_nb", ("N", "memory_fraction", "NB", "grid", "layout"), n_at_least_nb),
+    Restriction("n_at_least_nb", ("N", "memory_fraction", "NB", *_GRID), n_at_least_nb),
     Restriction("fits_memory", _MEMORY, fits_memory),
 )
 """Restrictions of every space: a point that breaks one cannot run."""
@@ -145,8 +201,8 @@ ALWAYS: tuple[Restriction, ...] = (
 RESTRICTIONS: Mapping[str, Restriction] = {
     restriction.name: restriction
     for restriction in (
-        Restriction("grid_near_square", ("grid", "layout"), grid_near_square),
-        Restriction("grid_flat", ("grid", "layout"), grid_flat),
+        Restriction("grid_near_square", _GRID, grid_near_square),
+        Restriction("grid_flat", _GRID, grid_flat),
     )
 }
 """Restrictions that a space may name."""

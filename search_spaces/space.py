@@ -17,6 +17,7 @@ from .blocks import components, legal_parts
 from .completion import Completion
 from .errors import SpaceError
 from .machine import Machine
+from .node_order import KnownOrders
 from .parameters.dimension import DIMENSIONS, Point
 from .parameters.parameter import Parameter
 from .restriction import Restriction
@@ -24,7 +25,7 @@ from .restriction import Restriction
 SIZES = ("N", "memory_fraction")
 """Parameters that give the size of the matrix: a space has one of them, or none if the budget decides."""
 
-NOT_HPL = ("blas", "kernel", "layout", "binding", "mpi")
+NOT_HPL = ("blas", "kernel", "layout", "binding", "mpi", "nodes_dropped", "rank_order")
 """Parameters of a configuration besides HPL's own, `mpi.*` and `net.*`."""
 
 
@@ -61,6 +62,7 @@ class SearchSpace:
                     f"add {parameter.by} to [parameters]"
                 )
         self._completion = Completion(name, machine)
+        self._orders = KnownOrders(machine)
         blocks = components(self.parameters, self.restrictions)
         self._dropping: set[str] = set()
         self._blocks = [legal_parts(block, self.parameters, self.restrictions, self._judged) for block in blocks]
@@ -113,7 +115,7 @@ class SearchSpace:
     def representative(self, params: Point) -> dict[str, Scalar]:
         """Return the complete point that represents all points with the same key."""
         full = self.complete(params)
-        return {**full, **_representative_words(full)}
+        return {**full, **self._representative_words(full)}
 
     def why_not(self, params: Point) -> str | None:
         """Return the sentence why a point is illegal in this space, or None."""
@@ -139,7 +141,8 @@ class SearchSpace:
         """Return the identity of a configuration; points for which HPL runs the same instructions share it."""
         full = self.complete(params)
         others = {name: value for name, value in full.items() if name in NOT_HPL or name[:4] in {"mpi.", "net."}}
-        return " ".join(f"{name}={value}" for name, value in sorted({**_representative_words(full), **others}.items()))
+        words = {**others, **self._representative_words(full)}
+        return " ".join(f"{name}={value}" for name, value in sorted(words.items()))
 
     @property
     def varying(self) -> Mapping[str, Parameter]:
@@ -214,16 +217,16 @@ class SearchSpace:
             self._dropping.add(rule.name)
         return sentence
 
+    def _representative_words(self, full: Point) -> dict[str, Scalar]:
+        """Return what points share that run the same instructions on alike nodes: HPL's parameters and the order."""
+        words = canonical(HplParams.from_words(full)).words()
+        return {**words, "rank_order": self._orders.of(full)} if "rank_order" in full else words
+
     def _refused(self, start: Point) -> str | None:
         """Return why a start point is illegal, or None."""
         point = self.nearest(start)
         met = all(point.get(name) == value for name, value in start.items())
         return None if met else self.why_not({**point, **start})
-
-
-def _representative_words(full: Point) -> dict[str, Scalar]:
-    """Return HPL's own parameters of a complete point, the same for all points with the same instructions."""
-    return canonical(HplParams.from_words(full)).words()
 
 
 def never_legal(space: SearchSpace, name: str) -> Iterator[str]:

@@ -99,8 +99,8 @@ def rank(records: Iterable[TrialRecord]) -> Sequence[Ranked]:
 
 
 def on_the_hosts_left(records: Sequence[TrialRecord]) -> Sequence[TrialRecord]:
-    """Drop results on more or fewer hosts than the last one, because the cluster has lost or got some since then."""
-    counts = {record.number: hosts_of(record) for record in records if record.ranked and hosts_of(record)}
+    """Drop results of a cluster that was larger or smaller than at the last one, as it has lost or got hosts since."""
+    counts = {record.number: _hosts_there(record) for record in records if record.ranked and hosts_of(record)}
     last = counts[max(counts)] if counts else 0
     return [record for record in records if counts.get(record.number, last) == last]
 
@@ -108,6 +108,12 @@ def on_the_hosts_left(records: Sequence[TrialRecord]) -> Sequence[TrialRecord]:
 def hosts_of(record: TrialRecord) -> int:
     """Return on how many hosts a trial ran; 0 if that is not known."""
     return len(record.observed.hosts) if record.observed else 0
+
+
+def _hosts_there(record: TrialRecord) -> int:
+    """Return how many hosts there were for a trial: those that it ran on, and those that its configuration dropped."""
+    dropped = record.params.get("nodes_dropped", 0)
+    return hosts_of(record) + (0 if record.simulated else int(dropped))
 
 
 def _summary(key: str, group: Sequence[tuple[TrialRecord, Time]], failed_runs: int) -> Ranked:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from .cluster import RateTable
-from .platform import Setup, host_file
+from .platform import Setup
 
 SAMPLE_ABOVE_RANKS = 16
 """Up to this number of ranks every message is simulated; with more ranks, repeating exchanges are sampled."""
@@ -11,7 +11,7 @@ SAMPLE_ABOVE_RANKS = 16
 
 def kernel_sends(setup: Setup, ranks: int) -> bool:
     """Return whether the kernel sends for its rank: only if each rank has its own node, and so its own line."""
-    return setup.network.socket_kib > 0 and len(set(host_file(setup.cluster, ranks).split())) == ranks
+    return setup.network.socket_kib > 0 and len(set(setup.hosts(ranks))) == ranks
 
 
 def cost_model(setup: Setup, ranks: int, *, every_message: bool | None = None) -> str:
@@ -48,7 +48,7 @@ def cost_model(setup: Setup, ranks: int, *, every_message: bool | None = None) -
         "seed": setup.seed,
     }
     lines = [f"{name} {value:.9g}" for name, value in numbers.items()]
-    hosts = host_file(setup.cluster, ranks).split()
+    hosts = setup.hosts(ranks)
     lines.append(" ".join(["nodes", str(ranks), *(host.removeprefix("n") for host in hosts)]))
     lines += _table("gemm", table)
     if blas.dtrsm_gflops is not None:

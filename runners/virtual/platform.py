@@ -23,6 +23,7 @@ class Setup:
     Attributes:
         repeat: counts launches of the same configuration, so that each run has its own, repeatable noise.
         launch_key: the configuration's identity, on which noise between runs also depends.
+        order: numbers of the nodes that ranks fill, in this order; empty for all, as the cluster lists them.
     """
 
     cluster: VirtualCluster
@@ -31,6 +32,7 @@ class Setup:
     settings: Settings = field(default_factory=Settings)
     repeat: int = 0
     launch_key: str = ""
+    order: tuple[int, ...] = ()
 
     @property
     def blas(self) -> VirtualBlas:
@@ -53,11 +55,16 @@ class Setup:
 
     def node_speeds(self) -> tuple[float, ...]:
         """Return the relative speed of each node in this launch, from its kind, its own noise and the run's noise."""
-        noise = self.cluster.noise
-        of_nodes = random.Random(f"nodes {noise.seed}")  # noqa: S311 - a simulation, not a secret
-        drawn = [node.speed * (1 + of_nodes.gauss(0, noise.nodes)) for node in self.cluster.node_list]
         run = self._run_factor("compute")
-        return tuple(max(SLOWEST, speed * run) for speed in drawn)
+        return tuple(max(SLOWEST, speed * run) for speed in own_speeds(self.cluster))
+
+    def hosts(self, ranks: int) -> list[str]:
+        """Return the host of each rank.
+
+        Raises:
+            InvalidJobError: there are more ranks than cores.
+        """
+        return host_file(self.cluster, ranks, order=self.order).split()
 
     def bandwidth_bytes_s(self) -> float:
         """Bandwidth of one node's NICs in this launch, in bytes per second."""
@@ -77,6 +84,12 @@ class Setup:
         return max(SLOWEST, 1 + drawn.gauss(0, noise.runs))
 
 
+def own_speeds(cluster: VirtualCluster) -> tuple[float, ...]:
+    """Return the relative speed of each node in all runs, from its kind and its own noise, as a benchmark tells it."""
+    of_nodes = random.Random(f"nodes {cluster.noise.seed}")  # noqa: S311 - a simulation, not a secret
+    return tuple(node.speed * (1 + of_nodes.gauss(0, cluster.noise.nodes)) for node in cluster.node_list)
+
+
 def platform_xml(setup: Setup) -> str:
     """Write the platform file: a host per node, a full-duplex link for its NICs, one switch or a tree of two levels."""
     switch, speeds = setup.network.switch, setup.node_speeds()
@@ -86,22 +99,25 @@ def platform_xml(setup: Setup) -> str:
     return f"{HEADER}{body}</platform>\n"
 
 
-def host_file(cluster: VirtualCluster, ranks: int, *, spread: bool = False) -> str:
+def host_file(cluster: VirtualCluster, ranks: int, *, spread: bool = False, order: Sequence[int] = ()) -> str:
     """Write the host of each rank: nodes filled one after the other (mpirun's by-slot mapping), or in turn if `spread`.
+
+    Args:
+        order: numbers of the nodes to fill; empty for all, as the cluster lists them.
 
     Raises:
         InvalidJobError: there are more ranks than cores.
     """
-    nodes = cluster.node_list
-    if ranks > cluster.cores:
-        raise InvalidJobError(
-            f"{ranks} ranks need {ranks} cores: {cluster.name} has {cluster.cores} in {len(nodes)} nodes"
-        )
+    every = cluster.node_list
+    nodes = [(number, every[number].cores) for number in order or range(len(every))]
+    cores = sum(own for _, own in nodes)
+    if ranks > cores:
+        raise InvalidJobError(f"{ranks} ranks need {ranks} cores: {cluster.name} has {cores} in {len(nodes)} nodes")
     if not spread:
-        slots = [number for number, node in enumerate(nodes) for _ in range(node.cores)]
+        slots = [number for number, own in nodes for _ in range(own)]
     else:
-        most = max(node.cores for node in nodes)
-        slots = [number for turn in range(most) for number, node in enumerate(nodes) if turn < node.cores]
+        most = max(own for _, own in nodes)
+        slots = [number for turn in range(most) for number, own in nodes if turn < own]
     return "".join(f"n{number}\n" for number in slots[:ranks])
 
 

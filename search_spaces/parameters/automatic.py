@@ -1,19 +1,21 @@
 """Chooses the values of "auto" on a machine."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from hpl.params import Scalar
 from hpl.sizing import process_grids
 
 from ..errors import SpaceError
 from ..machine import Machine
+from ..node_order import orders_here, worth_dropping
 from .dimension import ranks_and_threads
 from .parameter import Parameter
 
 AUTO = "auto"
 
 
-def automatic(name: str, machine: Machine, layouts: Sequence[str], *, as_it_comes: bool = False) -> Parameter:
-    """Make the parameter with all sensible values on this machine, best guess first.
+def automatic(name: str, machine: Machine, layouts: Sequence[str], *, as_it_comes: bool = False) -> Parameter | None:
+    """Make the parameter with all sensible values on this machine, best guess first; None if nodes leave no choice.
 
     Args:
         as_it_comes: whether the kernels of each library include "auto", the library's own choice.
@@ -35,7 +37,16 @@ def automatic(name: str, machine: Machine, layouts: Sequence[str], *, as_it_come
     if name == "grid":
         grids = [f"{P}x{Q}" for layout in layouts for P, Q in process_grids(ranks_and_threads(layout)[0])]
         return Parameter(name, tuple(dict.fromkeys(grids)))
-    raise SpaceError('"auto" is known for blas, kernel, mpi, layout and grid only')
+    if name in _OF_NODES:
+        values = _OF_NODES[name](machine)
+        return Parameter(name, values) if len(values) > 1 else None
+    raise SpaceError('"auto" is known for blas, kernel, mpi, layout, grid, nodes_dropped and rank_order only')
+
+
+_OF_NODES: Mapping[str, Callable[[Machine], tuple[Scalar, ...]]] = {
+    "nodes_dropped": worth_dropping,
+    "rank_order": orders_here,
+}
 
 
 def full_layouts(machine: Machine) -> tuple[str, ...]:
@@ -44,3 +55,9 @@ def full_layouts(machine: Machine) -> tuple[str, ...]:
     each = machine.cores // machine.nodes
     counts = [threads for threads in range(1, each + 1) if each % threads == 0]
     return tuple(f"{machine.cores // threads}x{threads}" for threads in counts if threads == 1 or threaded)
+
+
+def layouts_by_nodes(dropped: Parameter, machine: Machine) -> Parameter:
+    """Make the parameter with the layouts that fill the cores of the nodes that are left."""
+    cases = {count: full_layouts(machine.without(int(count))) for count in dropped.values}
+    return Parameter.depending("layout", dropped.name, cases)

@@ -4,7 +4,7 @@ import difflib
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hpl.params import LARGEST_INT, Bcast, Fact, Form, HplParamsError, Pmap, Scalar, Swap, Word, parse_grid
 from hpl.sizing import process_grids
@@ -15,6 +15,7 @@ from ..machine import BlasFacts, Machine
 Point = Mapping[str, Scalar]
 
 BINDINGS = ("core", "l3cache", "numa", "socket", "none")
+RANK_ORDERS = ("listed", "fastest-first", "slow-share-column", "slow-share-row", "by-switch", "across-switches")
 _LAYOUT = re.compile(r"([1-9]\d{0,6})x([1-9]\d{0,6})")
 
 
@@ -76,6 +77,15 @@ def _squarest(point: Point, _machine: Machine) -> str:
     return f"{P}x{Q}"
 
 
+def dropped_nodes(point: Point) -> int:
+    """Return how many nodes a point drops."""
+    return int(point.get("nodes_dropped", 0))
+
+
+def _a_rank_for_each_core(point: Point, machine: Machine) -> str:
+    return f"{machine.without(dropped_nodes(point)).cores}x1"
+
+
 def _usual_kernel(point: Point, machine: Machine) -> str:
     return machine.blas.get(str(point["blas"]), BlasFacts()).usual_kernel
 
@@ -87,13 +97,15 @@ def _text(expected: str, pattern: str, default: Callable[[Point, Machine], Scala
 
 
 DIMENSIONS: dict[str, Dimension] = {
+    "nodes_dropped": _whole(0, None),
+    "rank_order": replace(_choice(list(RANK_ORDERS), ""), default=lambda _point, _machine: None),
     "N": _whole(1, None),
     "memory_fraction": Dimension(
         "a number above 0, at most 1",
         lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1,
         lambda _point, _machine: None,
     ),
-    "layout": _text("ranks x threads as 4x2", _LAYOUT.pattern, lambda _point, machine: f"{machine.cores}x1"),
+    "layout": _text("ranks x threads as 4x2", _LAYOUT.pattern, _a_rank_for_each_core),
     "mpi": _text("an MPI library's name", r"(?!auto$)[\w.+-]+", lambda _point, _machine: None),
     "blas": _text("a BLAS name", r"(?!auto$)[\w.+-]+", lambda _point, machine: next(iter(machine.blas), "openblas")),
     "kernel": _text("a kernel name or auto", r"[\w.+-]+", _usual_kernel),
@@ -123,8 +135,9 @@ DIMENSIONS: dict[str, Dimension] = {
 
 DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
     "kernel": ("blas",),
-    "grid": ("layout",),
-    "N": ("memory_fraction", "NB", "grid", "layout"),
+    "layout": ("nodes_dropped",),
+    "grid": ("layout", "nodes_dropped"),
+    "N": ("memory_fraction", "NB", "grid", "layout", "nodes_dropped"),
 }
 """The parameters that decide the default of each of these."""
 

@@ -7,6 +7,13 @@ functions `hpl.canonical` names. `explain` shows the entries that matter in a st
 from collections.abc import Mapping
 
 GLOSSARY: Mapping[str, str] = {
+    "nodes_dropped": (
+        "How many of the slowest nodes are left out. All ranks wait for the slowest one, so fewer nodes can be faster."
+    ),
+    "rank_order": (
+        "The order in which ranks fill the nodes. It decides where in the grid a slow node stands, and which messages"
+        " cross switches."
+    ),
     "N": (
         "Number of equations. The work grows with N^3 and the messages only with N^2, so a larger N is faster "
         "until the memory is full (8 N^2 bytes)."

@@ -161,7 +161,10 @@ NB = 192
         ("[parameters]\nNB = { low = 64 }\n", "low and high"),
         ("[parameters]\nNB = { low = 64, high = 1 }\n", "is empty"),
         ('[parameters]\nNB = { low = 64, high = "x" }\n', "whole numbers"),
-        ('[parameters]\nNB = "auto"\n', '"auto" is known for blas, kernel, mpi, layout and grid only'),
+        (
+            '[parameters]\nNB = "auto"\n',
+            '"auto" is known for blas, kernel, mpi, layout, grid, nodes_dropped and rank_order only',
+        ),
         ('[parameters]\nkernel = { by = "blas", openblas = ["Zen"] }\n', "does not have"),
         ('restrictions = ["square"]\n[parameters]\nNB = 64\n', "unknown name square"),
         ("[parameters]\nNB = 64\n[[forbid]]\nwhen = { NB = 64 }\n", "forbid 1: expected `when`"),

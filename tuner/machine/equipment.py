@@ -8,10 +8,10 @@ from typing import Any
 from hpl.params import Scalar
 from results.metrics import Merit, merit
 from results.record import Study
-from search_spaces.parameters.dimension import ranks_and_threads
+from search_spaces.parameters.dimension import dropped_nodes, ranks_and_threads
 
 KINDS = "node_kinds"
-DECIDING = ("layout", "net.network")
+DECIDING = ("layout", "nodes_dropped", "net.network")
 """The parameters that decide which part of a machine a configuration uses."""
 
 
@@ -21,6 +21,7 @@ class NodeKind:
 
     Attributes:
         rpeak_gflops, price_usd, power_w: of each node with its part of the network; 0 if unknown.
+        speed: relative; nodes that a configuration drops are the slowest.
     """
 
     count: int
@@ -28,6 +29,7 @@ class NodeKind:
     rpeak_gflops: float
     price_usd: float
     power_w: float
+    speed: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -83,23 +85,33 @@ class Equipment:
 
     def used_on(self, hosts: int, params: Mapping[str, Scalar]) -> Used:
         """The part that a run on a number of hosts used; 0 hosts if the number is unknown."""
-        used, part = self.used(params), min(1.0, (hosts or self.hosts) / self.hosts)
-        peak, price, power = (
-            None if fact is None else part * fact for fact in (used.rpeak_gflops, used.price_usd, used.power_w)
-        )
-        return Used(used.nodes, peak, price, power)
+        return self._part(min(1.0, hosts / self.hosts)) if hosts and self.hosts > 1 else self.used(params)
 
     def used(self, params: Mapping[str, Scalar]) -> Used:
-        """The part that a configuration uses: its network, and the nodes that its ranks fill one after another."""
+        """The part that a configuration uses: its network, and the nodes that its ranks fill one after another.
+
+        On a real cluster it is all nodes, or those that are left where it drops some.
+        """
+        dropped = dropped_nodes(params)
+        if dropped and self.hosts > 1:
+            return self._part((self.hosts - dropped) / self.hosts)
         if "layout" not in params:
             return self.whole
         ranks, threads = ranks_and_threads(params["layout"])
         left, counted = float(ranks * threads), []
-        for kind in self._with(params.get("net.network")):
-            count = min(kind.count, max(0, math.ceil(left / kind.cores)))
+        for kind, there in _without_slowest(self._with(params.get("net.network")), dropped):
+            count = min(there, max(0, math.ceil(left / kind.cores)))
             left -= count * kind.cores
             counted.append((kind, count))
         return self._together(counted)
+
+    def _part(self, part: float) -> Used:
+        """A part of all nodes."""
+        whole = self.whole
+        peak, price, power = (
+            None if fact is None else part * fact for fact in (whole.rpeak_gflops, whole.price_usd, whole.power_w)
+        )
+        return Used(whole.nodes, peak, price, power)
 
     def _with(self, network: Scalar | None) -> Sequence[NodeKind]:
         return self.kinds.get(str(network)) or next(iter(self.kinds.values()))
@@ -114,6 +126,15 @@ class Equipment:
     def _knows(self, name: str) -> bool:
         """Whether a figure is known for every configuration: each uses at least the first kind of nodes."""
         return all(getattr(kinds[0], name) for kinds in self.kinds.values())
+
+
+def _without_slowest(kinds: Sequence[NodeKind], dropped: int) -> list[tuple[NodeKind, int]]:
+    """The kinds of nodes with how many are left without the slowest."""
+    counts = [kind.count for kind in kinds]
+    for place in sorted(range(len(kinds)), key=lambda place: (kinds[place].speed, -place)):
+        gone = min(counts[place], dropped)
+        counts[place], dropped = counts[place] - gone, dropped - gone
+    return list(zip(kinds, counts, strict=True))
 
 
 def host_count(host: Mapping[str, object], name: str) -> int:

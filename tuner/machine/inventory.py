@@ -12,7 +12,7 @@ from hpl.build.toolchain import Mpi
 from hpl.peak.rpeak import Rpeak, cpu_flags
 from runners.hosts.cluster import Cluster
 from runners.hosts.host_facts import HostFacts, memory_available_bytes
-from search_spaces.machine import BlasFacts, Machine
+from search_spaces.machine import BlasFacts, Machine, MachineNode
 
 from ..errors import TunerError
 from .peak import CORE_DGEMM, CORE_RPEAK, dgemm_beats_peak, fastest_dgemm_gflops
@@ -46,6 +46,13 @@ class Nodes:
     cluster: Cluster
     longest_s: float = math.inf
     scarcest: str = ""
+
+    @property
+    def listed(self) -> tuple[MachineNode, ...]:
+        """The nodes with their speeds and switches; empty if Slurm chooses them."""
+        switches = {host: switch for switch, hosts in self.cluster.switches.items() for host in hosts}
+        speeds = self.cluster.speeds
+        return tuple(MachineNode(name, self.cores, speeds.get(name), switches.get(name, "")) for name in self.names)
 
 
 @dataclass(frozen=True)
@@ -218,6 +225,7 @@ class Inventory:
             N=N,
             mpis=tuple(mpi.name for mpi in self.mpis),
             nodes=self.node_count,
+            node_list=self.nodes.listed if self.nodes else (),
         )
 
     def _rate(self, blas: str) -> float:

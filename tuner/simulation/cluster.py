@@ -97,6 +97,7 @@ def equipment_of(cluster: VirtualCluster, rpeak_gflops: float | None = None) -> 
             rpeak_gflops=part * group.cores * group.clock_ghz * group.flops_per_cycle,
             price_usd=cluster.price_usd / count if cluster.price_usd else group.price_usd + switch.price_usd / count,
             power_w=cluster.power_w / count if cluster.power_w else group.power_w + switch.power_w / count,
+            speed=group.speed,
         )
 
     return Equipment(

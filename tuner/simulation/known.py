@@ -15,7 +15,7 @@ from search_spaces.space import SearchSpace, never_legal
 
 from ..engines.perf.probes import Messages, Probes
 from ..trial.plan import PlanError
-from .plan import network_of, virtual_plan
+from .plan import machine_nodes, network_of, virtual_plan
 
 UPDATES_FROM = 32
 """The narrowest block of HPL's update with dgemm; narrower ones belong to the factorization of its panels."""
@@ -36,6 +36,7 @@ def machine_of(cluster: VirtualCluster, N: int) -> Machine:
         N=N,
         mpis=("smpi",),
         more_cores="take fewer ranks",
+        node_list=machine_nodes(cluster),
     )
 
 

@@ -11,7 +11,9 @@ from runners.errors import RunnerError
 from runners.toml_file import GIB
 from runners.virtual.cluster import VirtualCluster
 from runners.virtual.link import Settings, link
-from runners.virtual.platform import Setup, host_file
+from runners.virtual.platform import Setup, own_speeds
+from search_spaces.machine import Machine, MachineNode
+from search_spaces.node_order import NODE_PARAMETERS, placement
 
 from ..trial.plan import PlanError, TrialPlan, parse_layout
 from ..units import gibibytes
@@ -55,7 +57,7 @@ def virtual_plan(params: Mapping[str, Scalar], cluster: VirtualCluster, key: str
         raise PlanError(f"the grid {hpl.P}x{hpl.Q} needs {hpl.ranks} ranks, the layout starts {ranks}")
     blas, setup = str(params["blas"]), _setup(params, cluster, key, repeat)
     try:
-        hosts = host_file(cluster, ranks).split()
+        hosts = setup.hosts(ranks)
         setup.link  # noqa: B018 - refuses settings the network does not take
     except RunnerError as error:
         raise PlanError(str(error)) from error
@@ -78,7 +80,20 @@ def _setup(params: Mapping[str, Scalar], cluster: VirtualCluster, key: str, repe
     network, settings = network_of(params, cluster)
     if str(params["blas"]) not in cluster.blas:
         raise PlanError(f"blas = {params['blas']}: {cluster.name} has {', '.join(cluster.blas)}")
-    return Setup(cluster, str(params["blas"]), network, settings, repeat, key)
+    named = NODE_PARAMETERS & params.keys()
+    order = placement(params, Machine(cluster.cores, 0, {}, node_list=machine_nodes(cluster))) if named else ()
+    return Setup(cluster, str(params["blas"]), network, settings, repeat, key, order)
+
+
+def machine_nodes(cluster: VirtualCluster) -> tuple[MachineNode, ...]:
+    """The nodes of a virtual cluster as a search space sees them, with their speeds and leaf switches."""
+    leaves = [network.switch.leaf_nodes for network in cluster.networks.values() if network.switch.leaf_nodes]
+    size = leaves[0] if leaves else len(cluster.node_list)
+    kinds = zip(cluster.node_list, own_speeds(cluster), strict=True)
+    return tuple(
+        MachineNode(f"n{number}", node.cores, speed, f"leaf{number // size}")
+        for number, (node, speed) in enumerate(kinds)
+    )
 
 
 def network_of(params: Mapping[str, Scalar], cluster: VirtualCluster) -> tuple[str, Settings]:

@@ -19,7 +19,7 @@ from runners.paths import RunPaths
 from runners.status import JobState, JobStatus
 from runners.tail import Tail
 from runners.virtual.cost_model import cost_model, kernel_sends
-from runners.virtual.platform import Setup, host_file, platform_xml
+from runners.virtual.platform import Setup, platform_xml
 
 from ..stopping import StopRequest
 from ..trial.evaluate import LaunchResult, run_folder
@@ -94,7 +94,7 @@ class Simulator:
         with run_folder(directory) as paths:
             paths.hpl_dat.write_text(plan.simulated_dat, encoding="utf-8")
             (directory / PLATFORM).write_text(platform_xml(setup), encoding="utf-8")
-            (directory / HOSTS).write_text(host_file(setup.cluster, ranks), encoding="utf-8")
+            (directory / HOSTS).write_text("".join(f"{host}\n" for host in setup.hosts(ranks)), encoding="utf-8")
             (directory / MODEL).write_text(model, encoding="utf-8")
             started = runner.submit(job)
         tail = Tail(paths.stderr)

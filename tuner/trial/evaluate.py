@@ -200,7 +200,7 @@ class Evaluator:
             mpi_parameters=plan.launch.parameters,
             launcher_environment=dict(mpi.environment),
             mpi=mpi.name,
-            nodes=self.site.node_names,
+            nodes=plan.launch.nodes or self.site.node_names,
             interfaces=plan.interfaces or (self.site.nodes.cluster.interfaces if self.site.nodes else ()),
             oversubscribe=plan.oversubscribe,
         )
@@ -296,7 +296,7 @@ def run_folder(directory: Path) -> Iterator[RunPaths]:
 
 def memory_shortage(plan: TrialPlan, site: Inventory) -> str | None:
     """The sentence why this plan would make the machine swap or kill the run, or None where it fits."""
-    free = site.free_bytes()
+    free = site.free_bytes() * len(plan.launch.nodes or site.node_names or [""]) // site.node_count
     if plan.memory_bytes <= free:
         return None
     N = max(run.N for run in plan.runs)

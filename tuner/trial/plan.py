@@ -11,7 +11,9 @@ from runners.errors import RunnerError
 from runners.network.registry import CHOICE, SETTINGS, setting
 from runners.network.setting import PREFIX, interfaces_of
 from search_spaces.errors import SpaceError
-from search_spaces.parameters.dimension import ranks_and_threads
+from search_spaces.node_order import LISTED, placement
+from search_spaces.parameters.dimension import dropped_nodes, ranks_and_threads
+from search_spaces.restriction import a_node_is_left, order_is_known
 
 from ..errors import UsageError
 from ..machine.inventory import Inventory
@@ -34,19 +36,22 @@ class Launch:
         binding: what each rank is bound to.
         mpi: name of the MPI library; "" for the site's preferred one.
         parameters: of the MPI library, as MCA parameters of Open MPI.
+        nodes: hosts that the ranks fill, in this order; empty for all that the site has.
     """
 
     binding: str = "core"
     mpi: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
+    nodes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, params: Mapping[str, Scalar]) -> "Launch":
-        """What `binding`, `mpi` and `mpi.*` of a point mean."""
+    def of(cls, params: Mapping[str, Scalar], site: Inventory) -> "Launch":
+        """What `binding`, `mpi`, `mpi.*`, `nodes_dropped` and `rank_order` of a complete point mean."""
         return cls(
             binding=str(params.get("binding", "core")),
             mpi=str(params.get("mpi", "")),
             parameters={name[4:]: str(value) for name, value in params.items() if name.startswith("mpi.")},
+            nodes=_nodes_of(params, site),
         )
 
     def words(self) -> dict[str, Scalar]:
@@ -131,7 +136,7 @@ def plan(params: Mapping[str, Scalar], site: Inventory) -> TrialPlan:
         kernel=str(params.get("kernel", "auto")),
         ranks=ranks,
         threads=threads,
-        launch=Launch.of(params),
+        launch=Launch.of(params, site),
         network=network_of(params, site),
     )
     return placed(site, (hpl_params,), render(dat), placement)
@@ -178,6 +183,22 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement
         launch=placement.launch,
         network=placement.network,
     )
+
+
+def _nodes_of(params: Mapping[str, Scalar], site: Inventory) -> tuple[str, ...]:
+    """The nodes of a point in the order in which its ranks fill them; empty where it leaves that to the site.
+
+    Raises:
+        PlanError: nobody knows which nodes are meant.
+    """
+    if not (dropped_nodes(params) or params.get("rank_order", LISTED) != LISTED):
+        return ()
+    machine = site.machine(all_blas=False, N=None)
+    for check in (a_node_is_left, order_is_known):
+        sentence = check(params, machine)
+        if sentence:
+            raise PlanError(sentence)
+    return tuple(site.node_names[number] for number in placement(params, machine))
 
 
 def network_of(params: Mapping[str, Scalar], site: Inventory) -> dict[str, Scalar]:

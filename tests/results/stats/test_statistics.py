@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 from record_builders import begun, finished
@@ -114,3 +115,15 @@ def test_what_ran_on_a_node_that_was_lost_is_not_ranked_among_what_ran_on_those_
     (entry,) = rank(on_the_hosts_left([whole, same, died, left]))
     assert (entry.key, entry.gflops, entry.failed_runs, entry.hosts) == ("left", (60.0,), 1, 2)
     assert len(rank(on_the_hosts_left([whole, same]))) == 2
+
+
+def test_what_drops_a_node_of_its_own_will_is_ranked_among_what_uses_all() -> None:
+    def on(number: int, hosts: tuple[str, ...], **params: int) -> TrialRecord:
+        observed = Observed("/lib/libopenblas.so.0", "0.3.21", "SkylakeX", 1, hosts)
+        record = finished(number, 90.0, key=str(number), observed=observed)
+        return replace(record, params={**record.params, **params})
+
+    all_three, fewer = on(1, ("h1", "h2", "h3"), nodes_dropped=0), on(2, ("h1", "h3"), nodes_dropped=1)
+    assert len(rank(on_the_hosts_left([all_three, fewer]))) == 2
+    after_loss = on(3, ("h1",), nodes_dropped=1)
+    assert [entry.key for entry in rank(on_the_hosts_left([all_three, fewer, after_loss]))] == ["3"]

@@ -214,3 +214,21 @@ def test_predict_has_the_figures_of_best_and_says_where_nodes_are_idle(hpltune: 
         (best,) = json.loads(hpltune("best", entry["study"], "--count", "1", "--json").stdout)["ranking"]
         for name in FIGURES:
             assert best[name] == pytest.approx(entry[name])
+
+
+def test_dropped_nodes_are_not_paid_for_and_the_slowest_go_first() -> None:
+    slow_first = UNLIKE.replace("price_usd = 100", "speed = 0.5\nprice_usd = 100")
+    found = Equipment.of(stored(equipment_of(cluster(slow_first))))
+    assert found.used({"layout": "6x1", "nodes_dropped": 1}).price_usd == 5000
+    assert found.used({"layout": "8x1", "nodes_dropped": 0}).price_usd == 5100
+    alike = Equipment.of(stored(equipment_of(cluster(BOXES))))
+    assert alike.used({"layout": "4x1", "nodes_dropped": 1}).price_usd == 930
+
+
+def test_on_a_real_cluster_a_configuration_that_drops_nodes_counts_with_the_others() -> None:
+    study = a_study(host={"nodes": 4, "physical_cores": 8}, rpeak_gflops=400.0, price_usd=4000.0, power_w=None)
+    price = Objective.of("usd-per-gflops", study)
+    assert price.worth({"layout": "6x1", "nodes_dropped": 1}, 90.0) == pytest.approx(120.0)
+    assert price.worth({"layout": "8x1"}, 110.0) == pytest.approx(110.0)
+    used = Equipment.of(study).used_on(3, {"layout": "6x1", "nodes_dropped": 1})
+    assert (used.rpeak_gflops, used.price_usd) == (300.0, 3000.0)

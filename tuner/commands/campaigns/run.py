@@ -12,10 +12,12 @@ from results.stats.ranking import hosts_of
 from results.store.store import Store
 from runners.hosts.host_facts import unbound_sentence
 from runners.network.setting import PREFIX
+from search_spaces.node_order import NODE_PARAMETERS
+from search_spaces.parameters.dimension import dropped_nodes
 
 from ...errors import UsageError
 from ...events import Listener, Notice
-from ...machine.inventory import FOREIGN
+from ...machine.inventory import FOREIGN, Inventory
 from ...machine.textbook import first_choice
 from ...network.around_study import network_around, prepare_network, recover_at_start
 from ...options import TuneOptions, user_program
@@ -174,8 +176,8 @@ def _of_simulation(request: RunRequest, store: Store) -> list[str]:
 
 def _on_as_many_nodes(request: RunRequest, workshop: Workbench, store: Store) -> Workbench:
     """The workshop on as many nodes as the trial had that the run shall be like: all, a part, or what was left."""
-    names = workshop.site.node_names
-    count = hosts_of(like_trial(request.like or "", store))
+    names, model = workshop.site.node_names, like_trial(request.like or "", store)
+    count = hosts_of(model) + dropped_nodes(model.params)
     return workshop.without(names[count:]) if 0 < count < len(names) else workshop
 
 
@@ -224,12 +226,20 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, workshop: Workbench, st
         kernel=kernel,
         ranks=ranks,
         threads=threads,
-        launch=Launch.of(model.params) if model else Launch(),
+        launch=_launch_like(model, site) if model else Launch(),
         network=network_of(model.params, site) if model and not model.simulated else {},
     )
     printed = text if dat.device == DEVICE_STDOUT else render(replace(dat, device=DEVICE_STDOUT))
     plan = placed(site, tuple(dat.runs()), printed, placement)
     return replace(plan, oversubscribe=request.oversubscribe)
+
+
+def _launch_like(model: TrialRecord, site: Inventory) -> Launch:
+    """How a trial's ranks were started; nodes of a virtual cluster are none of this site."""
+    words = model.params
+    if model.simulated:
+        words = {name: value for name, value in words.items() if name not in NODE_PARAMETERS}
+    return Launch.of(words, site)
 
 
 def like_trial(name: str, store: Store) -> TrialRecord:

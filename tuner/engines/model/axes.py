@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hpl.canonical import canonical, inert
+from hpl.canonical import inert
 from hpl.params import HplParams, Scalar, parse_grid
 from search_spaces.parameters.dimension import Point, ranks_and_threads
 from search_spaces.space import SearchSpace
@@ -78,10 +78,8 @@ class Axes:
 
     def row(self, point: Point) -> list[int]:
         """The numbers of a point's values, in HPL's canonical form where several run alike."""
-        full = self._space.complete(point)
-        asked = HplParams.from_words(full)
-        words = {**full, **canonical(asked).words()}
-        unused = inert(asked)
+        words = self._space.representative(point)
+        unused = inert(HplParams.from_words(self._space.complete(point)))
         return [axis.code(*self._place(axis, point, words, unused)) for axis in self.axes]
 
     def _place(self, axis: Axis, point: Point, words: Point, unused: frozenset[str]) -> tuple[str, float]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from search_spaces.node_order import slowest_speed
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
@@ -53,7 +54,9 @@ class PointReader:
 
     def shape(self, point: Point) -> tuple[float, ...]:
         """What HPL's model needs to know of a point."""
-        return shape_row(self.space.representative(point), self.probes, self.worth(point))
+        full = self.space.representative(point)
+        slowest = slowest_speed(full, self.space.machine) if "nodes_dropped" in full else 1.0
+        return shape_row(full, self.probes, self.worth(point), slowest)
 
 
 class PoolTable:

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hpl.params import Bcast, Scalar, Swap, parse_grid
-from search_spaces.parameters.dimension import ranks_and_threads
+from search_spaces.parameters.dimension import dropped_nodes, ranks_and_threads
 
 from ..arrays import Vector
 from .machine_figures import UNKNOWN
@@ -94,22 +94,25 @@ class Shapes:
         return len(self._table)
 
 
-def shape_row(full: Mapping[str, Scalar], probes: Probes, worth: float = 1.0) -> tuple[float, ...]:
+def shape_row(
+    full: Mapping[str, Scalar], probes: Probes, worth: float = 1.0, slowest: float = 1.0
+) -> tuple[float, ...]:
     """The figures of a complete point that the model needs.
 
     Args:
         worth: of a GFLOPS, in what is told of runs and asked of the model: more than 1 where nodes stay idle that the
             objective does not count.
+        slowest: speed of the slowest node in use as a part of the fastest node's; in each step all wait for it.
     """
     P, Q = parse_grid(str(full["grid"]))
     ranks, threads = ranks_and_threads(full["layout"])
-    together = probes.together(ranks, threads)
+    together = probes.together(ranks, threads, dropped_nodes(full))
     by_columns = full["PMAP"] == "column"
     neighbours = P if by_columns else Q
     near, across = min(neighbours, together), max(1.0, together / neighbours)
     row, column = ((across, near), (near, across)) if by_columns else ((near, across), (across, near))
     return (
-        float(full["N"]), float(full["NB"]), P, Q, probes.rate_gflops(full) * threads * 1e9,
+        float(full["N"]), float(full["NB"]), P, Q, slowest * probes.rate_gflops(full) * threads * 1e9,
         float(Bcast.from_word(str(full["BCAST"]))), float(full["DEPTH"]), float(Swap.from_word(str(full["SWAP"]))),
         float(full["swap_threshold"]), 1e-6 * float(full.get("net.rx_usecs", 0)),
         float(full.get("net.mtu", USUAL_MTU)), *row, *column, worth,

@@ -58,10 +58,14 @@ class Probes:
     half_nb: float | None = None
     exact: bool = False
 
-    def together(self, ranks: int, threads: int) -> float:
-        """How many ranks run on a node, at least 1."""
+    def together(self, ranks: int, threads: int, dropped: int = 0) -> float:
+        """How many ranks run on a node, at least 1.
+
+        Args:
+            dropped: nodes that are not used.
+        """
         if self.node_cores is None:
-            return max(1.0, ranks / self.nodes)
+            return max(1.0, ranks / max(1, self.nodes - dropped))
         return float(max(1, min(ranks, self.node_cores // threads)))
 
     def rate_gflops(self, full: Mapping[str, Scalar]) -> float:
