@@ -1,4 +1,4 @@
-"""Builds the program that times memory and processor of a node (native/node_bench.c); it needs no MPI."""
+"""Builds programs that measure nodes (native/node_bench.c, native/node_pairs.c); they need no MPI."""
 
 import os
 import shutil
@@ -11,24 +11,38 @@ from .compiling import BuildError, digest, run_compiler
 from .programs import NATIVE, OWN_FLAGS
 from .toolchain import ADVICE, ToolchainError, program_output
 
-SOURCE = NATIVE / "node_bench.c"
 FLAGS = ("-O3", "-pthread", *(flag for flag in OWN_FLAGS if not flag.startswith("-O")))
-"""Nothing for the CPU of this host only: the program runs on all nodes."""
+"""Nothing for the CPU of this host only: the programs run on all nodes."""
 LIBRARIES = ("-ldl", "-lm")
 
 
 def build_node_bench(search: SearchPaths) -> Path:
-    """Build the program, or take it from the cache; several processes may build at the same time.
+    """Build the program that times memory and processor of a node, or take it from the cache.
 
     Raises:
         ToolchainError: there is no C compiler.
         BuildError: compiling failed, or the cache cannot be written.
     """
+    return _built(search, "node_bench")
+
+
+def build_node_pairs(search: SearchPaths) -> Path:
+    """Build the program that sends messages between nodes, or take it from the cache.
+
+    Raises:
+        ToolchainError, BuildError: as `build_node_bench`.
+    """
+    return _built(search, "node_pairs")
+
+
+def _built(search: SearchPaths, name: str) -> Path:
+    """Build a program; several processes may build at the same time."""
+    source = NATIVE / f"{name}.c"
     compiler = _compiler(search)
     version = program_output([compiler, "--version"], os.environ).splitlines()[0]
-    key = digest([SOURCE.read_text(encoding="utf-8"), version, *FLAGS, *LIBRARIES])
-    folder = search.cache / "builds" / f"node-bench-{key}"
-    program = folder / "node_bench"
+    key = digest([source.read_text(encoding="utf-8"), version, *FLAGS, *LIBRARIES])
+    folder = search.cache / "builds" / f"{name.replace('_', '-')}-{key}"
+    program = folder / name
     if program.is_file():
         return program
     try:
@@ -36,7 +50,7 @@ def build_node_bench(search: SearchPaths) -> Path:
         with FileLock(folder / "lock"):
             if not program.is_file():
                 draft = folder / "draft"
-                argv = [compiler, *FLAGS, str(SOURCE), "-o", str(draft), *LIBRARIES]
+                argv = [compiler, *FLAGS, str(source), "-o", str(draft), *LIBRARIES]
                 run_compiler(argv, os.environ, folder / "build.log")
                 draft.replace(program)
     except OSError as error:

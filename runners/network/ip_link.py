@@ -50,6 +50,7 @@ class Interface:
         mtu: the largest packet in bytes.
         up: whether it is switched on.
         loopback: whether it is the node's loopback interface.
+        prefix: bits of the address that name its network.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Interface:
     mtu: int
     up: bool
     loopback: bool
+    prefix: int = 32
 
 
 ADDRESSES: Command = ("ip", "-j", "addr", "show")
@@ -68,9 +70,10 @@ def interfaces_in(printed: str) -> tuple[Interface, ...]:
     for link in json_of(printed):
         flags = link.get("flags", ())
         inet = (entry for entry in link.get("addr_info", ()) if entry.get("family") == "inet")
-        address = next((str(entry["local"]) for entry in inet), "")
+        first: dict[str, Any] = next(inet, {})
+        address, prefix = str(first.get("local", "")), int(first.get("prefixlen", 32))
         name, mtu = str(link.get("ifname", "")), int(link.get("mtu", 0))
-        found.append(Interface(name, address, mtu, "UP" in flags, "LOOPBACK" in flags))
+        found.append(Interface(name, address, mtu, "UP" in flags, "LOOPBACK" in flags, prefix))
     return tuple(found)
 
 

@@ -74,6 +74,14 @@ class HostsLab:
         )
         return done.stdout
 
+    def processes(self, host: str) -> list[str]:
+        """The command lines of all processes on a host."""
+        listed = subprocess.run(
+            ("ip", "netns", "pids", self.namespace(host)), capture_output=True, text=True, check=True
+        )
+        files = [Path("/proc") / pid / "cmdline" for pid in listed.stdout.split()]
+        return [file.read_text().replace("\0", " ") for file in files if file.exists()]
+
     def shape(self, rate: str) -> None:
         """Limit every NIC and every port of the switch to a rate, as "1gbit"."""
         shape = ("root", "tbf", "rate", rate, "burst", "10k", "limit", "512k")
@@ -81,6 +89,25 @@ class HostsLab:
             for nic in range(self.nics):
                 _run("tc", "-n", self.namespace(host), "qdisc", "replace", "dev", f"eth{nic}", *shape)
                 _run("tc", "-n", self.namespace("switch"), "qdisc", "replace", "dev", f"p{number}-{nic}", *shape)
+
+    def weaken(self, host: str, rate: str, nic: int = 0) -> None:
+        """Limit what one host sends and receives, as a bad cable does."""
+        shape = ("root", "tbf", "rate", rate, "burst", "10k", "limit", "512k")
+        _run("tc", "-n", self.namespace(host), "qdisc", "replace", "dev", f"eth{nic}", *shape)
+        _run("tc", "-n", self.namespace("switch"), "qdisc", "replace", "dev", f"p{host[1:]}-{nic}", *shape)
+
+    def move_to_new_switch(self, hosts: Sequence[str], rate: str, name: str = "sx") -> None:
+        """Put hosts behind a switch of their own, whose uplink to the first one has a rate."""
+        space = self.namespace("switch")
+        _run("ip", "-n", space, "link", "add", name, "type", "bridge", "stp_state", "0", "forward_delay", "0")
+        _run("ip", "-n", space, "link", "set", name, "up")
+        _run("ip", "-n", space, "link", "add", f"{name}-a", "type", "veth", "peer", "name", f"{name}-b")
+        for end, bridge in ((f"{name}-a", name), (f"{name}-b", "sw0")):
+            _run("ip", "-n", space, "link", "set", end, "master", bridge, "up")
+            shape = ("root", "tbf", "rate", rate, "burst", "10k", "limit", "512k")
+            _run("tc", "-n", space, "qdisc", "replace", "dev", end, *shape)
+        for host in hosts:
+            _run("ip", "-n", space, "link", "set", f"p{host[1:]}-0", "master", name)
 
     def link(self, host: str, state: str, nic: int = 0) -> None:
         """Cut a host off at the switch ("down"), or plug it in again ("up")."""

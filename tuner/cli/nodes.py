@@ -26,7 +26,7 @@ def check(
     ] = 3,
     benchmark: Annotated[
         list[str] | None,
-        typer.Option("--benchmark", metavar="NAME", help="Run only this benchmark: stream, dgemm. Repeatable."),
+        typer.Option("--benchmark", metavar="NAME", help="Run only this benchmark: stream, dgemm, pairs. Repeatable."),
     ] = None,
     blas: Annotated[str | None, typer.Option("--blas", metavar="NAME", help="Time DGEMM of this library.")] = None,
     virtual: Annotated[
@@ -46,8 +46,9 @@ def check(
     """Say whether all nodes are alike, compute rightly and are equally fast, and which are not.
 
     It asks all nodes at once for their facts, copies a small program to them, and times memory (STREAM) and processor
-    (DGEMM) on all of them at the same time, each result checked. Nodes need ssh, no shared file system and no
-    software of ours. Without --cluster it looks at this machine alone.
+    (DGEMM) on all of them at the same time, each result checked. Then pairs of nodes send messages over TCP, one pair
+    at a time and all at once. Nodes need ssh, no shared file system and no software of ours. Without --cluster it looks
+    at this machine alone.
 
     On a virtual cluster nothing is measured: it shows what the check finds, and with which words. The kinds of faults
     are slow-node, flaky-node, half-memory, weak-cable, weak-uplink (of a switch: s01, s02 …), wrong-mtu, and

@@ -22,12 +22,14 @@ class NodesTarget:
 
     Attributes:
         switches: the switch of each node, where people told.
+        interfaces: network interfaces over which messages go; empty takes the one over which nodes find each other.
     """
 
     name: str
     nodes: tuple[str, ...]
     reach: Transport
     switches: Mapping[str, str] = field(default_factory=dict)
+    interfaces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

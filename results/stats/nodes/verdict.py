@@ -3,49 +3,19 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from .check import BENCHMARKS, NodeCheck, NodeRun
 from .correlations import Correlation, correlations
+from .finding import Finding, Severity
 from .name_ranges import ranges
+from .network_findings import network_findings
 from .odd_nodes import FEWEST, OddNode, odd_nodes
 from .two_groups import SeparatingFact, TwoGroups, separating_facts, split_by_fact, two_groups
-from .weak_links import WeakPart, weak_parts
 
 WRONG_ADVICE = "try other memory first, then another processor, then another board"
 """In the order in which the parts of a computer that computes wrongly were at fault (STAB)."""
 SAME_GROUPS = 0.8
 """Part of the nodes that two splits have in common which count as one."""
-
-
-class Severity(StrEnum):
-    """What a finding means for the cluster."""
-
-    OUT = "out"
-    SLOW = "slow"
-    ODD = "odd"
-    NOTE = "note"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something that is not as it should be.
-
-    Attributes:
-        what: "silent", "wrong-results", "slow-node", "two-groups", "weak-node", "weak-uplink", "weak-connection",
-            "other-fact".
-        names: the nodes, or the switch, or the connection.
-        part: what of them: a benchmark, a fact, "network".
-        sentence: for people.
-        percent: how much is lost, where something is slow.
-    """
-
-    severity: Severity
-    what: str
-    names: tuple[str, ...]
-    part: str
-    sentence: str
-    percent: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -102,7 +72,7 @@ def verdict_of(check: NodeCheck, odd_facts: Sequence[Finding] = ()) -> Readiness
     results, wrong = check.results(), _wrong(check)
     out = {name for finding in wrong for name in finding.names}
     sound = {name: {node: one for node, one in own.items() if node not in out} for name, own in results.items()}
-    findings = [*_silent(check), *wrong, *odd_facts, *_network(check), *_slow(check, sound, groups)]
+    findings = [*_silent(check), *wrong, *_network(check, odd_facts), *_slow(check, sound, groups)]
     order = list(Severity)
     findings.sort(key=lambda finding: (order.index(finding.severity), -finding.percent))
     together, cannot = tuple(correlations(results)), tuple(_cannot(check))
@@ -193,27 +163,12 @@ def _two_groups(name: str, split: TwoGroups, facts: Sequence[SeparatingFact]) ->
     return Finding(Severity.SLOW, "two-groups", split.slow, name, sentence, split.percent)
 
 
-def _network(check: NodeCheck) -> list[Finding]:
-    """Find weak nodes, uplinks and connections."""
-    return [
-        Finding(_severity(part), f"weak-{part.kind}", (part.name,), "network", _weak(part), part.percent)
-        for part in weak_parts(check.pairs, check.switches)
-    ]
-
-
-def _severity(part: WeakPart) -> Severity:
-    """One slow connection is measured once; a node or an uplink is seen from several sides."""
-    return Severity.ODD if part.kind == "connection" else Severity.SLOW
-
-
-def _weak(part: WeakPart) -> str:
-    lost = f"{part.percent:.1f} % of the usual rate is lost"
-    match part.kind:
-        case "node":
-            return f"{part.name} is slow with every partner: {lost}; look at its network card, cable and port"
-        case "uplink":
-            return f"nodes of switch {part.name} are slow only to other switches: {lost}; look at its uplink"
-    return f"between {part.name} {lost}, and neither node is slow with others: measure it again, then look at the route"
+def _network(check: NodeCheck, odd_facts: Sequence[Finding]) -> list[Finding]:
+    """Find what is weak between nodes; an odd fact of one node that explains its weakness is told once, there."""
+    found = network_findings(check)
+    told = {(finding.names, finding.part) for finding in odd_facts}
+    explained = {(one.names, fact) for one in found for fact in one.facts if (one.names, fact) in told}
+    return [*found, *(finding for finding in odd_facts if (finding.names, finding.part) not in explained)]
 
 
 def _cannot(check: NodeCheck) -> list[str]:

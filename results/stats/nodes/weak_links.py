@@ -25,13 +25,27 @@ class PairRate:
     """The rate of one pair in one pattern.
 
     Attributes:
-        rate: of large messages, in any unit, the same for all; above 0.
+        rate: of large messages back and forth, in any unit, the same for all; above 0 if it counts.
+        network: the name of the interface through which they went; "" where there is one.
+        latency_us: half a round trip of a small message; None where nobody asked.
+        there, back: rate from the one to the other, and from the other to the one; None where nobody asked.
+        problem: why there is no rate; "" if there is.
     """
 
     pattern: str
     one: str
     other: str
     rate: float
+    network: str = ""
+    latency_us: float | None = None
+    there: float | None = None
+    back: float | None = None
+    problem: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Return whether messages passed, and arrived as they were sent."""
+        return not self.problem
 
 
 @dataclass(frozen=True)
@@ -55,7 +69,7 @@ def weak_parts(rates: Sequence[PairRate], switches: Mapping[str, str] | None = N
     """Find what is weak, the clearest first.
 
     Args:
-        rates: of pairs one at a time, in several patterns.
+        rates: of pairs one at a time over one network, in several patterns; all count.
         switches: the switch of each node; None where nobody knows, and all nodes count as at one switch.
     """
     at = switches or {}

@@ -11,8 +11,9 @@ from hpl.blas.registry import discover
 from hpl.errors import HplError
 from hpl.search_paths import SearchPaths
 from results.report.model import Report, Sentence
+from results.stats.nodes.finding import Finding, Severity
 from results.stats.nodes.name_ranges import ranges
-from results.stats.nodes.verdict import Finding, ReadinessVerdict, Severity, verdict_of
+from results.stats.nodes.verdict import ReadinessVerdict, verdict_of
 from runners.hosts.cluster import load_real_cluster
 from runners.hosts.transport import Local, Ssh
 from runners.readiness.fact_table import fact_named
@@ -137,7 +138,8 @@ def _target(file: Path | None) -> NodesTarget:
     if cluster.slurm is not None:
         said = 'Slurm chooses its nodes; write a cluster file with backend = "ssh" and the hosts to check'
         raise UsageError(f"--cluster {file}: {said}")
-    return NodesTarget(cluster.name, cluster.hosts, Ssh(cluster.ssh))
+    switches = {host: switch for switch, hosts in cluster.switches.items() for host in hosts}
+    return NodesTarget(cluster.name, cluster.hosts, Ssh(cluster.ssh), switches, cluster.interfaces)
 
 
 def _library(search: SearchPaths, name: str | None) -> BlasLibrary | None:

@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hpl.blas.catalogue import BlasLibrary
-from hpl.build.node_bench import build_node_bench
+from hpl.build.node_bench import build_node_bench, build_node_pairs
 from hpl.search_paths import SearchPaths
 
 from ...errors import UsageError
 from ...nodes.node_bench import Dgemm, Stream
+from ...nodes.pairs import Pairs
 from ...nodes.step import Step
 
 
@@ -37,9 +38,13 @@ def _dgemm(means: StepMeans) -> Step | None:
     return Dgemm(build_node_bench(means.search), library.path, library.symbol_prefix, means.repeats)
 
 
-STEPS: Mapping[str, Callable[[StepMeans], Step | None]] = {"stream": _stream, "dgemm": _dgemm}
+def _pairs(means: StepMeans) -> Step:
+    return Pairs(build_node_pairs(means.search))
+
+
+STEPS: Mapping[str, Callable[[StepMeans], Step | None]] = {"stream": _stream, "dgemm": _dgemm, "pairs": _pairs}
 """In the order of growing complexity, in which they run. None: this machine has not what the step needs."""
-USUAL = ("stream", "dgemm")
+USUAL = ("stream", "dgemm", "pairs")
 """The steps that run where nobody chooses."""
 
 

@@ -1,17 +1,13 @@
-"""Figures of a check of nodes: a grid of all nodes, histograms and quantiles, and pairs as heat maps."""
+"""Figures of a check of nodes: a grid of all nodes, histograms and quantiles."""
 
 import math
-from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
 from results.report.model import Drawable, Figure, Matrix, Series
-from results.stats.nodes.check import BENCHMARKS, NodeCheck
+from results.stats.nodes.check import BENCHMARKS
 from results.stats.nodes.shape import FEWEST_FOR_SHAPE, histogram, normal_quantiles
 from results.stats.nodes.verdict import ReadinessVerdict
-
-MOST_DRAWN = 16
-"""Rows and columns of a heat map of pairs; of a larger cluster each cell stands for several nodes."""
 
 
 def node_grid(verdict: ReadinessVerdict) -> Matrix:
@@ -60,29 +56,3 @@ def benchmark_figures(verdict: ReadinessVerdict) -> list[Drawable]:
         points = Series("nodes", tuple(x for x, _ in quantiles), tuple(y for _, y in quantiles))
         drawn.append(Figure(f"{benchmark.title}: quantiles", "quantile of a normal distribution", axis, (points,)))
     return drawn
-
-
-def pair_matrices(check: NodeCheck) -> list[Matrix]:
-    """Draw the rates between nodes; in a large cluster the slowest pair of each two groups of neighbours."""
-    drawn = []
-    for title, pairs in (("one pair at a time", check.pairs), ("all pairs at once", check.pairs_at_once)):
-        if not pairs:
-            continue
-        groups = _groups(check.nodes)
-        place = {node: number for number, group in enumerate(groups) for node in group}
-        cells: list[list[float | None]] = [[None] * len(groups) for _ in groups]
-        for pair in pairs:
-            if pair.one not in place or pair.other not in place:
-                continue
-            for row, column in ((place[pair.one], place[pair.other]), (place[pair.other], place[pair.one])):
-                known = cells[row][column]
-                cells[row][column] = pair.rate if known is None else min(known, pair.rate)
-        names = tuple(group[0] if len(group) == 1 else f"{group[0]}…" for group in groups)
-        table = tuple(tuple(row) for row in cells)
-        drawn.append(Matrix(f"Slowest rate between nodes, {title}", "node", "node", names, names, table, "MB/s"))
-    return drawn
-
-
-def _groups(nodes: Sequence[str]) -> list[Sequence[str]]:
-    size = -(-len(nodes) // MOST_DRAWN)
-    return [nodes[first : first + size] for first in range(0, len(nodes), size)]

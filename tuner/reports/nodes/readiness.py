@@ -5,12 +5,14 @@ from dataclasses import asdict
 
 from results.report.model import Column, Heading, Part, Report, Sentence, Table, Tone
 from results.stats.nodes.check import BENCHMARKS
+from results.stats.nodes.finding import Finding, Severity
 from results.stats.nodes.name_ranges import ranges
 from results.stats.nodes.shape import ResultShape, shape_of
-from results.stats.nodes.verdict import Finding, ReadinessVerdict, Severity
+from results.stats.nodes.verdict import ReadinessVerdict
 
 from ...words import counted
-from .figures import benchmark_figures, node_grid, pair_matrices
+from .figures import benchmark_figures, node_grid
+from .messages import pair_matrices, pair_tables
 
 TONES = {Severity.OUT: Tone.BAD, Severity.SLOW: Tone.BAD, Severity.ODD: Tone.CAUTION, Severity.NOTE: Tone.PLAIN}
 SHOWN = 30
@@ -74,13 +76,15 @@ def _verdict(verdict: ReadinessVerdict) -> Iterator[Part]:
         said = f"Ready: nothing was found that makes {which} slow or wrong."
         yield Sentence(said, tone=Tone.GOOD)
     else:
-        told = []
+        told, out = [], set(verdict.out)
         if verdict.out:
             told.append(f"{ranges(verdict.out)} must not be used")
         if verdict.slow:
             told.append(f"{ranges(verdict.slow)} would slow a run down")
         if any(finding.what == "weak-uplink" for finding in verdict.findings):
             told.append("an uplink is slow")
+        if any(finding.what == "no-messages" and not set(finding.names) & out for finding in verdict.findings):
+            told.append("messages do not pass between all nodes")
         yield Sentence(f"Not ready: {', and '.join(told)}.", tone=Tone.BAD)
     for finding in verdict.findings[:SHOWN]:
         yield Sentence(f"{_upper(finding)}.", tone=TONES[finding.severity])
@@ -93,7 +97,8 @@ def _verdict(verdict: ReadinessVerdict) -> Iterator[Part]:
 def _upper(finding: Finding) -> str:
     """A finding's sentence; names of nodes keep their small letters."""
     sentence = finding.sentence
-    return sentence if sentence.startswith(finding.names) else f"{sentence[0].upper()}{sentence[1:]}"
+    named = sentence.startswith((*finding.names, ranges(finding.names)))
+    return sentence if named else f"{sentence[0].upper()}{sentence[1:]}"
 
 
 def _details(verdict: ReadinessVerdict) -> Iterator[Part]:
@@ -106,6 +111,7 @@ def _details(verdict: ReadinessVerdict) -> Iterator[Part]:
         narrow = ("benchmark", "nodes", "median", "spread %")
         caption = "Best run of each node. p: how probable so odd results are, if they were normal, or had one peak."
         yield Table("Benchmarks", columns, rows, narrow=narrow, caption=caption)
+    yield from pair_tables(verdict.check)
     pairs = [pair for pair in verdict.together if pair.significant][:MOST_PAIRS]
     if pairs:
         rows = tuple(

@@ -1,0 +1,157 @@
+"""What the messages between nodes tell of the network, as sentences."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from statistics import median
+
+from .check import NodeCheck
+from .finding import Finding, Severity
+from .weak_links import PairRate, WeakPart, weak_parts
+
+LEAST_LATENCY_PERCENT = 20.0
+"""Latencies scatter much more than rates; less than this is no finding."""
+ONE_WAY = 1.0 / 3.0
+"""Part of the loss in one direction below which the other direction is sound."""
+PART = "network"
+
+
+def network_findings(check: NodeCheck) -> list[Finding]:
+    """Find what is weak in each network by itself, and the fact of a weak node that explains it."""
+    found: list[Finding] = []
+    for network in dict.fromkeys(pair.network for pair in (*check.pairs, *check.pairs_at_once)):
+        alone = [pair for pair in check.pairs if pair.network == network]
+        found += _failed(alone, network)
+        found += _weak(check, [pair for pair in alone if pair.counts], network)
+    return [_with_fact(finding, check) for finding in found]
+
+
+def _over(network: str) -> str:
+    return f" over {network}" if network else ""
+
+
+def _failed(pairs: Sequence[PairRate], network: str) -> Iterator[Finding]:
+    """Name nodes that no partner reaches, then the other pairs without messages."""
+    failed = [pair for pair in pairs if not pair.counts]
+    if not failed:
+        return
+    if len(failed) == len(pairs):
+        first = failed[0]
+        yield Finding(
+            Severity.ODD, "no-messages", (), PART,
+            f"no two nodes exchanged messages{_over(network)} ({first.one} to {first.other}: {first.problem}): "
+            "let nodes open TCP connections to each other",
+        )  # fmt: skip
+        return
+    tried = Counter(node for pair in pairs for node in (pair.one, pair.other))
+    lost = Counter(node for pair in failed for node in (pair.one, pair.other))
+    cut_off = [node for node, count in lost.items() if count == tried[node] > 1]
+    for node in cut_off:
+        why = next(pair.problem for pair in failed if node in {pair.one, pair.other})
+        sentence = f"{node} is out: it exchanges messages with no other node{_over(network)} ({why})"
+        yield Finding(Severity.OUT, "no-messages", (node,), PART, sentence)
+    left: dict[str, list[PairRate]] = defaultdict(list)
+    for pair in failed:
+        if not {pair.one, pair.other} & set(cut_off):
+            left[f"{pair.one}-{pair.other}"].append(pair)
+    for name, own in left.items():
+        sentence = f"between {name} no messages pass{_over(network)} ({own[0].problem}): look at routes and firewalls"
+        yield Finding(Severity.OUT, "no-messages", (name,), PART, sentence)
+
+
+def _weak(check: NodeCheck, pairs: Sequence[PairRate], network: str) -> list[Finding]:
+    """Find weak nodes, uplinks and connections by the rate, and other nodes that are slow only in latency."""
+    parts = weak_parts(pairs, check.switches)
+    found = [
+        Finding(_severity(part), f"weak-{part.kind}", (part.name,), PART, _weak_sentence(part, pairs, network),
+                part.percent)
+        for part in parts
+    ]  # fmt: skip
+    slow = {part.name for part in parts}
+    inverse = [replace(pair, rate=1.0 / pair.latency_us) for pair in pairs if pair.latency_us]
+    for part in weak_parts(inverse, check.switches):
+        if part.kind == "node" and part.name not in slow and part.percent >= LEAST_LATENCY_PERCENT:
+            own = _middle(pair.latency_us for pair in pairs if part.name in {pair.one, pair.other})
+            usual = _middle(pair.latency_us for pair in pairs)
+            sentence = (
+                f"{part.name} is slow with small messages{_over(network)}: {own:.3g} µs, {usual:.3g} µs is usual; look "
+                "at its power saving and at the interrupts of its network card"
+            )
+            found.append(Finding(Severity.SLOW, "weak-node", (part.name,), PART, sentence, part.percent))
+    return found
+
+
+def _middle(values: Iterator[float | None]) -> float:
+    return median(value for value in values if value)
+
+
+def _severity(part: WeakPart) -> Severity:
+    """One slow connection is measured once; a node or an uplink is seen from several sides."""
+    return Severity.ODD if part.kind == "connection" else Severity.SLOW
+
+
+def _weak_sentence(part: WeakPart, pairs: Sequence[PairRate], network: str) -> str:
+    lost, over = f"{part.percent:.1f} % of the usual rate is lost", _over(network)
+    match part.kind:
+        case "node":
+            when = _direction(part.name, pairs)
+            return (
+                f"{part.name} is slow with every partner{over}{when}: {lost}; look at its network card, cable and port"
+            )
+        case "uplink":
+            return f"nodes of switch {part.name} are slow only to other switches{over}: {lost}; look at its uplink"
+    alone = "and neither node is slow with others"
+    return f"between {part.name} {lost}{over}, {alone}: measure it again, then look at the route"
+
+
+def _direction(node: str, pairs: Sequence[PairRate]) -> str:
+    """Say in which direction a weak node is slow, if it is slow in one only."""
+    rates = [rate for pair in pairs for rate in (pair.there, pair.back) if rate]
+    if not rates:
+        return ""
+    usual = median(rates)
+    sends = [rate for pair in pairs for rate in [_sent(node, pair)] if rate]
+    takes = [rate for pair in pairs for rate in [_taken(node, pair)] if rate]
+    losses = {
+        " when it sends": usual - median(sends) if sends else 0.0,
+        " when it receives": usual - median(takes) if takes else 0.0,
+    }
+    (_, least), (words, most) = sorted(losses.items(), key=lambda one: one[1])
+    return f", but only{words}" if least < ONE_WAY * most else ""
+
+
+def _sent(node: str, pair: PairRate) -> float | None:
+    return pair.there if pair.one == node else pair.back if pair.other == node else None
+
+
+def _taken(node: str, pair: PairRate) -> float | None:
+    return pair.back if pair.one == node else pair.there if pair.other == node else None
+
+
+def _with_fact(finding: Finding, check: NodeCheck) -> Finding:
+    """Add the setting of its network in which a weak node differs from nearly all others: it is the likely reason."""
+    if finding.what != "weak-node":
+        return finding
+    (node,) = finding.names
+    odd = {
+        fact: f"its {_words(fact)} is {values[node]}, not {usual}"
+        for fact, values in check.facts.items()
+        if _of_network(fact) and node in values and (usual := _usual(values, node)) not in {"", values[node]}
+    }
+    said = "; ".join([finding.sentence, *odd.values()])
+    return replace(finding, sentence=said, facts=tuple(odd))
+
+
+def _of_network(fact: str) -> bool:
+    return fact == "mtu" or fact.startswith("nic_")
+
+
+def _words(fact: str) -> str:
+    return {"mtu": "MTU", "nic_mtu": "MTU"}.get(fact, fact.replace("nic_", "NIC "))
+
+
+def _usual(values: Mapping[str, str], node: str) -> str:
+    """Return what nearly all other nodes have."""
+    others = Counter(value for name, value in values.items() if name != node)
+    value, count = others.most_common(1)[0] if others else ("", 0)
+    return value if count >= 0.8 * others.total() else ""

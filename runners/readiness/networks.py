@@ -1,0 +1,106 @@
+"""The networks between nodes: which address each node has on each."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_network
+
+from ..errors import UnreachableError
+from ..hosts.transport import Transport, say_all
+from ..network.ip_link import ADDRESSES, Interface, interfaces_in
+
+SOFTWARE = ("docker", "br-", "veth", "virbr", "cni", "flannel", "cali")
+"""What names of interfaces begin with that software makes on a node for itself; no other node is behind them."""
+_PATH = 'PATH=$PATH:/usr/sbin:/sbin; exec "$@"'
+_RESOLVE = 'for name; do printf "%s\\t%s\\n" "$name" "$(getent ahostsv4 "$name" | awk \'NR == 1 { print $1 }\')"; done'
+
+
+@dataclass(frozen=True)
+class NodeNetwork:
+    """A network that nodes share.
+
+    Attributes:
+        name: of the interface, as "eth0".
+        addresses: IPv4 address of each node on it.
+    """
+
+    name: str
+    addresses: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class NetworksFound:
+    """The networks of nodes.
+
+    Attributes:
+        notes: nodes that are not on one, each in a sentence.
+    """
+
+    networks: tuple[NodeNetwork, ...]
+    notes: tuple[str, ...] = ()
+
+
+def networks_of(reach: Transport, nodes: Sequence[str], interfaces: Sequence[str] = ()) -> NetworksFound:
+    """Ask nodes for their addresses.
+
+    Args:
+        interfaces: names of interfaces, each a network of its own. Without them it is the one network over which nodes
+            find each other by their names, else the one that most of them share.
+    """
+    own = _interfaces(reach, nodes)
+    if not interfaces:
+        return _usual(_resolved(reach, nodes), own, nodes)
+    networks, notes = [], []
+    for name in interfaces:
+        addresses = {node: each.address for node in nodes for each in own.get(node, ()) if each.name == name}
+        lacking = [node for node in nodes if node not in addresses]
+        notes += [f"node {node}: {name} has no IPv4 address, so nothing is sent over it." for node in lacking]
+        networks.append(NodeNetwork(name, addresses))
+    return NetworksFound(tuple(networks), tuple(notes))
+
+
+def _interfaces(reach: Transport, nodes: Sequence[str]) -> dict[str, tuple[Interface, ...]]:
+    """Return by node the interfaces that have an address and lead to other nodes."""
+    found = {}
+    for node, said in say_all(reach, nodes, ("sh", "-c", _PATH, "sh", *ADDRESSES)).items():
+        if not isinstance(said, UnreachableError):
+            found[node] = tuple(
+                each
+                for each in interfaces_in(said.stdout)
+                if each.up and each.address and not each.loopback and not each.name.startswith(SOFTWARE)
+            )
+    return found
+
+
+def _resolved(reach: Transport, nodes: Sequence[str]) -> dict[str, str]:
+    """Return the addresses that the names of nodes have on the first node that tells them."""
+    for node in nodes:
+        said = say_all(reach, [node], ("sh", "-c", _RESOLVE, "sh", *nodes))[node]
+        if not isinstance(said, UnreachableError):
+            pairs = (line.partition("\t") for line in said.stdout.splitlines())
+            return {name: address for name, _, address in pairs if address}
+    return {}
+
+
+def _usual(resolved: Mapping[str, str], own: Mapping[str, Sequence[Interface]], nodes: Sequence[str]) -> NetworksFound:
+    """Choose for each node the address that its name has; where that is none of its own, the network of most nodes."""
+    members = Counter(_network(each) for interfaces in own.values() for each in interfaces)
+    addresses: dict[str, str] = {}
+    names: Counter[str] = Counter()
+    for node in nodes:
+        interfaces = own.get(node, ())
+        named = next((each for each in interfaces if each.address == resolved.get(node)), None)
+        chosen = named or max(interfaces, key=lambda each: members[_network(each)], default=None)
+        if chosen is not None:
+            addresses[node] = chosen.address
+            names[chosen.name] += 1
+        elif node in resolved and not resolved[node].startswith("127."):
+            addresses[node] = resolved[node]
+    lacking = [node for node in nodes if node not in addresses]
+    notes = tuple(f"node {node}: no IPv4 address of it is known, so nothing is sent to it." for node in lacking)
+    name = names.most_common(1)[0][0] if names else "its name"
+    return NetworksFound((NodeNetwork(name, addresses),), notes)
+
+
+def _network(interface: Interface) -> str:
+    return str(ip_network(f"{interface.address}/{interface.prefix}", strict=False))

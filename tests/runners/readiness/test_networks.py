@@ -1,0 +1,68 @@
+"""Which address each node has on which network, from what nodes say."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from runners.readiness.networks import networks_of
+
+NODES = ("n1", "n2", "n3")
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Nodes that print what a test wants.
+
+    Attributes:
+        addresses: by node the interfaces and their addresses with prefix.
+        names: the addresses that nodes find for names.
+    """
+
+    addresses: Mapping[str, Mapping[str, str]]
+    names: Mapping[str, str]
+
+    def argv(self, node: str, command: Sequence[str]) -> list[str]:
+        """Print addresses or names."""
+        if "ip" in command:
+            links = [link(name, address) for name, address in self.addresses[node].items()]
+            return ["printf", "%s", json.dumps(links)]
+        return ["printf", "%s\\t%s\\n", *(word for pair in self.names.items() for word in pair)]
+
+
+def link(name: str, address: str) -> dict[str, object]:
+    local, _, prefix = address.partition("/")
+    flags = ["UP", "LOOPBACK"] if name == "lo" else ["UP"]
+    inet = {"family": "inet", "local": local, "prefixlen": int(prefix)}
+    return {"ifname": name, "mtu": 1500, "flags": flags, "addr_info": [inet]}
+
+
+def nodes(names: Mapping[str, str]) -> Nodes:
+    """Two networks; each node has a bridge for containers, too, with the same address everywhere."""
+    own = {
+        node: {"lo": "127.0.0.1/8", "docker0": "172.17.0.1/16", "eth0": f"10.0.0.{at}/24", "ib0": f"10.1.0.{at}/24"}
+        for at, node in enumerate(NODES, start=1)
+    }
+    return Nodes(own, names)
+
+
+def test_without_interfaces_it_is_the_network_of_the_names() -> None:
+    found = networks_of(nodes({node: f"10.1.0.{at}" for at, node in enumerate(NODES, start=1)}), NODES)
+    (network,) = found.networks
+    assert (network.name, dict(network.addresses)) == ("ib0", {"n1": "10.1.0.1", "n2": "10.1.0.2", "n3": "10.1.0.3"})
+    assert found.notes == ()
+
+
+def test_names_that_nodes_do_not_know_or_that_mean_themselves_lead_to_the_network_that_they_share() -> None:
+    (network,) = networks_of(nodes({"n1": "127.0.1.1"}), NODES).networks
+    assert (network.name, network.addresses["n1"], network.addresses["n3"]) == ("eth0", "10.0.0.1", "10.0.0.3")
+
+
+def test_each_interface_that_people_name_is_a_network_and_a_node_without_it_is_told() -> None:
+    cluster = nodes({})
+    del cluster.addresses["n2"]["ib0"]  # type: ignore[attr-defined]
+    found = networks_of(cluster, NODES, ("eth0", "ib0"))
+    assert [(network.name, list(network.addresses)) for network in found.networks] == [
+        ("eth0", ["n1", "n2", "n3"]),
+        ("ib0", ["n1", "n3"]),
+    ]
+    assert found.notes == ("node n2: ib0 has no IPv4 address, so nothing is sent over it.",)

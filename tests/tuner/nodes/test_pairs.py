@@ -1,0 +1,76 @@
+"""Messages between real nodes: namespaces of this machine with shaped links, and what is weak in them."""
+
+from collections.abc import Iterator
+
+import pytest
+from net_lab import HostsLab, hosts_lab
+
+from hpl.build.node_bench import build_node_pairs
+from hpl.build.toolchain import ToolchainError
+from hpl.search_paths import SearchPaths
+from results.stats.nodes.pair_patterns import PATTERNS
+from results.stats.nodes.verdict import ReadinessVerdict, verdict_of
+from runners.hosts.transport import Local, Ssh
+from tuner.nodes.measuring import MeasuringPlan, measure
+from tuner.nodes.pairs import Pairs
+from tuner.nodes.step import NodesTarget
+from tuner.stopping import StopRequest
+
+SWITCHES = {f"h{number}": f"s{(number - 1) // 4 + 1}" for number in range(1, 13)}
+
+
+@pytest.fixture(scope="module")
+def step(tmp_path_factory: pytest.TempPathFactory) -> Pairs:
+    try:
+        program = build_node_pairs(SearchPaths(None, tmp_path_factory.mktemp("cache")))
+    except ToolchainError as error:
+        pytest.skip(str(error))
+    return Pairs(program, alone_s=0.15, at_once_s=0.4)
+
+
+@pytest.fixture
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
+    with hosts_lab(tmp_path_factory.mktemp("lab"), 12) as lab:
+        lab.shape("160mbit")
+        yield lab
+
+
+def judged(lab: HostsLab, step: Pairs) -> ReadinessVerdict:
+    target = NodesTarget("lab", lab.names, Ssh((*lab.enter("h1"), *lab.ssh)), SWITCHES, ("eth0",))
+    check = measure(target, MeasuringPlan((step,)), lambda _: None, StopRequest()).check
+    assert not check.silent
+    for pairs in (check.pairs, check.pairs_at_once):
+        assert {pair.pattern for pair in pairs} == set(PATTERNS)
+        assert {pair.network for pair in pairs} == {"eth0"}
+    for host in lab.names:
+        assert not any("node_pairs" in command for command in lab.processes(host)), "a program stayed behind"
+    return verdict_of(check)
+
+
+def test_a_weak_cable_is_named_by_its_node(lab: HostsLab, step: Pairs) -> None:
+    lab.weaken("h6", "80mbit")
+    verdict = judged(lab, step)
+    (weak,) = (finding for finding in verdict.findings if finding.percent > 20.0)
+    assert (weak.what, weak.names) == ("weak-node", ("h6",))
+    assert 40.0 < weak.percent < 60.0
+
+
+def test_a_weak_uplink_is_told_from_the_nodes_behind_it(lab: HostsLab, step: Pairs) -> None:
+    lab.move_to_new_switch(("h5", "h6", "h7", "h8"), "60mbit")
+    verdict = judged(lab, step)
+    (weak,) = (finding for finding in verdict.findings if finding.percent > 20.0)
+    assert (weak.what, weak.names) == ("weak-uplink", ("s2",))
+
+
+def test_a_node_that_refuses_connections_is_named_and_the_rest_is_measured(lab: HostsLab, step: Pairs) -> None:
+    lab.run("h3", "ip", "route", "add", "blackhole", "10.77.0.4/32")
+    verdict = judged(lab, step)
+    (finding,) = (finding for finding in verdict.findings if finding.what == "no-messages")
+    assert finding.names == ("h3-h4",)
+
+
+def test_one_node_has_no_partner(step: Pairs) -> None:
+    check = measure(
+        NodesTarget("here", ("here",), Local()), MeasuringPlan((step,)), lambda _: None, StopRequest()
+    ).check
+    assert (check.pairs, check.pairs_at_once) == ((), ())
