@@ -13,11 +13,14 @@ from tuner.nodes.planted import KINDS, PlantedFault, virtual_check
 
 CLASS = 0.25
 """Part of the nodes in a throttled class."""
+WORSE = 5.0
+"""How much more than other faults an oversubscribed uplink takes: a few percent less at once are no fault."""
 
 
 def planted(kind: str, size: int, per_switch: int, percent: float, chance: random.Random) -> PlantedFault:
     node = f"node{chance.randrange(1, size + 1):03}"
-    if kind == "weak-uplink":
+    if kind in {"weak-uplink", "oversubscribed"}:
+        percent = percent if kind == "weak-uplink" else WORSE * percent
         return PlantedFault(kind, (f"s{chance.randrange(1, -(-size // per_switch) + 1):02}",), percent)
     if kind == "throttled-class":
         count = max(4, int(CLASS * size))
@@ -32,6 +35,7 @@ def is_named(fault: PlantedFault, verdict: ReadinessVerdict) -> bool:
         "slow-node": ("slow-node", "processor"),
         "flaky-node": ("wrong-results", ""),
         "half-memory": ("slow-node", "memory"),
+        "oversubscribed": ("oversubscribed", "network"),
         "weak-cable": ("weak-node", "network"),
         "weak-uplink": ("weak-uplink", "network"),
         "wrong-mtu": ("weak-node", "network"),

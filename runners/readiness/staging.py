@@ -70,8 +70,12 @@ def stage(reach: Transport, nodes: Sequence[str], files: Mapping[str, Path]) -> 
 
 def unstage(reach: Transport, staged: StagedFiles) -> None:
     """Remove what was copied; a node that does not answer keeps it for a day."""
-    for node, folder in staged.folders.items():
-        say_all(reach, [node], ("sh", "-c", _REMOVE, "sh", folder), timeout_s=30.0)
+
+    def one(node: str) -> None:
+        say_all(reach, [node], ("sh", "-c", _REMOVE, "sh", staged.folders[node]), timeout_s=30.0)
+
+    with ThreadPoolExecutor(min(AT_ONCE, max(1, len(staged.folders)))) as pool:
+        list(pool.map(one, staged.folders))
 
 
 def _packed(files: Mapping[str, Path]) -> str:

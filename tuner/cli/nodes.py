@@ -51,8 +51,8 @@ def check(
     at this machine alone.
 
     On a virtual cluster nothing is measured: it shows what the check finds, and with which words. The kinds of faults
-    are slow-node, flaky-node, half-memory, weak-cable, weak-uplink (of a switch: s01, s02 …), wrong-mtu, and
-    throttled-class (of several nodes).
+    are slow-node, flaky-node, half-memory, weak-cable, wrong-mtu, throttled-class (of several nodes), and
+    weak-uplink and oversubscribed (of a switch: s01, s02 …).
 
     Exit codes: 0 the nodes are ready and alike; 1 something is not; 2 wrong usage; 130 stopped.
 

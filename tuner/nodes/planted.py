@@ -6,7 +6,7 @@ HPL of 482 blades has a standard deviation of 0.7 % and their STREAM one of 1.1 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -23,8 +23,19 @@ USUAL = {"MB/s": 12_000.0, "GFLOPS": 75.0, "GUP/s": 0.05}
 """Rates by unit; only their scatter matters."""
 PAIR_RATE, ACROSS, PAIR_NOISE = 1150.0, 0.95, 0.008
 """Rate between two nodes at one switch in MB/s, what is left of it across switches, and its scatter."""
+AT_ONCE_NOISE, UNFAIR = 0.02, 0.15
+"""Scatter of rates while all pairs send, and of those that share an uplink that cannot carry them all."""
 RUNS = 5
-KINDS = ("slow-node", "flaky-node", "half-memory", "weak-cable", "weak-uplink", "wrong-mtu", "throttled-class")
+KINDS = (
+    "slow-node",
+    "flaky-node",
+    "half-memory",
+    "weak-cable",
+    "weak-uplink",
+    "wrong-mtu",
+    "throttled-class",
+    "oversubscribed",
+)
 
 
 @dataclass(frozen=True)
@@ -33,8 +44,8 @@ class PlantedFault:
 
     Attributes:
         kind: one of KINDS.
-        names: the nodes, or the switch of a weak uplink.
-        percent: what it takes of the rate.
+        names: the nodes, or the switch of a weak or oversubscribed uplink.
+        percent: what it takes of the rate; of an oversubscribed uplink while all nodes send.
     """
 
     kind: str
@@ -65,6 +76,7 @@ def virtual_check(
         for node in nodes
         for _ in range(runs)
     ]
+    pairs = _pairs(nodes, switches, faults, seed, chance)
     return NodeCheck(
         cluster=f"virtual-{size}",
         checked_at=datetime.now(UTC),
@@ -72,7 +84,8 @@ def virtual_check(
         classes=dict.fromkeys(nodes, "virtual"),
         facts=facts,
         runs=tuple(found),
-        pairs=tuple(_pairs(nodes, switches, faults, seed, chance)),
+        pairs=tuple(pairs),
+        pairs_at_once=tuple(_at_once(pair, switches, faults, chance) for pair in pairs),
         switches=switches,
     )
 
@@ -136,3 +149,15 @@ def _pairs(
                     rate *= 1.0 - fault.percent / 100.0
             found.append(PairRate(pattern, one, other, rate))
     return found
+
+
+def _at_once(
+    pair: PairRate, switches: Mapping[str, str], faults: Sequence[PlantedFault], chance: np.random.Generator
+) -> PairRate:
+    """The rate of a pair while all others send: the same where the network carries all."""
+    ends = {switches[pair.one], switches[pair.other]}
+    rate, noise = pair.rate, AT_ONCE_NOISE
+    for fault in faults:
+        if fault.kind == "oversubscribed" and len(ends) == 2 and not ends.isdisjoint(fault.names):
+            rate, noise = rate * (1.0 - fault.percent / 100.0), UNFAIR
+    return replace(pair, rate=rate * float(np.exp(chance.normal() * noise)))

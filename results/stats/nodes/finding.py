@@ -21,7 +21,7 @@ class Finding:
         what: "silent", "wrong-results", "slow-node", "two-groups", "weak-node", "weak-uplink", "weak-connection",
             "oversubscribed", "no-messages", "other-fact".
         names: the nodes, or the switch, or the connection.
-        part: what of them: a benchmark, a fact, "network".
+        part: what of them: a benchmark, a fact, "network" or "latency".
         sentence: for people.
         percent: how much is lost, where something is slow.
         facts: settings that explain it.

@@ -3,10 +3,12 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from statistics import median
 
 from .check import NodeCheck
 from .finding import Finding, Severity
+from .oversubscription import Oversubscribed, oversubscribed
 from .weak_links import PairRate, WeakPart, weak_parts
 
 LEAST_LATENCY_PERCENT = 20.0
@@ -22,7 +24,14 @@ def network_findings(check: NodeCheck) -> list[Finding]:
     for network in dict.fromkeys(pair.network for pair in (*check.pairs, *check.pairs_at_once)):
         alone = [pair for pair in check.pairs if pair.network == network]
         found += _failed(alone, network)
-        found += _weak(check, [pair for pair in alone if pair.counts], network)
+        counting = [pair for pair in alone if pair.counts]
+        weak = _weak(check, counting, network)
+        at_once = [pair for pair in check.pairs_at_once if pair.network == network and pair.counts]
+        uplinks = {name for finding in weak if finding.what == "weak-uplink" for name in finding.names}
+        found += [
+            *weak,
+            *map(partial(_oversubscribed, network), oversubscribed(counting, at_once, check.switches, uplinks)),
+        ]
     return [_with_fact(finding, check) for finding in found]
 
 
@@ -77,8 +86,23 @@ def _weak(check: NodeCheck, pairs: Sequence[PairRate], network: str) -> list[Fin
                 f"{part.name} is slow with small messages{_over(network)}: {own:.3g} µs, {usual:.3g} µs is usual; look "
                 "at its power saving and at the interrupts of its network card"
             )
-            found.append(Finding(Severity.SLOW, "weak-node", (part.name,), PART, sentence, part.percent))
+            found.append(Finding(Severity.SLOW, "weak-node", (part.name,), "latency", sentence, part.percent))
     return found
+
+
+def _oversubscribed(network: str, part: Oversubscribed) -> Finding:
+    """One worse uplink slows runs; a network that is so everywhere was bought so."""
+    sums = f"{_rate(part.carried)} of {_rate(part.wanted)}{_over(network)} when all nodes send ({part.pattern})"
+    percent = 100.0 * (1.0 - part.carried / part.wanted)
+    if part.switch:
+        sentence = f"the uplink of switch {part.switch} carries {sums}: it is oversubscribed {part.ratio:.2g} to 1"
+        return Finding(Severity.SLOW, "oversubscribed", (part.switch,), PART, sentence, percent)
+    sentence = f"the network carries {sums}: it is oversubscribed {part.ratio:.2g} to 1"
+    return Finding(Severity.NOTE, "oversubscribed", (), PART, sentence, percent)
+
+
+def _rate(mb_s: float) -> str:
+    return f"{mb_s / 1000:.3g} GB/s" if mb_s >= 1000 else f"{mb_s:.3g} MB/s"
 
 
 def _middle(values: Iterator[float | None]) -> float:

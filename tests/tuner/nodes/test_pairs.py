@@ -8,6 +8,7 @@ from net_lab import HostsLab, hosts_lab
 from hpl.build.node_bench import build_node_pairs
 from hpl.build.toolchain import ToolchainError
 from hpl.search_paths import SearchPaths
+from results.stats.nodes.finding import Finding
 from results.stats.nodes.pair_patterns import PATTERNS
 from results.stats.nodes.verdict import ReadinessVerdict, verdict_of
 from runners.hosts.transport import Local, Ssh
@@ -47,10 +48,16 @@ def judged(lab: HostsLab, step: Pairs) -> ReadinessVerdict:
     return verdict_of(check)
 
 
+def clear(verdict: ReadinessVerdict) -> list[Finding]:
+    """What is weak by more than other work on this machine can take; latencies of its cores are not looked at."""
+    found = (finding for finding in verdict.findings if finding.what.startswith("weak") and finding.part == "network")
+    return [finding for finding in found if finding.percent > 20.0]
+
+
 def test_a_weak_cable_is_named_by_its_node(lab: HostsLab, step: Pairs) -> None:
     lab.weaken("h6", "80mbit")
     verdict = judged(lab, step)
-    (weak,) = (finding for finding in verdict.findings if finding.percent > 20.0)
+    (weak,) = clear(verdict)
     assert (weak.what, weak.names) == ("weak-node", ("h6",))
     assert 40.0 < weak.percent < 60.0
 
@@ -58,8 +65,16 @@ def test_a_weak_cable_is_named_by_its_node(lab: HostsLab, step: Pairs) -> None:
 def test_a_weak_uplink_is_told_from_the_nodes_behind_it(lab: HostsLab, step: Pairs) -> None:
     lab.move_to_new_switch(("h5", "h6", "h7", "h8"), "60mbit")
     verdict = judged(lab, step)
-    (weak,) = (finding for finding in verdict.findings if finding.percent > 20.0)
+    (weak,) = clear(verdict)
     assert (weak.what, weak.names) == ("weak-uplink", ("s2",))
+
+
+def test_an_uplink_that_is_enough_for_one_pair_and_not_for_all_is_oversubscribed(lab: HostsLab, step: Pairs) -> None:
+    lab.move_to_new_switch(("h5", "h6", "h7", "h8"), "200mbit")
+    verdict = judged(lab, step)
+    (shared,) = (finding for finding in verdict.findings if finding.what == "oversubscribed" and finding.names)
+    assert shared.names == ("s2",)
+    assert "weak-uplink" not in {finding.what for finding in verdict.findings}
 
 
 def test_a_node_that_refuses_connections_is_named_and_the_rest_is_measured(lab: HostsLab, step: Pairs) -> None:

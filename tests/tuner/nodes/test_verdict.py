@@ -40,6 +40,20 @@ def test_a_weak_uplink_is_told_from_weak_nodes() -> None:
     assert named(PlantedFault("weak-uplink", ("s02",), 10.0)) == [("weak-uplink", ("s02",))]
 
 
+def test_an_oversubscribed_uplink_is_told_from_a_weak_one() -> None:
+    verdict = verdict_of(virtual_check(64, 16, (PlantedFault("oversubscribed", ("s02",), 75.0),), 3))
+    (finding,) = verdict.findings
+    assert (finding.what, finding.names, verdict.ready) == ("oversubscribed", ("s02",), False)
+    carries = "carries 4.23 GB/s of 17.6 GB/s when all nodes send (cut): it is oversubscribed 4.2 to 1"
+    assert finding.sentence == f"the uplink of switch s02 {carries}"
+
+
+def test_the_wrong_mtu_of_a_weak_node_is_named_with_it() -> None:
+    verdict = verdict_of(virtual_check(64, 16, (PlantedFault("wrong-mtu", ("node017",), 6.0),), 3))
+    (finding,) = verdict.findings
+    assert finding.sentence.endswith("; its MTU is 1500, not 9000")
+
+
 def test_two_populations_are_found_and_explained_by_the_fact_that_separates_them() -> None:
     nodes = tuple(f"node{number:03}" for number in range(1, 13))
     verdict = verdict_of(virtual_check(64, 16, (PlantedFault("throttled-class", nodes, 6.0),), 3))

@@ -76,22 +76,32 @@ def _verdict(verdict: ReadinessVerdict) -> Iterator[Part]:
         said = f"Ready: nothing was found that makes {which} slow or wrong."
         yield Sentence(said, tone=Tone.GOOD)
     else:
-        told, out = [], set(verdict.out)
-        if verdict.out:
-            told.append(f"{ranges(verdict.out)} must not be used")
-        if verdict.slow:
-            told.append(f"{ranges(verdict.slow)} would slow a run down")
-        if any(finding.what == "weak-uplink" for finding in verdict.findings):
-            told.append("an uplink is slow")
-        if any(finding.what == "no-messages" and not set(finding.names) & out for finding in verdict.findings):
-            told.append("messages do not pass between all nodes")
-        yield Sentence(f"Not ready: {', and '.join(told)}.", tone=Tone.BAD)
+        yield Sentence(f"Not ready: {', and '.join(_reasons(verdict))}.", tone=Tone.BAD)
     for finding in verdict.findings[:SHOWN]:
         yield Sentence(f"{_upper(finding)}.", tone=TONES[finding.severity])
     if len(verdict.findings) > SHOWN:
         yield Sentence(f"{counted(len(verdict.findings) - SHOWN, 'more finding')}: --json lists all.")
     for sentence in verdict.cannot:
         yield Sentence(sentence, tone=Tone.CAUTION)
+
+
+def _reasons(verdict: ReadinessVerdict) -> Iterator[str]:
+    """Say in a few words what makes a cluster not ready: nodes first, then what is between them."""
+    if verdict.out:
+        yield f"{ranges(verdict.out)} must not be used"
+    if verdict.slow:
+        yield f"{ranges(verdict.slow)} would slow a run down"
+    between = {
+        finding.what
+        for finding in verdict.findings
+        if finding.names and not set(finding.names) & set(verdict.check.nodes)
+    }
+    words = {
+        "weak-uplink": "an uplink is slow",
+        "oversubscribed": "an uplink cannot carry what its nodes send",
+        "no-messages": "messages do not pass between all nodes",
+    }
+    yield from (said for what, said in words.items() if what in between)
 
 
 def _upper(finding: Finding) -> str:
