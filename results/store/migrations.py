@@ -132,6 +132,37 @@ def m006_service(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
+def m007_node_checks(connection: Connection) -> None:
+    """Add checks of the nodes of clusters: what was found out, each run, and the rate of each pair."""
+    for statement in (
+        """
+        CREATE TABLE node_checks (
+            number INTEGER NOT NULL PRIMARY KEY, cluster TEXT NOT NULL, checked_at TEXT NOT NULL, state TEXT NOT NULL,
+            virtual BOOLEAN NOT NULL, baseline BOOLEAN NOT NULL, campaign TEXT, ready BOOLEAN NOT NULL,
+            alike BOOLEAN NOT NULL, nodes TEXT NOT NULL, silent TEXT NOT NULL, classes TEXT NOT NULL,
+            switches TEXT NOT NULL, facts TEXT NOT NULL, findings TEXT NOT NULL, notes TEXT NOT NULL,
+            more TEXT NOT NULL)
+        """,
+        "CREATE INDEX node_checks_by_cluster ON node_checks (cluster, checked_at)",
+        """
+        CREATE TABLE node_check_runs (
+            node_check INTEGER NOT NULL, number INTEGER NOT NULL, benchmark TEXT NOT NULL, node TEXT NOT NULL,
+            value FLOAT, accurate BOOLEAN NOT NULL, reason TEXT NOT NULL, more TEXT NOT NULL,
+            PRIMARY KEY (node_check, number),
+            FOREIGN KEY (node_check) REFERENCES node_checks (number) ON DELETE CASCADE)
+        """,
+        """
+        CREATE TABLE node_check_pairs (
+            node_check INTEGER NOT NULL, number INTEGER NOT NULL, at_once BOOLEAN NOT NULL, pattern TEXT NOT NULL,
+            one TEXT NOT NULL, other TEXT NOT NULL, rate FLOAT NOT NULL, network TEXT NOT NULL, latency_us FLOAT,
+            there FLOAT, back FLOAT, problem TEXT NOT NULL, more TEXT NOT NULL,
+            PRIMARY KEY (node_check, number),
+            FOREIGN KEY (node_check) REFERENCES node_checks (number) ON DELETE CASCADE)
+        """,
+    ):
+        connection.execute(text(statement))
+
+
 MIGRATIONS: Sequence[Callable[[Connection], None]] = (
     m001_studies_trials_outputs,
     m002_parts_and_sessions,
@@ -139,6 +170,7 @@ MIGRATIONS: Sequence[Callable[[Connection], None]] = (
     m004_owners_of_trials,
     m005_given_up,
     m006_service,
+    m007_node_checks,
 )
 
 

@@ -212,3 +212,53 @@ DELIVERIES = Table(
     Index("deliveries_by_time", "next_at"),
 )
 """Messages to webhooks: a row waits while it has a `next_at`."""
+
+NODE_CHECKS = Table(
+    "node_checks",
+    METADATA,
+    Column("number", Integer, primary_key=True),
+    Column("cluster", Text, nullable=False),
+    Column("checked_at", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("virtual", Boolean, nullable=False),
+    Column("baseline", Boolean, nullable=False),
+    Column("campaign", Text),
+    Column("ready", Boolean, nullable=False),
+    Column("alike", Boolean, nullable=False),
+    *(
+        Column(name, Text, nullable=False)
+        for name in ("nodes", "silent", "classes", "switches", "facts", "findings", "notes", "more")
+    ),
+    Index("node_checks_by_cluster", "cluster", "checked_at"),
+)
+
+NODE_CHECK_RUNS = Table(
+    "node_check_runs",
+    METADATA,
+    Column("node_check", Integer, ForeignKey("node_checks.number", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("benchmark", Text, nullable=False),
+    Column("node", Text, nullable=False),
+    Column("value", Float),
+    Column("accurate", Boolean, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("more", Text, nullable=False),
+)
+
+NODE_CHECK_PAIRS = Table(
+    "node_check_pairs",
+    METADATA,
+    Column("node_check", Integer, ForeignKey("node_checks.number", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("at_once", Boolean, nullable=False),
+    Column("pattern", Text, nullable=False),
+    Column("one", Text, nullable=False),
+    Column("other", Text, nullable=False),
+    Column("rate", Float, nullable=False),
+    Column("network", Text, nullable=False),
+    Column("latency_us", Float),
+    Column("there", Float),
+    Column("back", Float),
+    Column("problem", Text, nullable=False),
+    Column("more", Text, nullable=False),
+)

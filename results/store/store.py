@@ -19,6 +19,7 @@ from .imports import ImportedStudies
 from .lease import Lease
 from .migrations import migrate
 from .networks import NetworkRecords
+from .nodes.checks import NodeChecks
 from .reading import Reader
 from .rows import json_text, output_row, study_of, study_row, trial_row
 from .schema import CAMPAIGNS, NETWORK_ORIGINALS, NETWORK_PROBES, OUTPUTS, STUDIES, TRIALS
@@ -74,6 +75,11 @@ class Store(Reader, ServiceBooks):
     def imports(self) -> ImportedStudies:
         """The methods that add studies and trials which exist already."""
         return ImportedStudies(self._database.reading, self._database.writing)
+
+    @property
+    def node_checks(self) -> NodeChecks:
+        """The methods for checks of nodes."""
+        return NodeChecks(self._database.reading, self._database.writing, self._database.alone)
 
     def __enter__(self) -> Self:
         return self

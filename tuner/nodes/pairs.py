@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from results.stats.nodes.pair_patterns import PATTERNS, Pair
-from results.stats.nodes.weak_links import PairRate
+from results.stats.nodes.pair_rate import PairRate
 from runners.readiness.networks import NodeNetwork, networks_of
 
 from ..events import WorkEnded, WorkStarted

@@ -13,7 +13,7 @@ import numpy as np
 
 from results.stats.nodes.check import BENCHMARKS, NodeCheck, NodeRun
 from results.stats.nodes.pair_patterns import PATTERNS, pairs_of
-from results.stats.nodes.weak_links import PairRate
+from results.stats.nodes.pair_rate import PairRate
 
 DIFFERENT, DISTURBED = 0.004, 0.007
 """Standard deviations between nodes, and between runs of a node, as parts of the rate."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from results.stats.nodes.check import NodeRun
-from results.stats.nodes.weak_links import PairRate
+from results.stats.nodes.pair_rate import PairRate
 from runners.hosts.transport import Transport
 
 from ..events import Listener

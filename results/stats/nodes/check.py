@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from .weak_links import PairRate
+from .pair_rate import PairRate
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from statistics import median
 from .check import NodeCheck
 from .finding import Finding, Severity
 from .oversubscription import Oversubscribed, oversubscribed
-from .weak_links import PairRate, WeakPart, weak_parts
+from .pair_rate import PairRate
+from .weak_links import WeakPart, weak_parts
 
 LEAST_LATENCY_PERCENT = 20.0
 """Latencies scatter much more than rates; less than this is no finding."""

@@ -14,8 +14,9 @@ from statistics import median
 from scipy import stats
 
 from .odd_nodes import FALSE_ALARMS
+from .pair_rate import PairRate
 from .shape import robust_sd
-from .weak_links import FEWEST_PAIRS, PairRate
+from .weak_links import FEWEST_PAIRS
 
 LEAST_PERCENT = 10.0
 """What an uplink must keep less than others to be named."""

@@ -96,24 +96,24 @@ def test_opening_again_applies_nothing_twice(schema_1: Path) -> None:
 
 
 def test_a_pending_migration_is_applied_and_noted(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def m006_notes(connection: Connection) -> None:
+    def m008_notes(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE trials ADD COLUMN note TEXT"))
 
-    with_step(monkeypatch, m006_notes)
+    with_step(monkeypatch, m008_notes)
     with Store.open(schema_1) as store:
         assert len(store.records("kronos")) == 5
-    assert applied(schema_1) == [*TODAY, "m006_notes"]
+    assert applied(schema_1) == [*TODAY, "m008_notes"]
 
 
 def test_a_migration_that_fails_leaves_nothing_behind(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def m006_broken(connection: Connection) -> None:
+    def m008_broken(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE trials ADD COLUMN note TEXT"))
         connection.execute(text("DELETE FROM studies"))
         connection.execute(text("UPDATE no_such_table SET x = 1"))
 
     Store.open(schema_1).close()
     before = structure(schema_1)
-    with_step(monkeypatch, m006_broken)
+    with_step(monkeypatch, m008_broken)
     with pytest.raises(ResultsError, match="no such table: no_such_table"):
         Store.open(schema_1)
     monkeypatch.undo()
@@ -123,15 +123,15 @@ def test_a_migration_that_fails_leaves_nothing_behind(schema_1: Path, monkeypatc
 
 
 def test_a_newer_database_is_refused_and_unchanged(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def m007_of_the_future(connection: Connection) -> None:
+    def m008_of_the_future(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE trials RENAME COLUMN gflops TO tflops"))
 
-    with_step(monkeypatch, m007_of_the_future)
+    with_step(monkeypatch, m008_of_the_future)
     Store.open(schema_1).close()
     monkeypatch.undo()
     before = schema_1.read_bytes()
     sentence = (
-        rf"{schema_1} was written by a newer hpltune \(its schema is 7, this hpltune knows up to 6\): "
+        rf"{schema_1} was written by a newer hpltune \(its schema is 8, this hpltune knows up to 7\): "
         "update hpltune, or give another with --db"
     )
     with pytest.raises(ResultsError, match=sentence):
@@ -192,4 +192,16 @@ def test_a_database_of_schema_5_takes_campaigns(tmp_path: Path) -> None:
     with Store.open(path, create=False) as store:
         assert [study.name for study in store.studies()] == ["before-the-service"]
         assert store.queue.find("before-the-service") is None
+    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
+
+
+def test_a_database_of_schema_6_takes_checks_of_nodes(tmp_path: Path) -> None:
+    """The asset is what `data/make_schema_6.py` wrote."""
+    path = Path(shutil.copy(DATA / "schema-6.db", tmp_path / "hpltune.db"))
+    with Store.open(path, create=False) as store:
+        waiting = store.queue.find("waits")
+        assert waiting is not None
+        assert waiting.order.document == {"kind": "tune", "space": "quick"}
+        assert [row.deed.target for row in store.audit.newest(5)] == ["waits"]
+        assert store.node_checks.lines() == []
     assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")

@@ -5,7 +5,7 @@ from statistics import median
 
 from results.report.model import Column, Matrix, Table
 from results.stats.nodes.check import NodeCheck
-from results.stats.nodes.weak_links import PairRate
+from results.stats.nodes.pair_rate import PairRate
 
 MOST_DRAWN = 16
 """Rows and columns of a heat map of pairs; of a larger cluster each cell stands for several nodes."""

@@ -9,7 +9,7 @@ import numpy as np
 from results.stats.nodes.check import NodeCheck
 from results.stats.nodes.network_findings import network_findings
 from results.stats.nodes.pair_patterns import PATTERNS, pairs_of
-from results.stats.nodes.weak_links import PairRate
+from results.stats.nodes.pair_rate import PairRate
 
 NODES = tuple(f"n{number:02}" for number in range(1, 33))
 

@@ -8,7 +8,7 @@ import pytest
 
 from results.stats.nodes.oversubscription import oversubscribed
 from results.stats.nodes.pair_patterns import PATTERNS, pairs_of
-from results.stats.nodes.weak_links import PairRate
+from results.stats.nodes.pair_rate import PairRate
 
 NODES = [f"node{number:03}" for number in range(1, 65)]
 SWITCHES = {node: f"s{place // 8 + 1}" for place, node in enumerate(NODES)}
