@@ -3,6 +3,7 @@
 from itertools import islice
 
 import pytest
+from fastapi.testclient import TestClient
 from live_watch import begin, end, trials, watching
 from record_builders import START, a_study
 from running_service import RunningService
@@ -63,7 +64,7 @@ def test_the_stream_of_all_goes_on_after_any_event(service: RunningService, stor
 
 
 @pytest.mark.parametrize("known", ["", "r1", "bnVsbA", "W10", "WzEsMl0", "🙂"])
-def test_an_id_of_no_event_of_all_is_refused(service: RunningService, known: str) -> None:
-    answer = service.client.get(EVENTS, params={"after": known})
+def test_an_id_of_no_event_of_all_is_refused(client: TestClient, known: str) -> None:
+    answer = client.get(EVENTS, params={"after": known})
     assert answer.status_code == 400
     assert answer.json()["detail"].startswith("The event id is none of this stream")

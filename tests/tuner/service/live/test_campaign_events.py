@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+from fastapi.testclient import TestClient
 from live_watch import SentEvent, Watch, begin, end, trials, watched, watching
 from record_builders import a_study
 from running_service import RunningService
@@ -93,18 +94,18 @@ def test_a_stream_goes_on_after_any_event_with_nothing_twice_and_nothing_lost(
     assert service.client.get(EVENTS, headers={"Last-Event-ID": live[-1].id or ""}).status_code == 204
 
 
-def test_the_header_of_a_browser_counts_before_the_address(service: RunningService, store: Store) -> None:
+def test_the_header_of_a_browser_counts_before_the_address(client: TestClient, store: Store) -> None:
     store.create_study(a_study())
     trials(store, 70.0, 80.0)
     store.end_study("study", "complete")
-    assert kinds(watched(service.client, f"{EVENTS}?after=0", "r2")) == ["campaign-ended"]
+    assert kinds(watched(client, f"{EVENTS}?after=0", "r2")) == ["campaign-ended"]
 
 
-def test_an_ended_campaign_is_told_with_one_event(service: RunningService, store: Store) -> None:
+def test_an_ended_campaign_is_told_with_one_event(client: TestClient, store: Store) -> None:
     store.create_study(a_study())
     trials(store, 70.0, 80.0)
     store.end_study("study", "complete")
-    (only,) = watched(service.client, EVENTS)
+    (only,) = watched(client, EVENTS)
     assert (only.kind, only.data["trials"], only.data["best_gflops"]) == ("campaign-ended", 2, 80.0)
 
 
@@ -122,17 +123,17 @@ def test_a_campaign_that_goes_on_is_told_on(service: RunningService, store: Stor
 
 
 @pytest.mark.parametrize("known", ["", "x", "r-1", "r5", "c1", "r1.7", "r99999999999", "r1.1.1", "0r", "🙂"])
-def test_an_id_of_no_event_gets_one_sentence(service: RunningService, store: Store, known: str) -> None:
+def test_an_id_of_no_event_gets_one_sentence(client: TestClient, store: Store, known: str) -> None:
     store.create_study(a_study())
-    answer = service.client.get(EVENTS, params={"after": known})
+    answer = client.get(EVENTS, params={"after": known})
     assert answer.status_code == 400
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["detail"].startswith("The event id is none of this stream: leave it out")
 
 
-def test_an_unknown_campaign_has_no_events(service: RunningService) -> None:
-    assert service.client.get("/api/v1/campaigns/nobody/events").status_code == 404
-    assert service.client.get(EVENTS, params={"before": "r1"}).status_code == 422
+def test_an_unknown_campaign_has_no_events(client: TestClient) -> None:
+    assert client.get("/api/v1/campaigns/nobody/events").status_code == 404
+    assert client.get(EVENTS, params={"before": "r1"}).status_code == 422
 
 
 def test_fifty_watchers_hear_the_same(service: RunningService, store: Store) -> None:
@@ -146,10 +147,10 @@ def test_fifty_watchers_hear_the_same(service: RunningService, store: Store) -> 
     assert all(one[1:] == heard[0][1:] for one in heard)
 
 
-def test_a_name_that_is_html_is_data(service: RunningService, store: Store) -> None:
+def test_a_name_that_is_html_is_data(client: TestClient, store: Store) -> None:
     store.create_study(a_study("<img src=x onerror=alert(1)>\n"[:-1]))
     store.end_study("<img src=x onerror=alert(1)>", "complete")
-    (only,) = watched(service.client, "/api/v1/campaigns/%3Cimg%20src=x%20onerror=alert(1)%3E/events")
+    (only,) = watched(client, "/api/v1/campaigns/%3Cimg%20src=x%20onerror=alert(1)%3E/events")
     assert only.data["campaign"] == "<img src=x onerror=alert(1)>"
 
 
