@@ -152,15 +152,17 @@ def _slow_node(results: Mapping[str, OddNode]) -> Finding:
 
 
 def _two_groups(name: str, split: TwoGroups, facts: Sequence[SeparatingFact]) -> Finding:
+    """Name the smaller population: few slower nodes slow a run down, few faster ones are only not like the others."""
     benchmark = BENCHMARKS[name]
-    fewer = split.slow if len(split.slow) <= len(split.fast) else split.fast
-    side = "slower" if fewer is split.slow else "faster"
+    few_are_slow = len(split.slow) <= len(split.fast)
+    fewer, side = (split.slow, "slower") if few_are_slow else (split.fast, "faster")
     why = f": {facts[0].fact} is {facts[0].slow} on the slower and {facts[0].fast} on the faster ones" if facts else ""
     sentence = (
         f"{benchmark.title} shows two populations: {ranges(fewer)} are {split.percent:.1f} % {side}"
         f"{why or '; no fact of the nodes tells them apart'}"
     )
-    return Finding(Severity.SLOW, "two-groups", split.slow, name, sentence, split.percent)
+    severity = Severity.SLOW if few_are_slow else Severity.ODD
+    return Finding(severity, "two-groups", fewer, name, sentence, split.percent)
 
 
 def _network(check: NodeCheck, odd_facts: Sequence[Finding]) -> list[Finding]:
