@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from results.record import TrialRecord
 from results.report.model import Part
+from results.stats.nodes.check import NodeCheck
 
 PHASES = {
     "pilot": "Pilot runs: how fast is this machine?",
@@ -120,6 +121,13 @@ class PartFound:
     parts: tuple[Part, ...]
 
 
+@dataclass(frozen=True)
+class NodesMeasured:
+    """A check of nodes has found out more; this is all that it knows by now."""
+
+    check: NodeCheck
+
+
 Event = (
     Notice
     | Remark
@@ -131,5 +139,6 @@ Event = (
     | TrialStarted
     | TrialProgress
     | TrialEnded
+    | NodesMeasured
 )
 Listener = Callable[[Event], None]

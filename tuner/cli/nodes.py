@@ -1,10 +1,12 @@
 """`hpltune nodes`: whether the nodes of a cluster are ready."""
 
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
 
-from .common import LARGEST_SEED, Html, Json, RealClusterFile, given
+from .common import LARGEST_SEED, Db, Html, Json, RealClusterFile, given, open_store
+from .kept_nodes import baseline, compare, list_, show
 from .plain_help import PlainCommand, PlainGroup
 from .terminal import INTERRUPTED, ReportFiles, show_and_write, watched
 
@@ -40,7 +42,22 @@ def check(
         typer.Option("--fault", metavar="KIND:NODE[:PERCENT]", help="Plant a fault in a virtual cluster. Repeatable."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of a virtual cluster.")] = 0,
+    keep: Annotated[
+        bool | None, typer.Option("--keep/--no-keep", help="Keep the check; by default unless the cluster is virtual.")
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline",
+            metavar="CHECK",
+            help="Compare with an earlier check: its number, a day, first, last, or default (see nodes baseline).",
+        ),
+    ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Print nothing where all is well, else only what is wrong.")
+    ] = False,
     html: Html = None,
+    db: Db = None,
     as_json: Json = False,
 ) -> None:
     """Say whether all nodes are alike, compute rightly and are equally fast, and which are not.
@@ -50,11 +67,15 @@ def check(
     at a time and all at once. Nodes need ssh, no shared file system and no software of ours. Without --cluster it looks
     at this machine alone.
 
+    A check is kept, and `hpltune nodes show` shows it again. With --baseline it is compared with an earlier one of the
+    same cluster: what is clearly slower than it was, and what else changed, is named and counts for the exit code.
+
     On a virtual cluster nothing is measured: it shows what the check finds, and with which words. The kinds of faults
     are slow-node, flaky-node, half-memory, weak-cable, wrong-mtu, throttled-class (of several nodes), and
     weak-uplink and oversubscribed (of a switch: s01, s02 …).
 
-    Exit codes: 0 the nodes are ready and alike; 1 something is not; 2 wrong usage; 130 stopped.
+    Exit codes: 0 the nodes are ready and alike, and no slower than in the baseline; 1 something is not, or one sentence
+    on standard error says why nothing was measured; 2 wrong usage; 130 stopped.
 
     Examples:
 
@@ -66,29 +87,51 @@ def check(
 
         hpltune nodes check --cluster my-cluster.toml --benchmark stream --repeats 10
 
+        hpltune nodes check --cluster my-cluster.toml --baseline default --quiet
+
         hpltune nodes check --virtual 64 --fault slow-node:node007:6
 
         hpltune nodes check --virtual 484 --per-switch 14 --fault weak-uplink:s02:25 --html nodes.html
     """
-    from ..commands.nodes.check import NodesCheckRequest, VirtualClusterAsked, check_nodes, check_virtual
+    from ..commands.nodes.check import (
+        NodesCheckRequest,
+        VirtualClusterAsked,
+        check_nodes,
+        check_virtual,
+        cluster_name,
+    )
+    from ..commands.nodes.keeping import KeepRequest, keep_check
     from ..console.progress import output
     from ..errors import UsageError
+    from ..nodes.planted import virtual_name
 
     files = ReportFiles(html)
     files.require()
     out = output(stderr=as_json)
-    if virtual is None:
-        for refused in given(context, {"per_switch", "fault", "seed"}):
-            raise UsageError(f"{refused} is for virtual clusters: add --virtual NODES, or leave it out")
-        with watched(out) as (listener, stop):
-            result = check_nodes(
-                NodesCheckRequest(cluster, repeats, facts, blas, tuple(benchmark or ())), listener, stop
-            )
-    else:
-        for refused in given(context, {"cluster", "facts", "repeats", "benchmark", "blas"}):
-            raise UsageError(f"{refused} is for real nodes: leave it out, or leave --virtual out")
-        result = check_virtual(VirtualClusterAsked(virtual, per_switch, tuple(fault or ()), seed))
-    show_and_write(out, result.report(), files, as_json=as_json, page=result.page() if html else None)
-    if result.interrupted:
+    out.quiet = quiet
+    opened = open_store(db, create=True) if keep or baseline or (virtual is None and keep is None) else nullcontext()
+    with watched(out) as (listener, stop), opened as store:
+        if virtual is None:
+            for refused in given(context, {"per_switch", "fault", "seed"}):
+                raise UsageError(f"{refused} is for virtual clusters: add --virtual NODES, or leave it out")
+            request = NodesCheckRequest(cluster, repeats, facts, blas, tuple(benchmark or ()))
+            kept = KeepRequest(cluster_name(cluster), keep is not False, baseline)
+            done = keep_check(lambda told: check_nodes(request, told, stop), kept, store, listener)
+        else:
+            for refused in given(context, {"cluster", "facts", "repeats", "benchmark", "blas"}):
+                raise UsageError(f"{refused} is for real nodes: leave it out, or leave --virtual out")
+            asked = VirtualClusterAsked(virtual, per_switch, tuple(fault or ()), seed)
+            kept = KeepRequest(virtual_name(virtual), keep is True, baseline, virtual=True)
+            done = keep_check(lambda _: check_virtual(asked), kept, store, listener)
+    out.quiet = False
+    report, page = done.brief() if quiet else done.report(), done.result.page() if html else None
+    show_and_write(out, report, files, as_json=as_json, page=page)
+    if done.result.interrupted:
         raise typer.Exit(INTERRUPTED)
-    raise typer.Exit(0 if result.verdict.ready and result.verdict.alike else 1)
+    raise typer.Exit(0 if done.sound else 1)
+
+
+nodes.command("list", cls=PlainCommand)(list_)
+nodes.command(cls=PlainCommand)(show)
+nodes.command(cls=PlainCommand)(compare)
+nodes.command(cls=PlainCommand)(baseline)

@@ -10,7 +10,7 @@ from runners.readiness.asking import ask_facts
 from runners.readiness.odd_facts import OddFact, classes_of, odd_facts
 from runners.readiness.staging import stage, unstage
 
-from ..events import Listener, Notice, WorkEnded, WorkStarted
+from ..events import Listener, NodesMeasured, Notice, WorkEnded, WorkStarted
 from ..stopping import StopRequest
 from ..words import counted
 from .step import NodesTarget, Step, StepPlace
@@ -59,6 +59,7 @@ def measure(target: NodesTarget, plan: MeasuringPlan, listener: Listener, stop: 
     check = NodeCheck(
         target.name, datetime.now(UTC), target.nodes, asked.silent, classes, facts, switches=target.switches
     )
+    listener(NodesMeasured(check))
     measured = MeasuredNodes(check, tuple(odd_facts(asked.facts, classes)))
     if plan.steps and asked.facts and not stop.requested:
         return _benchmarked(measured, target, plan.steps, listener, stop)
@@ -98,6 +99,7 @@ def _benchmarked(
                 pairs_at_once=(*check.pairs_at_once, *found.pairs_at_once),
                 silent={**check.silent, **found.lost},
             )
+            listener(NodesMeasured(check))
             notes |= dict.fromkeys(found.notes)
     finally:
         unstage(target.reach, staged)

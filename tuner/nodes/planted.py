@@ -53,6 +53,11 @@ class PlantedFault:
     percent: float = 5.0
 
 
+def virtual_name(size: int) -> str:
+    """Return the name of a virtual cluster of so many nodes."""
+    return f"virtual-{size}"
+
+
 def virtual_check(
     size: int, per_switch: int = 16, faults: Sequence[PlantedFault] = (), seed: int = 0, runs: int = RUNS
 ) -> NodeCheck:
@@ -78,7 +83,7 @@ def virtual_check(
     ]
     pairs = _pairs(nodes, switches, faults, seed, chance)
     return NodeCheck(
-        cluster=f"virtual-{size}",
+        cluster=virtual_name(size),
         checked_at=datetime.now(UTC),
         nodes=nodes,
         classes=dict.fromkeys(nodes, "virtual"),

@@ -1,7 +1,7 @@
 """The verdict on a cluster: which nodes are ready, which are not and why, and what else is not as it should be."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .check import BENCHMARKS, NodeCheck, NodeRun
@@ -73,10 +73,14 @@ def verdict_of(check: NodeCheck, odd_facts: Sequence[Finding] = ()) -> Readiness
     out = {name for finding in wrong for name in finding.names}
     sound = {name: {node: one for node, one in own.items() if node not in out} for name, own in results.items()}
     findings = [*_silent(check), *wrong, *_network(check, odd_facts), *_slow(check, sound, groups)]
-    order = list(Severity)
-    findings.sort(key=lambda finding: (order.index(finding.severity), -finding.percent))
     together, cannot = tuple(correlations(results)), tuple(_cannot(check))
-    return ReadinessVerdict(check, results, tuple(findings), groups, together, cannot)
+    return ReadinessVerdict(check, results, in_order(findings), groups, together, cannot)
+
+
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Sort findings, the most serious first."""
+    order = list(Severity)
+    return tuple(sorted(findings, key=lambda finding: (order.index(finding.severity), -finding.percent)))
 
 
 def _silent(check: NodeCheck) -> list[Finding]:

@@ -111,6 +111,15 @@ def check_nodes(request: NodesCheckRequest, listener: Listener, stop: StopReques
     return NodesCheckResult(verdict, measured.notes, interrupted=stop.requested)
 
 
+def cluster_name(file: Path | None) -> str:
+    """Return the name under which a check is kept: of the cluster in its file, or of this machine.
+
+    Raises:
+        UsageError, runners.toml_file.ClusterFileError: as of `check_nodes`.
+    """
+    return _target(file).name
+
+
 def facts_that_differ(odd: Sequence[OddFact]) -> list[Finding]:
     """One finding for each value of a fact that is not as usual, with the command that shows it."""
     groups: dict[tuple[str, str, str], list[OddFact]] = defaultdict(list)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from results.report.model import Column, Heading, Part, Report, Sentence, Table, Tone
+from results.stats.nodes.baseline.since_baseline import ALL_LOST
 from results.stats.nodes.check import BENCHMARKS
 from results.stats.nodes.finding import Finding, Severity
 from results.stats.nodes.name_ranges import ranges
@@ -78,7 +79,7 @@ def _verdict(verdict: ReadinessVerdict) -> Iterator[Part]:
     else:
         yield Sentence(f"Not ready: {', and '.join(_reasons(verdict))}.", tone=Tone.BAD)
     for finding in verdict.findings[:SHOWN]:
-        yield Sentence(f"{_upper(finding)}.", tone=TONES[finding.severity])
+        yield Sentence(f"{finding_sentence(finding)}.", tone=TONES[finding.severity])
     if len(verdict.findings) > SHOWN:
         yield Sentence(f"{counted(len(verdict.findings) - SHOWN, 'more finding')}: --json lists all.")
     for sentence in verdict.cannot:
@@ -91,6 +92,8 @@ def _reasons(verdict: ReadinessVerdict) -> Iterator[str]:
         yield f"{ranges(verdict.out)} must not be used"
     if verdict.slow:
         yield f"{ranges(verdict.slow)} would slow a run down"
+    if any(finding.what == ALL_LOST for finding in verdict.findings):
+        yield "all nodes are slower than they were"
     between = {
         finding.what
         for finding in verdict.findings
@@ -104,7 +107,7 @@ def _reasons(verdict: ReadinessVerdict) -> Iterator[str]:
     yield from (said for what, said in words.items() if what in between)
 
 
-def _upper(finding: Finding) -> str:
+def finding_sentence(finding: Finding) -> str:
     """A finding's sentence; names of nodes keep their small letters."""
     sentence = finding.sentence
     named = sentence.startswith((*finding.names, ranges(finding.names)))

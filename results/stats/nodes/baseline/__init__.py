@@ -1,0 +1,1 @@
+"""How nodes changed since an earlier check of the same cluster."""
