@@ -154,7 +154,7 @@ class Figure:
         x_axis, y_axis: what the axes show, with units.
         x_log, y_log: each step of the axis is the same factor.
         lying: its bars lie, even where their names are short.
-        in_text: a terminal may show its line in a few characters.
+        in_text: a terminal may show its line, or its columns, in characters.
     """
 
     title: str

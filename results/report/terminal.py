@@ -7,7 +7,7 @@ from rich.measure import Measurement
 from rich.table import Table as RichTable
 
 from .model import Copied, Figure, Heading, Report, Sentence, Table, Tone, Wrap
-from .text_figures import BAR, bar, can_draw, spark_line
+from .text_figures import BAR, bar, can_draw, text_lines
 
 WIDEST = 1_000
 """Characters that no table needs."""
@@ -29,8 +29,9 @@ def print_report(console: Console, report: Report) -> None:
             console.print(part.text, soft_wrap=part.unbroken, style=STYLES[part.tone])
         elif isinstance(part, Table):
             print_table(console, part)
-        elif isinstance(part, Figure) and part.in_text and can_draw(console) and (line := spark_line(part)):
-            console.print(line)
+        elif isinstance(part, Figure) and part.in_text and can_draw(console):
+            for line in text_lines(part):
+                console.print(line)
 
 
 def print_table(console: Console, table: Table) -> None:

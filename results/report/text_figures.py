@@ -1,4 +1,4 @@
-"""Figures of a few characters: a line of small blocks, and a bar in a cell of a table."""
+"""Figures of a few characters: a line of small blocks, columns of a histogram, and a bar in a cell of a table."""
 
 import os
 from collections.abc import Sequence
@@ -13,6 +13,10 @@ MOST = 40
 """Characters of a line."""
 BAR = 8
 """Characters of a bar."""
+HIGH = 5
+"""Lines of the highest column of a histogram."""
+WIDE, WIDEST = 60, 3
+"""Characters of all columns of a histogram, and of one at most."""
 PLAIN = frozenset({"linux", "dumb"})
 """Kinds of terminals (TERM) whose fonts do not have these characters."""
 
@@ -30,6 +34,38 @@ def spark_line(figure: Figure) -> str | None:
         return None
     blocks = "".join(_block(y, min(line.y), max(line.y)) for y in _evenly(line.x, line.y))
     return f"{figure.title}: {blocks} {line.y[0]:.4g} to {line.y[-1]:.4g} {figure.y_axis}"
+
+
+def text_lines(figure: Figure) -> list[str]:
+    """Write a figure in characters: its first line, or else the columns of its first series; [] where it has none."""
+    line = spark_line(figure)
+    return [line] if line else _histogram(figure)
+
+
+def _histogram(figure: Figure) -> list[str]:
+    """Write columns above an axis that names the first, the middle and the last of them."""
+    columns = next((one for one in figure.series if not one.line and any(one.y)), None)
+    if columns is None:
+        return []
+    most, count = max(columns.y), len(columns.y)
+    wide = max(1, min(WIDEST, WIDE // count))
+    margin = len(f"{most:.4g}")
+    lines = [f"{figure.title} ({figure.y_axis})"]
+    for row in reversed(range(HIGH)):
+        named = f"{most:.4g}" if row == HIGH - 1 else ""
+        blocks = "".join(wide * _part_of_column(y / most, row) for y in columns.y)
+        lines.append(f"{named:>{margin}} │{blocks}".rstrip())
+    lines.append(f"{'0':>{margin}} └{'─' * (wide * count)}")
+    first, middle, last = (str(columns.x[place]) for place in (0, count // 2, -1))
+    named = f"{first:<{wide * (count // 2)}}{middle}"
+    lines.append(f"{'':>{margin}}  {named:<{max(len(named) + 1, wide * count - len(last))}}{last}  {figure.x_axis}")
+    return lines
+
+
+def _part_of_column(part: float, row: int) -> str:
+    """Return the block of a column in a line, counted from below; a column above 0 shows an eighth at least."""
+    eighths = max(1, round(8 * HIGH * part)) if part > 0.0 else 0
+    return f" {LEVELS}"[min(8, max(0, eighths - 8 * row))]
 
 
 def bar(part: float | None) -> str:

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from results.report.model import Column, Figure, Report, Series, Table
 from results.report.terminal import print_report
-from results.report.text_figures import bar, spark_line
+from results.report.text_figures import bar, spark_line, text_lines
 
 GROWN = Figure(
     "How the best rate grew",
@@ -74,3 +74,22 @@ def test_a_rate_that_never_grew_is_no_line() -> None:
 @pytest.mark.parametrize(("part", "shown"), [(1.0, "████████"), (0.5, "████"), (0.03, "▎"), (0.0, ""), (None, "")])
 def test_a_bar_counts_eighths_of_a_character(part: float | None, shown: str) -> None:
     assert bar(part) == shown
+
+
+def test_columns_show_two_peaks_with_what_is_on_the_axes() -> None:
+    columns = Series("nodes", ("2031", "2055", "2080", "2110", "2148"), (40.0, 80.0, 0.0, 1.0, 20.0))
+    assert text_lines(Figure("STREAM", "MB/s", "nodes", (columns,), in_text=True)) == [
+        "STREAM (nodes)",
+        "80 │   ███",
+        "   │   ███",
+        "   │▄▄▄███",
+        "   │██████      ▂▂▂",
+        "   │██████   ▁▁▁███",
+        " 0 └───────────────",
+        "    2031  2080 2148  MB/s",
+    ]
+
+
+def test_nothing_to_count_is_no_figure() -> None:
+    empty = Figure("STREAM", "MB/s", "nodes", (Series("nodes", ("1", "2"), (0.0, 0.0)),), in_text=True)
+    assert text_lines(empty) == []

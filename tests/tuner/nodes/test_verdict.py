@@ -5,9 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from results.report.model import Figure
 from results.stats.nodes.check import NodeCheck, NodeRun
 from results.stats.nodes.verdict import verdict_of
 from tuner.nodes.planted import PlantedFault, virtual_check
+from tuner.reports.nodes.readiness import readiness_report
 
 
 def named(*faults: PlantedFault, size: int = 64, seed: int = 3) -> list[tuple[str, tuple[str, ...]]]:
@@ -94,3 +96,12 @@ def test_results_that_are_all_equal_are_no_finding() -> None:
     runs = tuple(NodeRun("dgemm-1", node, 50.0) for node in nodes)
     check = NodeCheck("same", datetime.now(UTC), nodes, runs=runs)
     assert verdict_of(check).findings == ()
+
+
+def test_two_populations_are_drawn_in_the_terminal_and_one_bell_is_not() -> None:
+    nodes = tuple(f"node{number:03}" for number in range(1, 13))
+    two = verdict_of(virtual_check(64, 16, (PlantedFault("throttled-class", nodes, 6.0),), 3))
+    titles = [part.title for part in readiness_report(two).parts if isinstance(part, Figure)]
+    assert titles == ["DGEMM, one core: two populations", "DGEMM, all cores: two populations"]
+    sound = readiness_report(verdict_of(virtual_check(64, 16, (), 3)))
+    assert not [part for part in sound.parts if isinstance(part, Figure)]

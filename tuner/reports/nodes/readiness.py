@@ -12,7 +12,7 @@ from results.stats.nodes.shape import ResultShape, shape_of
 from results.stats.nodes.verdict import ReadinessVerdict
 
 from ...words import counted
-from .figures import benchmark_figures, node_grid
+from .figures import benchmark_figures, node_grid, odd_histograms
 from .messages import pair_matrices, pair_tables
 
 TONES = {Severity.OUT: Tone.BAD, Severity.SLOW: Tone.BAD, Severity.ODD: Tone.CAUTION, Severity.NOTE: Tone.PLAIN}
@@ -64,6 +64,7 @@ def _title(verdict: ReadinessVerdict) -> str:
 
 def _parts(verdict: ReadinessVerdict) -> Iterator[Part]:
     yield from _verdict(verdict)
+    yield from odd_histograms(verdict)
     yield from _details(verdict)
 
 
