@@ -42,6 +42,16 @@ def check(
         typer.Option("--fault", metavar="KIND:NODE[:PERCENT]", help="Plant a fault in a virtual cluster. Repeatable."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of a virtual cluster.")] = 0,
+    groups: Annotated[
+        int | None,
+        typer.Option(
+            "--groups",
+            min=2,
+            max=4096,
+            metavar="NODES",
+            help="Run HPL on groups of so many virtual nodes.",
+        ),
+    ] = None,
     keep: Annotated[
         bool | None, typer.Option("--keep/--no-keep", help="Keep the check; by default unless the cluster is virtual.")
     ] = None,
@@ -72,7 +82,8 @@ def check(
 
     On a virtual cluster nothing is measured: it shows what the check finds, and with which words. The kinds of faults
     are slow-node, flaky-node, half-memory, weak-cable, wrong-mtu, throttled-class (of several nodes), and
-    weak-uplink and oversubscribed (of a switch: s01, s02 …).
+    weak-uplink and oversubscribed (of a switch: s01, s02 …). --groups adds HPL on sets of nodes, sorted (neighbours)
+    and shuffled, and tells which node is common to the failed or slow ones.
 
     Exit codes: 0 the nodes are ready and alike, and no slower than in the baseline; 1 something is not, or one sentence
     on standard error says why nothing was measured; 2 wrong usage; 130 stopped.
@@ -92,6 +103,8 @@ def check(
         hpltune nodes check --virtual 64 --fault slow-node:node007:6
 
         hpltune nodes check --virtual 484 --per-switch 14 --fault weak-uplink:s02:25 --html nodes.html
+
+        hpltune nodes check --virtual 484 --groups 8 --fault flaky-node:node483
     """
     from ..commands.nodes.check import (
         NodesCheckRequest,
@@ -112,7 +125,7 @@ def check(
     opened = open_store(db, create=True) if keep or baseline or (virtual is None and keep is None) else nullcontext()
     with watched(out) as (listener, stop), opened as store:
         if virtual is None:
-            for refused in given(context, {"per_switch", "fault", "seed"}):
+            for refused in given(context, {"per_switch", "fault", "seed", "groups"}):
                 raise UsageError(f"{refused} is for virtual clusters: add --virtual NODES, or leave it out")
             request = NodesCheckRequest(cluster, repeats, facts, blas, tuple(benchmark or ()))
             kept = KeepRequest(cluster_name(cluster), keep is not False, baseline)
@@ -120,7 +133,7 @@ def check(
         else:
             for refused in given(context, {"cluster", "facts", "repeats", "benchmark", "blas"}):
                 raise UsageError(f"{refused} is for real nodes: leave it out, or leave --virtual out")
-            asked = VirtualClusterAsked(virtual, per_switch, tuple(fault or ()), seed)
+            asked = VirtualClusterAsked(virtual, per_switch, tuple(fault or ()), seed, groups)
             kept = KeepRequest(virtual_name(virtual), keep is True, baseline, virtual=True)
             done = keep_check(lambda _: check_virtual(asked), kept, store, listener)
     out.quiet = False

@@ -5,13 +5,14 @@ runs are disturbed by something else on the node (HICCUPS). The sizes are those 
 HPL of 482 blades has a standard deviation of 0.7 % and their STREAM one of 1.1 % (Ford 2005).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import numpy as np
 
 from results.stats.nodes.check import BENCHMARKS, NodeCheck, NodeRun
+from results.stats.nodes.groups.group_run import ORDERS, GroupRun, groups_of
 from results.stats.nodes.pair_patterns import PATTERNS, pairs_of
 from results.stats.nodes.pair_rate import PairRate
 
@@ -26,6 +27,10 @@ PAIR_RATE, ACROSS, PAIR_NOISE = 1150.0, 0.95, 0.008
 AT_ONCE_NOISE, UNFAIR = 0.02, 0.15
 """Scatter of rates while all pairs send, and of those that share an uplink that cannot carry them all."""
 RUNS = 5
+GROUP_RATE, GROUP_NOISE, GROUP_ACROSS = 450.0, 0.006, 0.98
+"""GFLOPS of a group, their scatter, and what is left of them across switches."""
+NETWORK_PART, FAILS = 0.2, 0.5
+"""Part of its time that a group sends messages, and the probability that a flaky node spoils the result of a run."""
 KINDS = (
     "slow-node",
     "flaky-node",
@@ -59,7 +64,12 @@ def virtual_name(size: int) -> str:
 
 
 def virtual_check(
-    size: int, per_switch: int = 16, faults: Sequence[PlantedFault] = (), seed: int = 0, runs: int = RUNS
+    size: int,
+    per_switch: int = 16,
+    faults: Sequence[PlantedFault] = (),
+    seed: int = 0,
+    runs: int = RUNS,
+    groups: int | None = None,
 ) -> NodeCheck:
     """Make the check of a virtual cluster of equal nodes.
 
@@ -68,6 +78,7 @@ def virtual_check(
         per_switch: nodes at each switch, s01 …
         seed: of all that is random.
         runs: of each benchmark on each node.
+        groups: nodes of each group on which HPL runs; None groups no nodes.
     """
     chance = np.random.default_rng(seed)
     digits = max(3, len(str(size)))
@@ -92,7 +103,40 @@ def virtual_check(
         pairs=tuple(pairs),
         pairs_at_once=tuple(_at_once(pair, switches, faults, chance) for pair in pairs),
         switches=switches,
+        groups=tuple(_groups(groups, own, switches, faults, chance)) if groups else (),
     )
+
+
+def _groups(
+    size: int,
+    own: Mapping[str, float],
+    switches: Mapping[str, str],
+    faults: Sequence[PlantedFault],
+    chance: np.random.Generator,
+) -> Iterator[GroupRun]:
+    """HPL waits for the slowest node of a group; a flaky one spoils some of its results."""
+    for order in ORDERS:
+        for turn in range(1, RUNS + 1):
+            for nodes in groups_of(order, tuple(own), size, turn):
+                across = len({switches[node] for node in nodes}) > 1
+                slowest = min(own[node] for node in nodes)
+                rate = GROUP_RATE * slowest * (GROUP_ACROSS if across else 1.0)
+                rate *= 1.0 - max((_lost(fault, nodes, switches) for fault in faults), default=0.0)
+                flaky = any(fault.kind == "flaky-node" and set(fault.names) & set(nodes) for fault in faults)
+                accurate = not (flaky and chance.random() < FAILS)
+                yield GroupRun(order, turn, nodes, rate * float(np.exp(chance.normal() * GROUP_NOISE)), accurate)
+
+
+def _lost(fault: PlantedFault, nodes: Sequence[str], switches: Mapping[str, str]) -> float:
+    """The part of the rate of a group that a fault takes."""
+    ends = {switches[node] for node in nodes}
+    share = {"slow-node": 1.0, "throttled-class": 1.0, "weak-cable": NETWORK_PART, "wrong-mtu": NETWORK_PART}
+    across = {"weak-uplink": NETWORK_PART, "oversubscribed": NETWORK_PART}
+    if set(fault.names) & set(nodes):
+        return share.get(fault.kind, 0.0) * fault.percent / 100.0
+    if len(ends) > 1 and ends & set(fault.names):
+        return across.get(fault.kind, 0.0) * fault.percent / 100.0
+    return 0.0
 
 
 def _facts(nodes: Sequence[str], faults: Sequence[PlantedFault]) -> dict[str, dict[str, str]]:

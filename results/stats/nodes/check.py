@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from .groups.group_run import GroupRun
 from .pair_rate import PairRate
 
 
@@ -76,6 +77,7 @@ class NodeCheck:
         runs: all runs of all benchmarks.
         pairs: rates between two nodes, one pair at a time; `pairs_at_once` while all pairs of a pattern send.
         switches: the switch of each node, where the cluster's file tells.
+        groups: runs of HPL on groups of nodes.
     """
 
     cluster: str
@@ -88,6 +90,7 @@ class NodeCheck:
     pairs: tuple[PairRate, ...] = ()
     pairs_at_once: tuple[PairRate, ...] = ()
     switches: Mapping[str, str] = field(default_factory=dict)
+    groups: tuple[GroupRun, ...] = ()
 
     def results(self) -> dict[str, dict[str, float]]:
         """Return for each benchmark that ran the best result of each node that counts, simple benchmarks first.

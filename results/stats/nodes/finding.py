@@ -19,9 +19,9 @@ class Finding:
 
     Attributes:
         what: "silent", "wrong-results", "slow-node", "two-groups", "weak-node", "weak-uplink", "weak-connection",
-            "oversubscribed", "no-messages", "other-fact".
+            "oversubscribed", "no-messages", "other-fact", "failed-groups", "contention".
         names: the nodes, or the switch, or the connection.
-        part: what of them: a benchmark, a fact, "network" or "latency".
+        part: what of them: a benchmark, a fact, "network", "latency" or "groups".
         sentence: for people.
         percent: how much is lost, where something is slow.
         facts: settings that explain it.

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from .check import BENCHMARKS, NodeCheck, NodeRun
 from .correlations import Correlation, correlations
 from .finding import Finding, Severity
+from .groups.group_findings import group_findings
 from .name_ranges import ranges
 from .network_findings import network_findings
 from .odd_nodes import FEWEST, OddNode, odd_nodes
@@ -73,6 +74,7 @@ def verdict_of(check: NodeCheck, odd_facts: Sequence[Finding] = ()) -> Readiness
     out = {name for finding in wrong for name in finding.names}
     sound = {name: {node: one for node, one in own.items() if node not in out} for name, own in results.items()}
     findings = [*_silent(check), *wrong, *_network(check, odd_facts), *_slow(check, sound, groups)]
+    findings += group_findings(check.groups, check.switches, out)
     together, cannot = tuple(correlations(results)), tuple(_cannot(check))
     return ReadinessVerdict(check, results, in_order(findings), groups, together, cannot)
 

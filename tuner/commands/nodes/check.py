@@ -28,6 +28,7 @@ from ...nodes.step import NodesTarget
 from ...reports.nodes.readiness import readiness_page, readiness_report
 from ...stopping import StopRequest
 from ...user_dirs import UserDirs
+from ...words import counted
 from .steps import StepMeans, steps_named
 
 
@@ -37,12 +38,14 @@ class VirtualClusterAsked:
 
     Attributes:
         faults: as people write them: KIND:NAME[,NAME][:PERCENT].
+        groups: nodes of each group on which HPL runs; None groups no nodes.
     """
 
     size: int
     per_switch: int = 16
     faults: tuple[str, ...] = ()
     seed: int = 0
+    groups: int | None = None
 
 
 @dataclass(frozen=True)
@@ -180,7 +183,9 @@ def check_virtual(asked: VirtualClusterAsked) -> NodesCheckResult:
         UsageError: a fault cannot be read.
     """
     faults = [parse_fault(text) for text in asked.faults]
-    check = virtual_check(asked.size, asked.per_switch, faults, asked.seed)
+    if asked.groups is not None and asked.groups > asked.size:
+        raise UsageError(f"--groups {asked.groups}: the cluster has only {counted(asked.size, 'node')}")
+    check = virtual_check(asked.size, asked.per_switch, faults, asked.seed, groups=asked.groups)
     known = {*check.nodes, *check.switches.values()}
     for fault in faults:
         for name in fault.names:

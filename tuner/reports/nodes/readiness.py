@@ -13,6 +13,7 @@ from results.stats.nodes.verdict import ReadinessVerdict
 
 from ...words import counted
 from .figures import benchmark_figures, node_grid, odd_histograms
+from .group_table import group_tables
 from .messages import pair_matrices, pair_tables
 
 TONES = {Severity.OUT: Tone.BAD, Severity.SLOW: Tone.BAD, Severity.ODD: Tone.CAUTION, Severity.NOTE: Tone.PLAIN}
@@ -126,6 +127,7 @@ def _details(verdict: ReadinessVerdict) -> Iterator[Part]:
         caption = "Best run of each node. p: how probable so odd results are, if they were normal, or had one peak."
         yield Table("Benchmarks", columns, rows, narrow=narrow, caption=caption)
     yield from pair_tables(verdict.check)
+    yield from group_tables(verdict.check.groups)
     pairs = [pair for pair in verdict.together if pair.significant][:MOST_PAIRS]
     if pairs:
         rows = tuple(

@@ -1,6 +1,6 @@
 import random
 
-from results.stats.nodes.in_common import in_common
+from results.stats.nodes.groups.in_common import guilty, in_common
 
 
 def test_the_node_that_fails_every_run_is_suspected_and_its_partners_are_not() -> None:
@@ -22,3 +22,12 @@ def test_without_a_bad_run_nobody_is_in_one() -> None:
 
 def test_where_all_runs_are_bad_nobody_is_suspected() -> None:
     assert not any(one.suspect for one in in_common([("a", "b"), ("b", "c")], [True, True]))
+
+
+def test_partners_of_a_guilty_node_are_not_guilty_with_it() -> None:
+    """Eight benchmarks run on each draw, as in the talk: a node that met the bad one twice is in many bad runs."""
+    draws = [("bad", "friend", "a"), ("bad", "friend", "b"), *(("bad", f"c{one}") for one in range(8))]
+    groups = [draw for draw in draws for _ in range(8)] + [(f"d{one}", f"e{one}") for one in range(400)]
+    bad = ["bad" in group for group in groups]
+    assert {one.node for one in in_common(groups, bad) if one.suspect} > {"bad", "friend"}
+    assert [one.nodes for one in guilty(groups, bad)] == [("bad",)]

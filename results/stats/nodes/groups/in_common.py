@@ -51,3 +51,41 @@ def in_common(groups: Sequence[Sequence[str]], bad: Sequence[bool]) -> list[InCo
         return InCommon(node, count, runs[node], min(1.0, len(runs) * by_chance))
 
     return sorted((of(*one) for one in failed.items()), key=lambda one: (one.p, -one.bad, one.node))
+
+
+@dataclass(frozen=True)
+class Guilty:
+    """What explains bad runs.
+
+    Attributes:
+        nodes: one node, or several of which nothing says which it is: they took part in the same bad runs.
+        bad, runs, p: as of a node in common.
+    """
+
+    nodes: tuple[str, ...]
+    bad: int
+    runs: int
+    p: float
+
+
+def guilty(groups: Sequence[Sequence[str]], bad: Sequence[bool]) -> list[Guilty]:
+    """Find the nodes that explain bad runs, one after another.
+
+    All runs of the clearest one are taken out before the next is looked for: its partners are in bad runs, too, and
+    would look guilty without a fault of their own.
+    """
+    left = list(zip(groups, bad, strict=True))
+    found: list[Guilty] = []
+    while True:
+        suspects = [one for one in in_common([group for group, _ in left], [one for _, one in left]) if one.suspect]
+        if not suspects:
+            return found
+        first = suspects[0]
+        same = _bad_runs(first.node, left)
+        alike = tuple(one.node for one in suspects if one.runs == first.runs and _bad_runs(one.node, left) == same)
+        found.append(Guilty(alike, first.bad, first.runs, first.p))
+        left = [(group, one) for group, one in left if first.node not in group]
+
+
+def _bad_runs(node: str, runs: Sequence[tuple[Sequence[str], bool]]) -> set[int]:
+    return {number for number, (group, bad) in enumerate(runs) if bad and node in group}

@@ -1,0 +1,108 @@
+"""What runs of HPL on groups of nodes tell: which node is common to failed or slow ones, and whether the network tires.
+
+The idea is STAB's: the failed runs of shuffled groups have their bad nodes in common.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from statistics import median
+
+from scipy import stats
+
+from ..finding import Finding, Severity
+from ..name_ranges import ranges
+from ..odd_nodes import FEWEST, LEAST_PERCENT, odd_nodes
+from .group_run import ORDERS, GroupRun
+from .in_common import Guilty, guilty
+
+CERTAIN = 0.01
+"""Probability below which shuffled groups count as slower than sorted ones."""
+PART = "groups"
+UPLINK = "uplink of switch "
+"""Stands before the name of a switch among the members of a group that uses its uplink."""
+
+
+def group_findings(runs: Sequence[GroupRun], switches: Mapping[str, str], wrong: Collection[str] = ()) -> list[Finding]:
+    """Find nodes that are common to failed runs, then nodes and uplinks common to slow ones, and what shuffling costs.
+
+    Args:
+        switches: the switch of each node, where it is known.
+        wrong: nodes that computed wrongly by themselves; they explain failed runs, and nothing more is said of these.
+    """
+    failed = [not run.counts for run in runs]
+    found = list(_failed(runs, failed, wrong))
+    out = {*wrong, *(name for finding in found for name in finding.names)}
+    left = [run for run in runs if run.counts and not out & set(run.nodes)]
+    return [*found, *_slow(left, switches), *_contention(left)]
+
+
+def _failed(runs: Sequence[GroupRun], failed: Sequence[bool], wrong: Collection[str]) -> Iterator[Finding]:
+    groups, count = [run.nodes for run in runs], sum(failed)
+    explained = set(wrong)
+    for one in guilty(groups, failed):
+        explained |= set(one.nodes)
+        took_part = f"took part in {one.bad} of {count} failed runs on groups ({_chance(one)})"
+        if len(one.nodes) == 1:
+            sentence = f"{one.nodes[0]} is out: it {took_part}"
+            yield Finding(Severity.OUT, "wrong-results", one.nodes, PART, sentence)
+        else:
+            sentence = f"{ranges(one.nodes)} together {took_part}: shuffled groups tell which of them it is"
+            yield Finding(Severity.ODD, "wrong-results", one.nodes, PART, sentence)
+    alone = [run for run, bad in zip(runs, failed, strict=True) if bad and not explained & set(run.nodes)]
+    if alone:
+        first = alone[0]
+        sentence = (
+            f"{len(alone)} of {len(runs)} runs on groups failed and no node explains that (the first on "
+            f"{ranges(first.nodes)}: {first.reason or 'its residual is too large'})"
+        )
+        yield Finding(Severity.ODD, "failed-groups", (), PART, sentence)
+
+
+def _slow(runs: Sequence[GroupRun], switches: Mapping[str, str]) -> Iterator[Finding]:
+    """Judge each order by itself: neighbours and drawn groups use the network differently."""
+    percents: dict[int, float] = {}
+    for order in ORDERS:
+        rates = {str(number): run.gflops for number, run in enumerate(runs) if run.order == order and run.gflops}
+        percents |= {int(odd.node): -odd.percent for odd in odd_nodes(rates)}
+    slow = [number in percents for number in range(len(runs))]
+    members = [_members(run, switches) for run in runs]
+    for one in guilty(members, slow):
+        percent = median(lost for number, lost in percents.items() if one.nodes[0] in members[number])
+        lost = f"{percent:.1f} % below the median ({_chance(one)})"
+        took_part = f"took part in {one.bad} of {sum(slow)} slow runs on groups, {lost}"
+        uplinks = [name for name in one.nodes if name.startswith(UPLINK)]
+        if len(one.nodes) > 1:
+            sentence = f"{ranges(one.nodes)} together {took_part}: shuffled groups tell which of them it is"
+            nodes = tuple(name for name in one.nodes if name not in uplinks)
+            yield Finding(Severity.ODD, "slow-node", nodes, PART, sentence, percent)
+        elif uplinks:
+            switch = uplinks[0].removeprefix(UPLINK)
+            yield Finding(Severity.SLOW, "weak-uplink", (switch,), PART, f"the {uplinks[0]} {took_part}", percent)
+        else:
+            yield Finding(Severity.SLOW, "slow-node", one.nodes, PART, f"{one.nodes[0]} {took_part}", percent)
+
+
+def _members(run: GroupRun, switches: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the nodes of a group, and the uplinks that it uses if it is at several switches."""
+    own = dict.fromkeys(switches[node] for node in run.nodes if node in switches)
+    return (*run.nodes, *(f"{UPLINK}{switch}" for switch in own if len(own) > 1))
+
+
+def _contention(runs: Sequence[GroupRun]) -> Iterator[Finding]:
+    by_sorted, shuffled = ([run.gflops for run in runs if run.order == order and run.gflops] for order in ORDERS)
+    if min(len(by_sorted), len(shuffled)) < FEWEST:
+        return
+    usual, drawn = median(by_sorted), median(shuffled)
+    percent = 100.0 * (1.0 - drawn / usual)
+    p = float(stats.mannwhitneyu(shuffled, by_sorted, alternative="less").pvalue)
+    if percent >= LEAST_PERCENT and p < CERTAIN:
+        medians = f"{drawn:.4g} and {usual:.4g} GFLOPS"
+        sentence = (
+            f"HPL on shuffled groups is {percent:.1f} % slower than on neighbours ({medians}): all groups together "
+            "load the network between switches"
+        )
+        yield Finding(Severity.NOTE, "contention", (), PART, sentence, percent)
+
+
+def _chance(one: Guilty) -> str:
+    p = f"{one.p:.0e}" if one.p >= 1e-6 else "< 1e-6"
+    return f"probability by chance {p}"

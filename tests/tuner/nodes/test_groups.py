@@ -1,0 +1,98 @@
+"""HPL on groups of nodes: who is common to failed and slow runs."""
+
+import pytest
+
+from results.stats.nodes.finding import Severity
+from results.stats.nodes.groups.group_findings import group_findings
+from results.stats.nodes.groups.group_run import GroupRun, groups_of
+from results.stats.nodes.verdict import verdict_of
+from tuner.nodes.planted import PlantedFault, virtual_check
+
+NODES = tuple(f"node{number:03}" for number in range(1, 21))
+
+
+@pytest.mark.parametrize("order", ["sorted", "shuffle"])
+def test_each_node_is_in_one_group_and_those_left_over_in_none(order: str) -> None:
+    groups = groups_of(order, NODES, 8, 3)
+    named = [node for group in groups for node in group]
+    assert [len(group) for group in groups] == [8, 8]
+    assert len(set(named)) == 16
+    assert groups_of("sorted", NODES, 8)[0] == NODES[:8]
+
+
+def test_sorted_groups_leave_over_the_last_nodes_then_the_first() -> None:
+    turns = [groups_of("sorted", NODES, 8, turn) for turn in (1, 2)]
+    left_over = [set(NODES) - {node for group in groups for node in group} for groups in turns]
+    assert left_over == [set(NODES[16:]), set(NODES[:4])]
+
+
+def test_shuffled_groups_are_drawn_anew_in_each_turn_and_the_same_in_each_check() -> None:
+    assert groups_of("shuffle", NODES, 8, 1) != groups_of("shuffle", NODES, 8, 2)
+    assert groups_of("shuffle", NODES, 8, 1) == groups_of("shuffle", NODES, 8, 1)
+
+
+def planted(*faults: PlantedFault, seed: int = 3) -> list[tuple[Severity, str, tuple[str, ...]]]:
+    check = virtual_check(484, 14, faults, seed, groups=8)
+    return [(one.severity, one.what, one.names) for one in group_findings(check.groups, check.switches)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_healthy_cluster_has_no_guilty_node(seed: int) -> None:
+    assert planted(seed=seed) == []
+
+
+def test_a_slow_node_is_common_to_the_slow_groups() -> None:
+    assert planted(PlantedFault("slow-node", ("node100",), 6.0)) == [(Severity.SLOW, "slow-node", ("node100",))]
+
+
+def test_a_node_that_computes_wrongly_is_common_to_the_failed_groups_and_out() -> None:
+    check = virtual_check(484, 14, (PlantedFault("flaky-node", ("node483",)),), 4, groups=8)
+    (finding,) = group_findings(check.groups, check.switches)
+    assert (finding.severity, finding.names) == (Severity.OUT, ("node483",))
+    assert finding.sentence == (
+        "node483 is out: it took part in 5 of 5 failed runs on groups (probability by chance < 1e-6)"
+    )
+
+
+def test_an_uplink_explains_slow_groups_better_than_the_nodes_behind_it() -> None:
+    assert planted(PlantedFault("weak-uplink", ("s02",), 30.0)) == [(Severity.SLOW, "weak-uplink", ("s02",))]
+
+
+def runs(order: str, turns: int, bad: str = "", across: float = 1.0) -> list[GroupRun]:
+    return [
+        GroupRun(order, turn, group, 400.0 * across + number % 3, accurate=bad not in group)
+        for turn in range(1, turns + 1)
+        for number, group in enumerate(groups_of(order, [f"n{one:03}" for one in range(80)], 8, turn))
+    ]
+
+
+def test_sorted_groups_alone_do_not_tell_which_node_of_the_group_it_is() -> None:
+    (finding,) = group_findings(runs("sorted", 10, bad="n003"), {})
+    assert finding.severity is Severity.ODD
+    assert finding.names == tuple(f"n{one:03}" for one in range(8))
+    assert "shuffled groups tell which of them it is" in finding.sentence
+
+
+def test_one_failed_run_is_told_without_a_node() -> None:
+    sound = runs("shuffle", 5)
+    lost = GroupRun("shuffle", 5, sound[0].nodes, None, reason="no answer within 600 s")
+    (finding,) = group_findings([*sound, lost], {})
+    assert (finding.what, finding.names) == ("failed-groups", ())
+    assert "no answer within 600 s" in finding.sentence
+
+
+def test_slower_shuffled_groups_are_noted_as_a_loaded_network() -> None:
+    (finding,) = group_findings([*runs("sorted", 5), *runs("shuffle", 5, across=0.93)], {})
+    assert (finding.severity, finding.what) == (Severity.NOTE, "contention")
+    assert "7.0 % slower than on neighbours" in finding.sentence
+
+
+def test_no_groups_are_no_finding() -> None:
+    assert verdict_of(virtual_check(32)).findings == ()
+    assert group_findings([], {}) == []
+
+
+def test_failed_groups_of_a_node_that_computes_wrongly_by_itself_are_explained() -> None:
+    sound = runs("shuffle", 5)
+    lost = GroupRun("shuffle", 5, sound[0].nodes, 400.0, accurate=False)
+    assert group_findings([*sound, lost], {}, {sound[0].nodes[0]}) == []
