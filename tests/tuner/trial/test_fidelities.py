@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 from as_user import Run
+from explain_builders import keep, searched
+from record_builders import finished
 
 from hpl.params import Scalar
 from hpl.witness import Panel, parse_panels
+from results.store.store import Store
 from tuner.machine.textbook import textbook
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
@@ -72,7 +75,7 @@ def test_a_study_stores_small_runs_beside_full_ones_and_ranks_only_full_ones(hpl
     assert explained.returncode == 0, explained.stderr
     assert "what matters, from" in explained.stdout
     again = hpltune(
-        "tune", *options[:-4], "--trials", "2", "--confirm", "0", "--warm-start", "rungs", "--study", "warm"
+        "tune", *options[:-4], "--trials", "1", "--confirm", "0", "--warm-start", "rungs", "--study", "warm"
     )
     assert again.returncode == 0, again.stderr
     assert "Warm start from study rungs: all configurations are in this space." in again.stdout
@@ -119,8 +122,10 @@ def test_bad_options_end_before_anything_runs(hpltune: Run, options: tuple[str, 
     assert "Traceback" not in done.stderr
 
 
-def test_nothing_to_explain_is_said(hpltune: Run) -> None:
-    hpltune("tune", "--space", "quick", "--set", "N=600", "--trials", "1", "--confirm", "0", "--study", "one")
+def test_nothing_to_explain_is_said(hpltune: Run, home: Path) -> None:
+    with Store.open(home / "data/hpltune.db") as store:
+        point = textbook(N=600, NB=64, blas="openblas", kernel="auto", ranks=2, threads=1)
+        keep(store, searched("quick", name="one"), [finished(1, study="one", params=point)])
     done = hpltune("explain", "one")
     assert done.returncode != 0
     assert "at least 5 are needed to explain anything" in done.stderr

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 def hard_to_beat(make_study: MakeStudy) -> MadeStudy:
     """A study after a run that no other is expected to beat."""
     study = make_study(walltime_s=280.0)
-    assert study.trial(point(N=7000, NB=128), Kind.SEARCH).ranked
+    assert study.trial(point(N=4500, NB=128), Kind.SEARCH).ranked
     early_stopping = EarlyStopping()
     for _ in range(FEWEST):
         early_stopping.learn([Panel(1000, column, 1e-9 * (1 + column)) for column in range(0, 1000, 32)], 0.4)
@@ -77,17 +77,17 @@ def test_a_faster_run_does_not_lower_the_bar(make_study: MakeStudy) -> None:
 
 
 def test_a_run_that_was_given_up_is_not_repeated(hard_to_beat: MadeStudy) -> None:
-    rounds = hard_to_beat.workers[0].measure([Question(point(N=7000, NB=96))], repeats=3)
+    rounds = hard_to_beat.workers[0].measure([Question(point(N=4500, NB=96))], repeats=3)
     assert [record.kind for (record,) in rounds] == [Kind.GIVEN_UP]
     assert hard_to_beat.meter.trials == 2, "it is one of the budget's trials"
 
 
 def test_a_repeat_is_not_given_up_and_nothing_is_where_every_rate_is_wanted(hard_to_beat: MadeStudy) -> None:
     text = 'parameters = { N = 7000, NB = 96, layout = "2x1", blas = "openblas" }'
-    study = hard_to_beat.on(load("one point", replace(hard_to_beat.space.machine, N=7000), text=text))
+    study = hard_to_beat.on(load("one point", replace(hard_to_beat.space.machine, N=4500), text=text))
     study.meter.budget = replace(study.meter.budget, trials=2)
     study.search(make_engine("grid", study.space, 0))
-    repeated = study.trial(point(N=7000, NB=128), Kind.SEARCH)
+    repeated = study.trial(point(N=4500, NB=128), Kind.SEARCH)
     assert repeated.ranked
     assert [record.kind for record in study.records()] == [Kind.SEARCH] * 3
 
@@ -109,7 +109,7 @@ def test_a_run_that_was_given_up_does_not_watch_the_machine_in_a_later_session(m
 
 def test_a_full_run_is_given_up_only_when_it_is_alone(hard_to_beat: MadeStudy) -> None:
     study = hard_to_beat
-    assert study.trial(point(N=7000, NB=96), Kind.SEARCH).kind is Kind.GIVEN_UP
+    assert study.trial(point(N=4500, NB=96), Kind.SEARCH).kind is Kind.GIVEN_UP
     both = study.launch([point(N=2000, NB=NB) for NB in (96, 128)], Kind.SEARCH, FULL)
     assert [record.kind for record in both] == [Kind.SEARCH] * 2
     assert all(record.ranked for record in both)
