@@ -16,6 +16,7 @@ from .nodes import (
     parse_mpi_types,
     parse_nodes,
     parse_partitions,
+    parse_switches,
     partitions_command,
 )
 from .options import SlurmOptions
@@ -24,7 +25,7 @@ from .submit import parse_sbatch, refusal, sbatch_command, too_much
 
 ANSWER_S = 60.0
 """Seconds that slurmctld has to answer; a busy one takes many."""
-_KEPT = frozenset({"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS", "SLURM_JWT"})
+KEPT = frozenset({"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS", "SLURM_JWT"})
 """Variables that choose a Slurm, not a job."""
 _FEATURE = re.compile(r"[\w.-]+")
 _SILENT = re.compile(
@@ -152,6 +153,28 @@ def candidates(
     )
 
 
+def shortened(nodes: Sequence[str]) -> str:
+    """Return names of nodes as Slurm writes them, "n[1-4],n7".
+
+    Raises:
+        SubmitError: scontrol is missing or cannot be used.
+    """
+    said = _ask(["scontrol", "show", "hostlist", ",".join(nodes)])
+    return said.stdout.strip() if said.exit_code == 0 else ",".join(nodes)
+
+
+def switches() -> Mapping[str, str]:
+    """Ask Slurm for the switch of each node; empty if it knows no topology.
+
+    Raises:
+        SubmitError: scontrol is missing or slurmctld does not answer.
+    """
+    said = _ask(["scontrol", "--oneliner", "show", "topology"])
+    found = parse_switches(said.stdout) if said.exit_code == 0 else {}
+    names = {switch: _ask(["scontrol", "show", "hostnames", nodes]).stdout.split() for switch, nodes in found.items()}
+    return {node: switch for switch, nodes in names.items() for node in nodes}
+
+
 def _ask(argv: Sequence[str]) -> _Answer:
     """Run one of Slurm's programs and read its answer."""
     try:
@@ -162,7 +185,7 @@ def _ask(argv: Sequence[str]) -> _Answer:
             text=True,
             errors="replace",
             timeout=ANSWER_S,
-            env=outside(_KEPT),
+            env=outside(KEPT),
             check=False,
         )
     except FileNotFoundError as error:

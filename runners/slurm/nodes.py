@@ -1,7 +1,7 @@
 """sinfo: commands and parsers for partitions and their nodes."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .duration import parse_span_s
@@ -12,6 +12,7 @@ _FLAGS = "*~#!%$@^-+"
 """Flags that sinfo appends to a state: "*" does not respond, "~" is powered off, … (sinfo(1), NODE STATE CODES)."""
 MPI_TYPES = ("srun", "--mpi=list")
 _MPI_TYPE = re.compile(r"\b(?:none|pmi2|pmix(?:_v\d+)?|openmpi|cray_shasta)\b")
+_SWITCH = re.compile(r"^SwitchName=(\S+) +Level=0 .*?\bNodes=(\S+)", re.MULTILINE)
 _AT_WORK = frozenset({"idle", "mixed", "allocated", "completing", "reserved", "planned"})
 
 
@@ -111,6 +112,11 @@ def parse_partitions(text: str) -> tuple[Partition, ...]:
 def out_of_service(nodes: Sequence[SlurmNode]) -> tuple[str, ...]:
     """Return the names of nodes that cannot run jobs."""
     return tuple(node.name for node in nodes if not node.usable)
+
+
+def parse_switches(text: str) -> Mapping[str, str]:
+    """Parse the output of `scontrol show topology`: by switch its nodes as Slurm writes them, of the lowest level."""
+    return {match[1]: match[2] for match in _SWITCH.finditer(text)}
 
 
 def parse_mpi_types(text: str) -> tuple[str, ...]:

@@ -39,16 +39,22 @@ def sbatch_command(options: SlurmOptions, time_s: float, log: Path, script: Sequ
         time_s: time limit of the job.
         log: the file for the script's own output.
     """
-    argv = [
-        *("sbatch", "--parsable", "--job-name=hpltune", "--no-requeue", "--export=ALL", "--input=/dev/null"),
-        *(f"--output={_no_pattern(log)}", f"--chdir={log.parent}", f"--time={minutes(time_s)}"),
-        *(f"--nodes={options.nodes}", f"--ntasks-per-node={options.cores_per_node}"),
-    ]
+    ours = ("sbatch", "--parsable", "--job-name=hpltune", "--no-requeue", "--export=ALL", "--input=/dev/null")
+    return [*ours, f"--output={_no_pattern(log)}", f"--chdir={log.parent}", *_wanted(options, time_s), *script]
+
+
+def salloc_command(options: SlurmOptions, time_s: float, command: Sequence[str]) -> list[str]:
+    """Return the command that holds nodes for as long as a command runs on this host; a lost node does not end it."""
+    return ["salloc", "--job-name=hpltune", "--no-kill", "--wait-all-nodes=1", *_wanted(options, time_s), *command]
+
+
+def _wanted(options: SlurmOptions, time_s: float) -> list[str]:
+    argv = [f"--time={minutes(time_s)}", f"--nodes={options.nodes}", f"--ntasks-per-node={options.cores_per_node}"]
     argv += [f"--{name}={getattr(options, name)}" for name in CHOICES if getattr(options, name) is not None]
     if options.exclusive:
         argv.append("--exclusive")
         argv += [] if any(options.names(name) for name in ("--mem", "--mem-per-cpu")) else ["--mem=0"]
-    return [*argv, *options.further, *script]
+    return [*argv, *options.further]
 
 
 def parse_sbatch(stdout: str) -> str | None:
@@ -60,8 +66,8 @@ def parse_sbatch(stdout: str) -> str | None:
     return None
 
 
-def refusal(options: SlurmOptions, time_s: float, stderr: str) -> RunnerError:
-    """Explain why sbatch refused a job, in one sentence."""
+def refusal(options: SlurmOptions, time_s: float, stderr: str, program: str = "sbatch") -> RunnerError:
+    """Explain why sbatch or salloc refused a job, in one sentence."""
     for pattern, sentence in _SAYINGS:
         match = re.search(pattern, stderr)
         if match:
@@ -70,8 +76,8 @@ def refusal(options: SlurmOptions, time_s: float, stderr: str) -> RunnerError:
                 *match.groups(), nodes=options.nodes, cores=options.cores_per_node, time=minutes(time_s), **given
             )
             return InvalidJobError(f"Slurm refuses the job: {said}")
-    last = [line.removeprefix("sbatch: error: ") for line in stderr.splitlines() if line.strip()]
-    words = last[-1] if last else "sbatch does not say why"
+    last = [re.sub("^s(?:batch|alloc): error: ", "", line) for line in stderr.splitlines() if line.strip()]
+    words = last[-1] if last else f"{program} does not say why"
     return SubmitError(f"Slurm refuses the job: {words}", transient=bool(_PASSING.search(stderr)))
 
 

@@ -74,8 +74,8 @@ def check(
 
     It asks all nodes at once for their facts, copies a small program to them, and times memory (STREAM) and processor
     (DGEMM) on all of them at the same time, each result checked. Then pairs of nodes send messages over TCP, one pair
-    at a time and all at once. Nodes need ssh, no shared file system and no software of ours. Without --cluster it looks
-    at this machine alone.
+    at a time and all at once. Nodes need ssh or Slurm, no shared file system and no software of ours. Of Slurm all
+    nodes of the partition that can run jobs are held meanwhile. Without --cluster it looks at this machine alone.
 
     A check is kept, and `hpltune nodes show` shows it again. With --baseline it is compared with an earlier one of the
     same cluster: what is clearly slower than it was, and what else changed, is named and counts for the exit code.

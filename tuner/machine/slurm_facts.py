@@ -80,17 +80,22 @@ def slurm_faults(cluster: Cluster, table: SlurmTable, facts: SlurmFacts, mpi: Mp
     """
     if mpi is None:
         yield "no MPI was found on this host: `hpltune setup` installs it"
+    yield from allocation_faults(cluster, table, facts)
+    if mpi is not None and facts.asked and table.launcher == "srun" and not facts.can_srun(mpi.name):
+        yield (
+            f'launcher = "srun" needs {BY_SRUN[mpi.name][0]} for {mpi.name}, which this Slurm does not have '
+            f'(`srun --mpi=list`: {", ".join(facts.mpi_types)}): set launcher = "mpirun"'
+        )
+
+
+def allocation_faults(cluster: Cluster, table: SlurmTable, facts: SlurmFacts) -> Iterator[str]:
+    """Say why Slurm never gives the nodes that a table asks for, one sentence for each reason."""
     wrong = _no_such_partition(table, facts)
     if wrong:
         yield wrong
         return
     yield from _closed(table, facts)
     yield from _too_few(cluster, table, facts)
-    if mpi is not None and table.launcher == "srun" and not facts.can_srun(mpi.name):
-        yield (
-            f'launcher = "srun" needs {BY_SRUN[mpi.name][0]} for {mpi.name}, which this Slurm does not have '
-            f'(`srun --mpi=list`: {", ".join(facts.mpi_types)}): set launcher = "mpirun"'
-        )
 
 
 def _no_such_partition(table: SlurmTable, facts: SlurmFacts) -> str | None:

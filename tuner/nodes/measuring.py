@@ -51,14 +51,14 @@ def measure(target: NodesTarget, plan: MeasuringPlan, listener: Listener, stop: 
     Raises:
         OSError: a file to copy cannot be read.
     """
-    listener(WorkStarted(f"Asking {counted(len(target.nodes), 'node')} for facts"))
-    asked = ask_facts(target.reach, target.nodes, plan.same_files, plan.mpirun)
+    nodes = [node for node in target.nodes if node not in target.silent]
+    listener(WorkStarted(f"Asking {counted(len(nodes), 'node')} for facts"))
+    asked = ask_facts(target.reach, nodes, plan.same_files, plan.mpirun)
     listener(WorkEnded())
     classes = classes_of(asked.facts)
     facts = _by_fact(asked.facts)
-    check = NodeCheck(
-        target.name, datetime.now(UTC), target.nodes, asked.silent, classes, facts, switches=target.switches
-    )
+    silent = {**target.silent, **asked.silent}
+    check = NodeCheck(target.name, datetime.now(UTC), target.nodes, silent, classes, facts, switches=target.switches)
     listener(NodesMeasured(check))
     measured = MeasuredNodes(check, tuple(odd_facts(asked.facts, classes)))
     if plan.steps and asked.facts and not stop.requested:

@@ -23,6 +23,7 @@ class NodesTarget:
     Attributes:
         switches: the switch of each node, where people told.
         interfaces: network interfaces over which messages go; empty takes the one over which nodes find each other.
+        silent: nodes that are known not to answer, and why; they are asked nothing.
     """
 
     name: str
@@ -30,6 +31,7 @@ class NodesTarget:
     reach: Transport
     switches: Mapping[str, str] = field(default_factory=dict)
     interfaces: tuple[str, ...] = ()
+    silent: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,20 @@ from hypothesis import strategies as st
 
 from runners.errors import InvalidJobError, SubmitError
 from runners.slurm.duration import in_words, minutes, parse_span_s
-from runners.slurm.nodes import SlurmNode, nodes_command, out_of_service, parse_mpi_types, parse_nodes, parse_partitions
+from runners.slurm.nodes import (
+    SlurmNode,
+    nodes_command,
+    out_of_service,
+    parse_mpi_types,
+    parse_nodes,
+    parse_partitions,
+    parse_switches,
+)
 from runners.slurm.options import SlurmOptions
 from runners.slurm.queue import Queued, parse_squeue, squeue_command
 from runners.slurm.spool import Spool
 from runners.slurm.states import ended, never_starts, outcome, waits, why_it_waits
-from runners.slurm.submit import parse_sbatch, refusal, sbatch_command, too_much
+from runners.slurm.submit import parse_sbatch, refusal, salloc_command, sbatch_command, too_much
 from runners.status import JobState
 
 OPTIONS = SlurmOptions(nodes=2, cores_per_node=64)
@@ -328,3 +336,21 @@ class TestSpool:
 )
 def test_the_ways_to_start_mpi_are_read_of_srun(said: str, types: tuple[str, ...]) -> None:
     assert parse_mpi_types(said) == types
+
+
+def test_the_switches_of_the_lowest_level_have_the_nodes() -> None:
+    text = (
+        "SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[1-4]\n"
+        "SwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[5-8],m1\n"
+        "SwitchName=core Level=1 LinkSpeed=1 Nodes=n[1-8],m1 Switches=s[0-1]\n"
+    )
+    assert parse_switches(text) == {"s0": "n[1-4]", "s1": "n[5-8],m1"}
+    assert parse_switches("scontrol: error: No topology information available\n") == {}
+
+
+def test_nodes_are_held_with_the_same_wishes_as_jobs_are_submitted_with(tmp_path: Path) -> None:
+    options = replace(OPTIONS, nodelist="n[1-2]")
+    held = salloc_command(options, 600, ("cat",))
+    assert (held[0], held[-1], "--nodelist=n[1-2]" in held) == ("salloc", "cat", True)
+    submitted = sbatch_command(options, 600, tmp_path / "log", ("job.sh",))
+    assert set(held) - {"salloc", "--no-kill", "--wait-all-nodes=1", "cat"} <= set(submitted)

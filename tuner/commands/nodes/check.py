@@ -1,6 +1,5 @@
 """`hpltune nodes check`: whether the nodes of a cluster are ready."""
 
-import platform
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +13,6 @@ from results.report.model import Report, Sentence
 from results.stats.nodes.finding import Finding, Severity
 from results.stats.nodes.name_ranges import ranges
 from results.stats.nodes.verdict import ReadinessVerdict, verdict_of
-from runners.hosts.cluster import load_real_cluster
-from runners.hosts.transport import Local, Ssh
 from runners.readiness.fact_table import fact_named
 from runners.readiness.odd_facts import OddFact
 
@@ -24,11 +21,11 @@ from ...events import Listener
 from ...machine.survey import usable_mpis
 from ...nodes.measuring import MeasuringPlan, measure
 from ...nodes.planted import KINDS, PlantedFault, virtual_check
-from ...nodes.step import NodesTarget
 from ...reports.nodes.readiness import readiness_page, readiness_report
 from ...stopping import StopRequest
 from ...user_dirs import UserDirs
 from ...words import counted
+from .reaching import reached
 from .steps import StepMeans, steps_named
 
 
@@ -53,7 +50,7 @@ class NodesCheckRequest:
     """Which nodes to check, and how.
 
     Attributes:
-        cluster: the file of a real cluster whose nodes ssh reaches; None for this machine alone.
+        cluster: the file of a real cluster, whose nodes ssh or Slurm reaches; None for this machine alone.
         repeats: runs of each benchmark; the best of each node counts.
         facts_only: nothing is measured.
         blas: name of the library whose DGEMM is timed; None takes the first of the catalogue that is here.
@@ -95,10 +92,10 @@ def check_nodes(request: NodesCheckRequest, listener: Listener, stop: StopReques
 
     Raises:
         TunerError, HplError, RunnerError: a sentence says what prevents the check.
+        tuner.stopping.Interrupted: somebody stopped the wait for nodes.
     """
     user_dirs = UserDirs.of_user()
     search = SearchPaths(user_dirs.prefix, user_dirs.cache)
-    target = _target(request.cluster)
     library = _library(search, request.blas)
     means = StepMeans(search, library, request.repeats)
     plan = MeasuringPlan(
@@ -107,7 +104,8 @@ def check_nodes(request: NodesCheckRequest, listener: Listener, stop: StopReques
         mpirun=_mpirun(search),
     )
     try:
-        measured = measure(target, plan, listener, stop)
+        with reached(request.cluster, listener, stop) as target:
+            measured = measure(target, plan, listener, stop)
     except OSError as error:
         raise TunerError(f"{error.filename} cannot be read ({error.strerror}): it is copied to the nodes") from error
     verdict = verdict_of(measured.check, facts_that_differ(measured.odd))
@@ -135,23 +133,6 @@ def facts_that_differ(odd: Sequence[OddFact]) -> list[Finding]:
         sentence = f"{ranges(nodes)}: {fact_named(name).title} is {value}{beside} (`{own[0].show}` shows it)"
         found.append(Finding(Severity.ODD, "other-fact", nodes, name, sentence))
     return found
-
-
-def _target(file: Path | None) -> NodesTarget:
-    """The nodes that a cluster's file names, or this machine.
-
-    Raises:
-        UsageError: Slurm chooses the nodes.
-        runners.toml_file.ClusterFileError: the file cannot be used.
-    """
-    if file is None:
-        return NodesTarget(platform.node(), (platform.node(),), Local())
-    cluster = load_real_cluster(file)
-    if cluster.slurm is not None:
-        said = 'Slurm chooses its nodes; write a cluster file with backend = "ssh" and the hosts to check'
-        raise UsageError(f"--cluster {file}: {said}")
-    switches = {host: switch for switch, hosts in cluster.switches.items() for host in hosts}
-    return NodesTarget(cluster.name, cluster.hosts, Ssh(cluster.ssh), switches, cluster.interfaces)
 
 
 def _library(search: SearchPaths, name: str | None) -> BlasLibrary | None:

@@ -1,0 +1,1 @@
+"""Holds nodes of Slurm for a while, and runs commands on each of them."""

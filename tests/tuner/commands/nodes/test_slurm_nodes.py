@@ -1,0 +1,87 @@
+"""`hpltune nodes check` on nodes of a real Slurm: they are held, checked by steps, and given back."""
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from as_user import HPLTUNE, Run
+from slurm_lab import SlurmLab, slurm_lab
+from waiting import until
+
+from runners.slurm.client import switches
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmLab]:
+    with slurm_lab(tmp_path_factory.mktemp("slurm")) as up:
+        yield up
+
+
+@pytest.fixture
+def cluster(home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
+    file = home / "cluster.toml"
+    file.write_text('name = "lab"\nbackend = "slurm"\n[slurm]\nnodes = 1\npartition = "main"\n')
+    return str(file)
+
+
+def test_all_nodes_of_a_partition_are_measured_and_given_back(hpltune: Run, lab: SlurmLab, cluster: str) -> None:
+    done = hpltune("nodes", "check", "--cluster", cluster, "--benchmark", "pairs", "--json")
+    told = json.loads(done.stdout)
+    assert (told["nodes"], told["out"]) == (2, [])
+    assert "sorted, 1 pair, one at a time" in done.stderr
+    assert not [finding for finding in told["findings"] if finding["what"] == "no-messages"]
+    assert lab.jobs() == []
+
+
+def test_a_drained_node_is_out_with_the_reason_that_slurm_knows(hpltune: Run, lab: SlurmLab, cluster: str) -> None:
+    lab.ask("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=bad disk")
+    try:
+        done = hpltune("nodes", "check", "--cluster", cluster, "--facts")
+    finally:
+        lab.ask("scontrol", "update", "NodeName=n2", "State=RESUME")
+    assert done.returncode == 1
+    assert "n2 is out: Slurm says that it is drained (bad disk)." in done.stdout
+    assert lab.jobs() == []
+
+
+def test_a_partition_that_is_down_is_one_sentence(hpltune: Run, lab: SlurmLab, cluster: str) -> None:
+    Path(cluster).write_text(Path(cluster).read_text().replace("main", "shut"))
+    done = hpltune("nodes", "check", "--cluster", cluster, "--facts")
+    assert done.returncode == 1
+    assert "partition shut is down and starts no jobs" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert lab.jobs() == []
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_who_stops_the_wait_for_nodes_leaves_no_job(lab: SlurmLab, cluster: str, how: signal.Signals) -> None:
+    busy = lab.ask("sbatch", "--parsable", "--exclusive", "--nodes=2", "--wrap=sleep 60")
+    try:
+        until(lambda: lab.jobs() == [f"{busy} RUNNING"])
+        asked = ("nodes", "check", "--cluster", cluster, "--facts")
+        with subprocess.Popen([HPLTUNE, *asked], stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as waiting:
+            until(lambda: any("PENDING" in job for job in lab.jobs()), 60)
+            waiting.send_signal(how)
+            code = waiting.wait(20)
+        assert code == (-9 if how is signal.SIGKILL else 128 + how)
+        until(lambda: lab.jobs() == [f"{busy} RUNNING"])
+    finally:
+        lab.ask("scancel", busy)
+        until(lambda: lab.jobs() == [])
+
+
+def test_a_check_that_is_killed_gives_its_nodes_back(lab: SlurmLab, cluster: str) -> None:
+    asked = ("nodes", "check", "--cluster", cluster, "--benchmark", "pairs")
+    with subprocess.Popen([HPLTUNE, *asked], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as check:
+        until(lambda: any("RUNNING" in job for job in lab.jobs()), 60)
+        check.kill()
+    until(lambda: lab.jobs() == [])
+
+
+def test_without_a_topology_no_node_has_a_switch(lab: SlurmLab, cluster: str) -> None:
+    del lab, cluster
+    assert switches() == {}

@@ -1,0 +1,99 @@
+"""Reaches the nodes that a cluster file names: by ssh, or as steps of a Slurm job that is held meanwhile."""
+
+import platform
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from runners.hosts.cluster import Cluster, SlurmTable, load_real_cluster
+from runners.hosts.transport import Local, Ssh
+from runners.slurm.client import shortened, switches
+from runners.slurm.holding.hold import held
+from runners.slurm.holding.steps import SlurmSteps
+from runners.slurm.nodes import SlurmNode
+
+from ...errors import TunerError
+from ...events import Listener, WorkEnded, WorkStarted
+from ...machine.slurm_facts import SlurmFacts, allocation_faults, ask_slurm
+from ...nodes.step import NodesTarget
+from ...stopping import Interrupted, StopRequest
+from ...words import counted
+
+LONGEST_S = 2 * 3600.0
+"""Time limit of the job that holds the nodes, where neither the file nor the partition gives less."""
+
+
+@contextmanager
+def reached(file: Path | None, listener: Listener, stop: StopRequest) -> Iterator[NodesTarget]:
+    """Reach the nodes of a cluster file while the block runs, or this machine.
+
+    Raises:
+        runners.toml_file.ClusterFileError: the file cannot be used.
+        TunerError, RunnerError: Slurm does not give the nodes.
+        Interrupted: somebody stopped the wait for them.
+    """
+    if file is None:
+        yield NodesTarget(platform.node(), (platform.node(),), Local())
+        return
+    cluster = load_real_cluster(file)
+    if cluster.slurm is None:
+        places = {host: switch for switch, hosts in cluster.switches.items() for host in hosts}
+        yield NodesTarget(cluster.name, cluster.hosts, Ssh(cluster.ssh), places, cluster.interfaces)
+        return
+    with _of_slurm(cluster, cluster.slurm, listener, stop) as target:
+        yield target
+
+
+@contextmanager
+def _of_slurm(cluster: Cluster, table: SlurmTable, listener: Listener, stop: StopRequest) -> Iterator[NodesTarget]:
+    """Hold all nodes that can run jobs; the others are told with Slurm's reason."""
+    facts = ask_slurm(table)
+    usable = facts.usable(cluster.node.cores)
+    wanted = _wanted(cluster, table, facts, usable)
+    places = {host: switch for switch, hosts in cluster.switches.items() for host in hosts} or switches()
+    silent = {node.name: _why_not(node) for node in facts.nodes if node not in usable}
+    options = wanted.options(cluster.node.cores or min(node.cores for node in usable))
+
+    def wait(text: str) -> None:
+        listener(WorkEnded())
+        listener(WorkStarted(text))
+
+    with ExitStack() as stack:
+        listener(WorkStarted(f"Waiting for {counted(len(usable), 'node')} of Slurm"))
+        try:
+            with stop.preparing():
+                limit_s = wanted.time_limit_s or LONGEST_S
+                job = stack.enter_context(held(options, limit_s, wait, lambda: stop.requested))
+        finally:
+            listener(WorkEnded())
+        if job is None:
+            raise Interrupted
+        names = tuple(node.name for node in facts.nodes)
+        yield NodesTarget(cluster.name, names, SlurmSteps(job), places, cluster.interfaces, silent)
+
+
+def _wanted(cluster: Cluster, table: SlurmTable, facts: SlurmFacts, usable: list[SlurmNode]) -> SlurmTable:
+    """Return the table that asks for exactly these nodes.
+
+    Raises:
+        TunerError: Slurm would not give them.
+    """
+    if facts.asked and not usable:
+        raise TunerError(f"Slurm: none of {counted(len(facts.nodes), 'node')} can run jobs: `sinfo -R` says why")
+    whole = table.model_copy(
+        update={
+            "nodes": len(usable),
+            "time_limit_s": table.time_limit_s or min(LONGEST_S, facts.max_time_s),
+        }
+    )
+    for sentence in allocation_faults(cluster, whole, facts):
+        raise TunerError(f"Slurm: {sentence}")
+    names = shortened([node.name for node in usable])
+    return whole.model_copy(update={"nodelist": names, "exclude": None, "constraint": None})
+
+
+def _why_not(node: SlurmNode) -> str:
+    if node.usable:
+        return f"Slurm knows {counted(node.cores, 'core')} of it, and the cluster file wants more"
+    state = node.state if node.responds else f"{node.state}, and does not respond"
+    return f"Slurm says that it is {state}{f' ({node.reason})' if node.reason else ''}"
