@@ -22,14 +22,18 @@ from ..submit import refusal, salloc_command
 JOB = "hpltune-job"
 _KEEP = f'printf "{JOB} %s\\n" "$SLURM_JOB_ID"; exec cat >/dev/null'
 _WATCHED = """
+exec 3<&0
 (
     cat <&3
     sleep 3
     [ "$(cat /proc/$$/comm)" = salloc ] && kill "$$"
-) 3<&0 >/dev/null 2>&1 &
-exec "$@"
+) >/dev/null 2>&1 &
+exec "$@" 3<&-
 """
-"""Ends a salloc that still waits for nodes after our end of the pipe has gone; one that has nodes ends by itself."""
+"""Ends a salloc that still waits for nodes after our end of the pipe has gone; one that has nodes ends by itself.
+
+The pipe is descriptor 3, because a shell gives programs in the background no input.
+"""
 LOOK_S, HEAR_S, END_S = 5.0, 0.2, 15.0
 """Seconds between two questions why a job waits, between two looks at salloc, and that salloc has to end."""
 

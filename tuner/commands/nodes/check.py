@@ -1,5 +1,6 @@
 """`hpltune nodes check`: whether the nodes of a cluster are ready."""
 
+import platform
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ from results.report.model import Report, Sentence
 from results.stats.nodes.finding import Finding, Severity
 from results.stats.nodes.name_ranges import ranges
 from results.stats.nodes.verdict import ReadinessVerdict, verdict_of
+from runners.hosts.cluster import load_real_cluster
 from runners.readiness.fact_table import fact_named
 from runners.readiness.odd_facts import OddFact
 
@@ -116,9 +118,9 @@ def cluster_name(file: Path | None) -> str:
     """Return the name under which a check is kept: of the cluster in its file, or of this machine.
 
     Raises:
-        UsageError, runners.toml_file.ClusterFileError: as of `check_nodes`.
+        runners.toml_file.ClusterFileError: the file cannot be used.
     """
-    return _target(file).name
+    return platform.node() if file is None else load_real_cluster(file).name
 
 
 def facts_that_differ(odd: Sequence[OddFact]) -> list[Finding]:

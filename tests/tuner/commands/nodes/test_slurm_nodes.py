@@ -31,7 +31,7 @@ def cluster(home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_all_nodes_of_a_partition_are_measured_and_given_back(hpltune: Run, lab: SlurmLab, cluster: str) -> None:
     done = hpltune("nodes", "check", "--cluster", cluster, "--benchmark", "pairs", "--json")
     told = json.loads(done.stdout)
-    assert (told["nodes"], told["out"]) == (2, [])
+    assert (told["nodes"], told["out"]) == (2, []), told["findings"]
     assert "sorted, 1 pair, one at a time" in done.stderr
     assert not [finding for finding in told["findings"] if finding["what"] == "no-messages"]
     assert lab.jobs() == []
