@@ -31,6 +31,7 @@ class Job:
         oversubscribe: whether there may be more ranks than cores.
         mpi: name of the MPI library with which the program was built; "" if the runner knows only one.
         nodes: hosts that run the ranks, an equal part on each, filled in this order; empty for this machine.
+        strict_order: no node may be filled before those that stand before it; else Open MPI begins with this host.
         interfaces: network interfaces that MPI may use; empty lets MPI choose.
         agent: program that starts the MPI library's daemons on nodes; it gets a node and a command. Runners set it.
 
@@ -50,6 +51,7 @@ class Job:
     oversubscribe: bool = False
     mpi: str = ""
     nodes: tuple[str, ...] = ()
+    strict_order: bool = False
     interfaces: tuple[str, ...] = ()
     agent: Path | None = None
 

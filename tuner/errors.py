@@ -14,5 +14,9 @@ class UsageError(TunerError):
     """What the user wrote cannot be used: an option's value, options that exclude each other, or a file."""
 
 
+class NotReadyError(TunerError):
+    """Nodes of a cluster are not ready for a study."""
+
+
 OUR_ERRORS = (TunerError, HplError, ResultsError, RunnerError, SpaceError)
 """The bases of all errors that are raised on purpose: each says in a sentence what is wrong."""

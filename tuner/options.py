@@ -34,6 +34,9 @@ class TuneOptions:
         jobs: simulations at a time, None for one a core; `limit_s` real seconds after which one is ended.
         from_simulation: study on a virtual cluster: its best are tried first, its rates teach the engine.
         warm_start: studies, outputs of HPL and HPL.dat files that say what is known already.
+        nodes_check: what a new study does with nodes that are not ready: "refuse" or "drop"; None checks none.
+        node_speeds: what that check measured, in GFLOPS by host; None for what the cluster's file tells.
+        nodes_left_out: hosts that are not used, because that check found them bad.
         shootout: each BLAS is searched by itself, and then the best of all run in rounds, as `hpltune blas` asks.
     """
 
@@ -63,6 +66,9 @@ class TuneOptions:
     limit_s: float = DEFAULT_SIMULATION_S
     from_simulation: str | None = None
     warm_start: tuple[str, ...] = ()
+    nodes_check: str | None = None
+    node_speeds: Mapping[str, float] | None = None
+    nodes_left_out: tuple[str, ...] = ()
     shootout: bool = False
 
     def __str__(self) -> str:
@@ -87,6 +93,7 @@ class TuneOptions:
         known["budget"] = Budget(**known["budget"])
         known["blas_only"] = tuple(known["blas_only"])
         known["warm_start"] = tuple(known.get("warm_start", ()))
+        known["nodes_left_out"] = tuple(known.get("nodes_left_out", ()))
         known["blas_files"] = {name: Path(path) for name, path in known["blas_files"].items()}
         for name in ("xhpl", "hpl_source"):
             known[name] = None if known[name] is None else Path(known[name])

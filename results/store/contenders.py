@@ -54,10 +54,16 @@ def fastest_rows(connection: Connection, study: str, *, of_each_size: bool) -> t
 
 
 def _on_the_hosts_left(connection: Connection, study: str) -> ColumnElement[bool]:
-    """Restrict a query to results on as many hosts as the last one, as `ranking.on_the_hosts_left` does."""
+    """Restrict a query to results on as many hosts as the last one, as `ranking.on_the_hosts_left` does.
+
+    Where configurations themselves drop hosts, their number says nothing yet, so all are read.
+    """
     known = (TRIALS.c.study == study) & TRIALS.c.hosts.is_not(None) & (TRIALS.c.hosts != "[]")
     texts = list(connection.execute(select(TRIALS.c.hosts).where(known).distinct()).scalars())
     if len(texts) < 2:
+        return true()
+    dropping = select(TRIALS.c.number).where(known & TRIALS.c.params.contains('"nodes_dropped"')).limit(1)
+    if connection.execute(dropping).scalar() is not None:
         return true()
     last = select(TRIALS.c.hosts).where(known & RANKED_ROW).order_by(TRIALS.c.number.desc()).limit(1)
     left = connection.execute(last).scalar() or ""

@@ -1,6 +1,7 @@
 """Open MPI 4 and 5: `mpirun`."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,29 +68,41 @@ class OpenMpi:
         argv = [str(self.mpirun)]
         if self.as_root:
             argv.append("--allow-run-as-root")
-        argv += [*self._places(job), "-np", str(job.ranks), *self._binding(job), "-wdir", str(job.directory)]
+        binding, each = self._binding(job), ["-wdir", str(job.directory)]
         for name, value in sorted({**self._interfaces(job), **job.mpi_parameters}.items()):
-            argv += ["-x", f"{name}={value}"] if name.startswith(TRANSPORTS) else ["--mca", name, value]
+            each += ["-x", f"{name}={value}"] if name.startswith(TRANSPORTS) else ["--mca", name, value]
         for name, value in sorted(job.environment.items()):
-            argv += ["-x", f"{name}={value}"]
-        return [*argv, *job.program]
+            each += ["-x", f"{name}={value}"]
+        each += job.program
+        if not job.nodes:
+            return [*argv, "-np", str(job.ranks), *binding, *each]
+        require_plain(self.mpirun)
+        hosts = [f"{launcher_name(node)}:{job.ranks_per_node}" for node in job.nodes]
+        if not job.strict_order or len(hosts) == 1:
+            return [*argv, "--host", ",".join(hosts), *self._agent(job), "-np", str(job.ranks), *binding, *each]
+        one = ["-np", str(job.ranks_per_node), *each]
+        return [*argv, *self._agent(job), *binding, *self._one_after_the_other(hosts, one)]
 
     def explain(self, job: Job, exit_code: int, said: str) -> str:
         """Explain Open MPI's messages in one sentence; without a message, a code above 128 is the signal of a rank."""
         del job
         return explained(_SAYINGS, (said, signal_of(exit_code))) or last_words("mpirun", exit_code, said)
 
-    def _places(self, job: Job) -> list[str]:
-        """Return the options for nodes and agent; daemons start further daemons only if all nodes have the agent."""
-        if not job.nodes:
-            return []
-        require_plain(self.mpirun)
-        hosts = ",".join(f"{launcher_name(node)}:{job.ranks_per_node}" for node in job.nodes)
+    @staticmethod
+    def _one_after_the_other(hosts: Sequence[str], one: Sequence[str]) -> list[str]:
+        """Return a program for each host, in whose order ranks count; of a list mpirun takes its own host first."""
+        tokens: list[str] = []
+        for host in hosts:
+            tokens += [*([":"] if tokens else []), "--host", host, *one]
+        return tokens
+
+    def _agent(self, job: Job) -> list[str]:
+        """Return the options for the agent; daemons start further daemons only if all nodes have it."""
         if job.agent is None:
-            return ["--host", hosts]
+            return []
         launch = "ssh" if self.major >= 5 else "rsh"
         alone = [] if job.agent.parent == job.directory else ["--mca", f"plm_{launch}_no_tree_spawn", "1"]
-        return ["--host", hosts, "--mca", "plm", launch, "--mca", f"plm_{launch}_agent", str(job.agent), *alone]
+        return ["--mca", "plm", launch, "--mca", f"plm_{launch}_agent", str(job.agent), *alone]
 
     def _interfaces(self, job: Job) -> dict[str, str]:
         """Limit TCP between ranks, and between the launcher's daemons, to the job's interfaces."""

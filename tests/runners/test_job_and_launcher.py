@@ -101,6 +101,19 @@ def test_open_mpi_reaches_nodes_through_the_agent() -> None:
     assert tokens(ON_NODES, major=5)[4:8] == ["plm", "ssh", "--mca", "plm_ssh_agent"]
 
 
+def test_open_mpi_fills_nodes_in_a_strict_order_if_each_has_a_program_of_its_own() -> None:
+    strict = replace(ON_NODES, strict_order=True, nodes=("n2", "n1"), mpi_parameters={"btl_tcp_links": "2"})
+    found = " ".join(tokens(strict))
+    assert " : " in found
+    first, second = found.split(" : ")
+    assert "--host n2:2 -np 2 -wdir" in first
+    assert second.startswith("--host n1:2 -np 2 -wdir")
+    for part in (first, second):
+        assert "--mca btl_tcp_links 2" in part
+        assert part.endswith(" ".join(strict.program))
+    assert ":" not in tokens(replace(strict, nodes=("n2",)))
+
+
 @pytest.mark.parametrize("folder", ["/run my HPL", "/run/a:b", "/run/$(a)"])
 def test_an_agent_lies_where_no_shell_and_no_option_would_split_its_path(folder: str) -> None:
     with pytest.raises(InvalidJobError, match="a path that every shell reads as it is"):

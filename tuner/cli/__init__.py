@@ -92,6 +92,8 @@ app.add_typer(token, name="token")
 
 WRONG = 2
 """Exit code of wrong usage, as Typer's own: nothing was run, and the same again fails in the same way."""
+NOT_READY = 3
+"""Exit code where nodes of a cluster are not ready for a study, which therefore was not begun."""
 NOBODY_READS = "PacifyFlushWrapper"
 """What Typer puts in place of a standard output that nobody reads."""
 
@@ -127,8 +129,8 @@ def _fail(sentence: str, exit_code: int = 1) -> NoReturn:
 def main() -> None:
     """Entry point.
 
-    Exit codes: 0 done, 1 a sentence on stderr says why not, 2 wrong usage, 130 Ctrl-C, 141 nobody reads the output,
-    128 and its number where another signal ended it.
+    Exit codes: 0 done, 1 a sentence on stderr says why not, 2 wrong usage, 3 nodes that are not ready, 130 Ctrl-C,
+    141 nobody reads the output, 128 and its number where another signal ended it.
     """
     _open_closed_streams()
     try:
@@ -155,7 +157,7 @@ def main() -> None:
 
         if not isinstance(error, OUR_ERRORS):
             raise
-        _fail(_noted(str(error), error), WRONG if _is_wrong_usage(error) else 1)
+        _fail(_noted(str(error), error), _exit_code(error))
 
 
 def _noted(sentence: str, error: Exception) -> str:
@@ -208,6 +210,15 @@ def _start_no_threads() -> None:
     Ranks and probes get their own number of threads.
     """
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+
+def _exit_code(error: Exception) -> int:
+    """The exit code of an error that was raised on purpose."""
+    from ..errors import NotReadyError
+
+    if isinstance(error, NotReadyError):
+        return NOT_READY
+    return WRONG if _is_wrong_usage(error) else 1
 
 
 def _is_wrong_usage(error: Exception) -> bool:

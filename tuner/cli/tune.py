@@ -106,6 +106,13 @@ def tune(
     parallel: Annotated[
         int, typer.Option(min=1, metavar="K", help="Trials at a time; each has a K-th of a real cluster's nodes.")
     ] = 1,
+    nodes_check: Annotated[
+        str | None,
+        typer.Option(
+            metavar="refuse|drop",
+            help="Check the nodes of a real cluster first: refuse a study on bad ones, or leave them out.",
+        ),
+    ] = None,
     jobs: Jobs = None,
     limit: Limit = None,
     from_simulation: Annotated[
@@ -176,6 +183,8 @@ def tune(
         hpltune tune --warm-start default-1 --warm-start old/HPL.out
 
         hpltune tune --cluster my-cluster.toml --parallel 4
+
+        hpltune tune --cluster my-cluster.toml --nodes-check drop
     """
     there = asked_server(context, NOT_THERE)
     if there is not None:
@@ -222,7 +231,7 @@ def tune(
             warm_start=tuple(absolute(source) for source in warm_start or ()),
         ),
         AskedLimits() if resume else limits,
-        AskedMachine(cluster, rpeak, price, power, parallel, jobs, limit),
+        AskedMachine(cluster, rpeak, price, power, parallel, jobs, limit, nodes_check),
     )
     options, more = asked.options(), BudgetExtension(budget, trials, limits.run_s)
     console = output(stderr=as_json)

@@ -47,6 +47,31 @@ def check_parallel(parallel: int, real: RealCluster | None) -> None:
         raise UsageError(f"--parallel {parallel}: {real.cluster.name} has only {counted(real.size, 'node')}")
 
 
+REFUSE, DROP = "refuse", "drop"
+"""What a check of the nodes before a study does with bad ones."""
+
+
+def check_nodes_check(asked: str | None, real: RealCluster | None) -> None:
+    """Refuse a check of nodes that cannot be made.
+
+    Raises:
+        UsageError: the word is not known, or the nodes are not known before a study.
+    """
+    if asked is None:
+        return
+    if asked not in {REFUSE, DROP}:
+        raise UsageError(f"--nodes-check {asked}: write {REFUSE} or {DROP}")
+    if real is None:
+        raise UsageError(
+            f"--nodes-check {asked} measures the nodes of a real cluster: name one with --cluster, or leave it out"
+        )
+    if real.cluster.slurm:
+        raise UsageError(
+            f"--nodes-check {asked}: Slurm chooses the nodes of each allocation, so that none can be checked before; "
+            'it needs a cluster file with backend = "ssh"'
+        )
+
+
 def read_cluster(name: str | None) -> RealCluster | None:
     """The real cluster that `--cluster` names; None if it names none, or a virtual one.
 

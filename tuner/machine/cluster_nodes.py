@@ -51,6 +51,7 @@ def survey_nodes(
     shared: Sequence[Path],
     *,
     leave_out: bool = False,
+    without: Sequence[str] = (),
     ask: AskNodes = ask_nodes,
 ) -> tuple[Inventory, list[str]]:
     """Make the inventory of a cluster: libraries of this machine that all nodes have, and all nodes' cores and memory.
@@ -59,6 +60,7 @@ def survey_nodes(
         inventory: what was found on this machine, from which ranks are started.
         shared: folders for runs and builds, which every node must see at the same path.
         leave_out: go on without nodes that do not answer.
+        without: nodes of the cluster that are not to be used, and not asked.
         ask: how the nodes are asked.
 
     Returns:
@@ -68,7 +70,8 @@ def survey_nodes(
         TunerError: a node does not answer, or does not fit the others; the sentence names it.
     """
     program = [inventory.xhpl] if inventory.xhpl else []
-    says, silent = ask_cluster(cluster, shared, inventory.mpi.mpirun, [*program, *library_files(inventory.blas)], ask)
+    wanted = cluster.model_copy(update={"hosts": tuple(host for host in cluster.hosts if host not in without)})
+    says, silent = ask_cluster(wanted, shared, inventory.mpi.mpirun, [*program, *library_files(inventory.blas)], ask)
     if silent and not (leave_out and says):
         raise TunerError("; ".join(silent))
     for sentence in (*node_faults(cluster, says, inventory.mpi, shared), *lacking_files(says, program)):

@@ -201,6 +201,7 @@ class Evaluator:
             launcher_environment=dict(mpi.environment),
             mpi=mpi.name,
             nodes=plan.launch.nodes or self.site.node_names,
+            strict_order=bool(plan.launch.nodes),
             interfaces=plan.interfaces or (self.site.nodes.cluster.interfaces if self.site.nodes else ()),
             oversubscribe=plan.oversubscribe,
         )

@@ -11,8 +11,8 @@ from runners.errors import RunnerError
 from runners.network.registry import CHOICE, SETTINGS, setting
 from runners.network.setting import PREFIX, interfaces_of
 from search_spaces.errors import SpaceError
-from search_spaces.node_order import LISTED, placement
-from search_spaces.parameters.dimension import dropped_nodes, ranks_and_threads
+from search_spaces.node_order import NODE_PARAMETERS, placement
+from search_spaces.parameters.dimension import ranks_and_threads
 from search_spaces.restriction import a_node_is_left, order_is_known
 
 from ..errors import UsageError
@@ -191,7 +191,7 @@ def _nodes_of(params: Mapping[str, Scalar], site: Inventory) -> tuple[str, ...]:
     Raises:
         PlanError: nobody knows which nodes are meant.
     """
-    if not (dropped_nodes(params) or params.get("rank_order", LISTED) != LISTED):
+    if NODE_PARAMETERS.isdisjoint(params):
         return ()
     machine = site.machine(all_blas=False, N=None)
     for check in (a_node_is_left, order_is_known):

@@ -9,7 +9,7 @@ from hpl.build.programs import Recipe, build
 from hpl.build.source import obtain
 from hpl.search_paths import SearchPaths
 from runners.base import Runner
-from runners.hosts.cluster import stored_cluster
+from runners.hosts.cluster import Cluster, stored_cluster
 from runners.hosts.ssh import SshRunner
 from runners.local import LocalRunner
 from runners.registry import Installed, launchers
@@ -67,7 +67,7 @@ class Workbench:
             TunerError: a BLAS that was asked for is not on this machine.
         """
         search = SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache)
-        cluster = None if options.real_cluster is None else stored_cluster(options.real_cluster)
+        cluster = cluster_of(options)
         site = look_around(options, user_dirs, listener, probing=probing and cluster is None)
         starters = launchers(Installed(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
         if cluster is None:
@@ -76,7 +76,8 @@ class Workbench:
         if cluster.slurm:
             whole, notices = survey_slurm(cluster, cluster.slurm, site)
         else:
-            whole, notices = survey_nodes(cluster, site, user_dirs.shared, leave_out=leave_out)
+            bad = options.nodes_left_out
+            whole, notices = survey_nodes(cluster, site, user_dirs.shared, leave_out=leave_out, without=bad)
         for sentence in notices:
             listener(Notice(sentence))
         if probing:
@@ -151,6 +152,18 @@ class Workbench:
         for library, mpi in product(libraries.values(), mpis):
             recipe = Recipe(source=source, mpi=self.site.mpi_named(mpi), library=library)
             build(recipe, self.evaluator.search, on_step=lambda *step: listener(BuildStep(*step)))
+
+
+def cluster_of(options: TuneOptions) -> Cluster | None:
+    """The real cluster of a study, with the speeds of its nodes as they were measured; None for this machine.
+
+    Raises:
+        runners.toml_file.ClusterFileError: it is from another version and cannot be read by this one.
+    """
+    if options.real_cluster is None:
+        return None
+    cluster = stored_cluster(options.real_cluster)
+    return cluster.model_copy(update={"speeds": options.node_speeds}) if options.node_speeds else cluster
 
 
 def look_around(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *, probing: bool = True) -> Inventory:

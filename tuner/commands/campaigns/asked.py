@@ -10,7 +10,7 @@ from ...options import DEFAULT_FULL_TRIALS, DEFAULT_WALL_S, TuneOptions
 from ...simulation.options import SimulationOptions, simulation_options, time_budget
 from ...study.objective import check_objective, check_pareto
 from ...units import parse_duration_s, parse_price_usd
-from ..real_cluster import RealCluster, check_parallel, read_cluster
+from ..real_cluster import RealCluster, check_nodes_check, check_parallel, read_cluster
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class AskedMachine:
         cluster: the file of a real cluster, or a file or shipped name of a virtual one; None for this machine.
         price: US dollars, as people write them.
         limit: real time after which a simulation is stopped, as people write it.
+        nodes_check: what happens with nodes that are not ready: "refuse" or "drop"; None checks none.
     """
 
     cluster: str | None = None
@@ -53,6 +54,7 @@ class AskedMachine:
     parallel: int = 1
     jobs: int | None = None
     limit: str | None = None
+    nodes_check: str | None = None
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,7 @@ class AskedTuning:
             )
         real = read_cluster(machine.cluster)
         check_parallel(machine.parallel, real)
+        check_nodes_check(machine.nodes_check, real)
         simulation = simulation_options(None if real else machine.cluster, machine.jobs, machine.limit)
         if simulation.cluster is not None:
             search.check_simulated()
@@ -144,6 +147,7 @@ class AskedTuning:
             price_usd=parse_price_usd(machine.price) or (real.price_usd if real else None),
             power_w=machine.power_w or (real.power_w if real else None),
             parallel=machine.parallel,
+            nodes_check=machine.nodes_check,
             real_cluster=real.cluster.table() if real else None,
             cluster=simulation.cluster,
             jobs=machine.jobs,

@@ -155,6 +155,8 @@ def _where(request: RunRequest, store: Store) -> TuneOptions:
     return replace(
         given,
         real_cluster=on.real_cluster,
+        node_speeds=on.node_speeds,
+        nodes_left_out=on.nodes_left_out,
         blas_files=given.blas_files if own else stored.blas_files,
         xhpl=given.xhpl if own else user_program(stored.xhpl),
         hpl_source=given.hpl_source or stored.hpl_source,

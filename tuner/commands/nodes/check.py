@@ -96,6 +96,17 @@ def check_nodes(request: NodesCheckRequest, listener: Listener, stop: StopReques
         TunerError, HplError, RunnerError: a sentence says what prevents the check.
         tuner.stopping.Interrupted: somebody stopped the wait for nodes.
     """
+    return check_target(_target(request.cluster), request, listener, stop)
+
+
+def check_target(
+    target: NodesTarget, request: NodesCheckRequest, listener: Listener, stop: StopRequest
+) -> NodesCheckResult:
+    """Ask and measure nodes, whichever cluster the request names, and judge them.
+
+    Raises:
+        TunerError, HplError, RunnerError: a sentence says what prevents the check.
+    """
     user_dirs = UserDirs.of_user()
     search = SearchPaths(user_dirs.prefix, user_dirs.cache)
     library = _library(search, request.blas)
