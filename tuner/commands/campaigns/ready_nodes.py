@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from results.stats.nodes.verdict import Finding, ReadinessVerdict, Severity
+from results.stats.nodes.finding import Finding, Severity
+from results.stats.nodes.verdict import ReadinessVerdict
 from runners.hosts.cluster import Cluster, stored_cluster
 from search_spaces.machine import Machine, MachineNode
 from search_spaces.node_order import NODE_PARAMETERS, worth_dropping

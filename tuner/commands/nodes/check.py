@@ -23,6 +23,7 @@ from ...events import Listener
 from ...machine.survey import usable_mpis
 from ...nodes.measuring import MeasuringPlan, measure
 from ...nodes.planted import KINDS, PlantedFault, virtual_check
+from ...nodes.step import NodesTarget
 from ...reports.nodes.readiness import readiness_page, readiness_report
 from ...stopping import StopRequest
 from ...user_dirs import UserDirs
@@ -96,7 +97,8 @@ def check_nodes(request: NodesCheckRequest, listener: Listener, stop: StopReques
         TunerError, HplError, RunnerError: a sentence says what prevents the check.
         tuner.stopping.Interrupted: somebody stopped the wait for nodes.
     """
-    return check_target(_target(request.cluster), request, listener, stop)
+    with reached(request.cluster, listener, stop) as target:
+        return check_target(target, request, listener, stop)
 
 
 def check_target(
@@ -117,8 +119,7 @@ def check_target(
         mpirun=_mpirun(search),
     )
     try:
-        with reached(request.cluster, listener, stop) as target:
-            measured = measure(target, plan, listener, stop)
+        measured = measure(target, plan, listener, stop)
     except OSError as error:
         raise TunerError(f"{error.filename} cannot be read ({error.strerror}): it is copied to the nodes") from error
     verdict = verdict_of(measured.check, facts_that_differ(measured.odd))
