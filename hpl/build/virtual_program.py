@@ -17,6 +17,7 @@ FLAGS = (
     "-DSMPI_NO_OVERRIDE_MALLOC",
     "-DHPL_CALL_CBLAS",
     "-DHPL_NO_MPI_DATATYPE",
+    "-DHPL_DETAILED_TIMING",
     *(f"-Dcblas_{name}=virtual_{name}" for name in ROUTINES),
 )
 """HPL calls C's BLAS and sends arrays, not MPI datatypes. libsimgrid has a BLAS of its own, so ours is renamed."""

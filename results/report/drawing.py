@@ -82,7 +82,8 @@ def draw(figure: Drawable, axes: Axes) -> list[DrawnValue]:
     lying = _lying(figure)
     marks = _bars_lying(figure, axes) if lying else _diagram(figure, axes)
     if sum(bool(one.x) for one in figure.series) > 1:
-        where: Any = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 2} if lying else {"loc": "best"}
+        above = lying or figure.stacked
+        where: Any = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 2} if above else {"loc": "best"}
         legend = axes.legend(frameon=False, fontsize="medium", **where)
         for number, (text, handle) in enumerate(zip(legend.get_texts(), legend.legend_handles, strict=True)):
             text.set_gid(f"legend-{number}")
@@ -96,10 +97,16 @@ def _diagram(figure: Figure, axes: Axes) -> list[DrawnValue]:
     names, marks = _names(figure), []
     drawn = [one for one in figure.series if one.x]
     barred = [one for one in drawn if is_bars(one)]
+    heights = [0.0] * len(names)
     for number, one in enumerate(drawn):
         colour = COLOURS[number % len(COLOURS)]
         places = [float(names.index(x)) if isinstance(x, str) else float(x) for x in one.x]
-        if is_bars(one):
+        if is_bars(one) and figure.stacked:
+            below = [heights[round(place)] for place in places]
+            _group(number, axes.bar(places, one.y, bottom=below, width=0.6, label=one.name, **_filled(number)).patches)
+            for place, y in zip(places, one.y, strict=True):
+                heights[round(place)] += y
+        elif is_bars(one):
             width = 0.8 / len(barred)
             places = [place + (barred.index(one) - (len(barred) - 1) / 2) * width for place in places]
             _group(number, axes.bar(places, one.y, width=width, label=one.name, **_filled(number)).patches)
@@ -114,7 +121,7 @@ def _diagram(figure: Figure, axes: Axes) -> list[DrawnValue]:
         _interval(number, one, places, axes)
         marks += [
             DrawnValue(number, place, y, _words(figure, one, point, drawn))
-            for point, (place, y) in enumerate(zip(places, one.y, strict=True))
+            for point, (place, y) in enumerate(zip(places, _tops(figure, one, heights, places), strict=True))
         ]
     _logarithms(figure, axes)
     if names:
@@ -123,6 +130,11 @@ def _diagram(figure: Figure, axes: Axes) -> list[DrawnValue]:
     axes.set_ylabel(figure.y_axis)
     axes.grid(axis="y", linewidth=0.5)
     return marks
+
+
+def _tops(figure: Figure, one: Series, heights: list[float], places: list[float]) -> list[float]:
+    """Return how high the values of a series are drawn: on those below them, where bars stand on each other."""
+    return [heights[round(place)] for place in places] if figure.stacked else list(one.y)
 
 
 def _logarithms(figure: Figure, axes: Axes) -> None:

@@ -155,6 +155,7 @@ class Figure:
         x_log, y_log: each step of the axis is the same factor.
         lying: its bars lie, even where their names are short.
         in_text: a terminal may show its line, or its columns, in characters.
+        stacked: standing bars of the same name stand on each other, in the order of the series.
     """
 
     title: str
@@ -165,6 +166,7 @@ class Figure:
     y_log: bool = False
     lying: bool = False
     in_text: bool = False
+    stacked: bool = False
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from .predict import predict
 from .report import report
 from .reproduce import reproduce
 from .run import run
+from .scale import scale
 from .serve import serve
 from .server import Url, choose_server
 from .setup import setup
@@ -73,6 +74,7 @@ for _command in (
     reproduce,
     calibrate,
     predict,
+    scale,
     spaces,
     known,
     doctor,

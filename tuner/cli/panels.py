@@ -11,12 +11,14 @@ MANY = 9
 PANELS = {
     "What to search": (
         "space", "set_", "engine", "objective", "pareto", "points", "seed", "from_simulation", "warm_start",
+        "nodes", "weak", "strong", "order", "n", "nb",
     ),
     "Budget": (
-        "budget", "trials", "run_time", "full", "memory_fraction", "repeats", "confirm", "limit", "walltime",
+        "budget", "trials", "run_time", "full", "memory_fraction", "repeats", "confirm", "limit", "walltime", "time",
     ),
     "Machine": (
         "blas", "xhpl", "hpl_source", "rpeak", "price", "power", "kernel", "layout", "oversubscribe", "like",
+        "threads", "depth", "binding",
     ),
     "Cluster": ("cluster", "parallel", "jobs", "join"),
     "Study and output": ("study", "resume", "out", "plot", "db", "as_json", "count", "page"),

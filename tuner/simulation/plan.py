@@ -35,11 +35,18 @@ class VirtualPlan(TrialPlan):
     setup: Setup
 
 
-def virtual_plan(params: Mapping[str, Scalar], cluster: VirtualCluster, key: str = "", repeat: int = 0) -> VirtualPlan:
+def virtual_plan(
+    params: Mapping[str, Scalar],
+    cluster: VirtualCluster,
+    key: str = "",
+    repeat: int = 0,
+    order: tuple[int, ...] = (),
+) -> VirtualPlan:
     """Give the names of a complete point their meaning on a virtual cluster. Pure.
 
     Args:
         key: identity of the configuration, and `repeat` how often it was run before: noise follows from them.
+        order: numbers of the nodes that ranks fill, in this order; empty for those that the point says.
 
     Raises:
         PlanError: the point asks for something this cluster does not have, or N does not fit its memory.
@@ -56,6 +63,7 @@ def virtual_plan(params: Mapping[str, Scalar], cluster: VirtualCluster, key: str
     if hpl.ranks != ranks:
         raise PlanError(f"the grid {hpl.P}x{hpl.Q} needs {hpl.ranks} ranks, the layout starts {ranks}")
     blas, setup = str(params["blas"]), _setup(params, cluster, key, repeat)
+    setup = replace(setup, order=order) if order else setup
     try:
         hosts = setup.hosts(ranks)
         setup.link  # noqa: B018 - refuses settings the network does not take

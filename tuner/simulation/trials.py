@@ -40,7 +40,13 @@ class SimulatedTrials:
         return len(self._under_way)
 
     def begin(
-        self, record: TrialRecord, *, rung: Rung = FULL, repeat: int = 0, cluster: VirtualCluster | None = None
+        self,
+        record: TrialRecord,
+        *,
+        rung: Rung = FULL,
+        repeat: int = 0,
+        cluster: VirtualCluster | None = None,
+        order: tuple[int, ...] = (),
     ) -> TrialRecord | None:
         """Commit that a trial runs, and start its simulation.
 
@@ -49,13 +55,14 @@ class SimulatedTrials:
             rung: how much of a full run it is.
             repeat: how often the same ran before: the noise of the run follows from it.
             cluster: a variant of the simulator's cluster; None for that itself.
+            order: as `virtual_plan` takes it.
 
         Returns:
             The record where it ended at once because it cannot run, else None.
         """
         site = self.simulator.site
         wish = at_rung(record.params, rung)
-        plan = planned(lambda: virtual_plan(wish, cluster or site.cluster, record.key, repeat))
+        plan = planned(lambda: virtual_plan(wish, cluster or site.cluster, record.key, repeat, order))
         new = replace(record, part=part_at(record.params, rung), versions={SIMULATOR: site.simulator})
         trial = begin(self.book, new, plan)
         if isinstance(trial, TrialRecord):

@@ -89,6 +89,26 @@ def begin_file(
     return name
 
 
+SCALE = "scale"
+"""What a study of `hpltune scale` has in place of a space's name."""
+
+
+def begin_scaling(store: Store, options: TuneOptions, machine: MachineFacts, name: str | None = None) -> str:
+    """Create the study of a scaling analysis, and return its name.
+
+    Args:
+        name: None takes "scale-K".
+
+    Raises:
+        StudyExistsError: the name is taken.
+    """
+    study = _study(name or SCALE, SCALE, options, machine)
+    if name is None:
+        return create_unnamed(store, study)
+    store.create_study(study)
+    return name
+
+
 def _study(name: str, space_name: str, options: TuneOptions, machine: MachineFacts) -> Study:
     """A new study without a search space, as `hpltune run` makes them."""
     return Study(

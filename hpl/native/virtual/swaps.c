@@ -71,9 +71,11 @@ static void exchange(Swap *real, int kind, HPL_T_panel *sent, int *flag, HPL_T_p
         sample->columns = n;
         return;
     }
+    HPL_ptimer(HPL_TIMING_LASWP);
     settle(rank);
     sg_barrier_wait(column->barrier);
     spend(sample->seconds > 0 ? sample->seconds * n / sample->columns : 0);
+    HPL_ptimer(HPL_TIMING_LASWP);
 }
 
 #define SWAP(name, kind)                                                                                               \

@@ -1,0 +1,1 @@
+"""Statistics of scaling: how well a program uses more nodes, and what is lost."""

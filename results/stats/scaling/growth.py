@@ -1,0 +1,63 @@
+"""How the loss grows with the nodes: Amdahl's serial part, and what each doubling adds."""
+
+import math
+from dataclasses import dataclass
+from statistics import fmean
+
+from .runs import RunGroup, Scaling
+from .student import COVERAGE
+
+
+@dataclass(frozen=True)
+class ScalingGrowth:
+    """A law of one figure that is fitted to the times.
+
+    Attributes:
+        scaling: STRONG has Amdahl's law, T(n) / T(n0) = f + (1 - f) n0 / n, and `part` is the serial part f. WEAK has
+            T(n) / ideal time = 1 + c log2(n / n0), and `part` is c, what each doubling adds.
+        part: as a part of 1, at least 0.
+        interval: of the part, 95 %.
+    """
+
+    scaling: Scaling
+    part: float
+    interval: tuple[float, float] | None
+
+
+def growth_of(group: RunGroup) -> ScalingGrowth | None:
+    """Fit the law by least squares through the origin; None with one number of nodes.
+
+    The interval is Student's, from how far the runs are off the law, so it also holds what the law does not describe.
+    """
+    first = group.smallest
+    base_s = fmean(run.time_s for run in group.runs[first])
+    base = group.runs[first][0].operations
+    xs, ys = [], []
+    for count, runs in group.runs.items():
+        ideal = first / count
+        if count == first:
+            continue
+        for run in runs:
+            ratio = run.time_s / base_s
+            if group.scaling is Scaling.STRONG:
+                xs.append(1 - ideal)
+                ys.append(ratio - ideal)
+            else:
+                xs.append(math.log2(count / first))
+                ys.append(ratio / (run.operations / base * ideal) - 1)
+    if not xs:
+        return None
+    squares = sum(x * x for x in xs)
+    part = sum(x * y for x, y in zip(xs, ys, strict=True)) / squares
+    margin = _margin(xs, ys, part) if len(xs) > 1 else None
+    interval = None if margin is None else (max(0.0, part - margin), max(0.0, part + margin))
+    return ScalingGrowth(group.scaling, max(0.0, part), interval)
+
+
+def _margin(xs: list[float], ys: list[float], part: float) -> float:
+    from scipy.special import stdtrit  # noqa: PLC0415 - slow to import, and most commands do not need it
+
+    freedom = len(xs) - 1
+    off = sum((y - part * x) ** 2 for x, y in zip(xs, ys, strict=True))
+    quantile = float(stdtrit(freedom, (1 + COVERAGE) / 2))
+    return quantile * math.sqrt(off / freedom / sum(x * x for x in xs))

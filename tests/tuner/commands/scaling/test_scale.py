@@ -1,0 +1,82 @@
+"""`hpltune scale` as a user calls it, on this machine and on virtual clusters."""
+
+import json
+from pathlib import Path
+
+import pytest
+from as_user import Run
+
+from runners.virtual.load import cluster_text
+
+SWITCHES = (
+    "switch = { price_usd = 40, power_w = 8 }",
+    "switch = { leaf_nodes = 4, oversubscription = 20.0, price_usd = 40, power_w = 8 }",
+)
+
+
+def _cluster() -> str:
+    """Boards with one core each, four at a switch, and weak links between the switches."""
+    text = cluster_text("pi5")[1]
+    return text.replace(*SWITCHES).replace("cores = 4 ", "cores = 1 ")
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
+def test_two_ranks_of_this_machine_are_compared_with_one_and_kept(hpltune: Run, home: Path) -> None:
+    asked = ("scale", "--nodes", "1,2", "--n", "800", "--nb", "64", "--repeats", "2", "--blas", "openblas")
+    options = (*asked, "--binding", "none", "--study", "mine", "--html", "scaling.html", "--json")
+    done = hpltune(*options)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    rows = [(row["scaling"], row["count"], row["N"], len(row["gflops"])) for row in facts["results"]]
+    assert rows == [("weak", 1, 800, 2), ("weak", 2, 1088, 2), ("strong", 1, 800, 2), ("strong", 2, 800, 2)]
+    assert facts["counted"] == "cores"
+    assert [row["count"] for row in facts["predictions"]] == [4, 4]
+    page = (home / "scaling.html").read_text()
+    assert page.count("<svg") >= 4
+    assert "hpltune scale --nodes 1,2" in page
+    again = hpltune(*options)
+    assert "6 runs of this study are known already." in again.stderr
+    assert json.loads(again.stdout)["results"] == facts["results"]
+    assert len(json.loads(hpltune("show", "mine", "--json").stdout)) == 6
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("simgrid")
+def test_a_virtual_cluster_loses_by_shuffled_lists_where_uplinks_are_weak(hpltune: Run, home: Path) -> None:
+    (home / "blades.toml").write_text(_cluster())
+    done = hpltune(
+        *("scale", "--cluster", "blades.toml", "--nodes", "1,2,4", "--weak", "--n", "3000", "--nb", "100"),
+        *("--repeats", "8", "--json"),
+    )
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert facts["simulated"]
+    (orders,) = facts["orders"]
+    assert orders["differ"]
+    assert orders["effects"][0]["loss"] > 0.05
+    shares = facts["overheads"][1]["shares"]
+    assert set(shares) == {"panel", "broadcast", "swap", "update", "solve"}
+    assert sum(shares.values()) == pytest.approx(1.0)
+    assert shares["broadcast"] > facts["overheads"][0]["shares"]["broadcast"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--nodes", "1,16"), "--nodes 16: Kronos has 8 nodes"),
+        (("--nodes", "2"), "--nodes 2: name at least two numbers, for example --nodes 1,8"),
+        (("--nodes", "1,x"), "--nodes 1,x: write numbers of nodes, for example --nodes 1,2,4"),
+        (("--order", "random"), "--order random: write sorted, shuffled or both: --order sorted,shuffled"),
+        (("--n", "900000"), "--n 900000: a run on 1 cannot be had: N=900000 needs "),
+        (("--n", "900", "--full"), "--n and --full: one of them chooses N, not both"),
+        (("--threads", "2"), "--threads is for real machines and changes nothing on a virtual --cluster: leave it out"),
+        (("--blas", "mkl"), "--blas mkl: Kronos has "),
+    ],
+)
+@pytest.mark.usefixtures("simgrid")
+def test_what_cannot_be_had_is_refused_in_a_sentence(hpltune: Run, arguments: tuple[str, ...], sentence: str) -> None:
+    done = hpltune("scale", "--cluster", "kronos", *arguments)
+    assert done.returncode == 2
+    assert f"hpltune: {sentence}" in done.stderr
+    assert "Traceback" not in done.stderr

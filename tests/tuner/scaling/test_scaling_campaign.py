@@ -1,0 +1,119 @@
+"""The runs of a scaling analysis: what is left out, what is known already, and lost nodes."""
+
+import math
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from hpl.params import Scalar
+from results.record import Kind, TrialRecord, TrialState
+from results.stats.scaling.runs import NodeOrder, Scaling
+from tuner.clock import ToldClock
+from tuner.events import Event, Notice, TrialEnded
+from tuner.scaling.campaign import Pace, ScalingCampaign
+from tuner.scaling.plan import PlannedRun, ScalingPlan
+from tuner.scaling.site import EndedRun, words_of
+from tuner.stopping import StopRequest
+from tuner.study.file_run import key_of
+
+PLAN = ScalingPlan((1, 2, 4), (Scaling.STRONG,), (NodeOrder.SORTED, NodeOrder.SHUFFLED), 2, 0, 1000, 50, 4)
+
+
+@dataclass
+class MadeUpSite:
+    """Four nodes; a run takes ten seconds of a told clock. One that `lost` names dies in the run of that number."""
+
+    clock: ToldClock
+    lost: dict[int, str] = field(default_factory=dict)
+    names: tuple[str, ...] = ("a", "b", "c", "d")
+    done: list[PlannedRun] = field(default_factory=list)
+    on: list[str] = field(default_factory=list)
+    ended: list[EndedRun] = field(default_factory=list)
+
+    @property
+    def free(self) -> bool:
+        return not self.ended
+
+    @property
+    def under_way(self) -> int:
+        return len(self.ended)
+
+    def params(self, run: PlannedRun) -> dict[str, Scalar]:
+        return {"N": run.N, **words_of(run, self.names)}
+
+    def why_not(self, run: PlannedRun) -> str | None:
+        return None if run.count <= len(self.names) else "too few nodes"
+
+    def begin(self, run: PlannedRun, expected_s: float | None) -> None:
+        assert expected_s
+        self.clock.sleep(10.0)
+        self.done.append(run)
+        self.on.append(str(self.params(run)["scale.nodes"]))
+        lost = self.lost.get(len(self.done))
+        params, now = self.params(run), datetime.now(UTC)
+        record = TrialRecord("s", len(self.done), Kind.RUN, TrialState.COMPLETE, params, key_of(params), now)
+        good = replace(record, gflops=1.0, passed=True)
+        bad = replace(record, state=TrialState.CANCELLED)
+        self.ended.append(EndedRun(bad, (lost,)) if lost else EndedRun(good))
+
+    def end_oldest(self) -> EndedRun:
+        return self.ended.pop(0)
+
+    def without(self, lost: tuple[str, ...]) -> None:
+        self.names = tuple(name for name in self.names if name not in lost)
+
+
+def campaign(site: MadeUpSite, events: list[Event], **more: object) -> ScalingCampaign:
+    stop = StopRequest()
+    pace = Pace(lambda _: 10.0)
+    made = ScalingCampaign(PLAN, site, pace, events.append, stop, site.clock)
+    for name, value in more.items():
+        setattr(made, name, value)
+    return made
+
+
+def test_all_runs_are_made_and_what_is_left_is_told_after_each() -> None:
+    events: list[Event] = []
+    site = MadeUpSite(ToldClock())
+    end = campaign(site, events).run()
+    ended = [event for event in events if isinstance(event, TrialEnded)]
+    assert len(end.records) == len(ended) == 12
+    assert [event.left for event in ended[-3:]] == ["20 s", "10 s", None]
+    assert end.skipped == 0
+
+
+def test_what_would_end_too_late_is_left_out_and_told() -> None:
+    events: list[Event] = []
+    end = campaign(MadeUpSite(ToldClock()), events, limit_s=55.0).run()
+    assert (len(end.records), end.skipped) == (5, 7)
+    assert events[-1] == Notice("7 runs left out: --time 55 s is over.")
+
+
+def test_runs_of_an_earlier_call_are_not_run_again() -> None:
+    first, again = MadeUpSite(ToldClock()), MadeUpSite(ToldClock())
+    known = {record.key: record for record in campaign(first, []).run().records}
+    end = campaign(again, [], earlier=known).run()
+    assert again.done == []
+    assert {record.key for record in end.records} == set(known)
+
+
+def test_the_rest_goes_on_without_a_node_that_is_lost() -> None:
+    events: list[Event] = []
+    site = MadeUpSite(ToldClock(), lost={4: "b"})
+    end = campaign(site, events).run()
+    assert end.lost_nodes == ("b",)
+    assert end.skipped > 0
+    assert all("b" not in nodes for nodes in site.on[4:])
+    assert all(run.count <= 3 for run in site.done[4:])
+    assert Notice("Node b is lost; the rest goes on with 3 nodes, without runs on more.") in events
+    assert sum(record.ranked for record in end.records) == len(site.done) - 1
+
+
+def test_a_stop_leaves_what_was_measured() -> None:
+    stop, site = StopRequest(), MadeUpSite(ToldClock())
+
+    def listen(event: Event) -> None:
+        if isinstance(event, TrialEnded) and event.record.number == 3:
+            stop.ask()
+
+    end = ScalingCampaign(PLAN, site, Pace(lambda _: 1.0), listen, stop, site.clock, limit_s=math.inf).run()
+    assert len(end.records) == 3

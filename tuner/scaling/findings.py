@@ -1,0 +1,192 @@
+"""What the runs of a scaling analysis tell together: from records to efficiency, overhead, limit and prediction."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from hpl.flops import flop_count
+from hpl.output import parse
+from hpl.params import Scalar
+from results.record import TrialRecord, TrialState
+from results.stats.scaling.efficiency import CountResult, efficiencies
+from results.stats.scaling.growth import ScalingGrowth, growth_of
+from results.stats.scaling.limit import Limit, limit_of
+from results.stats.scaling.orders import OrdersCompared, compare_orders
+from results.stats.scaling.overhead import Overhead, overheads, parts_s
+from results.stats.scaling.runs import NodeOrder, RunGroup, Scaling, ScalingRun, groups
+from results.stats.scaling.student import scatter_of
+
+from .plan import PlannedRun, ScalingPlan
+from .prediction import MISFIT, ExpectedRate, MeasuredPoint, fit_machine
+from .site import COUNT, ORDER, ScalingSite
+
+
+@dataclass(frozen=True)
+class NextDoubling:
+    """What twice the nodes should give.
+
+    Attributes:
+        checked: the same prediction of the largest number from the smaller ones; None with fewer than three numbers.
+        measured_gflops: what the largest number really gave.
+    """
+
+    scaling: Scaling
+    count: int
+    N: int
+    expected: ExpectedRate
+    efficiency: float
+    checked: ExpectedRate | None = None
+    measured_gflops: float = 0.0
+
+
+@dataclass(frozen=True)
+class ScalingFindings:
+    """What the runs tell.
+
+    Attributes:
+        failed: runs that do not count.
+        simulated: nothing was measured.
+        noun: what is counted: "node", or "core" on one machine.
+        depth: of the look-ahead.
+        lost_nodes: nodes that no longer answer.
+    """
+
+    results: tuple[CountResult, ...] = ()
+    overheads: tuple[Overhead, ...] = ()
+    orders: tuple[OrdersCompared, ...] = ()
+    growth: tuple[ScalingGrowth, ...] = ()
+    limits: tuple[Limit, ...] = ()
+    doublings: tuple[NextDoubling, ...] = ()
+    failed: tuple[TrialRecord, ...] = ()
+    simulated: bool = False
+    noun: str = "node"
+    depth: int = 0
+    lost_nodes: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class ScalingContext:
+    """What else findings are made from.
+
+    Attributes:
+        dgemm_gflops: of one core, by BLAS and kernel.
+        exact: a run gives the same each time.
+        depth: of the look-ahead.
+    """
+
+    plan: ScalingPlan
+    site: ScalingSite
+    dgemm_gflops: Mapping[str, Mapping[str, float]]
+    exact: bool = False
+    depth: int = 0
+
+
+def findings_of(records: Sequence[TrialRecord], known: ScalingContext) -> ScalingFindings:
+    """Work out what the runs tell.
+
+    Args:
+        records: with their outputs.
+    """
+    ranked = [record for record in records if record.ranked]
+    found = groups(run for record in ranked for run in _runs_of(record, known.plan))
+    results = tuple(one for group in found for one in efficiencies(group, exact=known.exact))
+    spent = tuple(one for group in found for one in overheads(group))
+    compared = [group for group in found if len(group.runs) > 1]
+    by_key = {(group.scaling, group.order): group for group in found}
+    orders = tuple(
+        compare_orders(by_key[scaling, NodeOrder.SORTED], by_key[scaling, NodeOrder.SHUFFLED], exact=known.exact)
+        for scaling in Scaling
+        if all((scaling, order) in by_key for order in NodeOrder)
+    )
+    return ScalingFindings(
+        results=results,
+        overheads=spent,
+        orders=orders,
+        growth=tuple(filter(None, map(growth_of, (one for one in compared if one.order is _main(one, by_key))))),
+        limits=tuple(limit_of(group, results, spent) for group in compared),
+        doublings=_doublings(ranked, compared, results, known),
+        failed=tuple(record for record in records if not record.ranked and record.state is not TrialState.CANCELLED),
+        simulated=any(record.simulated for record in records),
+        noun="node" if known.plan.size else "core",
+        depth=known.depth,
+    )
+
+
+def _main(group: RunGroup, by_key: Mapping[tuple[Scaling, NodeOrder], RunGroup]) -> NodeOrder:
+    """The order whose growth is told: sorted, where it was measured."""
+    return NodeOrder.SORTED if (group.scaling, NodeOrder.SORTED) in by_key else NodeOrder.SHUFFLED
+
+
+def _runs_of(record: TrialRecord, plan: ScalingPlan) -> list[ScalingRun]:
+    """The run of a record, for each kind of scaling that it belongs to."""
+    params = record.params
+    count, N = int(params.get(COUNT, 0)), int(params.get("N", 0))
+    order = NodeOrder(str(params.get(ORDER, NodeOrder.SORTED)))
+    if count not in plan.counts or record.gflops is None or order not in plan.orders:
+        return []
+    time_s = flop_count(N) / record.gflops / 1e9
+    printed = parse(record.output).results
+    phases_s = parts_s(time_s, printed[0].phases_s) if printed else {}
+    run = ScalingRun(Scaling.WEAK, order, count, N, str(params["grid"]), record.gflops, flop_count(N), time_s, phases_s)
+    return [replace(run, scaling=one) for one in plan.scalings_of(PlannedRun(count, order, 0, N))]
+
+
+def _doublings(
+    ranked: Sequence[TrialRecord], compared: Sequence[RunGroup], results: Sequence[CountResult], known: ScalingContext
+) -> tuple[NextDoubling, ...]:
+    """What twice the nodes should give with sorted lists, for each kind of scaling."""
+    found = []
+    logs = [[math.log(run.gflops) for run in runs] for group in compared for runs in group.runs.values()]
+    noise = scatter_of(logs, exact=known.exact).sd
+    points = _points(ranked)
+    for group in compared:
+        own = [point for point in points if point.count <= group.largest]
+        if group.order is not NodeOrder.SORTED or not own:
+            continue
+        first = next(one for one in results if (one.scaling, one.order) == (group.scaling, group.order))
+        count = 2 * group.largest
+        smaller = [point for point in own if point.count < group.largest]
+        last = next(one for one in results if _is(one, group))
+        checked, off = None, MISFIT
+        if len(group.runs) > 2:
+            checked = _predicted(smaller, group, group.largest, noise, known)
+            off = max(MISFIT, abs(math.log(checked.gflops / last.usual_gflops)))
+        expected = _predicted(own, group, count, noise, known, off)
+        each = expected.gflops / count / (first.usual_gflops / first.count)
+        N = known.plan.n_of(group.scaling, count)
+        found.append(NextDoubling(group.scaling, count, N, expected, each, checked, last.usual_gflops))
+    return tuple(found)
+
+
+def _is(result: CountResult, group: RunGroup) -> bool:
+    return (result.scaling, result.order, result.count) == (group.scaling, group.order, group.largest)
+
+
+def _predicted(
+    points: Sequence[MeasuredPoint],
+    group: RunGroup,
+    count: int,
+    noise: float,
+    known: ScalingContext,
+    misfit: float = MISFIT,
+) -> ExpectedRate:
+    """Predict the rate on so many nodes from runs on fewer."""
+    machine = fit_machine(points, known.dgemm_gflops, noise, one_machine=not known.plan.size)
+    N = known.plan.n_of(group.scaling, count)
+    most = max(point.count for point in points)
+    last = next(
+        point for point in points if point.count == most and point.params["N"] == known.plan.n_of(group.scaling, most)
+    )
+    return machine.expected(known.site.params(PlannedRun(count, group.order, 0, N)), count, last, misfit)
+
+
+def _points(ranked: Sequence[TrialRecord]) -> list[MeasuredPoint]:
+    """The configurations that ran on sorted lists, each with its rates."""
+    rates: dict[tuple[int, int], list[float]] = {}
+    params: dict[tuple[int, int], Mapping[str, Scalar]] = {}
+    for record in ranked:
+        if record.params.get(ORDER) == NodeOrder.SORTED and record.gflops:
+            key = int(record.params[COUNT]), int(record.params["N"])
+            rates.setdefault(key, []).append(record.gflops)
+            params[key] = record.params
+    return [MeasuredPoint(params[key], key[0], own) for key, own in rates.items()]

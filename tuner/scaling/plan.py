@@ -1,0 +1,163 @@
+"""Which runs a scaling analysis needs: numbers of nodes, sizes, orders and repeats. Pure."""
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from hpl.flops import flop_count
+from results.stats.scaling.runs import NodeOrder, Scaling
+
+from ..errors import UsageError
+from ..machine.problem_size import SMALLEST_N
+
+START_S = 1.5
+"""What starting a run takes besides HPL's own time: assumed."""
+USUAL_SHARE = 0.6
+"""HPL's rate as a part of what dgemm could do, on usual networks: assumed."""
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run.
+
+    Attributes:
+        count: nodes, or ranks on one machine.
+        nodes: their numbers in the order in which ranks fill them; empty on one machine.
+        repeat: from 0.
+    """
+
+    count: int
+    order: NodeOrder
+    repeat: int
+    N: int
+    nodes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class ScalingPlan:
+    """The runs of a scaling analysis.
+
+    Attributes:
+        counts: numbers of nodes, rising, at least two.
+        n: order of the matrix on the smallest number.
+        nb: block size; N of more nodes is a multiple of it.
+        size: nodes of the cluster; 0 on one machine, where there is no order.
+    """
+
+    counts: tuple[int, ...]
+    scalings: tuple[Scaling, ...]
+    orders: tuple[NodeOrder, ...]
+    repeats: int
+    seed: int
+    n: int
+    nb: int
+    size: int
+
+    def n_of(self, scaling: Scaling, count: int) -> int:
+        """The order of the matrix: the same for strong scaling, and as much memory on each node for weak scaling."""
+        return self.n if scaling is Scaling.STRONG else weak_n(self.n, count / self.counts[0], self.nb)
+
+    def scalings_of(self, run: PlannedRun) -> tuple[Scaling, ...]:
+        """The kinds of scaling that a run belongs to; both on the smallest number of nodes."""
+        return tuple(scaling for scaling in self.scalings if self.n_of(scaling, run.count) == run.N)
+
+    def runs(self, *, exact: bool = False) -> Iterator[PlannedRun]:
+        """Yield the runs: the first repeat from the smallest number up, so that what cannot run is seen early.
+
+        Further repeats are in random order, so that a machine that becomes slower does not look like a loss of scale.
+
+        Args:
+            exact: a run gives the same each time, so that sorted lists run once.
+        """
+        for repeat in range(self.repeats):
+            own = [
+                self._run(count, order, repeat, N)
+                for count in self.counts
+                for N in dict.fromkeys(self.n_of(scaling, count) for scaling in self.scalings)
+                for order in self.orders
+                if not (exact and order is NodeOrder.SORTED and repeat)
+            ]
+            if repeat:
+                random.Random(f"{self.seed} {repeat}").shuffle(own)  # noqa: S311 - not for secrets
+            yield from own
+
+    def _run(self, count: int, order: NodeOrder, repeat: int, N: int) -> PlannedRun:
+        nodes = tuple(range(count)) if self.size else ()
+        if order is NodeOrder.SHUFFLED:
+            chance = random.Random(f"{self.seed} {repeat} {count} {N}")  # noqa: S311 - not for secrets
+            nodes = tuple(chance.sample(range(self.size), count))
+        return PlannedRun(count, order, repeat, N, nodes)
+
+
+def weak_n(n: int, ratio: float, nb: int) -> int:
+    """N on so many times the nodes with as much memory on each, rounded down to a multiple of NB."""
+    return n if ratio == 1 else max(nb, int(n * math.sqrt(ratio)) // nb * nb)
+
+
+def usual_counts(size: int) -> tuple[int, ...]:
+    """1, 2, 4, … up to the size, and the size itself."""
+    doubled = [2**power for power in range(size.bit_length()) if 2**power <= size]
+    return tuple(dict.fromkeys([*doubled, size]))
+
+
+def check_counts(counts: Sequence[int], size: int, noun: str, where: str) -> tuple[int, ...]:
+    """Sort numbers of nodes, and refuse what cannot be compared.
+
+    Args:
+        noun: what is counted, "node" or "core".
+        where: what has so many of them.
+
+    Raises:
+        UsageError: there is only one number, or one is larger than the cluster.
+    """
+    if size < 2:
+        raise UsageError(f"{where} has one {noun}: there is nothing that HPL could scale over")
+    found = tuple(sorted(set(counts))) or usual_counts(size)
+    if found[-1] > size:
+        raise UsageError(f"--nodes {found[-1]}: {where} has {size} {noun}s")
+    if len(found) < 2:
+        raise UsageError(f"--nodes {found[0]}: name at least two numbers, for example --nodes 1,{size}")
+    return found
+
+
+def estimated_s(run: PlannedRun, gflops: float) -> float:
+    """Seconds that a run will take, start included.
+
+    Args:
+        gflops: what dgemm could do on one node, or one core of a machine.
+    """
+    return START_S + flop_count(run.N) / (1e9 * USUAL_SHARE * gflops * run.count)
+
+
+def largest_affordable_n(make: Callable[[int], ScalingPlan], gflops: float, limit_s: float, most: int) -> int:
+    """The largest N on the smallest number of nodes with which all runs together take at most so long.
+
+    Args:
+        make: the plan with an N on the smallest number.
+        gflops: as in `estimated_s`.
+        most: what the memory holds.
+
+    Returns:
+        A multiple of NB, at least SMALLEST_N where the memory holds that.
+    """
+    nb = make(SMALLEST_N).nb
+    low, high = max(1, min(SMALLEST_N, most) // nb), most // nb + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        cost_s = sum(estimated_s(run, gflops) for run in make(middle * nb).runs())
+        low, high = (middle, high) if cost_s <= limit_s else (low, middle)
+    return low * nb
+
+
+def memory_n(holds: Callable[[int], int], counts: Sequence[int], scalings: Sequence[Scaling], nb: int) -> int:
+    """The largest N on the smallest number of nodes with which every run fits the memory.
+
+    Args:
+        holds: the largest N that so many nodes hold.
+    """
+    first = counts[0]
+    most = holds(first)
+    if Scaling.WEAK in scalings:
+        most = min(most, *(int(holds(count) / math.sqrt(count / first)) for count in counts))
+    return max(nb, most // nb * nb)

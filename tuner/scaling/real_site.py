@@ -1,0 +1,153 @@
+"""Runs of a scaling analysis on this machine, or on some nodes of a real cluster."""
+
+from dataclasses import dataclass, field, replace
+
+from hpl.params import Scalar
+from results.record import Kind, TrialRecord
+from results.stats.scaling.runs import NodeOrder
+
+from ..clock import RealClock
+from ..errors import OUR_ERRORS
+from ..events import Listener, Notice, TrialProgress, TrialStarted
+from ..machine.cluster_nodes import with_nodes
+from ..machine.inventory import Inventory
+from ..machine.textbook import textbook
+from ..stopping import Stopping
+from ..study.file_book import FileBook
+from ..study.file_run import key_of
+from ..trial.evaluate import Evaluator, memory_shortage
+from ..trial.judge import Failure
+from ..trial.pipeline import begin, launched, planned, records_of, set_aside
+from ..trial.plan import label, plan
+from ..trial.records import rejected, started
+from ..trial.repeat import Launched, Repeater
+from ..words import counted
+from .plan import PlannedRun
+from .site import EndedRun, words_of
+
+
+@dataclass(frozen=True)
+class RealChoices:
+    """How HPL runs, the same on all numbers of nodes.
+
+    Attributes:
+        threads: of each rank.
+        depth: of the look-ahead. Without it HPL's timers show the broadcast apart from the update.
+        binding: what a rank is bound to.
+        limit_s: seconds after which a run is ended.
+    """
+
+    nb: int
+    blas: str
+    kernel: str
+    threads: int = 1
+    depth: int = 0
+    binding: str = "core"
+    limit_s: float = 86400.0
+
+
+@dataclass
+class RealSite:
+    """This machine or a real cluster. A run begins and ends in one call, because HPL must be alone.
+
+    Attributes:
+        book: where trials are recorded; a plan is checked before there is one.
+        names: as `ScalingSite` has it.
+    """
+
+    evaluator: Evaluator
+    choices: RealChoices
+    listener: Listener
+    stop: Stopping
+    book: FileBook | None = None
+    names: tuple[str, ...] = ()
+    _ended: list[EndedRun] = field(default_factory=list)
+
+    @property
+    def free(self) -> bool:
+        """Whether another run may begin: one at a time."""
+        return not self._ended
+
+    @property
+    def under_way(self) -> int:
+        """How many have begun and were not asked for."""
+        return len(self._ended)
+
+    def params(self, run: PlannedRun) -> dict[str, Scalar]:
+        """HPL's documented advice on the squarest grid, one rank for each core or for several."""
+        choices, ranks = self.choices, self._ranks(run.count)
+        point = textbook(
+            N=run.N, NB=choices.nb, blas=choices.blas, kernel=choices.kernel, ranks=ranks, threads=choices.threads
+        )
+        return {**point, "DEPTH": choices.depth, "binding": choices.binding, **words_of(run, self.names)}
+
+    def _ranks(self, count: int) -> int:
+        nodes = self.evaluator.site.nodes
+        return count * (nodes.cores // self.choices.threads if nodes else 1)
+
+    def inventory(self, run: PlannedRun) -> Inventory:
+        """The nodes of a run, in the order in which ranks fill them."""
+        whole = self.evaluator.site
+        return with_nodes(whole, tuple(self.names[number] for number in run.nodes)) if run.nodes else whole
+
+    def why_not(self, run: PlannedRun) -> str | None:
+        """Why a run cannot be had here: its matrix does not fit the memory, or a parameter is not legal."""
+        site = self.inventory(run)
+        try:
+            return memory_shortage(plan(self.params(run), site), site)
+        except OUR_ERRORS as error:
+            return str(error)
+
+    def begin(self, run: PlannedRun, expected_s: float | None) -> None:
+        """Run HPL on the nodes of a run, once more after a lost node came back."""
+        evaluator = replace(self.evaluator, site=self.inventory(run))
+        repeater = Repeater(evaluator.site, lambda said: self.listener(Notice(said)), self.stop, RealClock())
+        done = repeater.launch(lambda last: self._launch(evaluator, run, expected_s, last=last))
+        self._ended.append(EndedRun(done.records[0], done.lost_nodes))
+
+    def end_oldest(self) -> EndedRun:
+        """What came of the run that has begun."""
+        return self._ended.pop(0)
+
+    def without(self, lost: tuple[str, ...]) -> None:
+        """Go on without nodes that are lost."""
+        self.names = tuple(name for name in self.names if name not in lost)
+
+    def _launch(self, evaluator: Evaluator, run: PlannedRun, expected_s: float | None, *, last: bool) -> Launched:
+        params, book = self.params(run), self._book()
+        new = started(book.study, params, Kind.RUN, key_of(params))
+        trial = begin(book, new, planned(lambda: plan(params, evaluator.site)))
+        if isinstance(trial, TrialRecord):
+            return Launched([trial])
+        number = trial.begun.number
+        self.listener(TrialStarted(number, label(trial.plan, told(run)), expected_s))
+        clock, directory = RealClock(), book.folder(number)
+        began_s = clock.now_s()
+        result = launched(
+            lambda: evaluator.evaluate(
+                trial.plan,
+                directory,
+                self.choices.limit_s,
+                lambda panel: self.listener(TrialProgress(number, panel.fraction, clock.now_s() - began_s)),
+                self.stop,
+            )
+        )
+        if isinstance(result, Failure):
+            return Launched([book.commit(rejected(trial.begun, result))])
+        records = records_of([trial], trial.plan, result, directory)
+        disturbed = "" if last or result.verdict.cancelled else result.disturbed
+        records = [book.commit(record) for record in (set_aside(records) if disturbed else records)]
+        return Launched(records, result.lost_nodes, disturbed)
+
+    def _book(self) -> FileBook:
+        if self.book is None:
+            raise ValueError("a run needs a study that records it")
+        return self.book
+
+
+def told(run: PlannedRun) -> str:
+    """What the line of a run says of its nodes."""
+    if not run.nodes:
+        return ""
+    nodes = counted(run.count, "node")
+    return nodes if run.order is NodeOrder.SORTED else f"{nodes}, shuffled"
