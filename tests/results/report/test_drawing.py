@@ -54,7 +54,7 @@ def test_series_that_share_no_name_lie_below_each_other_and_not_side_by_side(axe
     series = tuple(Series(name, (f"{name} 1", f"{name} 2"), (0.0, 3.0)) for name in ("NB", "DEPTH"))
     draw(Figure("values", "value", "%", series, lying=True), axes)
     assert {round(bar.get_height(), 3) for bar in axes.patches} == {0.8}  # type: ignore[attr-defined]
-    middles = [bar.get_y() + bar.get_height() / 2 for bar in axes.patches if isinstance(bar, Rectangle)]  # type: ignore[attr-defined]
+    middles = [bar.get_y() + bar.get_height() / 2 for bar in axes.patches if isinstance(bar, Rectangle)]
     assert middles == pytest.approx([0, 1, 2, 3])
     assert not any(bar.get_hatch() for bar in axes.patches)
 
@@ -68,7 +68,7 @@ def test_a_heat_map_of_many_values_has_a_scale_instead_of_numbers(axes: Axes) ->
 def test_long_names_have_lying_bars_with_a_line_for_each(axes: Axes) -> None:
     figure = Figure("libraries", "library", "GFLOPS", (Series("best", NAMES, (4.0, 3.0, 2.0, 1.0)),))
     marks = draw(figure, axes)
-    assert [bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle)] == [4.0, 3.0, 2.0, 1.0]  # type: ignore[attr-defined]
+    assert [bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle)] == [4.0, 3.0, 2.0, 1.0]
     assert [label.get_text() for label in axes.get_yticklabels()] == list(NAMES)
     assert marks[0].text == "openblas SkylakeX: GFLOPS 4"
 
@@ -89,7 +89,7 @@ def test_an_interval_is_drawn_and_told(axes: Axes) -> None:
 def test_bars_lie_where_that_is_asked_and_what_has_no_interval_says_none(axes: Axes) -> None:
     bars = Series("best", ("a", "b"), (30.0, 20.0), low=(25.0, math.nan), high=(40.0, math.nan))
     marks = draw(Figure("libraries", "BLAS", "GFLOPS", (bars,), lying=True), axes)
-    assert [bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle)] == [30.0, 20.0]  # type: ignore[attr-defined]
+    assert [bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle)] == [30.0, 20.0]
     assert [mark.text for mark in marks] == ["a: GFLOPS 30 (25 to 40)", "b: GFLOPS 20"]
 
 
