@@ -48,6 +48,19 @@ class WorkStarted:
 
 
 @dataclass(frozen=True)
+class WorkProgress:
+    """How far what a WorkStarted told of is.
+
+    Attributes:
+        fraction: part that is done, 0 to 1.
+        left_s: seconds that it will still take.
+    """
+
+    fraction: float
+    left_s: float
+
+
+@dataclass(frozen=True)
 class WorkEnded:
     """What a WorkStarted told of is over, whether it succeeded or not."""
 
@@ -134,6 +147,7 @@ Event = (
     | PartFound
     | BuildStep
     | WorkStarted
+    | WorkProgress
     | WorkEnded
     | PhaseStarted
     | TrialStarted

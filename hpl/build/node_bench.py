@@ -38,7 +38,7 @@ def build_node_pairs(search: SearchPaths) -> Path:
 def _built(search: SearchPaths, name: str) -> Path:
     """Build a program; several processes may build at the same time."""
     source = NATIVE / f"{name}.c"
-    compiler = _compiler(search)
+    compiler = c_compiler(search)
     version = program_output([compiler, "--version"], os.environ).splitlines()[0]
     key = digest([source.read_text(encoding="utf-8"), version, *FLAGS, *LIBRARIES])
     folder = search.cache / "builds" / f"{name.replace('_', '-')}-{key}"
@@ -58,7 +58,12 @@ def _built(search: SearchPaths, name: str) -> Path:
     return program
 
 
-def _compiler(search: SearchPaths) -> str:
+def c_compiler(search: SearchPaths) -> str:
+    """Return the C compiler of this machine.
+
+    Raises:
+        ToolchainError: there is none.
+    """
     private = search.prefix / "bin/cc" if search.prefix else None
     found = next(filter(None, (shutil.which(name) for name in ("cc", "gcc", "clang"))), None)
     if found is None and private is not None and private.exists():

@@ -143,8 +143,7 @@ def say(
         UnreachableError: the node does not answer or refuses the login; the sentence says why.
         InvalidJobError: the node is no host name.
     """
-    remote = reach if isinstance(reach, Ssh) else None
-    argv = reach.argv(node, (*_MARKED, *command) if remote else command)
+    argv = marked(reach, node, command)
     try:
         done = subprocess.run(
             argv,
@@ -160,17 +159,38 @@ def say(
         raise UnreachableError(f"node {node}: no answer within {timeout_s:.0f} s", node) from error
     except OSError as error:
         raise UnreachableError(f"node {node}: cannot start {argv[0]}: {error.strerror}", node) from error
-    if remote is None:
-        return CommandResult(done.returncode, done.stdout, done.stderr)
-    if done.returncode == SSH_FAILED:
-        raise UnreachableError(f"node {node}: {_why(node, done.stderr, remote)}", node)
+    return answer(reach, node, CommandResult(done.returncode, done.stdout, done.stderr))
+
+
+def marked(reach: Transport, node: str, command: Sequence[str]) -> list[str]:
+    """Return the local command line that runs a command on a node and marks where its output begins.
+
+    Raises:
+        InvalidJobError: the node is no host name.
+    """
+    return reach.argv(node, (*_MARKED, *command) if isinstance(reach, Ssh) else command)
+
+
+def answer(reach: Transport, node: str, done: CommandResult) -> CommandResult:
+    """Return what a node's command printed, without what else its shell did.
+
+    Args:
+        done: what the command line of `marked` printed here.
+
+    Raises:
+        UnreachableError: the node does not answer or refuses the login; the sentence says why.
+    """
+    if not isinstance(reach, Ssh):
+        return done
+    if done.exit_code == SSH_FAILED:
+        raise UnreachableError(f"node {node}: {_why(node, done.stderr, reach)}", node)
     before, mark, printed = done.stdout.partition(f"{ANSWER}\n")
     if not mark:
         last = (before + done.stderr).strip().splitlines()[-1:]
         raise UnreachableError(
             f"node {node}: its login shell runs no commands: {' '.join(last) or 'it just ends'}", node
         )
-    return CommandResult(done.returncode, printed, done.stderr)
+    return CommandResult(done.exit_code, printed, done.stderr)
 
 
 def ask(reach: Transport, node: str, command: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> str:

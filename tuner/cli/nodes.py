@@ -28,9 +28,15 @@ def check(
     ] = 3,
     benchmark: Annotated[
         list[str] | None,
-        typer.Option("--benchmark", metavar="NAME", help="Run only this benchmark: stream, dgemm, pairs. Repeatable."),
+        typer.Option(
+            "--benchmark", metavar="NAME", help="Run only this benchmark: stream, dgemm, hpl, pairs. Repeatable."
+        ),
     ] = None,
-    blas: Annotated[str | None, typer.Option("--blas", metavar="NAME", help="Time DGEMM of this library.")] = None,
+    soak: Annotated[
+        str | None,
+        typer.Option("--soak", metavar="TIME", help="Run HPL again and again for this time, as 30m or 2h."),
+    ] = None,
+    blas: Annotated[str | None, typer.Option("--blas", metavar="NAME", help="Use this BLAS library.")] = None,
     virtual: Annotated[
         int | None, typer.Option("--virtual", min=1, max=4096, metavar="NODES", help="Judge a virtual cluster instead.")
     ] = None,
@@ -73,9 +79,13 @@ def check(
     """Say whether all nodes are alike, compute rightly and are equally fast, and which are not.
 
     It asks all nodes at once for their facts, copies a small program to them, and times memory (STREAM) and processor
-    (DGEMM) on all of them at the same time, each result checked. Then pairs of nodes send messages over TCP, one pair
-    at a time and all at once. Nodes need ssh or Slurm, no shared file system and no software of ours. Of Slurm all
-    nodes of the partition that can run jobs are held meanwhile. Without --cluster it looks at this machine alone.
+    (DGEMM) and runs HPL on all of them at the same time, each result checked. Then pairs of nodes send messages over
+    TCP, one pair at a time and all at once. Nodes need ssh or Slurm, no shared file system, no MPI and no software of
+    ours. Of Slurm all nodes of the partition that can run jobs are held meanwhile. Without --cluster it looks at this
+    machine alone.
+
+    --soak runs HPL on all nodes again and again, and tells which nodes get slower, with their clock and temperature.
+    Ctrl-C ends what runs on the nodes; what was measured until then is reported.
 
     A check is kept, and `hpltune nodes show` shows it again. With --baseline it is compared with an earlier one of the
     same cluster: what is clearly slower than it was, and what else changed, is named and counts for the exit code.
@@ -100,6 +110,8 @@ def check(
 
         hpltune nodes check --cluster my-cluster.toml --baseline default --quiet
 
+        hpltune nodes check --cluster my-cluster.toml --soak 2h --html nodes.html
+
         hpltune nodes check --virtual 64 --fault slow-node:node007:6
 
         hpltune nodes check --virtual 484 --per-switch 14 --fault weak-uplink:s02:25 --html nodes.html
@@ -117,21 +129,25 @@ def check(
     from ..console.progress import output
     from ..errors import UsageError
     from ..nodes.planted import virtual_name
+    from ..units import parse_duration_s
 
     files = ReportFiles(html)
     files.require()
     out = output(stderr=as_json)
     out.quiet = quiet
     opened = open_store(db, create=True) if keep or baseline or (virtual is None and keep is None) else nullcontext()
-    with watched(out) as (listener, stop), opened as store:
+    with watched(out, ends_at_once=True) as (listener, stop), opened as store:
         if virtual is None:
             for refused in given(context, {"per_switch", "fault", "seed", "groups"}):
                 raise UsageError(f"{refused} is for virtual clusters: add --virtual NODES, or leave it out")
-            request = NodesCheckRequest(cluster, repeats, facts, blas, tuple(benchmark or ()))
+            if facts and soak:
+                raise UsageError("--facts measures nothing, and --soak measures long: leave one out")
+            soak_s = parse_duration_s(soak, "--soak") if soak else None
+            request = NodesCheckRequest(cluster, repeats, facts, blas, tuple(benchmark or ()), soak_s)
             kept = KeepRequest(cluster_name(cluster), keep is not False, baseline)
             done = keep_check(lambda told: check_nodes(request, told, stop), kept, store, listener)
         else:
-            for refused in given(context, {"cluster", "facts", "repeats", "benchmark", "blas"}):
+            for refused in given(context, {"cluster", "facts", "repeats", "benchmark", "soak", "blas"}):
                 raise UsageError(f"{refused} is for real nodes: leave it out, or leave --virtual out")
             asked = VirtualClusterAsked(virtual, per_switch, tuple(fault or ()), seed, groups)
             kept = KeepRequest(virtual_name(virtual), keep is True, baseline, virtual=True)

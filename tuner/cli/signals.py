@@ -71,6 +71,12 @@ def announce_stop(stop: StopRequest) -> None:
         print(f"\n{sentence}", file=sys.stderr, flush=True)
 
 
+def announce_end(_stop: StopRequest) -> None:
+    """Say on standard error that a Ctrl-C ends what runs, and that what was measured counts."""
+    with suppress(OSError):
+        print("\nStopping: what runs is ended, and what was measured is reported.", file=sys.stderr, flush=True)
+
+
 @contextmanager
 def _handled_by(handle: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     """Handle the signals that end a program, but for those it was told to ignore when it began, as nohup does."""

@@ -20,12 +20,16 @@ INTERRUPTED = 130
 
 
 @contextmanager
-def watched(console: "Console") -> "Iterator[tuple[Listener, StopRequest]]":
-    """Show what a command does while the block runs, and turn Ctrl-C into a request to stop it."""
-    from ..console.progress import display
-    from .signals import announce_stop, stop_on_signals
+def watched(console: "Console", *, ends_at_once: bool = False) -> "Iterator[tuple[Listener, StopRequest]]":
+    """Show what a command does while the block runs, and turn Ctrl-C into a request to stop it.
 
-    with stop_on_signals(announce_stop) as stop, display(console) as listener:
+    Args:
+        ends_at_once: the first request ends what runs.
+    """
+    from ..console.progress import display
+    from .signals import announce_end, announce_stop, stop_on_signals
+
+    with stop_on_signals(announce_end if ends_at_once else announce_stop) as stop, display(console) as listener:
         yield listener, stop
 
 

@@ -34,6 +34,7 @@ from ..events import (
     TrialProgress,
     TrialStarted,
     WorkEnded,
+    WorkProgress,
     WorkStarted,
 )
 from ..units import duration
@@ -152,6 +153,8 @@ class LiveDisplay:
                 )
             case WorkStarted(text):
                 self._work = self._progress.add_task(text, total=None, note="")
+            case WorkProgress(part, rest_s) if self._work is not None:
+                self._progress.update(self._work, total=1.0, completed=part, note=f"{duration(rest_s)} left")
             case WorkEnded() if self._work is not None:
                 self._progress.remove_task(self._work)
                 self._work = None

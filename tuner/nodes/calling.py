@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from runners.errors import UnreachableError
-from runners.hosts.transport import CommandResult, Transport, say_all
+from runners.hosts.transport import CommandResult
+from runners.readiness.tied import TIMED_OUT, run_tied
+
+from .step import StepPlace
 
 LIMIT_S = 600.0
 """Seconds that one call of a benchmark may take on a node; it hangs then."""
-SPARE_S = 20.0
-"""Seconds more after which a node that does not end it is given up."""
-TIMED_OUT = frozenset({124, 137})
-"""Exit codes of `timeout`, where the program ended and where it had to be killed."""
 ONE_THREAD = tuple(f"{name}_NUM_THREADS=1" for name in ("OPENBLAS", "OMP", "MKL", "BLIS"))
 """Variables for a program that has a process for each core already."""
 
@@ -19,23 +18,41 @@ Said = CommandResult | UnreachableError
 
 
 def call_all(
-    reach: Transport, folders: Mapping[str, str], command: Sequence[str], limit_s: float | None = None
+    place: StepPlace, nodes: Sequence[str], command: Sequence[str], limit_s: float | None = None
 ) -> Mapping[str, Said]:
-    """Run a command on all nodes at the same time, each in its own folder; a node itself ends it after the time limit.
+    """Run a command on all nodes at the same time, each in its own folder.
 
     Args:
-        command: its first word is a file in the folder, as "./node_bench".
-        limit_s: None takes LIMIT_S.
+        command: variables, then a program; one of the folder is "./node_bench".
+        limit_s: after which a node ends the program itself; None takes LIMIT_S.
+
+    Returns:
+        What each node said; none of a node whose program was stopped, as somebody asked for it.
     """
+    return call_some(place, dict.fromkeys(nodes, command), limit_s)
+
+
+def call_some(
+    place: StepPlace, commands: Mapping[str, Sequence[str]], limit_s: float | None = None
+) -> Mapping[str, Said]:
+    """Run a command of its own on each node, all at the same time, as `call_all` does."""
+
+    def one(node: str) -> Said | None:
+        return call(place, node, commands[node], limit_s)
+
+    with ThreadPoolExecutor(max(1, len(commands))) as pool:
+        said = dict(zip(commands, pool.map(one, commands), strict=True))
+    return {node: own for node, own in said.items() if own is not None}
+
+
+def call(place: StepPlace, node: str, command: Sequence[str], limit_s: float | None = None) -> Said | None:
+    """Run a command on one node as `call_all` does; None if it was stopped."""
     seconds = LIMIT_S if limit_s is None else limit_s
-    script = f'cd "$1" && shift && exec timeout -k 5 {seconds:.0f} env "$@"'
-
-    def one(node: str) -> Said:
-        argv = ("sh", "-c", script, "sh", folders[node], *ONE_THREAD, *command)
-        return say_all(reach, [node], argv, timeout_s=seconds + SPARE_S)[node]
-
-    with ThreadPoolExecutor(max(1, len(folders))) as pool:
-        return dict(zip(folders, pool.map(one, folders), strict=True))
+    try:
+        folder = place.folders[node]
+        return run_tied(place.target.reach, node, folder, command, seconds, lambda: place.stop.requested)
+    except UnreachableError as error:
+        return error
 
 
 def why_lost(node: str, said: Said, title: str, limit_s: float | None = None) -> str:

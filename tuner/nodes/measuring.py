@@ -91,12 +91,13 @@ def _benchmarked(
             if stop.requested:
                 break
             alive = {node: folder for node, folder in staged.folders.items() if node not in check.silent}
-            found = step.measure(StepPlace(target, alive, check.facts, listener, stop))
+            found = step.measure(StepPlace(target, alive, check.facts, listener, stop, check.classes, check.runs))
             check = replace(
                 check,
                 runs=(*check.runs, *found.runs),
                 pairs=(*check.pairs, *found.pairs),
                 pairs_at_once=(*check.pairs_at_once, *found.pairs_at_once),
+                soak=(*check.soak, *found.soak),
                 silent={**check.silent, **found.lost},
             )
             listener(NodesMeasured(check))

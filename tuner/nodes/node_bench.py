@@ -10,7 +10,7 @@ from runners.hosts.transport import CommandResult
 
 from ..events import WorkEnded, WorkStarted
 from ..words import counted
-from .calling import call_all, why_lost
+from .calling import ONE_THREAD, call_all, why_lost
 from .step import NodeValues, StepPlace, StepResult
 
 PROGRAM = "node_bench"
@@ -81,11 +81,11 @@ def _measured(place: StepPlace, calls: Sequence[tuple[str, tuple[str, ...]]], re
     notes: dict[str, None] = {}
     for title, arguments in calls:
         for turn in range(repeats):
-            alive = {node: folder for node, folder in place.folders.items() if node not in lost}
+            alive = [node for node in place.folders if node not in lost]
             if place.stop.requested or not alive:
                 break
             place.listener(WorkStarted(f"{title}, on {counted(len(alive), 'node')}: {turn + 1} of {repeats}"))
-            for node, said in call_all(place.target.reach, alive, (f"./{PROGRAM}", *arguments)).items():
+            for node, said in call_all(place, alive, (*ONE_THREAD, f"./{PROGRAM}", *arguments)).items():
                 why = why_lost(node, said, title)
                 if isinstance(said, UnreachableError) or why:
                     lost[node] = why

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from results.stats.nodes.check import NodeRun
+from results.stats.nodes.check import NodeRun, SoakSample
 from results.stats.nodes.pair_rate import PairRate
 from runners.hosts.transport import Transport
 
@@ -40,6 +40,8 @@ class StepPlace:
 
     Attributes:
         folders: by node the folder that holds the copied files; nodes that were lost before are not in it.
+        classes: the class of each node: nodes of one class should be alike.
+        runs: what steps before this one measured.
     """
 
     target: NodesTarget
@@ -47,6 +49,8 @@ class StepPlace:
     facts: NodeValues
     listener: Listener
     stop: StopRequest
+    classes: Mapping[str, str] = field(default_factory=dict)
+    runs: tuple[NodeRun, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,7 @@ class StepResult:
 
     Attributes:
         pairs: rates between two nodes, one pair at a time; `pairs_at_once` while all pairs of a pattern send.
+        soak: clocks, temperatures and rates over time.
         lost: by node why it is asked nothing more.
         notes: what else people should know; each is told once.
     """
@@ -62,6 +67,7 @@ class StepResult:
     runs: tuple[NodeRun, ...] = ()
     pairs: tuple[PairRate, ...] = ()
     pairs_at_once: tuple[PairRate, ...] = ()
+    soak: tuple[SoakSample, ...] = ()
     lost: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

@@ -11,6 +11,7 @@ from .groups.group_findings import group_findings
 from .name_ranges import ranges
 from .network_findings import network_findings
 from .odd_nodes import FEWEST, OddNode, odd_nodes
+from .soak import soak_findings
 from .two_groups import SeparatingFact, TwoGroups, separating_facts, split_by_fact, two_groups
 
 WRONG_ADVICE = "try other memory first, then another processor, then another board"
@@ -75,6 +76,7 @@ def verdict_of(check: NodeCheck, odd_facts: Sequence[Finding] = ()) -> Readiness
     sound = {name: {node: one for node, one in own.items() if node not in out} for name, own in results.items()}
     findings = [*_silent(check), *wrong, *_network(check, odd_facts), *_slow(check, sound, groups)]
     findings += group_findings(check.groups, check.switches, out)
+    findings += soak_findings(check)
     together, cannot = tuple(correlations(results)), tuple(_cannot(check))
     return ReadinessVerdict(check, results, in_order(findings), groups, together, cannot)
 
@@ -103,7 +105,9 @@ def _wrong(check: NodeCheck) -> list[Finding]:
     for node, own in failed.items():
         wrong = Counter(run.benchmark for run in own if run.value is not None)
         named = ", ".join(f"{BENCHMARKS[name].title} {count} of {runs[node, name]}" for name, count in wrong.items())
-        sentence = f"{node} is out: it computes wrongly (results that failed their check: {named}); {WRONG_ADVICE}"
+        first = next((run.reason for run in own if run.value is not None), "")
+        why = f"; the first: {first}" if first else ""
+        sentence = f"{node} is out: it computes wrongly (results that failed their check: {named}{why}); {WRONG_ADVICE}"
         if not wrong:
             sentence = f"{node} is out: {BENCHMARKS[own[0].benchmark].title} gave no result there ({own[0].reason})"
         found.append(Finding(Severity.OUT, "wrong-results", (node,), own[0].benchmark, sentence))

@@ -9,13 +9,19 @@ from net_lab import HostsLab, hosts_lab, missing
 
 from hpl.blas.registry import discover
 from hpl.build.node_bench import build_node_bench
+from hpl.build.solo_program import build_solo
+from hpl.build.source import obtain
 from hpl.build.toolchain import ToolchainError
+from hpl.errors import HplError
 from hpl.search_paths import SearchPaths
 from results.stats.nodes.check import BENCHMARKS, NodeCheck
 from results.stats.nodes.verdict import verdict_of
 from runners.hosts.transport import CommandResult, Local, Ssh
+from tuner.nodes.hpl_runs import SoloHpl, run_of
+from tuner.nodes.hpl_step import Hpl
 from tuner.nodes.measuring import MeasuringPlan, measure
 from tuner.nodes.node_bench import Dgemm, Stream, parse_runs
+from tuner.nodes.soak import Soak
 from tuner.nodes.step import NodesTarget
 from tuner.stopping import StopRequest
 
@@ -38,9 +44,12 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
 def plan(tmp_path_factory: pytest.TempPathFactory) -> MeasuringPlan:
     search = SearchPaths(None, tmp_path_factory.mktemp("cache"))
     try:
-        program = build_node_bench(search)
+        built = build_node_bench(search)
     except ToolchainError as error:
         pytest.skip(str(error))
+    program = search.cache / "own"
+    program.write_bytes(built.read_bytes() + str(search.cache).encode())  # other tests copy theirs at the same time
+    program.chmod(0o755)
     found = {blas.name: blas for blas in discover(search, {})}
     stream = Stream(program, repeats=2, array_bytes=2_000_000)
     if "openblas" not in found:
@@ -60,7 +69,9 @@ def test_all_nodes_are_asked_and_measured_and_keep_nothing(lab: HostsLab, plan: 
     assert all(run.counts for run in check.runs)
     assert len([run for run in check.runs if run.node == "h1" and run.benchmark == "stream-copy-1"]) == 2
     assert check.facts["cpu_model"]["h1"] == check.facts["cpu_model"]["h2"]
-    assert not list(Path("/tmp").glob("hpltune-nodes.*/node_bench"))  # noqa: S108 - where the nodes keep them
+    own = plan.steps[0].files({})["node_bench"].read_bytes()
+    kept = Path("/tmp").glob("hpltune-nodes.*/node_bench")  # noqa: S108 - where the nodes keep them
+    assert own not in [found.read_bytes() for found in kept]
     verdict = verdict_of(check)
     assert verdict.out == ("gone",)
     assert any("Fewer than 5 nodes" in sentence for sentence in verdict.cannot)
@@ -108,3 +119,43 @@ def test_a_node_that_hangs_is_given_up_and_asked_nothing_more(tmp_path: Path, mo
     check = local(tmp_path, f"#!/bin/sh\necho x >>{count}\nexec sleep 60\n")
     assert "hung there, and was ended after 1 s" in check.silent["here"]
     assert count.read_text() == "x\n"
+
+
+@pytest.fixture(scope="module")
+def solo(tmp_path_factory: pytest.TempPathFactory) -> SoloHpl:
+    search = SearchPaths(None, tmp_path_factory.mktemp("solo"))
+    try:
+        program = build_solo(obtain(search), search)
+    except HplError as error:
+        pytest.skip(str(error))
+    found = {blas.name: blas for blas in discover(search, {})}
+    if "openblas" not in found:
+        pytest.skip("there is no OpenBLAS here")
+    return SoloHpl(program, found["openblas"].library(1).path)
+
+
+@pytest.mark.real
+def test_hpl_runs_on_nodes_that_have_no_mpi_of_ours_and_its_residual_is_checked(lab: HostsLab, solo: SoloHpl) -> None:
+    target = NodesTarget("lab", ("h1", "h2"), Ssh((*lab.enter("h1"), *lab.ssh)))
+    plan = MeasuringPlan((Hpl(solo, repeats=1, target_s=0.5),), same_files=(solo.blas,))
+    check = measure(target, plan, lambda _: None, StopRequest()).check
+    assert {(run.benchmark, run.node) for run in check.runs} == {("hpl", "h1"), ("hpl", "h2")}
+    assert all(run.counts for run in check.runs), check.runs
+
+
+@pytest.mark.real
+def test_a_burn_in_runs_hpl_again_and_again_until_its_time_is_over(lab: HostsLab, solo: SoloHpl) -> None:
+    target = NodesTarget("lab", ("h1",), Ssh((*lab.enter("h1"), *lab.ssh)))
+    check = measure(target, MeasuringPlan((Soak(solo, 4.0),)), lambda _: None, StopRequest()).check
+    runs = [run for run in check.runs if run.benchmark == "hpl"]
+    assert len(runs) >= 2
+    assert all(run.counts for run in runs)
+    rates = [sample.gflops for sample in check.soak if sample.gflops is not None]
+    assert rates == [run.value for run in runs]
+
+
+def test_a_failed_residual_is_a_wrong_result_with_the_advice_that_fits() -> None:
+    failed = Path(__file__).parents[2] / "hpl/data/failed.txt"
+    run = run_of("node483", CommandResult(0, failed.read_text(encoding="utf-8"), ""))
+    assert not run.accurate
+    assert "FAILED" in run.reason

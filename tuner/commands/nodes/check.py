@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hpl.blas.catalogue import BlasLibrary
+from hpl.blas.catalogue import Blas
 from hpl.blas.registry import discover
 from hpl.errors import HplError
 from hpl.search_paths import SearchPaths
@@ -29,7 +29,7 @@ from ...stopping import StopRequest
 from ...user_dirs import UserDirs
 from ...words import counted
 from .reaching import reached
-from .steps import StepMeans, steps_named
+from .steps import MadeSteps, StepMeans, steps_named
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,9 @@ class NodesCheckRequest:
         cluster: the file of a real cluster, whose nodes ssh or Slurm reaches; None for this machine alone.
         repeats: runs of each benchmark; the best of each node counts.
         facts_only: nothing is measured.
-        blas: name of the library whose DGEMM is timed; None takes the first of the catalogue that is here.
+        blas: name of the BLAS library that nodes use; None takes the first of the catalogue that is here.
         benchmarks: names of steps; none means all usual ones.
+        soak_s: seconds of a burn-in in place of HPL's usual runs; None for none.
     """
 
     cluster: Path | None = None
@@ -65,6 +66,7 @@ class NodesCheckRequest:
     facts_only: bool = False
     blas: str | None = None
     benchmarks: tuple[str, ...] = ()
+    soak_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -111,19 +113,16 @@ def check_target(
     """
     user_dirs = UserDirs.of_user()
     search = SearchPaths(user_dirs.prefix, user_dirs.cache)
-    library = _library(search, request.blas)
-    means = StepMeans(search, library, request.repeats)
-    plan = MeasuringPlan(
-        steps=() if request.facts_only else steps_named(request.benchmarks, means),
-        same_files=(library.path,) if library else (),
-        mpirun=_mpirun(search),
-    )
+    means = StepMeans(search, _blas(search, request.blas), request.repeats, request.soak_s)
+    made = MadeSteps(()) if request.facts_only else steps_named(request.benchmarks, means)
+    same_files = tuple(dict.fromkeys(library.path for library in means.libraries))
+    plan = MeasuringPlan(made.steps, same_files, _mpirun(search))
     try:
         measured = measure(target, plan, listener, stop)
     except OSError as error:
         raise TunerError(f"{error.filename} cannot be read ({error.strerror}): it is copied to the nodes") from error
     verdict = verdict_of(measured.check, facts_that_differ(measured.odd))
-    return NodesCheckResult(verdict, measured.notes, interrupted=stop.requested)
+    return NodesCheckResult(verdict, (*made.notes, *measured.notes), interrupted=stop.requested)
 
 
 def cluster_name(file: Path | None) -> str:
@@ -149,8 +148,8 @@ def facts_that_differ(odd: Sequence[OddFact]) -> list[Finding]:
     return found
 
 
-def _library(search: SearchPaths, name: str | None) -> BlasLibrary | None:
-    """The library whose DGEMM is timed; None where there is none at all.
+def _blas(search: SearchPaths, name: str | None) -> Blas | None:
+    """The BLAS that nodes use; None where there is none at all.
 
     Raises:
         UsageError: there is no library of this name.
@@ -158,10 +157,8 @@ def _library(search: SearchPaths, name: str | None) -> BlasLibrary | None:
     found = {blas.name: blas for blas in discover(search, {})}
     if name is not None and name not in found:
         raise UsageError(f"--blas {name}: this machine has {', '.join(found) or 'no BLAS library'}")
-    chosen = (
-        found.get(name) if name else next((found[one] for one in ("openblas", "blis", *found) if one in found), None)
-    )
-    return chosen.library(1) if chosen else None
+    usual = (one for one in ("openblas", "blis", *found) if one in found)
+    return found[name] if name is not None else next((found[one] for one in usual), None)
 
 
 def _mpirun(search: SearchPaths) -> Path | None:

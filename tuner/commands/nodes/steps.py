@@ -3,13 +3,19 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from hpl.blas.catalogue import BlasLibrary
+from hpl.blas.catalogue import Blas, BlasLibrary
 from hpl.build.node_bench import build_node_bench, build_node_pairs
+from hpl.build.solo_program import build_solo
+from hpl.build.source import obtain
+from hpl.errors import HplError
 from hpl.search_paths import SearchPaths
 
 from ...errors import UsageError
+from ...nodes.hpl_runs import SoloHpl
+from ...nodes.hpl_step import Hpl
 from ...nodes.node_bench import Dgemm, Stream
 from ...nodes.pairs import Pairs
+from ...nodes.soak import Soak
 from ...nodes.step import Step
 
 
@@ -18,46 +24,88 @@ class StepMeans:
     """What steps are made from.
 
     Attributes:
-        library: the BLAS that nodes use; None where there is none.
+        blas: the BLAS that nodes use; None where there is none.
         repeats: runs of each benchmark.
+        soak_s: seconds of a burn-in, which takes the place of HPL's usual runs; None for none.
     """
 
     search: SearchPaths
-    library: BlasLibrary | None
+    blas: Blas | None
     repeats: int
+    soak_s: float | None = None
+
+    @property
+    def libraries(self) -> tuple[BlasLibrary, ...]:
+        """Return the builds of the BLAS for one thread and for several; the same one if there is no other."""
+        if self.blas is None:
+            return ()
+        return (self.blas.library(1), self.blas.library(2 if self.blas.threaded else 1))
+
+
+@dataclass(frozen=True)
+class MadeSteps:
+    """The steps of a check.
+
+    Attributes:
+        notes: why usual ones are not among them.
+    """
+
+    steps: tuple[Step, ...]
+    notes: tuple[str, ...] = ()
 
 
 def _stream(means: StepMeans) -> Step:
     return Stream(build_node_bench(means.search), means.repeats)
 
 
-def _dgemm(means: StepMeans) -> Step | None:
-    library = means.library
-    if library is None:
-        return None
+def _dgemm(means: StepMeans) -> Step:
+    library, _ = _libraries(means)
     return Dgemm(build_node_bench(means.search), library.path, library.symbol_prefix, means.repeats)
+
+
+def _hpl(means: StepMeans) -> Step:
+    _, library = _libraries(means)
+    program = build_solo(obtain(means.search), means.search)
+    hpl = SoloHpl(program, library.path, library.symbol_prefix)
+    return Hpl(hpl, means.repeats) if means.soak_s is None else Soak(hpl, means.soak_s)
+
+
+def _libraries(means: StepMeans) -> tuple[BlasLibrary, ...]:
+    if not means.libraries:
+        raise UsageError("this machine has no BLAS library: `hpltune setup` installs one")
+    return means.libraries
 
 
 def _pairs(means: StepMeans) -> Step:
     return Pairs(build_node_pairs(means.search))
 
 
-STEPS: Mapping[str, Callable[[StepMeans], Step | None]] = {"stream": _stream, "dgemm": _dgemm, "pairs": _pairs}
-"""In the order of growing complexity, in which they run. None: this machine has not what the step needs."""
-USUAL = ("stream", "dgemm", "pairs")
-"""The steps that run where nobody chooses."""
+STEPS: Mapping[str, Callable[[StepMeans], Step]] = {"stream": _stream, "dgemm": _dgemm, "hpl": _hpl, "pairs": _pairs}
+"""In the order of growing complexity, in which they run."""
+USUAL = ("stream", "dgemm", "hpl", "pairs")
+"""The steps that run where nobody chooses, if this machine has what they need."""
 
 
-def steps_named(names: Sequence[str], means: StepMeans) -> tuple[Step, ...]:
-    """Make the steps with these names, or the usual ones.
+def steps_named(names: Sequence[str], means: StepMeans) -> MadeSteps:
+    """Make the steps with these names, or the usual ones; a usual one that cannot be had is a note.
 
     Raises:
-        UsageError: there is no such step.
-        HplError: the programs of a step cannot be built.
+        UsageError: there is no such step, or a burn-in without HPL was asked for.
+        HplError: the programs of a step that somebody asked for cannot be had.
     """
     for name in names:
         if name not in STEPS:
             raise UsageError(f"--benchmark {name}: there is no such benchmark; it is one of {', '.join(STEPS)}")
-    chosen = names or USUAL
-    made = (make(means) for name, make in STEPS.items() if name in chosen)
-    return tuple(step for step in made if step is not None)
+    asked = {*names, *(() if means.soak_s is None else ("hpl",))}
+    made: list[Step] = []
+    notes: list[str] = []
+    for name, make in STEPS.items():
+        if name not in (names or USUAL) and name not in asked:
+            continue
+        try:
+            made.append(make(means))
+        except (HplError, UsageError) as error:
+            if name in asked:
+                raise
+            notes.append(f"{name} is left out: {error}.")
+    return MadeSteps(tuple(made), tuple(notes))

@@ -9,12 +9,14 @@ from results.stats.nodes.check import BENCHMARKS
 from results.stats.nodes.finding import Finding, Severity
 from results.stats.nodes.name_ranges import ranges
 from results.stats.nodes.shape import ResultShape, shape_of
+from results.stats.nodes.soak import soaked_nodes
 from results.stats.nodes.verdict import ReadinessVerdict
 
 from ...words import counted
 from .figures import benchmark_figures, node_grid, odd_histograms
 from .group_table import group_tables
 from .messages import pair_matrices, pair_tables
+from .soak import soak_figures, soak_tables
 
 TONES = {Severity.OUT: Tone.BAD, Severity.SLOW: Tone.BAD, Severity.ODD: Tone.CAUTION, Severity.NOTE: Tone.PLAIN}
 SHOWN = 30
@@ -35,6 +37,9 @@ def readiness_page(verdict: ReadinessVerdict) -> Report:
     drawn = benchmark_figures(verdict)
     if drawn:
         parts += [Heading("Each benchmark over the nodes"), *drawn]
+    over_time = list(soak_figures(check))
+    if over_time:
+        parts += [Heading("HPL again and again"), *over_time]
     matrices = pair_matrices(check)
     if matrices:
         parts += [Heading("Rates between nodes"), *matrices]
@@ -56,6 +61,7 @@ def readiness_facts(verdict: ReadinessVerdict) -> dict[str, object]:
         "cannot": list(verdict.cannot),
         "benchmarks": {name: asdict(shape) for name, shape in _shapes(verdict)},
         "correlations": [asdict(pair) for pair in verdict.together],
+        "soak": [asdict(node) for node in soaked_nodes(check)],
     }
 
 
@@ -126,6 +132,7 @@ def _details(verdict: ReadinessVerdict) -> Iterator[Part]:
         narrow = ("benchmark", "nodes", "median", "spread %")
         caption = "Best run of each node. p: how probable so odd results are, if they were normal, or had one peak."
         yield Table("Benchmarks", columns, rows, narrow=narrow, caption=caption)
+    yield from soak_tables(verdict.check)
     yield from pair_tables(verdict.check)
     yield from group_tables(verdict.check.groups)
     pairs = [pair for pair in verdict.together if pair.significant][:MOST_PAIRS]

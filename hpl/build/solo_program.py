@@ -1,0 +1,76 @@
+"""Builds an xhpl for one process: it needs no MPI, and opens its BLAS when it starts (native/solo)."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from filelock import FileLock
+
+from ..search_paths import SearchPaths
+from .compiling import BuildError, OnStep, digest, in_parallel, run_compiler
+from .node_bench import c_compiler
+from .programs import FLAGS, NATIVE, OWN_FLAGS, ROUTINES, header_flags
+from .source import HplSource
+from .toolchain import program_output
+
+SOLO = NATIVE / "solo"
+BLAS_VARIABLE, PREFIX_VARIABLE = "HPLTUNE_BLAS", "HPLTUNE_BLAS_PREFIX"
+"""Variables that tell the program its BLAS file, and what the names of its routines begin with."""
+_POINTERS = tuple(f"-D{name}_=(*hpltune_{name})" for name in ROUTINES)
+"""HPL then declares and calls pointers in place of routines."""
+_Job = tuple[Path, Path, Sequence[str]]
+
+
+def build_solo(source: HplSource, search: SearchPaths, on_step: OnStep | None = None) -> Path:
+    """Build the program of a source, or take it from the cache; several processes may build at the same time.
+
+    Raises:
+        ToolchainError: there is no C compiler.
+        BuildError: compiling or linking failed, or the cache cannot be written.
+    """
+    own = [*sorted(SOLO.glob("*.c")), *([NATIVE / "hpcc_main.c"] if source.kind == "hpcc" else [])]
+    compiler = c_compiler(search)
+    texts = [path.read_text(encoding="utf-8") for path in (*own, SOLO / "mpi.h", NATIVE / "mpi1_compat.h")]
+    version = program_output([compiler, "--version"], os.environ).splitlines()[0]
+    key = digest([source.kind, source.digest, version, *FLAGS, *_POINTERS, *texts])
+    folder = search.cache / "builds" / f"solo-{key}"
+    program = folder / "xhpl-solo"
+    if program.is_file():
+        return program
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / "lock"):
+            if not program.is_file():
+                _build(compiler, source, own, program, on_step or (lambda *_: None))
+    except OSError as error:
+        raise BuildError(f"cannot build in {folder}: {error.strerror or error}") from error
+    return program
+
+
+def _build(compiler: str, source: HplSource, own: Sequence[Path], program: Path, step: OnStep) -> None:
+    folder, log = program.parent, program.parent / "build.log"
+    theirs = sorted(path for part in ("src", "testing") for path in (source.root / part).rglob("*.c"))
+    headers = [f"-I{SOLO}", *header_flags(source)]
+    jobs: list[_Job] = [
+        (
+            path,
+            folder / f"{path.parent.name}-{path.stem}.o",
+            (*FLAGS, *(_POINTERS if path.parent.name == "blas" else ())),
+        )
+        for path in theirs
+    ]
+    jobs += [(path, folder / f"own-{path.stem}.o", OWN_FLAGS) for path in own]
+
+    def compile_one(job: _Job) -> None:
+        path, target, flags = job
+        run_compiler([compiler, *flags, *headers, "-c", str(path), "-o", str(target)], os.environ, log)
+
+    in_parallel(compile_one, jobs, lambda job: f"compiling {job[0].name} for one process", step)
+    step("linking xhpl for one process", 1, 1)
+    wrapped = ("-Wl,--wrap=fopen",) if source.kind == "hpcc" else ()
+    draft = folder / "draft"
+    objects = [str(target) for _, target, _ in jobs]
+    run_compiler([compiler, *objects, *wrapped, "-o", str(draft), "-ldl", "-lm"], os.environ, log)
+    for target in objects:
+        Path(target).unlink()
+    draft.replace(program)

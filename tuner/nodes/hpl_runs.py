@@ -1,0 +1,166 @@
+"""HPL on a node by itself: how large, by which command, and what its output says."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from hpl.build.solo_program import BLAS_VARIABLE, PREFIX_VARIABLE
+from hpl.dat import HplDat, render
+from hpl.flops import seconds
+from hpl.output import parse
+from hpl.params import HplParams
+from hpl.sizing import NodeShare, SizingError, n_for_memory
+from results.stats.nodes.check import NodeRun
+from runners.errors import UnreachableError
+from runners.hosts.transport import CommandResult
+from runners.readiness.sensors import SENSORS
+
+from ..events import WorkEnded, WorkStarted
+from ..words import counted
+from .calling import LIMIT_S, call_all
+from .step import NodeValues, StepPlace
+
+PROGRAM = "xhpl-solo"
+NB = 192
+"""HPL's FAQ: from 32 to 256; a node is compared with others, so that the very best is not needed."""
+MEMORY_SHARE = 0.8
+"""HPL's FAQ: the other fifth is for the system."""
+OF_DGEMM = 0.7
+"""HPL's usual rate against DGEMM's, for the time of a run before there was one."""
+PILOT_BLOCKS = 16
+"""Blocks of NB in each direction of the run that tells how fast nodes are, where DGEMM was not timed."""
+HANGS = 8.0
+"""A run hangs that takes this many times the expected seconds."""
+GIB = 2.0**30
+_RUN = rf"""
+root=
+{SENSORS}
+printf '%s' "$1" >HPL.dat
+every=$2
+cores=$(cat /sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list 2>/dev/null | sort -u | grep -c .)
+allowed=$(nproc)
+[ "$cores" -gt 0 ] && [ "$cores" -lt "$allowed" ] || cores=$allowed
+for name in OPENBLAS OMP MKL BLIS; do export "${{name}}_NUM_THREADS=$cores"; done
+{{ sample; while sleep "$every"; do sample; done; }} >samples 2>/dev/null & sampler=$!
+./{PROGRAM} >hpl.out 2>hpl.err
+code=$?
+kill "$sampler" 2>/dev/null
+sample >>samples 2>/dev/null
+cat samples hpl.out
+cat hpl.err >&2
+[ "$code" -ne 137 ] || {{ echo "it was killed: most often the memory was full" >&2; code=1; }}
+exit "$code"
+"""
+"""One process, a thread for each core, and readings of the sensors before, while and after it runs."""
+
+
+@dataclass(frozen=True)
+class SoloHpl:
+    """The program, and the BLAS that it opens on a node.
+
+    Attributes:
+        blas: the file; it is copied to nodes if one has it not.
+        prefix: what the names of its routines begin with.
+    """
+
+    program: Path
+    blas: Path
+    prefix: str = ""
+
+    def files(self, facts: NodeValues) -> Mapping[str, Path]:
+        """Return the program, and the BLAS file if a node has it not."""
+        return {PROGRAM: self.program, **({self.blas.name: self.blas} if self._copied(facts) else {})}
+
+    def command(self, facts: NodeValues, N: int, every_s: float) -> tuple[str, ...]:
+        """Return the command that runs HPL once and reads the sensors from time to time."""
+        blas = f"./{self.blas.name}" if self._copied(facts) else str(self.blas)
+        variables = (f"{BLAS_VARIABLE}={blas}", f"{PREFIX_VARIABLE}={self.prefix}")
+        return (*variables, "sh", "-c", _RUN, "sh", render(HplDat.of(HplParams(N, NB, 1, 1))), f"{every_s:g}")
+
+    def _copied(self, facts: NodeValues) -> bool:
+        return "missing" in facts.get(f"file {self.blas}", {}).values()
+
+
+@dataclass(frozen=True)
+class HplSize:
+    """How large a run is.
+
+    Attributes:
+        expected_s: seconds that it will probably take.
+    """
+
+    N: int
+    expected_s: float
+
+    @property
+    def limit_s(self) -> float:
+        """Return the seconds after which a run hangs."""
+        return max(LIMIT_S, HANGS * self.expected_s)
+
+
+def sizes(place: StepPlace, hpl: SoloHpl, target_s: float) -> Mapping[str, HplSize]:
+    """Choose N, the same in a class, so that a run takes about this time and at most MEMORY_SHARE of the memory.
+
+    DGEMM's rates tell how fast nodes are, or else a short run of HPL on all of them. A node of which neither is known
+    has none.
+    """
+    rates = _rates(place, hpl)
+    found: dict[str, HplSize] = {}
+    classes: dict[str, list[str]] = {}
+    for node in place.folders:
+        classes.setdefault(place.classes.get(node, ""), []).append(node)
+    for members in classes.values():
+        own = [rates[node] for node in members if node in rates]
+        if own:
+            N = min(n_for_time(median(own), target_s), _n_for_memory(place, members))
+            found |= dict.fromkeys(members, HplSize(N, seconds(N, median(own))))
+    return found
+
+
+def n_for_time(gflops: float, target_s: float) -> int:
+    """Return the N, in whole blocks, whose run takes about this time at this rate; at least four blocks."""
+    return max(4, round(math.cbrt(1.5e9 * gflops * target_s) / NB)) * NB
+
+
+def run_of(node: str, said: CommandResult) -> NodeRun:
+    """Read HPL's output; a run without a result or without a passed residual is not accurate."""
+    output = parse(said.stdout)
+    if not output.results:
+        last = [*output.errors, *said.stderr.strip().splitlines()][-1:]
+        reason = "".join(last) or f"the program ended with code {said.exit_code} and no result"
+        return NodeRun("hpl", node, None, accurate=False, reason=reason)
+    result = output.results[-1]
+    if result.passed is not True:
+        shown = "was not checked" if result.residual is None else f"is {result.residual:.3g}: FAILED"
+        return NodeRun("hpl", node, result.gflops, accurate=False, reason=f"HPL's scaled residual {shown}")
+    return NodeRun("hpl", node, result.gflops)
+
+
+def _rates(place: StepPlace, hpl: SoloHpl) -> dict[str, float]:
+    """GFLOPS that HPL will probably reach on each node."""
+    timed = {run.node: OF_DGEMM * run.value for run in place.runs if run.benchmark == "dgemm-all" and run.value}
+    if timed:
+        return timed
+    place.listener(WorkStarted(f"A short run of HPL, on {counted(len(place.folders), 'node')}"))
+    said = call_all(place, list(place.folders), hpl.command(place.facts, PILOT_BLOCKS * NB, 60.0))
+    place.listener(WorkEnded())
+    runs = [run_of(node, own) for node, own in said.items() if not isinstance(own, UnreachableError)]
+    return {run.node: run.value for run in runs if run.value}
+
+
+def _n_for_memory(place: StepPlace, nodes: Sequence[str]) -> int:
+    known = (_number(place.facts.get("memory_free_gib", {}).get(node, "")) for node in nodes)
+    free = [GIB * value for value in known if value]
+    try:
+        return n_for_memory([NodeShare(int(min(free)), 1)], fraction=MEMORY_SHARE, NB=NB) if free else PILOT_BLOCKS * NB
+    except SizingError:
+        return NB
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
