@@ -13,6 +13,8 @@ from .runs import NodeOrder, RunGroup, Scaling, ScalingRun
 
 PANEL, BROADCAST, SWAP, UPDATE, SOLVE = PARTS = ("panel", "broadcast", "swap", "update", "solve")
 """In the order in which reports show them."""
+LEAST_S = 1.0
+"""Of a run, from which its phases count: HPL prints them to 0.01 s."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +36,13 @@ class Overhead:
 
 
 def parts_s(time_s: float, timers_s: Mapping[str, float]) -> dict[str, float]:
-    """Divide the time of a run into PARTS; nothing if HPL did not time it.
+    """Divide the time of a run into PARTS; nothing if HPL did not time it, or if it is too short.
 
     Args:
         time_s: HPL's time of the run.
         timers_s: HPL's timers by the names that it prints.
     """
-    if not {"rfact", "update", "laswp", "up tr sv"} <= timers_s.keys():
+    if time_s < LEAST_S or not {"rfact", "update", "laswp", "up tr sv"} <= timers_s.keys():
         return {}
     panel, solve = timers_s["rfact"], timers_s["up tr sv"]
     swap = min(timers_s["laswp"], timers_s["update"])

@@ -25,6 +25,7 @@ from ...study.lifecycle import closing_study
 from ...trial.workbench import Workbench
 from ...tuning.enter import machine_facts
 from ...user_dirs import UserDirs
+from ...words import counted
 from ..session import Session, open_session
 from .scale import (
     DEFAULT_TIME_S,
@@ -108,7 +109,11 @@ def _choices(request: ScaleRequest, whole: Inventory) -> RealChoices:
     probe = whole.best_probe(blas)
     cores = whole.nodes.cores if whole.nodes else whole.host.physical_cores
     if request.threads > 1 and (whole.nodes is None or cores % request.threads):
-        what = f"each node has {cores} cores" if whole.nodes else "on one machine ranks are counted, each with one"
+        what = (
+            f"each node has {counted(cores, 'core')}, which must be a multiple of it"
+            if whole.nodes
+            else "on one machine ranks are counted, each with one"
+        )
         raise UsageError(f"--threads {request.threads}: {what}")
     return RealChoices(0, blas, probe.kernel if probe else "auto", request.threads, request.depth, request.binding)
 

@@ -77,7 +77,7 @@ def _limit(limit: Limit, findings: ScalingFindings) -> str:
     if limit.little:
         return " Nothing limits yet."
     if limit.part is None:
-        return " HPL's timers say nothing of the reason."
+        return " The reason is not told: HPL timed no phases, or the runs take less than a second."
     noun = findings.noun
     at = counted(limit.result.count, noun)
     why = (LIMITS_OF_CORES if noun == "core" else LIMITS)[limit.part]

@@ -321,3 +321,20 @@ def test_a_study_of_the_network_finds_the_planted_best_setting_and_puts_it_back(
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads(done.stdout)["ranking"][0]["params"]["net.tcp_rmem"] == good
     assert [lab.run(host, "sysctl", "-n", "net.ipv4.tcp_rmem") for host in ("h1", "h2")] == before
+
+
+def test_scaling_over_nodes_is_measured_on_sorted_and_shuffled_lists(hpltune: OnHead, cluster: Path) -> None:
+    asked = ("--nodes", "1,2", "--n", "800", "--nb", "64", "--repeats", "2", "--weak", "--study", "scaled")
+    done = hpltune("scale", "--cluster", str(cluster), "--blas", "openblas", "--binding", "none", *asked, "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    facts = json.loads(done.stdout)
+    assert [(row["order"], row["count"]) for row in facts["results"]] == [
+        ("sorted", 1),
+        ("sorted", 2),
+        ("shuffled", 1),
+        ("shuffled", 2),
+    ]
+    runs = records(hpltune, "scaled")
+    assert {run["hosts"] for run in runs} >= {"h1", "h1,h2"}
+    refused = hpltune("scale", "--cluster", str(cluster), "--nodes", "1,4")
+    assert (refused.returncode, "--nodes 4: lab has 2 nodes" in refused.stderr) == (2, True)
