@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from results.record import TrialRecord
 from results.report.model import Part
-from results.stats.nodes.check import NodeCheck
+from results.stats.nodes.check import NodeCheck, NodeRun
 
 PHASES = {
     "pilot": "Pilot runs: how fast is this machine?",
@@ -141,6 +141,13 @@ class NodesMeasured:
     check: NodeCheck
 
 
+@dataclass(frozen=True)
+class NodesRan:
+    """A benchmark of a check ran once on nodes; the next NodesMeasured has these runs, too."""
+
+    runs: tuple[NodeRun, ...]
+
+
 Event = (
     Notice
     | Remark
@@ -154,5 +161,6 @@ Event = (
     | TrialProgress
     | TrialEnded
     | NodesMeasured
+    | NodesRan
 )
 Listener = Callable[[Event], None]

@@ -16,6 +16,8 @@ Few = Annotated[int, Field(ge=1, le=10_000)]
 Runs = Annotated[int, Field(ge=1, le=MOST_RUNS)]
 Figure = Annotated[float, Field(gt=0, le=MOST)]
 Text = Annotated[str, Field(min_length=1, max_length=200)]
+MOST_REPEATS = 100
+"""Runs of a benchmark on each node."""
 MOST_CHECKED = 50
 """Runs of which each tells something."""
 
@@ -60,6 +62,18 @@ class TuneDocument(Document):
     limit: Text | None = Field(None, description="real time after which a simulation is stopped")
     from_simulation: Text | None = Field(None, description="name of a simulated study")
     warm_start: list[Text] = Field(default_factory=list, max_length=20, description="names of studies to learn from")
+
+
+class NodesDocument(Document):
+    """A check whether all nodes are ready, as `hpltune nodes check` makes it."""
+
+    kind: Literal["nodes"] = "nodes"
+    cluster: Text | None = Field(None, description="a real cluster that it offers; null for the service's own machine")
+    benchmarks: list[Text] = Field(default_factory=list, max_length=20, description="only these; none takes the usual")
+    repeats: Annotated[int, Field(ge=1, le=MOST_REPEATS)] = Field(3, description="runs of each benchmark")
+    baseline: Text | None = Field(
+        "default", description="an earlier check: its number, a day, first, last or default; null compares with none"
+    )
 
 
 class CheckDocument(Document):

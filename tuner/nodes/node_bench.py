@@ -8,7 +8,7 @@ from results.stats.nodes.check import BENCHMARKS, NodeRun
 from runners.errors import UnreachableError
 from runners.hosts.transport import CommandResult
 
-from ..events import WorkEnded, WorkStarted
+from ..events import NodesRan, WorkEnded, WorkStarted
 from ..words import counted
 from .calling import ONE_THREAD, call_all, why_lost
 from .step import NodeValues, StepPlace, StepResult
@@ -84,6 +84,7 @@ def _measured(place: StepPlace, calls: Sequence[tuple[str, tuple[str, ...]]], re
             alive = [node for node in place.folders if node not in lost]
             if place.stop.requested or not alive:
                 break
+            before = len(runs)
             place.listener(WorkStarted(f"{title}, on {counted(len(alive), 'node')}: {turn + 1} of {repeats}"))
             for node, said in call_all(place, alive, (*ONE_THREAD, f"./{PROGRAM}", *arguments)).items():
                 why = why_lost(node, said, title)
@@ -93,6 +94,7 @@ def _measured(place: StepPlace, calls: Sequence[tuple[str, tuple[str, ...]]], re
                     runs += parse_runs(node, said) or _failed(node, said, arguments)
                     notes |= dict.fromkeys(parse_notes(said.stdout))
             place.listener(WorkEnded())
+            place.listener(NodesRan(tuple(runs[before:])))
     return StepResult(tuple(runs), lost=lost, notes=tuple(notes))
 
 

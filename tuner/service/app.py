@@ -9,7 +9,19 @@ from starlette.concurrency import run_in_threadpool
 
 from ..database import folder_of, open_store
 from . import health
-from .api import campaigns, catalogue, downloads, handed_in, machine, previews, printed, schedules, trials, webhooks
+from .api import (
+    campaigns,
+    catalogue,
+    downloads,
+    handed_in,
+    machine,
+    node_checks,
+    previews,
+    printed,
+    schedules,
+    trials,
+    webhooks,
+)
 from .campaigns.dispatcher import Dispatcher
 from .campaigns.host_survey import HostSurvey
 from .campaigns.offered import offered_by
@@ -24,6 +36,7 @@ from .pages.campaign import routes as campaign_pages
 from .pages.campaign.beliefs import Beliefs
 from .pages.campaign.live_pages import LivePages
 from .pages.home import routes as home
+from .pages.nodes import routes as node_pages
 from .pages.queue import routes as queue_pages
 from .pages.start import routes as start
 from .problems import add_problems
@@ -84,8 +97,11 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     app.state.survey = HostSurvey(settings.user_dirs)
     add_problems(app)
     guard(app, settings)
-    apis = (handed_in, previews, campaigns, trials, live, downloads, catalogue, machine, printed, webhooks, schedules)
-    pages = (home, routes, start, queue_pages, campaign_pages, shipped)
+    apis = (
+        *(handed_in, previews, campaigns, trials, live, downloads),
+        *(catalogue, machine, printed, webhooks, schedules, node_checks),
+    )
+    pages = (home, routes, start, queue_pages, campaign_pages, node_pages, shipped)
     for part in (health, *apis, *pages):
         app.include_router(part.router)
     return app

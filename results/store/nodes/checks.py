@@ -45,6 +45,13 @@ class NodeChecks:
                 connection.execute(delete(table).where(table.c.node_check == number))
             _add_parts(connection, number, kept)
 
+    def leave(self, campaign: str) -> None:
+        """Note that a process which checked nodes for a campaign of the service does so no more."""
+        running = (_COLUMNS.campaign == campaign) & (_COLUMNS.state == NodeCheckState.RUNNING.value)
+        with self.writing() as connection:
+            values = {"state": NodeCheckState.INTERRUPTED.value}
+            connection.execute(update(NODE_CHECKS).where(running).values(**values))
+
     def read(self, number: int) -> KeptCheck:
         """Read a check.
 

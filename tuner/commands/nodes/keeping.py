@@ -4,14 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from results.report.model import Report, Sentence
-from results.stats.nodes.baseline.since_baseline import since_baseline
+from results.stats.nodes.baseline.since_baseline import ALL_LOST, LOST, since_baseline
 from results.stats.nodes.check import NodeCheck
 from results.stats.nodes.finding import Severity
 from results.stats.nodes.verdict import in_order
 from results.store.nodes.kept_check import KeptCheck, NodeCheckLine, NodeCheckState
 from results.store.store import Store
 
-from ...events import Event, Listener, NodesMeasured
+from ...events import Event, Listener, NodesMeasured, NodesRan
 from ...nodes.changed_facts import changed_facts
 from ...reports.nodes.kept_list import moment
 from .check import NodesCheckResult
@@ -65,6 +65,16 @@ class KeptNodesCheck:
         kept = Sentence(f"Kept as check {self.number}: `hpltune nodes show {self.number}` shows it again.")
         return replace(report, parts=(*report.parts, kept), facts={"number": self.number, **_facts(report)})
 
+    @property
+    def sentence(self) -> str:
+        """The verdict in a sentence."""
+        return next(part.text for part in self.result.report().parts if isinstance(part, Sentence))
+
+    @property
+    def worse(self) -> bool:
+        """Whether a rate is clearly lower than in the baseline."""
+        return any(finding.what in {ALL_LOST, LOST} for finding in self.result.verdict.findings)
+
     def brief(self) -> Report:
         """Only the sentences, and nothing where all is well."""
         report = self.report()
@@ -92,6 +102,8 @@ def keep_check(work: Work, request: KeepRequest, store: Store | None, listener: 
     baseline = None if asked is None else chosen_baseline(store, asked, request.cluster)
     if not request.keep:
         return KeptNodesCheck(_compared(work(listener), store, baseline, request), None)
+    if request.campaign is not None:
+        store.node_checks.leave(request.campaign)
     keeper = _Keeper(store, request, listener)
     try:
         result = _compared(work(keeper), store, baseline, request)
@@ -118,9 +130,14 @@ class _Keeper:
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, NodesMeasured):
-            self._put(self._kept(event.check, NodeCheckState.RUNNING))
-            self.known = event.check
+            self._note(event.check)
+        elif isinstance(event, NodesRan) and self.known is not None:
+            self._note(replace(self.known, runs=(*self.known.runs, *event.runs)))
         self.listener(event)
+
+    def _note(self, check: NodeCheck) -> None:
+        self._put(self._kept(check, NodeCheckState.RUNNING))
+        self.known = check
 
     def leave(self) -> None:
         """Store that the check ends here, if anything is known."""

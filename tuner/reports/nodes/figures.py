@@ -17,7 +17,7 @@ MOST_ODD = 2
 
 def node_grid(verdict: ReadinessVerdict) -> Matrix:
     """Draw a grid of all nodes: how far the worst benchmark of each is below the median, in percent."""
-    check, scores = verdict.check, _scores(verdict)
+    check, scores = verdict.check, node_scores(verdict)
     wide = max(1, math.isqrt(len(check.nodes) - 1) + 1)
     rows = [check.nodes[first : first + wide] for first in range(0, len(check.nodes), wide)]
     cells = tuple(tuple(scores.get(node) for node in row) + (None,) * (wide - len(row)) for row in rows)
@@ -28,7 +28,7 @@ def node_grid(verdict: ReadinessVerdict) -> Matrix:
     return Matrix(title, "place in the row", "row that begins with", columns, names, cells, "%", notes)
 
 
-def _scores(verdict: ReadinessVerdict) -> dict[str, float]:
+def node_scores(verdict: ReadinessVerdict) -> dict[str, float]:
     """The distance of each node's worst benchmark from the median, in percent; below 0 it is slower."""
     scores: dict[str, float] = {}
     for values in verdict.results.values():

@@ -147,7 +147,11 @@ def _details(verdict: ReadinessVerdict) -> Iterator[Part]:
             )
             for pair in pairs
         )
-        columns = (Column("", words=True), Column("goes with", words=True), *map(Column, ("rank r", "explains %", "p")))
+        columns = (
+            Column("benchmark", words=True),
+            Column("goes with", words=True),
+            *map(Column, ("rank r", "explains %", "p")),
+        )
         yield Table("Benchmarks that go together", columns, rows, caption="p is corrected for all pairs (Holm).")
 
 

@@ -8,12 +8,15 @@ from typing import Any, Literal
 import pytest
 from explain_builders import keep
 from live_watch import begin
+from node_check_builders import kept
 from playwright.sync_api import Browser, Page
 from record_builders import a_study, finished
 from running_service import RunningService, running_service
 
+from results.store.nodes.kept_check import NodeCheckState
 from results.store.service.campaign_entry import CampaignOrder
 from results.store.store import Store
+from tuner.nodes.planted import PlantedFault, virtual_check
 
 AXE = (Path(__file__).parents[3] / "assets/axe/axe.min.js").read_text(encoding="utf-8")
 PAGES = (
@@ -26,6 +29,9 @@ PAGES = (
     "/campaigns/after",
     "/campaigns/runs",
     "/campaigns/waits",
+    "/node-checks",
+    "/node-checks/1",
+    "/node-checks/2",
     "/docs",
     "/sign-in",
 )
@@ -44,6 +50,9 @@ def service(store: Store, home: Path) -> Iterator[RunningService]:
     store.create_study(a_study("runs"))
     begin(store, "runs")
     store.queue.add(CampaignOrder("waits", "tune", {"kind": "tune", "budget": "1h"}, ("elsewhere",), "ada"))
+    store.node_checks.add(kept(ready=False))
+    large = virtual_check(512, faults=[PlantedFault("flaky-node", ("node007",))])
+    store.node_checks.add(kept(large, state=NodeCheckState.RUNNING))
     with running_service("--db", store.place) as service:
         yield service
 

@@ -4,11 +4,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ....messages.documents import CheckDocument, TuneDocument
+from ....messages.documents import CheckDocument, NodesDocument, TuneDocument
 from .base import CampaignKind
 from .check import CheckKind
+from .nodes import NodesKind
 from .tune import TuneKind
 
-KINDS: dict[str, CampaignKind] = {kind.name: kind for kind in (TuneKind(), CheckKind())}
-AnyDocument = Annotated[TuneDocument | CheckDocument, Field(discriminator="kind")]
+KINDS: dict[str, CampaignKind] = {kind.name: kind for kind in (TuneKind(), CheckKind(), NodesKind())}
+AnyDocument = Annotated[TuneDocument | CheckDocument | NodesDocument, Field(discriminator="kind")]
 """A document of some kind."""

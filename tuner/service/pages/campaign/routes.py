@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
@@ -24,7 +24,7 @@ from ...opened import CampaignName, OpenStore, no_query
 from ..filled import FILLED_HEADERS, rendered
 from ..frames import address_of, links_of
 from ..queue.actions import like, may_change
-from ..queue.routes import waiting_page
+from ..queue.routes import check_address, waiting_page
 from .live_page import LivePage
 from .live_pages import LivePages
 
@@ -51,11 +51,14 @@ Pages = Annotated[LivePages, Depends(_pages)]
 @router.get("/campaigns/{name}", dependencies=[Depends(no_query)])
 async def campaign_page(
     request: Request, pages: Pages, answers: KeptAnswers, store: OpenStore, starting: Starting, name: CampaignName
-) -> HTMLResponse:
+) -> Response:
     """Show one campaign."""
     try:
         page = await answers.read(lambda: pages.of(name).parts())
     except UnknownStudyError:
+        made = await answers.read(lambda: check_address(store, name))
+        if made is not None:
+            return RedirectResponse(made, 303)
         return await run_in_threadpool(waiting_page, request, store, name, starting)
     entry = await answers.read(lambda: store.queue.find(name))
     caller = caller_of(request)

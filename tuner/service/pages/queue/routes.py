@@ -54,7 +54,7 @@ def waiting_part(
     seen: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
     """Send how a campaign stands where that has changed, and the page of its study once that is there."""
-    if store.queue.is_study(name):
+    if store.queue.is_study(name) or check_address(store, name) is not None:
         return Response(status_code=204, headers={"HX-Refresh": "true"})
     part = _part(request, store, handed_in_entry(store, name), starting)
     return Response(status_code=204) if part.mark == seen else HTMLResponse(part.html, headers=FILLED_HEADERS)
@@ -70,6 +70,12 @@ def do(store: OpenStore, starting: Starting, caller: Runner, name: CampaignName,
         ask_of(store, caller, name, wanted)
         starting.wake()
     return RedirectResponse(address_of(name), 303)
+
+
+def check_address(store: Store, name: str) -> str | None:
+    """The address of the check of nodes that a campaign makes or made; None where there is none."""
+    made = store.node_checks.lines(count=1, campaign=name)
+    return f"/node-checks/{made[0].number}" if made else None
 
 
 def waiting_page(request: Request, store: Store, name: str, starting: Dispatcher) -> HTMLResponse:
