@@ -7,8 +7,9 @@ from typing import Any, get_type_hints
 from hypothesis import strategies as st
 from record_strategies import moments, texts
 
-from results.stats.nodes.check import NodeCheck, NodeRun
+from results.stats.nodes.check import NodeCheck, NodeRun, SoakSample
 from results.stats.nodes.finding import Finding, Severity
+from results.stats.nodes.groups.group_run import GroupRun
 from results.stats.nodes.pair_rate import PairRate
 from results.store.nodes.kept_check import KeptCheck, NodeCheckState
 
@@ -45,6 +46,18 @@ pairs = any_of(
     **dict.fromkeys(("latency_us", "there", "back"), st.none() | numbers),
     rate=numbers,
 )
+groups = any_of(
+    GroupRun,
+    **dict.fromkeys(("order", "reason"), texts),
+    nodes=st.lists(texts, max_size=3).map(tuple),
+    gflops=st.none() | numbers,
+)
+soaked = any_of(
+    SoakSample,
+    node=texts,
+    at_s=numbers,
+    **dict.fromkeys(("gflops", "mhz", "celsius", "throttled", "load"), st.none() | numbers),
+)
 checks = any_of(
     NodeCheck,
     cluster=texts,
@@ -52,6 +65,8 @@ checks = any_of(
     runs=st.lists(runs, max_size=3).map(tuple),
     pairs=st.lists(pairs, max_size=2).map(tuple),
     pairs_at_once=st.lists(pairs, max_size=2).map(tuple),
+    groups=st.lists(groups, max_size=2).map(tuple),
+    soak=st.lists(soaked, max_size=2).map(tuple),
 )
 any_kept = any_of(
     KeptCheck,

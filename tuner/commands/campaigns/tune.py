@@ -43,7 +43,6 @@ from ...tuning.winner import Written, write_winner
 from ...user_files import require_writable
 from ..session import Session, open_session
 from .extension import BudgetExtension, prolonged
-from .ready_nodes import with_ready_nodes
 
 INTERRUPTED = 130
 """Exit code where somebody stopped a command; for commands that return codes yet."""
@@ -189,6 +188,8 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
     require_mpi_parameters(options, text, session.user_dirs)
     with session.stop.preparing():
         if options.nodes_check and not stored:
+            from .ready_nodes import with_ready_nodes  # noqa: PLC0415 - needs SciPy, which most studies do not
+
             options = with_ready_nodes(options, listener, session.stop)
         workbench = Workbench.open(options, session.user_dirs, listener, leave_out=stored)
     with closing(workbench):

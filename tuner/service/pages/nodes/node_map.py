@@ -58,7 +58,7 @@ def node_map(verdict: ReadinessVerdict) -> NodeMap:
 
 def _cell(node: str, verdict: ReadinessVerdict, scores: Mapping[str, float], low: float) -> NodeCell:
     score = scores.get(node)
-    if node in verdict.out:
+    if node in verdict.out or node in verdict.check.silent:
         return NodeCell(node, "out", None, f"{node}: out")
     if score is None:
         return NodeCell(node, "…", None, f"{node}: not measured yet")
