@@ -125,20 +125,6 @@ IP_LOWEST = {
 """The slowest pairs (slides 80 to 83)."""
 IP_AT_ONCE = Printed(84, "cut", 241, 6.18, 17.36, 180.91, 7.95, 7.28, 1.82)
 
-GROUPS_WITHOUT = ("node215", "node446")
-"""Not in the groups of 8 (slide 85): the first did not boot, Myrinet did not start on the second."""
-NPB_IN_COMMON = {
-    "node395": 12, "node440": 12, "node056": 12, "node464": 12, "node043": 12, "node429": 14, "node297": 14,
-    "node391": 20, "node174": 22, "node483": 96,
-}  # fmt: skip
-"""`xcommon` of the failed NPB runs, shuffled, 2 for each run (slide 86)."""
-HPL_IN_COMMON = {"node435": 4, "node483": 20}
-"""The same of HPL (slide 98); eight more nodes, and who knows how many after them, have 2."""
-HPL_SHUFFLED = (
-    Printed(98, "xhpl.16.15000", 600, 51.14, 60.66, 18.62, 59.31, 59.48, 1.00),
-    Printed(98, "xhpl.16.30000", 600, 69.34, 78.48, 13.18, 77.16, 77.35, 1.08),
-)
-
 
 def pairs_printed(text: str) -> list[tuple[float, str, str]]:
     """Read "rate one-other rate one-other …"."""

@@ -29,7 +29,7 @@ def check(
     benchmark: Annotated[
         list[str] | None,
         typer.Option(
-            "--benchmark", metavar="NAME", help="Run only this benchmark: stream, dgemm, hpl, pairs. Repeatable."
+            "--benchmark", metavar="NAME", help="Run only this benchmark: stream, dgemm, hpcc, hpl, pairs. Repeatable."
         ),
     ] = None,
     soak: Annotated[

@@ -11,6 +11,7 @@ from hpl.errors import HplError
 from hpl.search_paths import SearchPaths
 
 from ...errors import UsageError
+from ...nodes.hpcc import Hpcc
 from ...nodes.hpl_runs import SoloHpl
 from ...nodes.hpl_step import Hpl
 from ...nodes.node_bench import Dgemm, Stream
@@ -70,6 +71,10 @@ def _hpl(means: StepMeans) -> Step:
     return Hpl(hpl, means.repeats) if means.soak_s is None else Soak(hpl, means.soak_s)
 
 
+def _hpcc(means: StepMeans) -> Step:
+    return Hpcc(means.repeats)
+
+
 def _libraries(means: StepMeans) -> tuple[BlasLibrary, ...]:
     if not means.libraries:
         raise UsageError("this machine has no BLAS library: `hpltune setup` installs one")
@@ -80,7 +85,13 @@ def _pairs(means: StepMeans) -> Step:
     return Pairs(build_node_pairs(means.search))
 
 
-STEPS: Mapping[str, Callable[[StepMeans], Step]] = {"stream": _stream, "dgemm": _dgemm, "hpl": _hpl, "pairs": _pairs}
+STEPS: Mapping[str, Callable[[StepMeans], Step]] = {
+    "stream": _stream,
+    "dgemm": _dgemm,
+    "hpcc": _hpcc,
+    "hpl": _hpl,
+    "pairs": _pairs,
+}
 """In the order of growing complexity, in which they run."""
 USUAL = ("stream", "dgemm", "hpl", "pairs")
 """The steps that run where nobody chooses, if this machine has what they need."""

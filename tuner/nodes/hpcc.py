@@ -1,0 +1,103 @@
+"""FFT and RandomAccess on one core of each node, by the hpcc that nodes have (HPC Challenge; Debian has a package)."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hpl.dat import HplDat, render
+from hpl.params import HplParams
+from results.stats.nodes.check import NodeRun
+from results.stats.nodes.name_ranges import ranges
+from runners.errors import UnreachableError
+from runners.hosts.transport import CommandResult
+
+from ..events import WorkEnded, WorkStarted
+from ..words import counted
+from .calling import ONE_THREAD, call_all, why_lost
+from .step import NodeValues, StepPlace, StepResult
+
+TITLE = "FFT and RandomAccess by hpcc"
+N, NB = 3000, 128
+"""Of the HPL in hpcc, which gives all other sizes: tables of 64 MiB for RandomAccess, vectors of 32 MiB for FFT."""
+MISSING = "hpcc is missing"
+_NOTHING_MORE = "##### separator #####\n0 sizes for PTRANS\n1200\n0 blocking sizes for PTRANS\n40\n"
+_RUN = f"""
+command -v hpcc >/dev/null || {{ echo '{MISSING}'; exit 0; }}
+printf '%s' "$1" >hpccinf.txt && rm -f hpccoutf.txt
+hpcc >/dev/null 2>hpcc.err; code=$?
+cat hpccoutf.txt; cat hpcc.err >&2
+exit "$code"
+"""
+_SECTIONS = {
+    "random-access-1": ("SingleRandomAccess", re.compile(r"^Single GUP/s (\S+)", re.MULTILINE)),
+    "fft-1": ("SingleFFT", re.compile(r"^Single FFT Gflop/s (\S+)", re.MULTILINE)),
+}
+"""By benchmark the section of hpcc's output, and its rate."""
+_RIGHT = re.compile(r"^Node\(s\) with error 0$", re.MULTILINE)
+"""hpcc checks each result: RandomAccess undoes its updates, FFT its transform."""
+
+
+@dataclass(frozen=True)
+class Hpcc:
+    """Runs hpcc as one process on each node.
+
+    Attributes:
+        repeats: runs; the best of each node counts.
+    """
+
+    repeats: int = 3
+
+    def files(self, facts: NodeValues) -> Mapping[str, Path]:
+        """Return no file: nodes have the program, or nothing is measured there."""
+        del facts
+        return {}
+
+    def measure(self, place: StepPlace) -> StepResult:
+        """Run hpcc several times on all nodes at once."""
+        text = render(HplDat.of(HplParams(N, NB, 1, 1))) + _NOTHING_MORE
+        command = (*ONE_THREAD, "sh", "-c", _RUN, "sh", text)
+        runs: list[NodeRun] = []
+        lost: dict[str, str] = {}
+        without: dict[str, None] = {}
+        for turn in range(self.repeats):
+            alive = [node for node in place.folders if node not in lost and node not in without]
+            if place.stop.requested or not alive:
+                break
+            place.listener(WorkStarted(f"{TITLE}, on {counted(len(alive), 'node')}: {turn + 1} of {self.repeats}"))
+            for node, said in call_all(place, alive, command).items():
+                why = why_lost(node, said, TITLE)
+                if isinstance(said, UnreachableError) or why:
+                    lost[node] = why
+                elif said.stdout.strip() == MISSING:
+                    without[node] = None
+                else:
+                    runs += hpcc_runs(node, said)
+            place.listener(WorkEnded())
+        said_of = f"FFT and RandomAccess were not measured on {ranges(tuple(without))}: hpcc is missing there; "
+        notes = (f"{said_of}Debian's package hpcc has it.",) if without else ()
+        return StepResult(tuple(runs), lost=lost, notes=notes)
+
+
+def hpcc_runs(node: str, said: CommandResult) -> list[NodeRun]:
+    """Read hpcc's output; a section that is missing, or whose check found errors, is a run that does not count."""
+    found = []
+    for benchmark, (name, rate) in _SECTIONS.items():
+        _, _, rest = said.stdout.partition(f"Begin of {name} section.")
+        section, ended, _ = rest.partition(f"End of {name} section.")
+        match = rate.search(section)
+        value = _figure(match[1]) if match and ended else None
+        last = "".join(said.stderr.strip().splitlines()[-1:])
+        reason = "" if _RIGHT.search(section) else f"hpcc found errors in {name}"
+        if value is None:
+            reason = last or f"hpcc ended with code {said.exit_code} and no rate of {name}"
+        found.append(NodeRun(benchmark, node, value, accurate=not reason, reason=reason))
+    return found
+
+
+def _figure(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0.0 < value < float("inf") else None
