@@ -1,7 +1,8 @@
-"""Builds programs that measure nodes (native/node_bench.c, native/node_pairs.c); they need no MPI."""
+"""Builds programs that measure nodes (native/node_bench, native/node_pairs.c); they need no MPI."""
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from filelock import FileLock
@@ -23,7 +24,7 @@ def build_node_bench(search: SearchPaths) -> Path:
         ToolchainError: there is no C compiler.
         BuildError: compiling failed, or the cache cannot be written.
     """
-    return _built(search, "node_bench")
+    return _built(search, "node_bench", sorted((NATIVE / "node_bench").glob("*.[ch]")))
 
 
 def build_node_pairs(search: SearchPaths) -> Path:
@@ -32,15 +33,14 @@ def build_node_pairs(search: SearchPaths) -> Path:
     Raises:
         ToolchainError, BuildError: as `build_node_bench`.
     """
-    return _built(search, "node_pairs")
+    return _built(search, "node_pairs", [NATIVE / "node_pairs.c"])
 
 
-def _built(search: SearchPaths, name: str) -> Path:
+def _built(search: SearchPaths, name: str, files: Sequence[Path]) -> Path:
     """Build a program; several processes may build at the same time."""
-    source = NATIVE / f"{name}.c"
     compiler = c_compiler(search)
     version = program_output([compiler, "--version"], os.environ).splitlines()[0]
-    key = digest([source.read_text(encoding="utf-8"), version, *FLAGS, *LIBRARIES])
+    key = digest([*(path.read_text(encoding="utf-8") for path in files), version, *FLAGS, *LIBRARIES])
     folder = search.cache / "builds" / f"{name.replace('_', '-')}-{key}"
     program = folder / name
     if program.is_file():
@@ -50,7 +50,8 @@ def _built(search: SearchPaths, name: str) -> Path:
         with FileLock(folder / "lock"):
             if not program.is_file():
                 draft = folder / "draft"
-                argv = [compiler, *FLAGS, str(source), "-o", str(draft), *LIBRARIES]
+                sources = [str(path) for path in files if path.suffix == ".c"]
+                argv = [compiler, *FLAGS, *sources, "-o", str(draft), *LIBRARIES]
                 run_compiler(argv, os.environ, folder / "build.log")
                 draft.replace(program)
     except OSError as error:

@@ -34,7 +34,7 @@ FLAGS: tuple[str, ...] = (
 HPL's own timers of its phases."""
 MAINS = ("hpcc_main", "HPL_pddriver", "HPL_pdinfo")
 """Files for a main program that reads HPL.dat; the calibrator has its own."""
-PROGRAMS = ("calibrate", "node_bench", "node_pairs")
+PROGRAMS = ("calibrate", "node_pairs")
 """Our sources of programs besides xhpl."""
 OWN_FLAGS = ("-O2", "-Wall", "-Wextra")
 ROUTINES = ("dgemm", "dtrsm", "dgemv", "dger", "dtrsv", "daxpy", "dcopy", "dscal", "dswap", "idamax")

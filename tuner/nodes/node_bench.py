@@ -1,4 +1,4 @@
-"""STREAM and DGEMM on each node, by a small program of our own (hpl/native/node_bench.c)."""
+"""STREAM and DGEMM on each node, by a small program of our own (hpl/native/node_bench)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
