@@ -85,7 +85,8 @@ def _waited(
         try:
             printed, errors = process.communicate(timeout=LOOK_S)
         except subprocess.TimeoutExpired:
-            if not stop() and time.monotonic() < deadline_s:
+            stopped = stop()
+            if not stopped and time.monotonic() < deadline_s:
                 continue
         else:
             return answer(reach, node, CommandResult(process.returncode, printed, errors))
@@ -93,6 +94,6 @@ def _waited(
         with suppress(subprocess.TimeoutExpired):
             process.communicate(timeout=END_S)
         process.kill()
-        if stop():
+        if stopped:
             return None
         raise UnreachableError(f"node {node}: no answer within {limit_s + SPARE_S:.0f} s", node)

@@ -103,8 +103,8 @@ class HplSize:
 def sizes(place: StepPlace, hpl: SoloHpl, target_s: float) -> Mapping[str, HplSize]:
     """Choose N, the same in a class, so that a run takes about this time and at most MEMORY_SHARE of the memory.
 
-    DGEMM's rates tell how fast nodes are, or else a short run of HPL on all of them. A node of which neither is known
-    has none.
+    DGEMM's rates tell how fast nodes are, or else a short run of HPL on all of them. Where neither can be had, the next
+    run is a short one, too, and tells why.
     """
     rates = _rates(place, hpl)
     found: dict[str, HplSize] = {}
@@ -113,9 +113,9 @@ def sizes(place: StepPlace, hpl: SoloHpl, target_s: float) -> Mapping[str, HplSi
         classes.setdefault(place.classes.get(node, ""), []).append(node)
     for members in classes.values():
         own = [rates[node] for node in members if node in rates]
-        if own:
-            N = min(n_for_time(median(own), target_s), _n_for_memory(place, members))
-            found |= dict.fromkeys(members, HplSize(N, seconds(N, median(own))))
+        wanted = n_for_time(median(own), target_s) if own else PILOT_BLOCKS * NB
+        N = min(wanted, _n_for_memory(place, members))
+        found |= dict.fromkeys(members, HplSize(N, seconds(N, median(own)) if own else 0.0))
     return found
 
 

@@ -54,7 +54,7 @@ class Soak:
     def measure(self, place: StepPlace) -> StepResult:
         """Run HPL again and again on all nodes at once; a stop keeps what was measured until then."""
         size = sizes(place, self.hpl, self.duration_s / RUNS)
-        if not size:
+        if not size or place.stop.requested:
             return StepResult()
         burned = {node: _Burned() for node in size}
         began_s = time.monotonic()

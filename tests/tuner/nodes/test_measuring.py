@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 from as_user import program
+from hypothesis import given
+from hypothesis import strategies as st
 from net_lab import HostsLab, hosts_lab, missing
 
 from hpl.blas.registry import discover
@@ -17,6 +19,7 @@ from hpl.search_paths import SearchPaths
 from results.stats.nodes.check import BENCHMARKS, NodeCheck
 from results.stats.nodes.verdict import verdict_of
 from runners.hosts.transport import CommandResult, Local, Ssh
+from tuner.events import WorkProgress
 from tuner.nodes.hpl_runs import SoloHpl, run_of
 from tuner.nodes.hpl_step import Hpl
 from tuner.nodes.measuring import MeasuringPlan, measure
@@ -154,8 +157,53 @@ def test_a_burn_in_runs_hpl_again_and_again_until_its_time_is_over(lab: HostsLab
     assert rates == [run.value for run in runs]
 
 
+def test_a_blas_that_cannot_be_opened_makes_a_node_unready(solo: SoloHpl) -> None:
+    broken = SoloHpl(solo.program, Path("/no/such/libblas.so"))
+    plan = MeasuringPlan((Hpl(broken, repeats=1, target_s=0.1),))
+    verdict = verdict_of(measure(NodesTarget("here", ("here",), Local()), plan, lambda _: None, StopRequest()).check)
+    assert verdict.out == ("here",)
+    assert "HPL on the node gave no result there (/no/such/libblas.so: cannot open" in verdict.findings[0].sentence
+
+
+def test_a_failed_residual_in_a_burn_in_is_out_with_its_time(tmp_path: Path) -> None:
+    failed = Path(__file__).parents[2] / "hpl/data/failed.txt"
+    fake = SoloHpl(program(tmp_path / "xhpl", f"#!/bin/sh\ncat {failed}\nsleep 0.2\n"), Path("libblas.so"))
+    plan = MeasuringPlan((Soak(fake, 1.0),))
+    check = measure(NodesTarget("here", ("here",), Local()), plan, lambda _: None, StopRequest()).check
+    assert len(check.runs) > 1
+    sentence = verdict_of(check).findings[0].sentence
+    assert sentence.startswith("here is out: it computes wrongly (results that failed their check: HPL on the node")
+    assert "FAILED after " in sentence
+    assert sentence.endswith("try other memory first, then another processor, then another board")
+
+
+def test_a_stop_ends_a_burn_in_and_keeps_what_was_measured(tmp_path: Path) -> None:
+    passed = Path(__file__).parents[2] / "hpl/data/passed.txt"
+    pilot = "case $(cat HPL.dat) in *3072*) ;; *) >again ;; esac"
+    text = f"#!/bin/sh\n[ ! -f again ] || exec sleep 600\n{pilot}\ncat {passed}\n"
+    fake = SoloHpl(program(tmp_path / "xhpl", text), Path("libblas.so"))
+    stop = StopRequest()
+
+    def watch(event: object) -> None:
+        if isinstance(event, WorkProgress) and event.fraction > 0.05:
+            stop.ask()
+
+    plan = MeasuringPlan((Soak(fake, 60.0),))
+    check = measure(NodesTarget("here", ("here",), Local()), plan, watch, stop).check
+    assert [run.node for run in check.runs] == ["here"]
+    assert check.silent == {}
+
+
 def test_a_failed_residual_is_a_wrong_result_with_the_advice_that_fits() -> None:
     failed = Path(__file__).parents[2] / "hpl/data/failed.txt"
     run = run_of("node483", CommandResult(0, failed.read_text(encoding="utf-8"), ""))
     assert not run.accurate
     assert "FAILED" in run.reason
+
+
+@given(st.text(alphabet=st.sampled_from("run\tstream-copy-1dgemk.e+58wrong\n "), max_size=300))
+def test_any_output_of_the_program_is_read_without_an_error(text: str) -> None:
+    for run in parse_runs("h1", CommandResult(0, text, "")):
+        assert run.benchmark in BENCHMARKS
+        assert run.accurate or run.reason
+        assert run.value is None or run.value > 0

@@ -1,0 +1,74 @@
+"""Programs on real nodes that end when nobody waits for them any more."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from net_lab import HostsLab, hosts_lab, missing
+
+from runners.hosts.transport import Local, Ssh
+from runners.readiness.tied import run_tied
+
+PATIENCE_S = 30.0
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
+    if why := missing():
+        pytest.skip(why)
+    with hosts_lab(tmp_path_factory.mktemp("lab"), 2) as lab:
+        yield lab
+
+
+def runs(lab: HostsLab, word: str) -> bool:
+    """Whether a program runs on h2."""
+    return any(word in line for line in lab.processes("h2"))
+
+
+def eventually(lab: HostsLab, word: str, *, there: bool) -> bool:
+    """Wait until a program runs on h2, or does not."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while runs(lab, word) != there and time.monotonic() < deadline_s:
+        time.sleep(0.1)
+    return runs(lab, word) == there
+
+
+def test_what_a_program_prints_and_its_code_come_back(lab: HostsLab, tmp_path: Path) -> None:
+    reach = Ssh((*lab.enter("h1"), *lab.ssh))
+    said = run_tied(
+        reach, "h2", str(tmp_path), ("A=b c", "sh", "-c", 'pwd; echo "$A"; echo bad >&2; exit 3'), 20.0, lambda: False
+    )
+    assert said is not None
+    assert (said.exit_code, said.stdout, said.stderr) == (3, f"{tmp_path}\nb c\n", "bad\n")
+
+
+def test_a_stop_ends_all_that_a_program_started_on_a_node(lab: HostsLab, tmp_path: Path) -> None:
+    reach = Ssh((*lab.enter("h1"), *lab.ssh))
+    said = run_tied(
+        reach, "h2", str(tmp_path), ("sh", "-c", "sleep 8765 & sleep 8764; :"), 600.0, lambda: runs(lab, "sleep 8764")
+    )
+    assert said is None
+    assert eventually(lab, "sleep 876", there=False)
+
+
+def test_a_program_ends_on_its_node_if_hpltune_is_killed(lab: HostsLab, tmp_path: Path) -> None:
+    reach = Ssh((*lab.enter("h1"), *lab.ssh))
+    code = (
+        "from runners.hosts.transport import Ssh; from runners.readiness.tied import run_tied; "
+        f"run_tied({reach!r}, 'h2', {str(tmp_path)!r}, ('sleep', '8766'), 600.0, lambda: False)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], start_new_session=True) as ours:
+        started = eventually(lab, "sleep 8766", there=True)
+        ours.send_signal(signal.SIGKILL)
+    assert started
+    assert eventually(lab, "sleep 8766", there=False)
+
+
+def test_a_node_ends_a_program_that_hangs(tmp_path: Path) -> None:
+    said = run_tied(Local(), "here", str(tmp_path), ("sleep", "600"), 1.0, lambda: False)
+    assert said is not None
+    assert said.exit_code == 124
