@@ -10,7 +10,7 @@ from .finding import Finding, Severity
 from .name_ranges import ranges
 
 FEWEST_RUNS = 4
-"""Runs of a node that tell whether it got slower."""
+"""Runs of a node that tell whether it got slower: one disturbed run at the begin or the end does not."""
 SMALLEST_FALL = 0.03
 """Part of the rate: HPL's usual scatter on a node is up to 1 %."""
 SCATTERS = 3.0
@@ -93,7 +93,8 @@ def _fall(node: str, samples: Sequence[SoakSample]) -> _Fall | None:
     if len(runs) < FEWEST_RUNS:
         return None
     rates = [rate for _, rate in runs]
-    at = min(range(1, len(rates)), key=lambda place: sum(_distances(rates[:place]) + _distances(rates[place:])))
+    splits = range(FEWEST_RUNS // 2, len(rates) - FEWEST_RUNS // 2 + 1)
+    at = min(splits, key=lambda place: sum(_distances(rates[:place]) + _distances(rates[place:])))
     fall = _Fall(node, median(rates[:at]), median(rates[at:]), runs[at - 1][0])
     scatter = MEDIAN_TO_SD * median(_distances(rates[:at]) + _distances(rates[at:]))
     return fall if fall.part >= SMALLEST_FALL and fall.before - fall.after >= SCATTERS * scatter else None

@@ -40,6 +40,19 @@ def test_a_node_whose_clock_does_not_fall_is_not_blamed_for_its_cooling() -> Non
     assert "its clock did not fall" in finding.sentence
 
 
+def test_one_fast_run_at_the_begin_is_no_fall() -> None:
+    assert soak_findings(soaked({"n1": [75.0, *STEADY[1:]]}, {"n1": FULL}, 70.0)) == []
+
+
+def test_where_most_nodes_fall_one_note_tells_it_and_only_the_worst_is_named() -> None:
+    warm = [71.0, 71.1, 70.9, 68.0, 68.1, 67.9, 68.0, 68.1]
+    rates = {"n1": warm, "n2": warm, "n3": warm, "n7": [71.0] * 4 + [63.0] * 4}
+    check = soaked(rates, dict.fromkeys(rates, FULL), 70.0)
+    named, note = soak_findings(check)
+    assert (named.names, named.severity) == (("n7",), Severity.SLOW)
+    assert (note.names, note.severity) == (("n1", "n2", "n3", "n7"), Severity.NOTE)
+
+
 def test_steady_nodes_are_only_summed_up() -> None:
     check = soaked({"n1": STEADY}, {"n1": FULL}, 70.0)
     assert soak_findings(check) == []
