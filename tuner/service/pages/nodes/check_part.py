@@ -72,7 +72,8 @@ def _headline(shown: ShownCheck, told: list[Sentence], *, running: bool) -> str:
     if running:
         done = [BENCHMARKS[name].title for name in shown.result.verdict.results]
         last = f", last {done[-1]}" if done else ""
-        return f"{counted(len(check.nodes), 'node')} are measured: {counted(len(done), 'benchmark')} so far{last}."
+        verb = "is" if len(check.nodes) == 1 else "are"
+        return f"{counted(len(check.nodes), 'node')} {verb} measured: {counted(len(done), 'benchmark')} so far{last}."
     if shown.line.state is not NodeCheckState.COMPLETE:
         return "This check was stopped; what it had measured until then:"
     return told[0].text if told else ""
