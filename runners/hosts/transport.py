@@ -58,6 +58,11 @@ class CommandResult:
     stdout: str
     stderr: str
 
+    @property
+    def complaint(self) -> str:
+        """Return the last line of its standard error; "" where it said nothing."""
+        return "".join(self.stderr.strip().splitlines()[-1:])
+
 
 class Transport(Protocol):
     """A way to run commands on nodes."""

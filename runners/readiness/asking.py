@@ -111,8 +111,7 @@ def _why_silent(node: str, said: CommandResult | UnreachableError, limit_s: floa
     if said.exit_code == TIMED_OUT and asked:
         fact = fact_named(asked[-1])
         return f"node {node}: it hung when asked for its {fact.title} (`{fact.show}`): given up after {limit_s:.0f} s"
-    last = said.stderr.strip().splitlines()[-1:]
-    return f"node {node}: it cannot be asked: {''.join(last) or f'code {said.exit_code}'}"
+    return f"node {node}: it cannot be asked: {said.complaint or f'code {said.exit_code}'}"
 
 
 def _skews(reach: Transport, nodes: Sequence[str]) -> dict[str, dict[str, str]]:

@@ -95,8 +95,7 @@ def _arrived(node: str, said: CommandResult, sums: Mapping[str, str]) -> tuple[s
     lines = [line.split("\t") for line in said.stdout.splitlines()]
     folder = next((line[1] for line in lines if line[0] == "folder" and len(line) == 2), "")
     if said.exit_code != 0 or not folder:
-        last = said.stderr.strip().splitlines()[-1:]
-        why = "".join(last) or f"code {said.exit_code}"
+        why = said.complaint or f"code {said.exit_code}"
         return "", f"node {node}: files cannot be copied to its /tmp ({why}): make room or set TMPDIR there"
     came = {line[1]: line[2] for line in lines if line[0] == "sum" and len(line) == 3}
     wrong = [name for name, checksum in sums.items() if came.get(name) != checksum]

@@ -1,4 +1,4 @@
-"""Runs a program on all nodes at the same time, each in the folder of its copied files."""
+"""Runs a program on all nodes at the same time, each in the folder of its copied files, and tells what went wrong."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -63,3 +63,17 @@ def why_lost(node: str, said: Said, title: str, limit_s: float | None = None) ->
         seconds = LIMIT_S if limit_s is None else limit_s
         return f"node {node}: {title} hung there, and was ended after {seconds:.0f} s"
     return ""
+
+
+def why_no_result(said: CommandResult) -> str:
+    """Return why a program gave nothing: its last complaint, else its exit code."""
+    return said.complaint or f"the program ended with code {said.exit_code} and no result"
+
+
+def positive(text: str) -> float | None:
+    """Return the number that a program printed; None where it is none above 0, or infinite."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0.0 < value < float("inf") else None

@@ -9,13 +9,11 @@ from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from results.stats.nodes.check import NodeRun
 from results.stats.nodes.name_ranges import ranges
-from runners.errors import UnreachableError
 from runners.hosts.transport import CommandResult
 
-from ..events import WorkEnded, WorkStarted
-from ..words import counted
-from .calling import ONE_THREAD, call_all, why_lost
+from .calling import ONE_THREAD, positive
 from .step import NodeValues, StepPlace, StepResult
+from .turns import Turn, Turns
 
 TITLE = "FFT and RandomAccess by hpcc"
 N, NB = 3000, 128
@@ -57,26 +55,15 @@ class Hpcc:
         """Run hpcc several times on all nodes at once."""
         text = render(HplDat.of(HplParams(N, NB, 1, 1))) + _NOTHING_MORE
         command = (*ONE_THREAD, "sh", "-c", _RUN, "sh", text)
-        runs: list[NodeRun] = []
-        lost: dict[str, str] = {}
-        without: dict[str, None] = {}
-        for turn in range(self.repeats):
-            alive = [node for node in place.folders if node not in lost and node not in without]
-            if place.stop.requested or not alive:
-                break
-            place.listener(WorkStarted(f"{TITLE}, on {counted(len(alive), 'node')}: {turn + 1} of {self.repeats}"))
-            for node, said in call_all(place, alive, command).items():
-                why = why_lost(node, said, TITLE)
-                if isinstance(said, UnreachableError) or why:
-                    lost[node] = why
-                elif said.stdout.strip() == MISSING:
-                    without[node] = None
-                else:
-                    runs += hpcc_runs(node, said)
-            place.listener(WorkEnded())
-        said_of = f"FFT and RandomAccess were not measured on {ranges(tuple(without))}: hpcc is missing there; "
-        notes = (f"{said_of}Debian's package hpcc has it.",) if without else ()
-        return StepResult(tuple(runs), lost=lost, notes=notes)
+        turns = Turns(place)
+        turns.measure(TITLE, self.repeats, lambda nodes: Turn(TITLE, dict.fromkeys(nodes, command)), _read)
+        said_of = f"FFT and RandomAccess were not measured on {ranges(tuple(turns.silenced))}: hpcc is missing there; "
+        return turns.result((f"{said_of}Debian's package hpcc has it.",) if turns.silenced else ())
+
+
+def _read(node: str, said: CommandResult) -> list[NodeRun] | None:
+    """Read the runs of a node; None where it has no hpcc."""
+    return None if said.stdout.strip() == MISSING else hpcc_runs(node, said)
 
 
 def hpcc_runs(node: str, said: CommandResult) -> list[NodeRun]:
@@ -86,18 +73,9 @@ def hpcc_runs(node: str, said: CommandResult) -> list[NodeRun]:
         _, _, rest = said.stdout.partition(f"Begin of {name} section.")
         section, ended, _ = rest.partition(f"End of {name} section.")
         match = rate.search(section)
-        value = _figure(match[1]) if match and ended else None
-        last = "".join(said.stderr.strip().splitlines()[-1:])
+        value = positive(match[1]) if match and ended else None
         reason = "" if _RIGHT.search(section) else f"hpcc found errors in {name}"
         if value is None:
-            reason = last or f"hpcc ended with code {said.exit_code} and no rate of {name}"
+            reason = said.complaint or f"hpcc ended with code {said.exit_code} and no rate of {name}"
         found.append(NodeRun(benchmark, node, value, accurate=not reason, reason=reason))
     return found
-
-
-def _figure(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if 0.0 < value < float("inf") else None

@@ -19,7 +19,8 @@ from runners.readiness.sensors import SENSORS
 
 from ..events import WorkEnded, WorkStarted
 from ..words import counted
-from .calling import LIMIT_S, call_all
+from .blas_file import blas_on_nodes, files_of_blas
+from .calling import LIMIT_S, call_all, positive, why_no_result
 from .step import NodeValues, StepPlace
 
 PROGRAM = "xhpl-solo"
@@ -71,16 +72,12 @@ class SoloHpl:
 
     def files(self, facts: NodeValues) -> Mapping[str, Path]:
         """Return the program, and the BLAS file if a node has it not."""
-        return {PROGRAM: self.program, **({self.blas.name: self.blas} if self._copied(facts) else {})}
+        return {PROGRAM: self.program, **files_of_blas(self.blas, facts)}
 
     def command(self, facts: NodeValues, N: int, every_s: float) -> tuple[str, ...]:
         """Return the command that runs HPL once and reads the sensors from time to time."""
-        blas = f"./{self.blas.name}" if self._copied(facts) else str(self.blas)
-        variables = (f"{BLAS_VARIABLE}={blas}", f"{PREFIX_VARIABLE}={self.prefix}")
+        variables = (f"{BLAS_VARIABLE}={blas_on_nodes(self.blas, facts)}", f"{PREFIX_VARIABLE}={self.prefix}")
         return (*variables, "sh", "-c", _RUN, "sh", render(HplDat.of(HplParams(N, NB, 1, 1))), f"{every_s:g}")
-
-    def _copied(self, facts: NodeValues) -> bool:
-        return "missing" in facts.get(f"file {self.blas}", {}).values()
 
 
 @dataclass(frozen=True)
@@ -128,8 +125,7 @@ def run_of(node: str, said: CommandResult) -> NodeRun:
     """Read HPL's output; a run without a result or without a passed residual is not accurate."""
     output = parse(said.stdout)
     if not output.results:
-        last = [*output.errors, *said.stderr.strip().splitlines()][-1:]
-        reason = "".join(last) or f"the program ended with code {said.exit_code} and no result"
+        reason = said.complaint or "".join(output.errors[-1:]) or why_no_result(said)
         return NodeRun("hpl", node, None, accurate=False, reason=reason)
     result = output.results[-1]
     if result.passed is not True:
@@ -151,16 +147,9 @@ def _rates(place: StepPlace, hpl: SoloHpl) -> dict[str, float]:
 
 
 def _n_for_memory(place: StepPlace, nodes: Sequence[str]) -> int:
-    known = (_number(place.facts.get("memory_free_gib", {}).get(node, "")) for node in nodes)
+    known = (positive(place.facts.get("memory_free_gib", {}).get(node, "")) for node in nodes)
     free = [GIB * value for value in known if value]
     try:
         return n_for_memory([NodeShare(int(min(free)), 1)], fraction=MEMORY_SHARE, NB=NB) if free else PILOT_BLOCKS * NB
     except SizingError:
         return NB
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return 0.0

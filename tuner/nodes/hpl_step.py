@@ -1,17 +1,12 @@
 """HPL on each node by itself, all nodes at once; the residual of each run is checked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from results.stats.nodes.check import NodeRun
-from runners.errors import UnreachableError
-
-from ..events import WorkEnded, WorkStarted
-from ..words import counted
-from .calling import call_some, why_lost
 from .hpl_runs import SoloHpl, run_of, sizes
 from .step import NodeValues, StepPlace, StepResult
+from .turns import Turn, Turns
 
 TITLE = "HPL"
 TARGET_S = 40.0
@@ -40,22 +35,12 @@ class Hpl:
     def measure(self, place: StepPlace) -> StepResult:
         """Run HPL several times on all nodes at once."""
         size = sizes(place, self.hpl, self.target_s)
-        runs: list[NodeRun] = []
-        lost: dict[str, str] = {}
-        for turn in range(self.repeats):
-            alive = [node for node in size if node not in lost]
-            if place.stop.requested or not alive:
-                break
-            named = ", ".join(f"{N:,}" for N in sorted({size[node].N for node in alive}))
-            work = f"{TITLE} with N = {named}, on {counted(len(alive), 'node')}: {turn + 1} of {self.repeats}"
-            place.listener(WorkStarted(work))
-            commands = {node: self.hpl.command(place.facts, size[node].N, EVERY_S) for node in alive}
-            limit_s = max(size[node].limit_s for node in alive)
-            for node, said in call_some(place, commands, limit_s).items():
-                why = why_lost(node, said, TITLE, limit_s)
-                if isinstance(said, UnreachableError) or why:
-                    lost[node] = why
-                else:
-                    runs.append(run_of(node, said))
-            place.listener(WorkEnded())
-        return StepResult(tuple(runs), lost=lost)
+
+        def turn_on(nodes: Sequence[str]) -> Turn:
+            named = ", ".join(f"{N:,}" for N in sorted({size[node].N for node in nodes}))
+            commands = {node: self.hpl.command(place.facts, size[node].N, EVERY_S) for node in nodes}
+            return Turn(f"{TITLE} with N = {named}", commands, max(size[node].limit_s for node in nodes))
+
+        turns = Turns(place)
+        turns.measure(TITLE, self.repeats, turn_on, lambda node, said: [run_of(node, said)])
+        return turns.result()

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from results.stats.nodes.check import BENCHMARKS, NodeRun
-from runners.errors import UnreachableError
 from runners.hosts.transport import CommandResult
 
-from ..events import NodesRan, WorkEnded, WorkStarted
-from ..words import counted
-from .calling import ONE_THREAD, call_all, why_lost
+from .blas_file import blas_on_nodes, files_of_blas
+from .calling import ONE_THREAD, positive, why_no_result
 from .step import NodeValues, StepPlace, StepResult
+from .turns import Turn, Turns
 
 PROGRAM = "node_bench"
 CORES = (("1", "one core"), ("0", "all cores"))
@@ -63,12 +62,11 @@ class Dgemm:
 
     def files(self, facts: NodeValues) -> Mapping[str, Path]:
         """Return the program, and the BLAS file if a node has it not."""
-        missing = "missing" in facts.get(f"file {self.blas}", {}).values()
-        return {PROGRAM: self.program, **({self.blas.name: self.blas} if missing else {})}
+        return {PROGRAM: self.program, **files_of_blas(self.blas, facts)}
 
     def measure(self, place: StepPlace) -> StepResult:
         """Multiply matrices on all nodes at once."""
-        file = f"./{self.blas.name}" if self.blas.name in self.files(place.facts) else str(self.blas)
+        file = blas_on_nodes(self.blas, place.facts)
         more = (self.prefix,) if self.prefix else ()
         calls = [(f"DGEMM, {words}", ("dgemm", cores, str(self.n), file, *more)) for cores, words in CORES]
         return _measured(place, calls, self.repeats)
@@ -76,35 +74,29 @@ class Dgemm:
 
 def _measured(place: StepPlace, calls: Sequence[tuple[str, tuple[str, ...]]], repeats: int) -> StepResult:
     """Make each call several times on all nodes at once; a node that is lost is asked nothing more."""
-    runs: list[NodeRun] = []
-    lost: dict[str, str] = {}
+    turns = Turns(place)
     notes: dict[str, None] = {}
     for title, arguments in calls:
-        for turn in range(repeats):
-            alive = [node for node in place.folders if node not in lost]
-            if place.stop.requested or not alive:
-                break
-            before = len(runs)
-            place.listener(WorkStarted(f"{title}, on {counted(len(alive), 'node')}: {turn + 1} of {repeats}"))
-            for node, said in call_all(place, alive, (*ONE_THREAD, f"./{PROGRAM}", *arguments)).items():
-                why = why_lost(node, said, title)
-                if isinstance(said, UnreachableError) or why:
-                    lost[node] = why
-                else:
-                    runs += parse_runs(node, said) or _failed(node, said, arguments)
-                    notes |= dict.fromkeys(parse_notes(said.stdout))
-            place.listener(WorkEnded())
-            place.listener(NodesRan(tuple(runs[before:])))
-    return StepResult(tuple(runs), lost=lost, notes=tuple(notes))
+        _call(turns, title, arguments, repeats, notes)
+    return turns.result(tuple(notes))
+
+
+def _call(turns: Turns, title: str, arguments: Sequence[str], repeats: int, notes: dict[str, None]) -> None:
+    """Make one call several times; what the program notes is added to the notes."""
+    command = (*ONE_THREAD, f"./{PROGRAM}", *arguments)
+
+    def read(node: str, said: CommandResult) -> list[NodeRun]:
+        notes.update(dict.fromkeys(parse_notes(said.stdout)))
+        return parse_runs(node, said) or _failed(node, said, arguments)
+
+    turns.measure(title, repeats, lambda nodes: Turn(title, dict.fromkeys(nodes, command)), read)
 
 
 def _failed(node: str, said: CommandResult, arguments: Sequence[str]) -> list[NodeRun]:
     """The runs of a call that gave no result: the program could not start, or died."""
     kind, cores = arguments[0], "1" if arguments[1] == "1" else "all"
-    last = said.stderr.strip().splitlines()[-1:]
-    why = "".join(last) or f"the program ended with code {said.exit_code} and no result"
     names = [name for name in BENCHMARKS if name.startswith(kind) and name.endswith(f"-{cores}")]
-    return [NodeRun(name, node, None, accurate=False, reason=why) for name in names]
+    return [NodeRun(name, node, None, accurate=False, reason=why_no_result(said)) for name in names]
 
 
 def parse_runs(node: str, said: CommandResult) -> list[NodeRun]:
@@ -114,7 +106,7 @@ def parse_runs(node: str, said: CommandResult) -> list[NodeRun]:
         parts = line.split("\t")
         if len(parts) != 5 or parts[0] != "run" or parts[1] not in BENCHMARKS or parts[3] not in {"ok", "wrong"}:
             continue
-        value = _figure(parts[2])
+        value = positive(parts[2])
         right = parts[3] == "ok"
         found.append(NodeRun(parts[1], node, value, accurate=right, reason="" if right else parts[4] or "wrong"))
     return found
@@ -124,11 +116,3 @@ def parse_notes(text: str) -> list[str]:
     """Read the sentences of the program."""
     lines = (line.partition("\t") for line in text.splitlines())
     return [sentence for word, tab, sentence in lines if tab and word == "note"]
-
-
-def _figure(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if 0.0 < value < float("inf") else None
