@@ -164,6 +164,11 @@ class Cluster(Part):
         return self.size * parallel if self.slurm else self.size
 
     @property
+    def switch_of(self) -> dict[str, str]:
+        """The switch of each host that [switches] names."""
+        return {host: switch for switch, hosts in self.switches.items() for host in hosts}
+
+    @property
     def reach(self) -> Ssh:
         """The transport of commands to the nodes."""
         return Ssh(self.ssh)

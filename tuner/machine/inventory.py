@@ -50,8 +50,7 @@ class Nodes:
     @property
     def listed(self) -> tuple[MachineNode, ...]:
         """The nodes with their speeds and switches; empty if Slurm chooses them."""
-        switches = {host: switch for switch, hosts in self.cluster.switches.items() for host in hosts}
-        speeds = self.cluster.speeds
+        switches, speeds = self.cluster.switch_of, self.cluster.speeds
         return tuple(MachineNode(name, self.cores, speeds.get(name), switches.get(name, "")) for name in self.names)
 
 

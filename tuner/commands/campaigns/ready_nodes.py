@@ -12,11 +12,11 @@ from search_spaces.parameters.automatic import AUTO
 
 from ...errors import NotReadyError
 from ...events import Listener, Notice
-from ...nodes.step import NodesTarget
 from ...options import TuneOptions
 from ...stopping import StopRequest
 from ...words import counted
 from ..nodes.check import NodesCheckRequest, check_target
+from ..nodes.reaching import target_of
 from ..real_cluster import REFUSE
 
 SHORT = NodesCheckRequest(repeats=2, benchmarks=("dgemm",))
@@ -35,9 +35,7 @@ def with_ready_nodes(options: TuneOptions, listener: Listener, stop: StopRequest
         TunerError, HplError, RunnerError: a sentence says what prevents the check.
     """
     cluster = stored_cluster(options.real_cluster or {})
-    switches = {host: switch for switch, hosts in cluster.switches.items() for host in hosts}
-    target = NodesTarget(cluster.name, cluster.hosts, cluster.reach, switches)
-    found = CheckedNodes(cluster, check_target(target, SHORT, listener, stop).verdict)
+    found = CheckedNodes(cluster, check_target(target_of(cluster), SHORT, listener, stop).verdict)
     for sentence in found.cautions():
         listener(Notice(sentence))
     if options.nodes_check == REFUSE:

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from runners.hosts.cluster import Cluster, SlurmTable, load_real_cluster
-from runners.hosts.transport import Local, Ssh
+from runners.hosts.transport import Local
 from runners.slurm.client import shortened, switches
 from runners.slurm.holding.hold import held
 from runners.slurm.holding.steps import SlurmSteps
@@ -37,11 +37,15 @@ def reached(file: Path | None, listener: Listener, stop: StopRequest) -> Iterato
         return
     cluster = load_real_cluster(file)
     if cluster.slurm is None:
-        places = {host: switch for switch, hosts in cluster.switches.items() for host in hosts}
-        yield NodesTarget(cluster.name, cluster.hosts, Ssh(cluster.ssh), places, cluster.interfaces)
+        yield target_of(cluster)
         return
     with _of_slurm(cluster, cluster.slurm, listener, stop) as target:
         yield target
+
+
+def target_of(cluster: Cluster) -> NodesTarget:
+    """Return the nodes of a cluster that ssh reaches."""
+    return NodesTarget(cluster.name, cluster.hosts, cluster.reach, cluster.switch_of, cluster.interfaces)
 
 
 @contextmanager
@@ -50,7 +54,7 @@ def _of_slurm(cluster: Cluster, table: SlurmTable, listener: Listener, stop: Sto
     facts = ask_slurm(table)
     usable = facts.usable(cluster.node.cores)
     wanted = _wanted(cluster, table, facts, usable)
-    places = {host: switch for switch, hosts in cluster.switches.items() for host in hosts} or switches()
+    places = cluster.switch_of or switches()
     silent = {node.name: _why_not(node) for node in facts.nodes if node not in usable}
     options = wanted.options(cluster.node.cores or min(node.cores for node in usable))
 
