@@ -1,14 +1,11 @@
 """A program on a node that answers line by line, for as long as we need it."""
 
 import queue
-import subprocess
-import threading
 import time
 from collections.abc import Collection, Sequence
-from contextlib import suppress
-from typing import IO, cast
 
 from ..errors import UnreachableError
+from ..hosts.lines import LineProcess
 from ..hosts.transport import Transport
 
 END_S = 10.0
@@ -26,31 +23,16 @@ class NodeTalk:
             InvalidJobError: the node is no host name.
         """
         self.node = node
-        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._last = ""
         argv = reach.argv(node, command)
         try:
-            self._process = subprocess.Popen(
-                argv,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                bufsize=1,
-                start_new_session=True,
-            )
+            self._program = LineProcess(argv)
         except OSError as error:
             raise UnreachableError(f"node {node}: cannot start {argv[0]}: {error.strerror}", node) from error
-        self._input, self._output = cast("IO[str]", self._process.stdin), cast("IO[str]", self._process.stdout)
-        self._reader = threading.Thread(target=self._read, name=f"hpltune-talk-{node}", daemon=True)
-        self._reader.start()
 
     def tell(self, words: Sequence[str]) -> None:
         """Send one line of words; that the program has ended is heard, not told."""
-        with suppress(OSError, ValueError):
-            self._input.write(" ".join(words) + "\n")
-            self._input.flush()
+        self._program.tell(" ".join(words))
 
     def hear(self, kinds: Collection[str], timeout_s: float) -> list[str]:
         """Wait for the next line that begins with one of these words; its parts have tabs in between.
@@ -61,12 +43,11 @@ class NodeTalk:
         deadline_s = time.monotonic() + timeout_s
         while True:
             try:
-                line = self._lines.get(timeout=max(0.0, deadline_s - time.monotonic()))
+                line = self._program.next_line(deadline_s - time.monotonic())
             except queue.Empty:
                 sentence = f"node {self.node}: no answer within {timeout_s:.0f} s"
                 raise UnreachableError(sentence, self.node) from None
             if line is None:
-                self._lines.put(None)
                 why = self._last or "the connection to it ended"
                 raise UnreachableError(f"node {self.node}: {why}", self.node)
             parts = line.split("\t")
@@ -76,17 +57,5 @@ class NodeTalk:
 
     def close(self) -> None:
         """End the program."""
-        with suppress(OSError):
-            self._input.close()
-        try:
-            self._process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._reader.join(END_S)
-
-    def _read(self) -> None:
-        with suppress(OSError, ValueError), self._output:
-            for line in self._output:
-                self._lines.put(line.rstrip("\n"))
-        self._lines.put(None)
+        self._program.end_input()
+        self._program.wait(END_S)

@@ -4,15 +4,13 @@ So nothing stays allocated when this process dies, however it dies.
 """
 
 import queue
-import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import IO, cast
 
 from ...batch_job import outside
 from ...errors import RunnerError, SubmitError
+from ...hosts.lines import LineProcess
 from .. import client
 from ..duration import in_words
 from ..options import SlurmOptions
@@ -66,26 +64,13 @@ class _Salloc:
         self._options = options
         self._time_s = time_s
         self._said: list[str] = []
-        self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._job: str | None = None
         self._why = ""
         argv = ("sh", "-c", _WATCHED, "sh", *salloc_command(options, time_s, ("sh", "-c", _KEEP)))
         try:
-            self._process = subprocess.Popen(
-                argv,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                env=outside(client.KEPT),
-                start_new_session=True,  # Ctrl-C is ours
-            )
+            self._program = LineProcess(argv, outside(client.KEPT))
         except OSError as error:
             raise SubmitError(f"cannot start salloc: {error.strerror}", transient=False) from error
-        self._output = cast("IO[str]", self._process.stdout)
-        self._reader = threading.Thread(target=self._read, name="hpltune-salloc", daemon=True)
-        self._reader.start()
 
     def wait(self, waiting: Callable[[str], None], stopped: Callable[[], bool]) -> str | None:
         """Wait until the nodes are there."""
@@ -106,24 +91,18 @@ class _Salloc:
 
     def close(self) -> None:
         """Give the nodes back; what still runs on them is ended."""
-        with suppress(OSError):
-            cast("IO[str]", self._process.stdin).close()
+        self._program.end_input()
         if self._job is not None:
             with suppress(RunnerError):
                 client.cancel([self._job])
-        elif self._process.poll() is None:
-            self._process.terminate()
-        try:
-            self._process.wait(END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        self._reader.join(END_S)
+        elif self._program.process.poll() is None:
+            self._program.process.terminate()
+        self._program.wait(END_S)
 
     def _granted(self) -> bool:
         """Read what salloc says: a number when the job waits, our own line when the nodes are there, or a refusal."""
         try:
-            line = self._lines.get(timeout=HEAR_S)
+            line = self._program.next_line(HEAR_S)
         except queue.Empty:
             return False
         if line is None:
@@ -155,9 +134,3 @@ class _Salloc:
         if (why := why_it_waits(seen)) != self._why:
             self._why = why
             waiting(why)
-
-    def _read(self) -> None:
-        with suppress(OSError, ValueError), self._output:
-            for line in self._output:
-                self._lines.put(line.rstrip("\n"))
-        self._lines.put(None)
