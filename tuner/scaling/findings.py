@@ -13,7 +13,7 @@ from results.stats.scaling.growth import ScalingGrowth, growth_of
 from results.stats.scaling.limit import Limit, limit_of
 from results.stats.scaling.orders import OrdersCompared, compare_orders
 from results.stats.scaling.overhead import Overhead, overheads, parts_s
-from results.stats.scaling.runs import NodeOrder, RunGroup, Scaling, ScalingRun, groups
+from results.stats.scaling.runs import NodeOrder, RunGroup, Scaling, ScalingRun, alike, groups
 from results.stats.scaling.student import scatter_of
 
 from .plan import PlannedRun, ScalingPlan
@@ -143,10 +143,10 @@ def _doublings(
         own = [point for point in points if point.count <= group.largest]
         if group.order is not NodeOrder.SORTED or not own:
             continue
-        first = next(one for one in results if (one.scaling, one.order) == (group.scaling, group.order))
+        first = next(one for one in results if alike(one, group))
         count = 2 * group.largest
         smaller = [point for point in own if point.count < group.largest]
-        last = next(one for one in results if _is(one, group))
+        last = next(one for one in results if alike(one, group) and one.count == group.largest)
         checked, off = None, MISFIT
         if len(group.runs) > 2:
             checked = _predicted(smaller, group, group.largest, noise, known)
@@ -156,10 +156,6 @@ def _doublings(
         N = known.plan.n_of(group.scaling, count)
         found.append(NextDoubling(group.scaling, count, N, expected, each, checked, last.usual_gflops))
     return tuple(found)
-
-
-def _is(result: CountResult, group: RunGroup) -> bool:
-    return (result.scaling, result.order, result.count) == (group.scaling, group.order, group.largest)
 
 
 def _predicted(

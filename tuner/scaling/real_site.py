@@ -68,11 +68,6 @@ class RealSite:
         """Whether another run may begin: one at a time."""
         return not self._ended
 
-    @property
-    def under_way(self) -> int:
-        """How many have begun and were not asked for."""
-        return len(self._ended)
-
     def params(self, run: PlannedRun) -> dict[str, Scalar]:
         """HPL's documented advice on the squarest grid, one rank for each core or for several."""
         choices, ranks = self.choices, self._ranks(run.count)

@@ -58,11 +58,6 @@ class SimulatedSite:
         """Whether another simulation may begin."""
         return self._trials().simulator.free
 
-    @property
-    def under_way(self) -> int:
-        """How many have begun and not ended."""
-        return len(self._ended)
-
     def params(self, run: PlannedRun) -> dict[str, Scalar]:
         """HPL's documented advice on the squarest grid, one rank for each core."""
         ranks = run.count * cores_of_each(self.cluster)

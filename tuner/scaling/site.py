@@ -35,10 +35,6 @@ class ScalingSite(Protocol):
     def free(self) -> bool:
         """Whether another run may begin."""
 
-    @property
-    def under_way(self) -> int:
-        """How many runs have begun and not ended."""
-
     def params(self, run: PlannedRun) -> dict[str, Scalar]:
         """The configuration of a run, as its record keeps it."""
 

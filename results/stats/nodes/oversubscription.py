@@ -15,7 +15,7 @@ from scipy import stats
 
 from .odd_nodes import FALSE_ALARMS
 from .pair_rate import PairRate
-from .shape import robust_sd
+from .shape import MEDIAN_SCATTERS, robust_sd
 from .weak_links import FEWEST_PAIRS
 
 LEAST_PERCENT = 10.0
@@ -104,7 +104,7 @@ def _worst(flows: Sequence[_Flow]) -> str | None:
         if min(len(own), len(rest)) >= FEWEST_PAIRS:
             lost = median(rest) - median(own)
             sd = max(1e-9, robust_sd(own), robust_sd(rest))
-            clearness = lost / (1.2533 * sd * math.sqrt(1.0 / len(own) + 1.0 / len(rest)))
+            clearness = lost / (MEDIAN_SCATTERS * sd * math.sqrt(1.0 / len(own) + 1.0 / len(rest)))
             if lost >= least and clearness > limit:
                 suspects.append((lost, switch))
     return max(suspects)[1] if suspects else None

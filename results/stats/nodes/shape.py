@@ -12,6 +12,8 @@ FEWEST_FOR_SHAPE = 8
 """Nodes below which nothing is said of the shape: any three points look like a bell."""
 MOST_FOR_SHAPIRO = 5000
 """Values up to which the Shapiro-Wilk test is exact enough (Royston 1995, AS R94)."""
+MEDIAN_SCATTERS = 1.2533
+"""Standard deviation of the median of many normal values, in that of their mean: the root of pi / 2."""
 MOST_PAIRED = 1000
 """Values of which all pairs are looked at; of more, so many are taken evenly."""
 

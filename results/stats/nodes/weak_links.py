@@ -15,7 +15,7 @@ from scipy import stats
 
 from .odd_nodes import FALSE_ALARMS, LEAST_PERCENT
 from .pair_rate import PairRate
-from .shape import robust_sd
+from .shape import MEDIAN_SCATTERS, robust_sd
 
 FEWEST_PAIRS = 3
 """Pairs of a node or of an uplink that are needed to blame it; fewer may be the fault of partners."""
@@ -128,7 +128,7 @@ def _clearness(
     if len(rest) < FEWEST_PAIRS:
         return 0.0
     sd = max(1e-9, robust_sd([one.rate for one in own]), robust_sd(rest))
-    return _lost(own, left) / (1.2533 * sd * math.sqrt(1.0 / len(own) + 1.0 / len(rest)))
+    return _lost(own, left) / (MEDIAN_SCATTERS * sd * math.sqrt(1.0 / len(own) + 1.0 / len(rest)))
 
 
 def _explained(left: Sequence[_Log], part: tuple[str, str], lost: float, at: Mapping[str, str]) -> list[_Log]:

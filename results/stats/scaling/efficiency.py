@@ -1,7 +1,6 @@
 """Efficiency of more nodes: the rate of each node against that at the smallest number of nodes."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -56,8 +55,3 @@ def efficiencies(group: RunGroup, *, exact: bool = False) -> list[CountResult]:
         one = runs[0]
         found.append(CountResult(group.scaling, group.order, count, one.N, one.grid, rates, math.exp(gain), interval))
     return found
-
-
-def of_count(results: Sequence[CountResult], scaling: Scaling, order: NodeOrder, count: int) -> CountResult | None:
-    """Find a result; None if there is none."""
-    return next((one for one in results if (one.scaling, one.order, one.count) == (scaling, order, count)), None)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from .efficiency import CountResult
 from .overhead import Overhead
-from .runs import NodeOrder, RunGroup, Scaling
+from .runs import RunGroup, alike
 
 LITTLE = 0.05
 """A loss up to this part is no limit."""
@@ -35,14 +35,10 @@ class Limit:
 
 def limit_of(group: RunGroup, results: Sequence[CountResult], overheads: Sequence[Overhead]) -> Limit:
     """Find what limits a group at its largest number of nodes."""
-    result = next(one for one in results if _same(one, group.scaling, group.order, group.largest))
+    result = next(one for one in results if alike(one, group) and one.count == group.largest)
     limit = Limit(result)
-    found = next((one for one in overheads if _same(one, group.scaling, group.order, group.largest)), None)
+    found = next((one for one in overheads if alike(one, group) and one.count == group.largest), None)
     if limit.little or found is None:
         return limit
     part = max(found.lost, key=lambda name: found.lost[name])
     return Limit(result, part, found.lost[part], found.shares[part])
-
-
-def _same(one: CountResult | Overhead, scaling: Scaling, order: NodeOrder, count: int) -> bool:
-    return (one.scaling, one.order, one.count) == (scaling, order, count)

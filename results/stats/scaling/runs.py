@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol
 
 
 class Scaling(StrEnum):
@@ -45,6 +46,23 @@ class ScalingRun:
     operations: float
     time_s: float
     phases_s: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+
+class OfKind(Protocol):
+    """Something of one kind of scaling and one order of the nodes."""
+
+    @property
+    def scaling(self) -> Scaling:
+        """The kind of scaling."""
+
+    @property
+    def order(self) -> NodeOrder:
+        """The order of the nodes."""
+
+
+def alike(one: OfKind, other: OfKind) -> bool:
+    """Return whether both are of the same kind of scaling and order of the nodes."""
+    return (one.scaling, one.order) == (other.scaling, other.order)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from results.report.model import Copied, Figure, Heading, Part, Report, Series, Table
 from results.stats.scaling.efficiency import CountResult
 from results.stats.scaling.overhead import PARTS
-from results.stats.scaling.runs import NodeOrder, Scaling
+from results.stats.scaling.runs import NodeOrder, Scaling, alike
 
 from ...scaling.findings import ScalingFindings
 from .words import NAMES
@@ -97,7 +97,7 @@ def time_figures(findings: ScalingFindings) -> list[Figure]:
     """Draw the parts of the time over the number of nodes, one figure for each kind of scaling and order."""
     figures = []
     for name, own in _series(findings):
-        spent = [one for one in findings.overheads if (one.scaling, one.order) == (own[0].scaling, own[0].order)]
+        spent = [one for one in findings.overheads if alike(one, own[0])]
         if spent:
             counts = tuple(str(one.count) for one in spent)
             bars = tuple(

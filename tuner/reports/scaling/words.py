@@ -7,7 +7,7 @@ from results.stats.scaling.growth import ScalingGrowth
 from results.stats.scaling.limit import Limit
 from results.stats.scaling.orders import OrdersCompared
 from results.stats.scaling.overhead import BROADCAST, PANEL, SOLVE, SWAP, UPDATE
-from results.stats.scaling.runs import NodeOrder, Scaling
+from results.stats.scaling.runs import NodeOrder, Scaling, alike
 
 from ...scaling.findings import NextDoubling, ScalingFindings
 from ...words import counted
@@ -56,7 +56,7 @@ def verdicts(findings: ScalingFindings) -> Iterator[str]:
         if result.order is NodeOrder.SHUFFLED and not alone and result.scaling not in differ:
             continue
         order = f", {result.order} nodes" if not alone and result.scaling in differ else ""
-        first = next(one for one in findings.results if (one.scaling, one.order) == (result.scaling, result.order))
+        first = next(one for one in findings.results if alike(one, result))
         reached = _efficiency(result, first, findings.noun)
         yield f"{_scaling(result.scaling)}{order}: {reached}{_limit(limit, findings)}"
 

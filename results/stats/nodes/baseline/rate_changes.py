@@ -16,12 +16,10 @@ from scipy import stats
 
 from ..check import BENCHMARKS, NodeCheck
 from ..odd_nodes import FALSE_ALARMS, FEWEST, LEAST_PERCENT
-from ..shape import robust_sd
+from ..shape import MEDIAN_SCATTERS, robust_sd
 
 NORMAL_MEDIAN = 0.9539
 """Median of the distance of two normal values, in their standard deviation."""
-OF_MEDIAN = 1.2533
-"""How much more than a mean the median of normal values scatters."""
 BEST_OF = (1.0, 0.826, 0.748, 0.701, 0.669)
 """How much the best of 1, 2, … normal values scatters, in their standard deviation; more make little difference."""
 REPEATS_TELL = 0.4
@@ -147,7 +145,7 @@ def _judged(name: str, changes: Logs, scatter: _Scatter, tests: int) -> RateChan
     limit = scatter.sd * float(stats.t.isf(FALSE_ALARMS / (2 * tests), scatter.freedom))
     common = median(changes.values()) if len(changes) >= FEWEST else 0.0
     percent = _percent(common)
-    clear = abs(common) >= OF_MEDIAN * limit / math.sqrt(len(changes)) and abs(percent) >= LEAST_PERCENT
+    clear = abs(common) >= MEDIAN_SCATTERS * limit / math.sqrt(len(changes)) and abs(percent) >= LEAST_PERCENT
     lost = {
         node: _percent(change)
         for node, change in sorted(changes.items(), key=lambda one: one[1])

@@ -1,12 +1,11 @@
 """`hpltune` on a cluster of its own: hosts as network namespaces, real ssh, real MPI, real HPL."""
 
 import json
-import os
 import re
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,14 +13,13 @@ from pathlib import Path
 import pytest
 from as_user import HPLTUNE
 from net_lab import HostsLab, hosts_lab
+from on_head import OnHead, on_head
 
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from runners.virtual.load import load_cluster
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
-Done = subprocess.CompletedProcess[str]
-OnHead = Callable[..., Done]
 FAST = (
     "--blas",
     "openblas",
@@ -64,21 +62,7 @@ def cluster(lab: HostsLab, home: Path) -> Path:
 
 @pytest.fixture
 def hpltune(lab: HostsLab, home: Path) -> OnHead:
-    """Runs the installed program on the first host, as a user logged in there would."""
-
-    def run(*arguments: str, timeout_s: float = 240) -> Done:
-        return subprocess.run(
-            [*lab.enter("h1"), str(HPLTUNE), *arguments],
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            cwd=home,
-            env=os.environ,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-
-    return run
+    return on_head(lab, home)
 
 
 @contextmanager

@@ -1,21 +1,17 @@
 """Nodes in the search of a real cluster: checked before, dropped, and filled in an order that ranks prove."""
 
 import json
-import os
 import re
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from as_user import HPLTUNE
 from net_lab import HostsLab, hosts_lab
+from on_head import OnHead, on_head
 
 from hpl.witness import parse_reports
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
-Done = subprocess.CompletedProcess[str]
-OnHead = Callable[..., Done]
 SHORT = ("--blas", "openblas", "--set", "kernel=Haswell", "--set", "N=500", "--set", "NB=64",
          "--set", "binding=none", "--set", "SWAP=long",
          "--confirm", "0", "--budget", "2m", "--engine", "grid")  # fmt: skip
@@ -30,21 +26,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
 
 @pytest.fixture
 def hpltune(lab: HostsLab, home: Path) -> OnHead:
-    """Runs the installed program on the first host, as a user logged in there would."""
-
-    def run(*arguments: str, timeout_s: float = 240) -> Done:
-        return subprocess.run(
-            [*lab.enter("h1"), str(HPLTUNE), *arguments],
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            cwd=home,
-            env=os.environ,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
-
-    return run
+    return on_head(lab, home)
 
 
 def write_cluster(lab: HostsLab, home: Path, more: str = "", hosts: tuple[str, ...] = ("h1", "h2", "h3", "h4")) -> str:

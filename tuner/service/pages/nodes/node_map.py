@@ -11,9 +11,9 @@ from ....reports.nodes.figures import node_scores
 SHADES = 9
 """Colours, from the worst to the best."""
 LEAST_SPREAD = 5.0
-"""Percent from the median that are dark in a cluster in which nothing is worse."""
+"""A node that is so many percent below the median has the lightest colour, unless another one is worse."""
 WIDEST, NAMED = 24, 64
-"""Nodes in a row at most; nodes of a cluster in whose cells names are seen."""
+"""Nodes in a row at most; the largest cluster whose cells show names."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class NodeMap:
     """All nodes in their order, a row after the other.
 
     Attributes:
-        low: percent from the median of the darkest.
+        low: percent from the median that has the lightest colour.
         named: names are seen in the cells.
     """
 
