@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
+from filelock import FileLock
+
 from ..child import run_child
 from ..errors import HplError
 
@@ -33,6 +35,28 @@ def run_compiler(argv: Sequence[str], environment: Mapping[str, str], log: Path)
         file.write(f"$ {' '.join(argv)}\n{done.stdout}{done.stderr}")
     if done.returncode != 0:
         raise BuildError(f"building xhpl failed: {_first_error(done.stderr)} (log: {_final_path(log)})")
+
+
+def built_once(program: Path, make: Callable[[], None]) -> Path:
+    """Return a program of the cache, made first where it is not there; several processes may ask at the same time.
+
+    Args:
+        make: puts the whole program in its place, in a folder that is there.
+
+    Raises:
+        BuildError: making it failed, or the cache cannot be written.
+    """
+    if program.is_file():
+        return program
+    folder = program.parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / "lock"):
+            if not program.is_file():
+                make()
+    except OSError as error:
+        raise BuildError(f"cannot build in {folder}: {error.strerror or error}") from error
+    return program
 
 
 def in_parallel(work: Callable[[Job], None], jobs: Sequence[Job], name: Callable[[Job], str], step: OnStep) -> None:

@@ -5,10 +5,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from filelock import FileLock
-
 from ..search_paths import SearchPaths
-from .compiling import BuildError, digest, run_compiler
+from .compiling import built_once, digest, run_compiler
 from .programs import NATIVE, OWN_FLAGS
 from .toolchain import ADVICE, ToolchainError, program_output
 
@@ -42,21 +40,15 @@ def _built(search: SearchPaths, name: str, files: Sequence[Path]) -> Path:
     version = program_output([compiler, "--version"], os.environ).splitlines()[0]
     key = digest([*(path.read_text(encoding="utf-8") for path in files), version, *FLAGS, *LIBRARIES])
     folder = search.cache / "builds" / f"{name.replace('_', '-')}-{key}"
-    program = folder / name
-    if program.is_file():
-        return program
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / "lock"):
-            if not program.is_file():
-                draft = folder / "draft"
-                sources = [str(path) for path in files if path.suffix == ".c"]
-                argv = [compiler, *FLAGS, *sources, "-o", str(draft), *LIBRARIES]
-                run_compiler(argv, os.environ, folder / "build.log")
-                draft.replace(program)
-    except OSError as error:
-        raise BuildError(f"cannot build in {folder}: {error.strerror or error}") from error
-    return program
+    draft, program = folder / "draft", folder / name
+
+    def make() -> None:
+        sources = [str(path) for path in files if path.suffix == ".c"]
+        argv = [compiler, *FLAGS, *sources, "-o", str(draft), *LIBRARIES]
+        run_compiler(argv, os.environ, folder / "build.log")
+        draft.replace(program)
+
+    return built_once(program, make)
 
 
 def c_compiler(search: SearchPaths) -> str:

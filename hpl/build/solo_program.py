@@ -4,10 +4,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from filelock import FileLock
-
 from ..search_paths import SearchPaths
-from .compiling import BuildError, OnStep, digest, in_parallel, run_compiler
+from .compiling import OnStep, built_once, digest, in_parallel, run_compiler
 from .node_bench import c_compiler
 from .programs import FLAGS, NATIVE, OWN_FLAGS, ROUTINES, header_flags
 from .source import HplSource
@@ -33,18 +31,8 @@ def build_solo(source: HplSource, search: SearchPaths, on_step: OnStep | None = 
     texts = [path.read_text(encoding="utf-8") for path in (*own, SOLO / "mpi.h", NATIVE / "mpi1_compat.h")]
     version = program_output([compiler, "--version"], os.environ).splitlines()[0]
     key = digest([source.kind, source.digest, version, *FLAGS, *_POINTERS, *texts])
-    folder = search.cache / "builds" / f"solo-{key}"
-    program = folder / "xhpl-solo"
-    if program.is_file():
-        return program
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / "lock"):
-            if not program.is_file():
-                _build(compiler, source, own, program, on_step or (lambda *_: None))
-    except OSError as error:
-        raise BuildError(f"cannot build in {folder}: {error.strerror or error}") from error
-    return program
+    program = search.cache / "builds" / f"solo-{key}" / "xhpl-solo"
+    return built_once(program, lambda: _build(compiler, source, own, program, on_step or (lambda *_: None)))
 
 
 def _build(compiler: str, source: HplSource, own: Sequence[Path], program: Path, step: OnStep) -> None:

@@ -3,10 +3,8 @@
 import os
 from pathlib import Path
 
-from filelock import FileLock
-
 from ..search_paths import SearchPaths
-from .compiling import BuildError, OnStep, digest, in_parallel, run_compiler
+from .compiling import OnStep, built_once, digest, in_parallel, run_compiler
 from .programs import NATIVE, OWN_FLAGS, ROUTINES, Xhpl, header_flags
 from .simgrid import SimGrid
 from .source import HplSource
@@ -49,15 +47,7 @@ def build_virtual(source: HplSource, simgrid: SimGrid, search: SearchPaths, on_s
     )
     folder = search.cache / "builds" / f"virtual-{key}"
     xhpl = Xhpl(folder / "xhpl-virtual", key, folder / "build.log")
-    if xhpl.path.is_file():
-        return xhpl
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / "lock"):
-            if not xhpl.path.is_file():
-                _build(source, simgrid, own, xhpl, on_step or (lambda *_: None))
-    except OSError as error:
-        raise BuildError(f"cannot build in {folder}: {error.strerror or error}") from error
+    built_once(xhpl.path, lambda: _build(source, simgrid, own, xhpl, on_step or (lambda *_: None)))
     return xhpl
 
 
