@@ -51,8 +51,12 @@ def check_row(kept: KeptCheck) -> dict[str, Any]:
     }
 
 
-def run_rows(number: int, check: NodeCheck) -> list[dict[str, Any]]:
-    """Make the rows of all runs of a check with a number."""
+def run_rows(number: int, runs: Sequence[NodeRun], first: int = 1) -> list[dict[str, Any]]:
+    """Make the rows of runs of a check with a number.
+
+    Args:
+        first: number of the first of these runs.
+    """
     return [
         {
             "node_check": number,
@@ -62,7 +66,7 @@ def run_rows(number: int, check: NodeCheck) -> list[dict[str, Any]]:
             "value": finite(run.value),
             "more": _more(run, (*_RUN_TEXTS, *_RUN_PLAIN, "value")),
         }
-        for place, run in enumerate(check.runs, start=1)
+        for place, run in enumerate(runs, start=first)
     ]
 
 

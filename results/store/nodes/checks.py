@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 
 from ...errors import ResultsError
+from ...stats.nodes.check import NodeRun
 from ..networks import Transaction
 from ..schema import NODE_CHECK_PAIRS, NODE_CHECK_RUNS, NODE_CHECKS
 from .check_rows import check_row, kept_of, line_of_check, pair_rows, run_rows
@@ -44,6 +45,17 @@ class NodeChecks:
             for table in (NODE_CHECK_RUNS, NODE_CHECK_PAIRS):
                 connection.execute(delete(table).where(table.c.node_check == number))
             _add_parts(connection, number, kept)
+
+    def add_runs(self, number: int, runs: Sequence[NodeRun], first: int) -> None:
+        """Store further runs of a check.
+
+        Args:
+            first: number of the first of them; runs count from 1.
+        """
+        rows = run_rows(number, runs, first)
+        if rows:
+            with self.writing() as connection:
+                connection.execute(insert(NODE_CHECK_RUNS), rows)
 
     def leave(self, campaign: str) -> None:
         """Note that a process which checked nodes for a campaign of the service does so no more."""
@@ -132,7 +144,7 @@ def _row(connection: Connection, number: int) -> RowMapping:
 
 def _add_parts(connection: Connection, number: int, kept: KeptCheck) -> None:
     for table, rows in (
-        (NODE_CHECK_RUNS, run_rows(number, kept.check)),
+        (NODE_CHECK_RUNS, run_rows(number, kept.check.runs)),
         (NODE_CHECK_PAIRS, pair_rows(number, kept.check)),
     ):
         if rows:

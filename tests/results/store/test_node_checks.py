@@ -26,6 +26,15 @@ def test_any_check_is_read_as_it_was_kept(store: Store, told: KeptCheck) -> None
     assert store.node_checks.read(store.node_checks.add(told)) == told
 
 
+def test_further_runs_stand_behind_those_that_are_kept(store: Store) -> None:
+    known = kept()
+    number = store.node_checks.add(known)
+    further = tuple(replace(run, reason="again") for run in known.check.runs)
+    store.node_checks.add_runs(number, further, len(known.check.runs) + 1)
+    store.node_checks.add_runs(number, (), 9)
+    assert store.node_checks.read(number).check == replace(known.check, runs=(*known.check.runs, *further))
+
+
 def test_checks_are_listed_newest_first_and_by_cluster(store: Store) -> None:
     checks = store.node_checks
     later = checks.add(kept(a_check(checked_at=FIRST_DAY + timedelta(days=1)), ready=False))

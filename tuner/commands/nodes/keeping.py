@@ -130,14 +130,12 @@ class _Keeper:
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, NodesMeasured):
-            self._note(event.check)
-        elif isinstance(event, NodesRan) and self.known is not None:
-            self._note(replace(self.known, runs=(*self.known.runs, *event.runs)))
+            self._put(self._kept(event.check, NodeCheckState.RUNNING))
+            self.known = event.check
+        elif isinstance(event, NodesRan) and self.known is not None and self.number is not None:
+            self.store.node_checks.add_runs(self.number, event.runs, len(self.known.runs) + 1)
+            self.known = replace(self.known, runs=(*self.known.runs, *event.runs))
         self.listener(event)
-
-    def _note(self, check: NodeCheck) -> None:
-        self._put(self._kept(check, NodeCheckState.RUNNING))
-        self.known = check
 
     def leave(self) -> None:
         """Store that the check ends here, if anything is known."""
