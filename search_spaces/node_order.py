@@ -5,7 +5,7 @@ they are about as fast and their switches cannot be told apart; orders that put 
 configuration.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import zip_longest
 
@@ -68,10 +68,15 @@ class KnownOrders:
         """Return the order that stands for that of a complete point."""
         asked = tuple(point.get(name) for name in _DECIDING)
         if asked not in self._known:
-            own = _pattern(placement(point, self._machine), self._machine)
-            others = ((order, placement({**point, "rank_order": order}, self._machine)) for order in RANK_ORDERS)
-            self._known[asked] = next(order for order, placed in others if _pattern(placed, self._machine) == own)
+            self._known[asked] = next(self.alike(point))
         return self._known[asked]
+
+    def alike(self, point: Point) -> Iterator[str]:
+        """Yield all orders that put alike nodes on the same ranks as that of a complete point, the plainest first."""
+        own = _pattern(placement(point, self._machine), self._machine)
+        for order in RANK_ORDERS:
+            if _pattern(placement({**point, "rank_order": order}, self._machine), self._machine) == own:
+                yield order
 
 
 _DECIDING = ("rank_order", "nodes_dropped", "layout", "grid", "PMAP")

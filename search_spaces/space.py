@@ -107,10 +107,18 @@ class SearchSpace:
         """
         return self._completion.complete(params)
 
+    def measured(self, params: Point) -> dict[str, Scalar]:
+        """Complete a legal point as it is run and recorded: of orders of ranks that are alike, with the plainest."""
+        full = self.complete(params)
+        if "rank_order" not in full:
+            return full
+        alike = ({**params, "rank_order": order} for order in self._orders.alike(full))
+        return self.complete(next((point for point in alike if self.why_not(point) is None), params))
+
     @property
     def first(self) -> dict[str, Scalar]:
         """The first legal point, complete."""
-        return self.complete(self.point(0))
+        return self.measured(self.point(0))
 
     def representative(self, params: Point) -> dict[str, Scalar]:
         """Return the complete point that represents all points with the same key."""

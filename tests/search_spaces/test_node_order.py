@@ -82,6 +82,19 @@ def test_orders_that_put_alike_nodes_on_the_same_ranks_are_one_configuration() -
     assert distinct(renamed).points == 2
 
 
+def test_of_orders_that_are_alike_the_plainest_of_the_space_is_run() -> None:
+    one_switch, two = machine(80, 80, 80, 80, switches="aaaa"), machine(80, 80, 80, 80, switches="abab")
+    orders = '["across-switches", "by-switch", "listed"]'
+    found = space(one_switch, rank_order=orders)
+    assert [found.measured(point)["rank_order"] for point in found] == ["listed"] * 3
+    found = space(two, rank_order=orders)
+    assert [found.measured(point)["rank_order"] for point in found] == ["listed", "by-switch", "listed"]
+    only = space(one_switch, rank_order='"across-switches"')
+    assert only.first["rank_order"] == "across-switches", "nobody asked for another"
+    unlike = space(machine(60, 80), rank_order='["across-switches", "fastest-first"]')
+    assert [unlike.measured(point)["rank_order"] for point in unlike] == ["fastest-first"]
+
+
 def test_layouts_and_grids_are_those_of_the_nodes_that_are_left() -> None:
     found = space(machine(80, 80, 60, cores=2), nodes_dropped="[0, 1]", layout='"auto"', grid='"auto"')
     legal = {(point["nodes_dropped"], point["layout"], point["grid"]) for point in found}

@@ -141,7 +141,7 @@ class VirtualStudy:
 
     def _begin_asked(self, question: Question, repeat: int) -> TrialRecord | None:
         """Begin what an engine asked for; where runs differ, each run of a configuration differs from those before."""
-        params, kind = self.space.complete(question.params), KINDS[question.rung.fidelity]
+        params, kind = self.space.measured(question.params), KINDS[question.rung.fidelity]
         key = self.space.key(params)
         before = sum(record.key == key for record in self.session.records((kind,))) if self.noisy else repeat
         return self._begin(params, kind, before, question.rung)

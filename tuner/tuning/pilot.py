@@ -77,7 +77,7 @@ def _tried(worker: LaunchWorker, N: int) -> TrialRecord:
     *_, other = starts(session.space)
     again: list[tuple[str, Mapping[str, Scalar]]] = [
         ("once more", textbook_point),
-        ("with another configuration", {**session.space.complete(other), "N": N}),
+        ("with another configuration", {**session.space.measured(other), "N": N}),
     ]
     record = worker.trial(textbook_point, Kind.PILOT)
     for how, point in again:

@@ -85,3 +85,5 @@ def test_equal_nodes_are_simulated_in_one_order_only(hpltune: Run) -> None:
     found = json.loads(hpltune("show", "equal", "--json").stdout)
     assert len({trial["key"] for trial in found}) == len(found)
     assert all("rank_order=listed" in trial["key"] for trial in found)
+    assert "rank_order=listed" in done.stdout
+    assert "rank_order=fastest-first" not in done.stdout

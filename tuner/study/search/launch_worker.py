@@ -55,7 +55,7 @@ class LaunchWorker:
         """
         rung = batch[0].rung
         kind = KINDS[rung.fidelity]
-        points = [self.session.space.complete(question.params) for question in batch]
+        points = [self.session.space.measured(question.params) for question in batch]
         rounds: list[list[TrialRecord]] = []
         for _ in range(repeats if rung == FULL else 1):
             rounds.append(self.launch(points, kind, rung))
