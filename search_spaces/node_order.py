@@ -117,6 +117,23 @@ def worth_dropping(machine: Machine) -> tuple[int, ...]:
     return (0, *(count for count in range(1, len(speeds)) if (len(speeds) - count) * speeds[count] > whole))
 
 
+def unlike_parts(parts: Sequence[Machine], whole: Machine, *, by_switch: bool) -> tuple[int, int] | None:
+    """Find two parts of a cluster on which the nodes that are dropped or sorted differ; None if all parts are alike.
+
+    Args:
+        parts: with nodes of the whole.
+        by_switch: whether switches count, too.
+
+    Returns:
+        The numbers of the first part and of the first other one that is not like it.
+    """
+    classes = dict(zip((node.name for node in whole.node_list), speed_classes(whole.node_list), strict=True))
+    speeds = [[classes[node.name] for node in part.node_list] for part in parts]
+    switches = [_numbered([node.switch for node in part.node_list]) if by_switch else [] for part in parts]
+    kinds = list(zip(speeds, switches, strict=True))
+    return next(((0, number) for number, kind in enumerate(kinds) if kind != kinds[0]), None)
+
+
 def _by_switch(kept: Sequence[int], nodes: Sequence[MachineNode], *, across: bool) -> tuple[int, ...]:
     """Return the nodes switch after switch, or one of each switch in turn."""
     members: dict[str, list[int]] = {}
@@ -151,7 +168,11 @@ def _first_ranks(ranks: int, machine: Machine, kept: Sequence[int]) -> list[int]
 def _pattern(placed: Sequence[int], machine: Machine) -> list[tuple[int, int]]:
     """Return speed class and switch of each node in turn, with switches numbered as they come."""
     classes = speed_classes(machine.node_list)
-    switches = dict[str, int]()
-    return [
-        (classes[number], switches.setdefault(machine.node_list[number].switch, len(switches))) for number in placed
-    ]
+    switches = _numbered([machine.node_list[number].switch for number in placed])
+    return list(zip((classes[number] for number in placed), switches, strict=True))
+
+
+def _numbered(names: Sequence[str]) -> list[int]:
+    """Return a number for each name, in the order in which names come first."""
+    numbers = dict[str, int]()
+    return [numbers.setdefault(name, len(numbers)) for name in names]

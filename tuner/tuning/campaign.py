@@ -44,6 +44,7 @@ from ..trial.time_limit import unknown_limit_s
 from ..trial.workbench import Workbench
 from .extrapolation import Extrapolation
 from .full_memory import SMALLER_RUNS, predict_full
+from .parts import evaluators_of
 from .ping_pong import timed_at_first
 from .seeding import probes, seed_engine, tell_earlier
 from .sizing import Sized, size
@@ -100,13 +101,16 @@ def tune(
     ledger.count(earlier)
     unavailable = UnavailableParts(context, name)
     while True:
+        evaluators, sentence = evaluators_of(space, workbench)
+        if sentence:
+            context.say(sentence)
         campaign = Campaign(
             options=options,
             text=text,
             session=session,
             ledger=ledger,
             unavailable=unavailable,
-            evaluators=(workbench.evaluator, *workbench.others),
+            evaluators=evaluators,
             joined=joined,
         )
         try:
@@ -278,7 +282,7 @@ def _without(lost: NodesLostError, session: StudySession, workbench: Workbench) 
     if nodes is None or nodes.cluster.on_node_loss == "pause" or session.stopped:
         raise TunerError(f"{lost}: {on} once it is repaired") from lost
     workbench = workbench.without(lost.nodes)
-    left = len(workbench.site.node_names)
+    left = len((workbench.whole or workbench.site).node_names)
     session.say(f"Node {', '.join(lost.nodes)} is taken out; the study goes on with the {left} left.")
     require_network(session.space.parameters, workbench.site)
     return workbench

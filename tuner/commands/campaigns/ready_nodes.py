@@ -45,9 +45,10 @@ def with_ready_nodes(options: TuneOptions, listener: Listener, stop: StopRequest
         listener(Notice(f"Left out: {finding.sentence}."))
     if not found.left:
         raise NotReadyError(f"none of the nodes of {cluster.name} is ready: `hpltune nodes check` tells more")
-    for sentence in found.slow_sentences():
-        listener(Notice(f"Slow: {sentence}; the search may leave it out."))
     searched = options.parallel == 1 and bool(found.speeds)
+    then = "the search may leave it out" if searched else "all nodes stay in use"
+    for sentence in found.slow_sentences():
+        listener(Notice(f"Slow: {sentence}; {then}."))
     more: Mapping[str, Sequence[str]] = dict.fromkeys(sorted(NODE_PARAMETERS), (AUTO,)) if searched else {}
     return replace(
         options,

@@ -36,6 +36,7 @@ from ...tuning import campaign
 from ...tuning.campaign import TuneOutcome
 from ...tuning.enter import enter
 from ...tuning.extrapolation import Extrapolation
+from ...tuning.parts import require_alike_parts
 from ...tuning.simulated_starts import simulated_ranking
 from ...tuning.space import load_space
 from ...tuning.warm_start import read_source
@@ -43,6 +44,7 @@ from ...tuning.winner import Written, write_winner
 from ...user_files import require_writable
 from ..session import Session, open_session
 from .extension import BudgetExtension, prolonged
+from .known_slow import known_slow
 
 INTERRUPTED = 130
 """Exit code where somebody stopped a command; for commands that return codes yet."""
@@ -191,10 +193,12 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
             from .ready_nodes import with_ready_nodes  # noqa: PLC0415 - needs SciPy, which most studies do not
 
             options = with_ready_nodes(options, listener, session.stop)
+        for sentence in () if stored else known_slow(options, store):
+            listener(Notice(sentence))
         workbench = Workbench.open(options, session.user_dirs, listener, leave_out=stored)
     with closing(workbench):
         if not stored:
-            load_space(options, workbench.site, SMALLEST_N, text)
+            require_alike_parts(load_space(options, workbench.site, SMALLEST_N, text), workbench)
         begun = enter(name, options, store, workbench, resume=request.resume, join=join)
         with closing_study(begun.name, store), network_around(workbench, store, begun.name, listener) as ready:
             introduce(begun.name, options, workbench.site, listener)

@@ -2,14 +2,21 @@
 
 import json
 import re
+import threading
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from net_lab import HostsLab, hosts_lab
+from node_check_builders import a_check, kept
 from on_head import OnHead, on_head
 
 from hpl.witness import parse_reports
+from results.stats.nodes.check import NodeRun
+from results.stats.nodes.finding import Finding, Severity
+from results.store.store import Store
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 SHORT = ("--blas", "openblas", "--set", "kernel=Haswell", "--set", "N=500", "--set", "NB=64",
@@ -29,8 +36,10 @@ def hpltune(lab: HostsLab, home: Path) -> OnHead:
     return on_head(lab, home)
 
 
-def write_cluster(lab: HostsLab, home: Path, more: str = "", hosts: tuple[str, ...] = ("h1", "h2", "h3", "h4")) -> str:
-    keys = {"name": "lab", "backend": "ssh", "hosts": hosts, "interfaces": ["eth0"]}
+def write_cluster(
+    lab: HostsLab, home: Path, more: str = "", hosts: tuple[str, ...] = ("h1", "h2", "h3", "h4"), **further: object
+) -> str:
+    keys: dict[str, object] = {"name": "lab", "backend": "ssh", "hosts": hosts, "interfaces": ["eth0"], **further}
     keys["ssh"] = [*lab.ssh, "-o", "ConnectTimeout=2"]
     text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in keys.items())
     (home / "lab.toml").write_text(f"{text}[node]\nmemory_gib = 1\ncores = 1\n{more}")
@@ -68,6 +77,81 @@ def test_ranks_run_on_the_nodes_that_are_left_in_the_order_that_was_asked(
     }
     ranked = json.loads(hpltune("best", "orders", "--json").stdout)["ranking"]
     assert {entry["params"]["nodes_dropped"] for entry in ranked} == {0, 2}, "fewer nodes are no lost ones"
+
+
+PAIRS = "[speeds]\nh1 = 40\nh2 = 80\nh3 = 40.2\nh4 = 79.5\n"
+"""Two parts of two nodes, of which the first is the slow one."""
+
+
+def test_parts_that_are_alike_drop_each_its_own_slow_node(hpltune: OnHead, lab: HostsLab, home: Path) -> None:
+    cluster = write_cluster(lab, home, PAIRS)
+    nodes = ("--set", "nodes_dropped=0,1", "--set", "grid=1x2,1x1", "--set", "DEPTH=0", "--set", "NBMIN=4,8")
+    done = hpltune("tune", "--cluster", cluster, "--space", "quick", *SHORT, *nodes,
+                   "--parallel", "2", "--study", "halves")  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    trials = [trial for trial in json.loads(hpltune("show", "halves", "--json").stdout) if trial["kind"] == "search"]
+    assert {trial["state"] for trial in trials} == {"complete"}
+    used = {
+        dropped: {trial["hosts"] for trial in trials if f"nodes_dropped={dropped}" in trial["key"]} for dropped in "01"
+    }
+    assert used["0"] | used["1"] <= {"h1,h2", "h3,h4", "h2", "h4"}
+    assert used["1"] <= {"h2", "h4"}
+    assert any("h4" in hosts for own in used.values() for hosts in own), "both parts ran trials"
+
+
+def test_parts_that_differ_are_refused_where_the_search_chooses_among_nodes(
+    hpltune: OnHead, lab: HostsLab, home: Path
+) -> None:
+    cluster = write_cluster(lab, home, SPEEDS)
+    asked = ("--parallel", "2", "--set", "nodes_dropped=0,1", "--study", "unlike")
+    done = hpltune("tune", "--cluster", cluster, "--space", "quick", *SHORT, *asked)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert (
+        "--parallel 2: nodes_dropped means other nodes on each part, and the parts differ: h1 (40, upper) and "
+        "h2 (80, lower) against h3 (79.5, lower) and h4 (40.5, upper)"
+    ) in " ".join(done.stderr.split())
+    assert hpltune("show", "unlike").returncode == 1, "no study was begun"
+
+
+def test_after_a_loss_only_one_part_goes_on_where_the_parts_differ(hpltune: OnHead, lab: HostsLab, home: Path) -> None:
+    cluster = write_cluster(lab, home, PAIRS, check_s=1, return_s=2)
+    nodes = ("--set", "nodes_dropped=0,1", "--set", "grid=1x2,1x1", "--set", "DEPTH=0", "--set", "NBMIN=1,2,4,8")
+
+    def cut() -> None:
+        while not (home / "data/runs/fewer/00006/stdout").exists():
+            time.sleep(0.05)
+        lab.link("h4", "down")
+
+    threading.Thread(target=cut, daemon=True).start()
+    try:
+        done = hpltune("tune", "--cluster", cluster, "--space", "quick", *SHORT, *nodes,
+                       "--parallel", "2", "--study", "fewer")  # fmt: skip
+    finally:
+        lab.link("h4", "up")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Node h4 is taken out; the study goes on with the 3 left." in done.stdout
+    assert "One trial at a time from here on, on h1: nodes_dropped means other nodes on each part" in done.stdout
+
+
+def test_nodes_that_a_kept_check_found_slow_are_told_before_a_study(hpltune: OnHead, lab: HostsLab, home: Path) -> None:
+    few = ("--set", "grid=2x2", "--set", "DEPTH=0")
+    first = hpltune("tune", "--cluster", write_cluster(lab, home), "--space", "quick", *SHORT, *few)
+    assert "Caution: check" not in first.stdout
+    slow = Finding(Severity.SLOW, "slow-node", ("h2",), "dgemm-all", "h2 is slow in DGEMM, all cores", 12.5)
+    silent = Finding(Severity.OUT, "silent", ("h3",), "answer", "h3 is out: it does not answer")
+    runs = tuple(NodeRun("dgemm-all", f"h{number}", 80.0) for number in range(1, 5))
+    store = Store.open(str(home / "data/hpltune.db"))
+    store.node_checks.add(
+        kept(a_check(nodes=("h1", "h2", "h3", "h4"), runs=runs), ready=False, findings=(slow, silent))
+    )
+    store.node_checks.add(kept(replace(a_check(), runs=(), pairs=())))
+    second = hpltune("tune", "--cluster", write_cluster(lab, home), "--space", "quick", *SHORT, *few)
+    said = " ".join(second.stdout.split())
+    assert "Caution: check 1 of 2026-11-02 06:00 UTC found: h2 is slow in DGEMM, all cores." in said
+    assert "h3 is out" not in said
+    assert "`--nodes-check drop` measures them again, and lets the search leave slow ones out." in said
+    known = hpltune("tune", "--cluster", write_cluster(lab, home, SPEEDS), "--space", "quick", *SHORT, *few)
+    assert "`--set nodes_dropped=auto` lets the search leave slow ones out" in " ".join(known.stdout.split())
 
 
 def test_a_node_that_is_not_ready_is_refused_before_a_study_begins(hpltune: OnHead, lab: HostsLab, home: Path) -> None:
