@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from results.stats.nodes.check import NodeCheck
+from runners.hosts.staging import stage, unstage
 from runners.readiness.asking import ask_facts
 from runners.readiness.odd_facts import OddFact, classes_of, odd_facts
-from runners.readiness.staging import stage, unstage
 
 from ..events import Listener, NodesMeasured, Notice, WorkEnded, WorkStarted
 from ..stopping import StopRequest

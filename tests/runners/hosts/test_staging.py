@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from as_user import program
 
+from runners.hosts.staging import stage, unstage
 from runners.hosts.transport import Local, Ssh
-from runners.readiness.staging import stage, unstage
 
 
 def test_files_arrive_whole_and_are_removed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from ..errors import UnreachableError
-from ..hosts.transport import AT_ONCE, CommandResult, Transport, say, say_all
+from .transport import AT_ONCE, CommandResult, Transport, say, say_all
 
 LIMIT_S = 300.0
 """Seconds that a node has to take all files."""
