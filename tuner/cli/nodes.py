@@ -29,7 +29,9 @@ def check(
     benchmark: Annotated[
         list[str] | None,
         typer.Option(
-            "--benchmark", metavar="NAME", help="Run only this benchmark: stream, dgemm, hpcc, hpl, pairs. Repeatable."
+            "--benchmark",
+            metavar="NAME",
+            help="Only this one: stream, dgemm, hpcc, hpl, pairs, groups. Repeatable.",
         ),
     ] = None,
     soak: Annotated[
@@ -47,7 +49,7 @@ def check(
         list[str] | None,
         typer.Option("--fault", metavar="KIND:NODE[:PERCENT]", help="Plant a fault in a virtual cluster. Repeatable."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of a virtual cluster.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of a virtual cluster, or of groups.")] = 0,
     groups: Annotated[
         int | None,
         typer.Option(
@@ -55,7 +57,7 @@ def check(
             min=2,
             max=4096,
             metavar="NODES",
-            help="Run HPL on groups of so many virtual nodes.",
+            help="Run HPL on groups of so many nodes.",
         ),
     ] = None,
     keep: Annotated[
@@ -87,13 +89,15 @@ def check(
     --soak runs HPL on all nodes again and again, and tells which nodes get slower, with their clock and temperature.
     Ctrl-C ends what runs on the nodes; what was measured until then is reported.
 
+    --groups runs HPL on sets of nodes, too, sorted (neighbours) and shuffled, and tells which node is common to the
+    failed or slow runs. Real nodes need the same MPI and the folders of hpltune for it, as `hpltune scale` does.
+
     A check is kept, and `hpltune nodes show` shows it again. With --baseline it is compared with an earlier one of the
     same cluster: what is clearly slower than it was, and what else changed, is named and counts for the exit code.
 
     On a virtual cluster nothing is measured: it shows what the check finds, and with which words. The kinds of faults
     are slow-node, flaky-node, half-memory, weak-cable, wrong-mtu, throttled-class (of several nodes), and
-    weak-uplink and oversubscribed (of a switch: s01, s02 …). --groups adds HPL on sets of nodes, sorted (neighbours)
-    and shuffled, and tells which node is common to the failed or slow ones.
+    weak-uplink and oversubscribed (of a switch: s01, s02 …).
 
     Exit codes: 0 the nodes are ready and alike, and no slower than in the baseline; 1 something is not, or one sentence
     on standard error says why nothing was measured; 2 wrong usage; 130 stopped.
@@ -111,6 +115,8 @@ def check(
         hpltune nodes check --cluster my-cluster.toml --baseline default --quiet
 
         hpltune nodes check --cluster my-cluster.toml --soak 2h --html nodes.html
+
+        hpltune nodes check --cluster my-cluster.toml --benchmark groups --groups 8
 
         hpltune nodes check --virtual 64 --fault slow-node:node007:6
 
@@ -138,12 +144,14 @@ def check(
     opened = open_store(db, create=True) if keep or baseline or (virtual is None and keep is None) else nullcontext()
     with watched(out, ends_at_once=True) as (listener, stop), opened as store:
         if virtual is None:
-            for refused in given(context, {"per_switch", "fault", "seed", "groups"}):
+            for refused in given(context, {"per_switch", "fault", *({"seed"} if groups is None else set())}):
                 raise UsageError(f"{refused} is for virtual clusters: add --virtual NODES, or leave it out")
             if facts and soak:
                 raise UsageError("--facts measures nothing, and --soak measures long: leave one out")
+            if facts and groups:
+                raise UsageError("--facts measures nothing, and --groups runs HPL: leave one out")
             soak_s = parse_duration_s(soak, "--soak") if soak else None
-            request = NodesCheckRequest(cluster, repeats, facts, blas, tuple(benchmark or ()), soak_s)
+            request = NodesCheckRequest(cluster, repeats, facts, blas, tuple(benchmark or ()), soak_s, groups, seed)
             kept = KeepRequest(cluster_name(cluster), keep is not False, baseline)
             done = keep_check(lambda told: check_nodes(request, told, stop), kept, store, listener)
         else:

@@ -98,6 +98,7 @@ def _benchmarked(
                 pairs=(*check.pairs, *found.pairs),
                 pairs_at_once=(*check.pairs_at_once, *found.pairs_at_once),
                 soak=(*check.soak, *found.soak),
+                groups=(*check.groups, *found.groups),
                 silent={**check.silent, **found.lost},
             )
             listener(NodesMeasured(check))

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from results.stats.nodes.check import NodeRun, SoakSample
+from results.stats.nodes.groups.group_run import GroupRun
 from results.stats.nodes.pair_rate import PairRate
 from runners.hosts.transport import Transport
 
@@ -60,6 +61,7 @@ class StepResult:
     Attributes:
         pairs: rates between two nodes, one pair at a time; `pairs_at_once` while all pairs of a pattern send.
         soak: clocks, temperatures and rates over time.
+        groups: runs of HPL on groups of nodes.
         lost: by node why it is asked nothing more.
         notes: what else people should know; each is told once.
     """
@@ -68,6 +70,7 @@ class StepResult:
     pairs: tuple[PairRate, ...] = ()
     pairs_at_once: tuple[PairRate, ...] = ()
     soak: tuple[SoakSample, ...] = ()
+    groups: tuple[GroupRun, ...] = ()
     lost: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

@@ -75,7 +75,7 @@ def verdict_of(check: NodeCheck, odd_facts: Sequence[Finding] = ()) -> Readiness
     out = {name for finding in wrong for name in finding.names}
     sound = {name: {node: one for node, one in own.items() if node not in out} for name, own in results.items()}
     findings = [*_silent(check), *wrong, *_network(check, odd_facts), *_slow(check, sound, groups)]
-    findings += group_findings(check.groups, check.switches, out)
+    findings += group_findings(check.groups, check.switches, {*out, *check.silent})
     findings += soak_findings(check)
     together, cannot = tuple(correlations(results)), tuple(_cannot(check))
     return ReadinessVerdict(check, results, in_order(findings), groups, together, cannot)

@@ -2,11 +2,11 @@
 
 import platform
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hpl.blas.catalogue import Blas
+from hpl.blas.catalogue import Blas, BlasLibrary
 from hpl.blas.registry import discover
 from hpl.errors import HplError
 from hpl.search_paths import SearchPaths
@@ -21,13 +21,15 @@ from runners.readiness.odd_facts import OddFact
 from ...errors import TunerError, UsageError
 from ...events import Listener
 from ...machine.survey import usable_mpis
+from ...nodes.groups.groups_step import AskedGroups
 from ...nodes.measuring import MeasuringPlan, measure
 from ...nodes.planted import KINDS, PlantedFault, virtual_check
-from ...nodes.step import NodesTarget
+from ...nodes.step import NodesTarget, Step
 from ...reports.nodes.readiness import readiness_page, readiness_report
 from ...stopping import StopRequest
 from ...user_dirs import UserDirs
 from ...words import counted
+from .groups import cluster_for_groups, groups_step
 from .reaching import reached
 from .steps import MadeSteps, StepMeans, steps_named
 
@@ -59,6 +61,8 @@ class NodesCheckRequest:
         blas: name of the BLAS library that nodes use; None takes the first of the catalogue that is here.
         benchmarks: names of steps; none means all usual ones.
         soak_s: seconds of a burn-in in place of HPL's usual runs; None for none.
+        groups: nodes of each group on which HPL runs, too; None groups no nodes.
+        seed: of shuffled groups.
     """
 
     cluster: Path | None = None
@@ -67,6 +71,8 @@ class NodesCheckRequest:
     blas: str | None = None
     benchmarks: tuple[str, ...] = ()
     soak_s: float | None = None
+    groups: int | None = None
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -99,6 +105,8 @@ def check_nodes(request: NodesCheckRequest, listener: Listener, stop: StopReques
         TunerError, HplError, RunnerError: a sentence says what prevents the check.
         tuner.stopping.Interrupted: somebody stopped the wait for nodes.
     """
+    if request.groups is not None:
+        cluster_for_groups(request.cluster, request.groups)
     with reached(request.cluster, listener, stop) as target:
         return check_target(target, request, listener, stop)
 
@@ -113,7 +121,8 @@ def check_target(
     """
     user_dirs = UserDirs.of_user()
     search = SearchPaths(user_dirs.prefix, user_dirs.cache)
-    means = StepMeans(search, _blas(search, request.blas), request.repeats, request.soak_s)
+    groups = _groups(request, listener)
+    means = StepMeans(search, _blas(search, request.blas), request.repeats, request.soak_s, groups)
     made = MadeSteps(()) if request.facts_only else steps_named(request.benchmarks, means)
     same_files = tuple(dict.fromkeys(library.path for library in means.libraries))
     plan = MeasuringPlan(made.steps, same_files, _mpirun(search))
@@ -123,6 +132,15 @@ def check_target(
         raise TunerError(f"{error.filename} cannot be read ({error.strerror}): it is copied to the nodes") from error
     verdict = verdict_of(measured.check, facts_that_differ(measured.odd))
     return NodesCheckResult(verdict, (*made.notes, *measured.notes), interrupted=stop.requested)
+
+
+def _groups(request: NodesCheckRequest, listener: Listener) -> Callable[[BlasLibrary], Step] | None:
+    """What makes the step that runs HPL on groups of nodes; None where nobody asked for it."""
+    if request.groups is None:
+        return None
+    cluster = cluster_for_groups(request.cluster, request.groups)
+    asked = AskedGroups(request.groups, request.repeats, request.seed)
+    return lambda library: groups_step(cluster, asked, library, listener)
 
 
 def cluster_name(file: Path | None) -> str:

@@ -28,12 +28,14 @@ class StepMeans:
         blas: the BLAS that nodes use; None where there is none.
         repeats: runs of each benchmark.
         soak_s: seconds of a burn-in, which takes the place of HPL's usual runs; None for none.
+        groups: makes the step that runs HPL on groups of nodes; None where nobody said how large they are.
     """
 
     search: SearchPaths
     blas: Blas | None
     repeats: int
     soak_s: float | None = None
+    groups: Callable[[BlasLibrary], Step] | None = None
 
     @property
     def libraries(self) -> tuple[BlasLibrary, ...]:
@@ -85,12 +87,21 @@ def _pairs(means: StepMeans) -> Step:
     return Pairs(build_node_pairs(means.search))
 
 
+def _groups(means: StepMeans) -> Step:
+    if means.groups is None:
+        raise UsageError(f"--benchmark {GROUPS}: say how many nodes are in a group with --groups NODES")
+    library, _ = _libraries(means)
+    return means.groups(library)
+
+
+GROUPS = "groups"
 STEPS: Mapping[str, Callable[[StepMeans], Step]] = {
     "stream": _stream,
     "dgemm": _dgemm,
     "hpcc": _hpcc,
     "hpl": _hpl,
     "pairs": _pairs,
+    GROUPS: _groups,
 }
 """In the order of growing complexity, in which they run."""
 USUAL = ("stream", "dgemm", "hpl", "pairs")
@@ -101,13 +112,13 @@ def steps_named(names: Sequence[str], means: StepMeans) -> MadeSteps:
     """Make the steps with these names, or the usual ones; a usual one that cannot be had is a note.
 
     Raises:
-        UsageError: there is no such step, or a burn-in without HPL was asked for.
-        HplError: the programs of a step that somebody asked for cannot be had.
+        UsageError: there is no such step, or groups of an unknown size.
+        HplError, TunerError: a step that somebody asked for cannot be had.
     """
     for name in names:
         if name not in STEPS:
             raise UsageError(f"--benchmark {name}: there is no such benchmark; it is one of {', '.join(STEPS)}")
-    asked = {*names, *(() if means.soak_s is None else ("hpl",))}
+    asked = {*names, *(() if means.soak_s is None else ("hpl",)), *(() if means.groups is None else (GROUPS,))}
     made: list[Step] = []
     notes: list[str] = []
     for name, make in STEPS.items():

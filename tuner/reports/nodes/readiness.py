@@ -61,6 +61,7 @@ def readiness_facts(verdict: ReadinessVerdict) -> dict[str, object]:
         "cannot": list(verdict.cannot),
         "benchmarks": {name: asdict(shape) for name, shape in _shapes(verdict)},
         "correlations": [asdict(pair) for pair in verdict.together],
+        "groups": [asdict(run) for run in check.groups],
         "soak": [asdict(node) for node in soaked_nodes(check)],
     }
 

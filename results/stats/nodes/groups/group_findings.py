@@ -26,7 +26,8 @@ def group_findings(runs: Sequence[GroupRun], switches: Mapping[str, str], wrong:
 
     Args:
         switches: the switch of each node, where it is known.
-        wrong: nodes that computed wrongly by themselves; they explain failed runs, and nothing more is said of these.
+        wrong: nodes that are out already, because they computed wrongly by themselves or were lost; they explain failed
+            runs, and nothing more is said of these.
     """
     failed = [not run.counts for run in runs]
     found = list(_failed(runs, failed, wrong))
@@ -40,7 +41,7 @@ def _failed(runs: Sequence[GroupRun], failed: Sequence[bool], wrong: Collection[
     explained = set(wrong)
     for one in guilty(groups, failed):
         explained |= set(one.nodes)
-        took_part = f"took part in {one.bad} of {count} failed runs on groups ({_chance(one)})"
+        took_part = f"took part in {one.bad} of {count} failed runs on groups ({_chance(one)}{_reason(one, runs)})"
         if len(one.nodes) == 1:
             sentence = f"{one.nodes[0]} is out: it {took_part}"
             yield Finding(Severity.OUT, "wrong-results", one.nodes, PART, sentence)
@@ -101,6 +102,13 @@ def _contention(runs: Sequence[GroupRun]) -> Iterator[Finding]:
             "load the network between switches"
         )
         yield Finding(Severity.NOTE, "contention", (), PART, sentence, percent)
+
+
+def _reason(one: Guilty, runs: Sequence[GroupRun]) -> str:
+    """Return why the first failed run of a node failed, where that is known."""
+    reasons = (run.reason for run in runs if not run.counts and one.nodes[0] in run.nodes)
+    first = next(filter(None, reasons), "")
+    return f"; the first: {first}" if first else ""
 
 
 def _chance(one: Guilty) -> str:

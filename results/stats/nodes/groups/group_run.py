@@ -32,17 +32,22 @@ class GroupRun:
         return self.gflops is not None and self.accurate
 
 
-def groups_of(order: str, nodes: Sequence[str], size: int, turn: int = 1) -> list[tuple[str, ...]]:
+TURNS = 1000
+"""More than there are turns: so many numbers of a random order belong to each seed."""
+
+
+def groups_of(order: str, nodes: Sequence[str], size: int, turn: int = 1, seed: int = 0) -> list[tuple[str, ...]]:
     """Group nodes, each once; those that are left over make no group.
 
     Args:
         nodes: in the order of their place in the racks.
         turn: from 1. Shuffled groups are drawn anew in each; sorted ones leave over the last nodes, and in even turns
             the first ones.
+        seed: of shuffled groups.
     """
     ordered = list(nodes)
     if order == "shuffle":
-        random.Random(turn).shuffle(ordered)  # noqa: S311 - no secret
+        random.Random(TURNS * seed + turn).shuffle(ordered)  # noqa: S311 - no secret
     skipped = len(ordered) % size if order == "sorted" and turn % 2 == 0 else 0
     ordered = ordered[skipped:]
     return [tuple(ordered[first : first + size]) for first in range(0, len(ordered) - size + 1, size)]

@@ -10,7 +10,7 @@ from results.store.store import Store
 from ....commands.nodes.check import NodesCheckRequest, check_nodes, cluster_name
 from ....commands.nodes.choosing import chosen_baseline
 from ....commands.nodes.keeping import KeepRequest, keep_check
-from ....commands.nodes.steps import STEPS
+from ....commands.nodes.steps import GROUPS, STEPS
 from ....commands.session import open_session
 from ....events import Listener
 from ....messages.documents import NodesDocument
@@ -31,8 +31,9 @@ class NodesKind(CampaignKind):
         nodes = node_set(document.cluster, offered)
         cluster = cluster_name(_file(document, offered))
         for name in document.benchmarks:
-            if name not in STEPS:
-                raise WrongDocumentError("benchmarks", f"{name} is none: choose of {', '.join(STEPS)}")
+            if name not in STEPS or name == GROUPS:
+                offered_names = ", ".join(known for known in STEPS if known != GROUPS)
+                raise WrongDocumentError("benchmarks", f"{name} is none: choose of {offered_names}")
         if document.baseline is not None:
             baseline = document.baseline
             try:
