@@ -1,9 +1,9 @@
 """The report of `hpltune scale`: the verdict first, then rates and efficiency, then where the time goes."""
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
-from results.report.model import Column, Part, Report, Sentence, Table, Tone
+from results.report.model import Column, Part, Report, Sentence, Table, Tone, Wrap
 from results.report.outcome import outcome
 from results.stats.scaling.efficiency import CountResult
 from results.stats.scaling.overhead import PARTS, Overhead
@@ -11,7 +11,6 @@ from results.stats.scaling.overhead import PARTS, Overhead
 from ...scaling.findings import NextDoubling, ScalingFindings
 from ...words import counted, listed
 from .words import (
-    NAMES,
     doubling_sentence,
     growth_sentence,
     interval_text,
@@ -21,6 +20,7 @@ from .words import (
     verdicts,
 )
 
+EFFICIENCY = "efficiency %"
 SHOWN_FAILED = 5
 """Runs that do not count, of which each has a sentence."""
 
@@ -64,17 +64,19 @@ def tables(findings: ScalingFindings) -> Iterator[Table]:
 
 
 def _rates(findings: ScalingFindings) -> Table:
-    nouns = f"{findings.noun}s"
+    """Make the table of rates; what matters comes first, because a narrow page begins at the left."""
+    counted_as = f"{findings.noun}s"
     columns = (
-        Column("scaling", words=True), Column("order", words=True), Column(nouns), Column("N"),
-        Column("PxQ", words=True), Column("runs"), Column("GFLOPS"), Column("efficiency %"),
+        Column("scaling", words=True), Column("order", words=True), Column(counted_as), Column(EFFICIENCY),
+        Column("GFLOPS"), Column("N"), Column("PxQ", words=True), Column("runs"),
     )  # fmt: skip
     rows = tuple(_rate_row(result) for result in findings.results)
     caption = (
         f"Efficiency: GFLOPS of each {findings.noun} against the smallest number; in brackets the interval that holds "
         "it with 95 %."
     )
-    return Table("Rates and efficiency", columns, rows, caption=caption)
+    narrow = ("scaling", "order", counted_as, EFFICIENCY, "GFLOPS", "N")
+    return _telling(Table("Rates and efficiency", columns, rows, caption=caption, narrow=narrow))
 
 
 def _rate_row(result: CountResult) -> tuple[str, ...]:
@@ -83,30 +85,43 @@ def _rate_row(result: CountResult) -> tuple[str, ...]:
         str(result.scaling),
         str(result.order),
         str(result.count),
+        told,
+        f"{result.usual_gflops:.4g}",
         str(result.N),
         result.grid,
         str(len(result.gflops)),
-        f"{result.usual_gflops:.4g}",
-        told,
     )
 
 
 def _times(findings: ScalingFindings) -> Table:
-    heads = ("scaling", "order", f"{findings.noun}s", "time s", *PARTS, "most lost in")
-    columns = tuple(Column(head, words=head in {"scaling", "order", "most lost in"}) for head in heads)
+    counted_as = f"{findings.noun}s"
+    heads = ("scaling", "order", counted_as, "most lost in", *PARTS, "time s")
+    columns = tuple(Column(head, words=head in {"scaling", "order", "most lost in"}, wrap=Wrap.NEVER) for head in heads)
     rows = tuple(_time_row(one) for one in findings.overheads)
     caption = (
         "Parts of the time in %, by HPL's own timers. HPL does not time the broadcast: it is the rest, with all "
         f"waiting for panels. Lost: % of the time that is lost against the fewest {findings.noun}s."
     )
-    return Table("Where the time goes", columns, rows, caption=caption)
+    narrow = ("scaling", "order", counted_as, *PARTS)
+    return _telling(Table("Where the time goes", columns, rows, caption=caption, narrow=narrow))
 
 
 def _time_row(one: Overhead) -> tuple[str, ...]:
     worst = max(one.lost, key=lambda name: one.lost[name])
-    lost = f"{NAMES[worst]} {percent(one.lost[worst])}" if one.lost[worst] >= 0.005 else ""
+    lost = f"{worst} {percent(one.lost[worst])}" if one.lost[worst] >= 0.005 else ""
     shares = (percent(one.shares[name]) for name in PARTS)
-    return str(one.scaling), str(one.order), str(one.count), f"{one.time_s:.4g}", *shares, lost
+    return str(one.scaling), str(one.order), str(one.count), lost, *shares, f"{one.time_s:.4g}"
+
+
+def _telling(table: Table) -> Table:
+    """Return a table without the kinds of scaling and orders of which all rows have the same."""
+    same = {
+        column.name
+        for number, column in enumerate(table.columns)
+        if column.name in {"scaling", "order"} and len({row[number] for row in table.rows}) == 1
+    }
+    kept = table.only(tuple(column.name for column in table.columns if column.name not in same))
+    return replace(kept, narrow=table.narrow)
 
 
 def scaling_facts(machine: str, study: str, findings: ScalingFindings) -> dict[str, object]:
