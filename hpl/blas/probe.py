@@ -7,11 +7,11 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ..child import run_child
 from ..search_paths import SearchPaths
@@ -21,6 +21,9 @@ from .places import library_folders
 
 CHILD = Path(__file__).with_name("probe_child.py")
 TIMEOUT_S = 60.0
+NO_ANSWER = f"did not answer within {TIMEOUT_S:.0f} s"
+CPU_LINES = 40
+"""Lines of /proc/cpuinfo that tell what the first CPU is."""
 TIMING_S = 0.25
 """Time to repeat one product of about 10 ms: long enough for the clock to rise and for a stable best."""
 FORMAT = 4
@@ -55,8 +58,54 @@ class Probe:
     gflops: float
 
 
+class ProbedCpu(Protocol):
+    """A CPU on which libraries are asked."""
+
+    def identity(self, path: Path) -> Sequence[object]:
+        """Return what tells this CPU, and the library as it has it, from others: answers are cached by it.
+
+        Raises:
+            BlasError: the file cannot be read.
+        """
+        ...
+
+    def run_child(self, path: Path, variables: Mapping[str, str], seconds: float) -> dict[str, Any]:
+        """Run the child on this CPU and return its answer, with "error" where it failed."""
+        ...
+
+
+class ThisCpu:
+    """The CPU of this host."""
+
+    @property
+    def cpu(self) -> str:
+        """Return what tells it from others."""
+        return cpu_identity(_cpuinfo())
+
+    def identity(self, path: Path) -> Sequence[object]:
+        """Return the file with its size and its time, and the CPU."""
+        return [*file_identity(path), self.cpu]
+
+    def run_child(self, path: Path, variables: Mapping[str, str], seconds: float) -> dict[str, Any]:
+        """Run the child here."""
+        try:
+            line = [sys.executable, "-I", "-S", str(CHILD), child_argument(str(path), seconds)]
+            done = run_child(line, {**os.environ, **variables}, timeout_s=TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            return {"error": NO_ANSWER}
+        return child_answer(done.returncode, done.stdout, done.stderr)
+
+
+HERE = ThisCpu()
+
+
 def ask(
-    path: Path, environment: Mapping[str, str], search: SearchPaths, seconds: float, timing: Timing = Timing.QUIET
+    path: Path,
+    environment: Mapping[str, str],
+    search: SearchPaths,
+    seconds: float,
+    timing: Timing = Timing.QUIET,
+    cpu: ProbedCpu = HERE,
 ) -> dict[str, Any]:
     """Return the child's answer; it is cached as long as library, CPU and environment are the same.
 
@@ -67,13 +116,13 @@ def ask(
         BlasError: the library does not load, crashes, hangs, or is no BLAS HPL can use.
     """
     variables = {**environment, **_library_path(path, search)}
-    cached = search.cache / "probes" / f"{_key(path, variables, seconds)}.json"
+    cached = search.cache / "probes" / f"{_key(cpu.identity(path), variables, seconds)}.json"
     kept = _kept(cached)
     if kept and not (kept["busy"] and timing is Timing.QUIET):
         return kept
     if timing is Timing.NEVER:
         raise NotTimedError(f"BLAS library {path} has not been timed")
-    answer = _run_child(path, variables, seconds)
+    answer = cpu.run_child(path, variables, seconds)
     if "error" in answer:
         raise BlasError(f"BLAS library {path} {answer['error']}")
     _keep(cached, {**answer, "busy": timing is Timing.BUSY})
@@ -81,31 +130,41 @@ def ask(
 
 
 def probe(
-    library: BlasLibrary, kernel: str, environment: Mapping[str, str], search: SearchPaths, timing: Timing
+    library: BlasLibrary,
+    kernel: str,
+    environment: Mapping[str, str],
+    search: SearchPaths,
+    timing: Timing,
+    cpu: ProbedCpu = HERE,
 ) -> Probe:
     """Time a kernel choice of a library.
 
     Args:
         environment: the variables that make the library use this kernel and one thread.
+        cpu: where.
 
     Raises:
         NotTimedError, BlasError: as in `ask`.
     """
-    answer = ask(library.path, environment, search, TIMING_S, timing)
+    answer = ask(library.path, environment, search, TIMING_S, timing, cpu)
     return Probe(library, kernel, str(answer["kernel"]), float(answer["gflops"]))
 
 
-def _run_child(path: Path, variables: Mapping[str, str], seconds: float) -> dict[str, Any]:
-    argument = json.dumps({"path": str(path), "seconds": seconds})
+def child_argument(path: str, seconds: float) -> str:
+    """Return the child's only argument."""
+    return json.dumps({"path": path, "seconds": seconds})
+
+
+def child_answer(returncode: int, stdout: str, stderr: str) -> dict[str, Any]:
+    """Read what a child printed.
+
+    Args:
+        returncode: its exit code, or its signal below 0.
+    """
     try:
-        line = [sys.executable, "-I", "-S", str(CHILD), argument]
-        done = run_child(line, {**os.environ, **variables}, timeout_s=TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        return {"error": f"did not answer within {TIMEOUT_S:.0f} s"}
-    try:
-        answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        answer: dict[str, Any] = json.loads(stdout.splitlines()[-1])
     except (ValueError, IndexError):
-        return {"error": f"crashed when it was loaded or called ({_end(done.returncode, done.stderr)})"}
+        return {"error": f"crashed when it was loaded or called ({_end(returncode, stderr)})"}
     return answer
 
 
@@ -127,23 +186,35 @@ def _library_path(path: Path, search: SearchPaths) -> dict[str, str]:
     return {"LD_LIBRARY_PATH": ":".join([*folders, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])}
 
 
-def _key(path: Path, variables: Mapping[str, str], seconds: float) -> str:
+def _key(identity: Sequence[object], variables: Mapping[str, str], seconds: float) -> str:
+    chosen = sorted({**inherited_choices(os.environ), **variables}.items())
+    return hashlib.sha256(json.dumps([FORMAT, *identity, chosen, seconds]).encode()).hexdigest()[:32]
+
+
+def file_identity(path: Path) -> list[object]:
+    """Return what tells a file of this host from others: path, size, time of its last change.
+
+    Raises:
+        BlasError: it cannot be read.
+    """
     try:
         stat = path.stat()
     except OSError as error:
         raise BlasError(f"BLAS library {path} cannot be read: {error.strerror}") from error
-    chosen = sorted({**inherited_choices(os.environ), **variables}.items())
-    identity = [FORMAT, str(path), stat.st_size, stat.st_mtime_ns, chosen, seconds, _cpu()]
-    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]
+    return [str(path), stat.st_size, stat.st_mtime_ns]
 
 
-def _cpu() -> str:
+def cpu_identity(cpuinfo: str) -> str:
+    """Return what tells a CPU from others: model, stepping and instruction sets, from the text of /proc/cpuinfo."""
+    names = ("model name", "model", "cpu family", "stepping", "CPU part", "flags")
+    return "|".join(line for line in cpuinfo.splitlines()[:CPU_LINES] if line.startswith(names))
+
+
+def _cpuinfo() -> str:
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        return Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    names = ("model name", "model", "cpu family", "stepping", "CPU part", "flags")
-    return "|".join(line for line in lines[:40] if line.startswith(names))
 
 
 def _kept(cached: Path) -> dict[str, Any]:

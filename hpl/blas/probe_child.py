@@ -1,8 +1,11 @@
 """A program for a child process: loads one BLAS and prints its facts and the speed of its dgemm as JSON.
 
 A library may crash, hang or abort the process, so the process does nothing else. Its only argument is a JSON object
-with `path` and `seconds` for timing (0 for none). It prints an error as {"error": sentence}.
+with `path` and `seconds` for timing (0 for none). It prints an error as {"error": sentence}. Nodes of a cluster run it
+with their own Python, so it needs only the standard library of Python 3.9.
 """
+
+from __future__ import annotations
 
 import array
 import ctypes

@@ -1,18 +1,21 @@
-"""Times every kernel of a BLAS that this CPU can run."""
+"""Times every kernel of a BLAS that a CPU can run."""
 
 from ..search_paths import SearchPaths
 from .catalogue import Blas, BlasError
-from .probe import Probe, Timing, probe
+from .probe import HERE, Probe, ProbedCpu, Timing, probe
 from .registry import family
 
 
-def kernel_survey(blas: Blas, flags: frozenset[str], search: SearchPaths, timing: Timing) -> tuple[Probe, ...]:
-    """Time every kernel that this CPU can run and the library's own choice; return the fastest first.
+def kernel_survey(
+    blas: Blas, flags: frozenset[str], search: SearchPaths, timing: Timing, cpu: ProbedCpu = HERE
+) -> tuple[Probe, ...]:
+    """Time every kernel that a CPU can run and the library's own choice; return the fastest first.
 
     Kernels that the library does not know, silently replaces or crashes with are left out.
 
     Args:
         flags: the CPU's instruction sets, as /proc/cpuinfo names them.
+        cpu: where kernels are timed.
 
     Raises:
         NotTimedError: a timing is not cached, and `timing` is NEVER.
@@ -20,10 +23,10 @@ def kernel_survey(blas: Blas, flags: frozenset[str], search: SearchPaths, timing
     """
     library = blas.library(1)
     maker = family(library.family)
-    probes = [probe(library, "auto", maker.environment("auto", 1, library), search, timing)]
+    probes = [probe(library, "auto", maker.environment("auto", 1, library), search, timing, cpu)]
     for kernel in maker.kernels(flags, library):
         try:
-            result = probe(library, kernel, maker.environment(kernel, 1, library), search, timing)
+            result = probe(library, kernel, maker.environment(kernel, 1, library), search, timing, cpu)
         except BlasError:
             continue
         if maker.asked_matches(kernel, result.kernel_used):

@@ -48,7 +48,7 @@ def parse(cpuinfo: str) -> CpuInfo:
 def cpu_flags(root: Path = ROOT) -> frozenset[str]:
     """Return the instruction sets of all CPUs, in the kernel's words ("avx512f", "asimd", "altivec supported")."""
     info = read(root)
-    listed = [_flags_of(info, cpu) for cpu in info.processors]
+    listed = [flags_of(info, cpu) for cpu in info.processors]
     return frozenset.intersection(*listed) if listed else frozenset()
 
 
@@ -60,7 +60,8 @@ def text(path: Path) -> str:
         return ""
 
 
-def _flags_of(info: CpuInfo, cpu: int) -> frozenset[str]:
+def flags_of(info: CpuInfo, cpu: int) -> frozenset[str]:
+    """Return the instruction sets of one CPU, in the kernel's words."""
     words = (info.field(cpu, "flags") or info.field(cpu, "Features")).split()
     power = ["altivec supported"] if "altivec" in info.field(cpu, "cpu") else []
     return frozenset([*words, *power])

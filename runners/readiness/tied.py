@@ -64,12 +64,12 @@ def run_tied(
         raise UnreachableError(f"node {node}: cannot start {argv[0]}: {error.strerror}", node) from error
     finally:
         os.close(taken)
-    try:
-        with process:
+    with process:
+        try:
             return _waited(reach, node, process, limit_s, stop, held)
-    finally:
-        with suppress(OSError):
-            os.close(held)
+        finally:
+            with suppress(OSError):
+                os.close(held)  # before the process is waited for, which ends only then
 
 
 def _waited(

@@ -63,6 +63,7 @@ class Inventory:
         probes: by BLAS, the dgemm rate of each kernel that was timed, fastest first.
         xhpl: a program the user brought; then no BLAS of the catalogue is used.
         nodes: where ranks run, and `host` describes all of them together; None for this machine alone.
+        flags: instruction sets of all nodes; None takes those of this host.
     """
 
     host: HostFacts
@@ -72,6 +73,7 @@ class Inventory:
     probes: Mapping[str, tuple[Probe, ...]]
     xhpl: Path | None = None
     nodes: Nodes | None = None
+    flags: frozenset[str] | None = None
 
     @property
     def node_names(self) -> tuple[str, ...]:
@@ -107,7 +109,7 @@ class Inventory:
     def ceiling_gflops(self) -> float:
         """The rate that no run can exceed: Rpeak, or if it is larger the rate of dgemm on one core times all cores.
 
-        If the cluster's file gives the peak of its nodes, only Rpeak counts: dgemm was timed on this host.
+        If the cluster's file gives the peak of its nodes, only Rpeak counts: dgemm may have been timed on this host.
         """
         return max(self.rpeak.gflops, self.host.physical_cores * self._dgemm_gflops / self.rpeak.strongest)
 
@@ -204,6 +206,7 @@ class Inventory:
             N: order of the matrix chosen from the budget, or None.
             slow_kernels: also the kernels too slow to be their library's fastest; None is as `all_blas`.
         """
+        flags = cpu_flags() if self.flags is None else self.flags
         if self.xhpl is not None:
             facts = {FOREIGN: BlasFacts(kernels=("auto",), threaded=True)}
         else:
@@ -212,7 +215,7 @@ class Inventory:
                 entry.name: BlasFacts(
                     kernels=self.kernels(entry.name, slow=all_blas if slow_kernels is None else slow_kernels),
                     threaded=entry.threaded,
-                    known_kernels=tuple(family(entry.family).kernels(cpu_flags(), entry.libraries[0])),
+                    known_kernels=tuple(family(entry.family).kernels(flags, entry.libraries[0])),
                     usual_kernel=_usual_kernel(self.probes.get(entry.name, ())),
                 )
                 for entry in chosen

@@ -20,6 +20,7 @@ from ..errors import TunerError
 from ..events import BuildStep, Listener, Notice
 from ..machine.cluster_nodes import part_of, survey_nodes, without_nodes
 from ..machine.inventory import Inventory
+from ..machine.kernels.together import with_node_kernels
 from ..machine.slurm_nodes import slurm_runner, survey_slurm
 from ..machine.survey import Wanted, survey, with_kernel_rates
 from ..options import TuneOptions
@@ -81,7 +82,7 @@ class Workbench:
         for sentence in notices:
             listener(Notice(sentence))
         if probing:
-            whole = with_kernel_rates(whole, search, telling(listener))
+            whole = _with_kernels(whole, search, listener)
         source = None if options.xhpl else obtain(search, options.hpl_source)
         if options.rpeak_gflops is not None:
             whole = replace(whole, rpeak=whole.rpeak.overruled(options.rpeak_gflops))
@@ -152,6 +153,20 @@ class Workbench:
         for library, mpi in product(libraries.values(), mpis):
             recipe = Recipe(source=source, mpi=self.site.mpi_named(mpi), library=library)
             build(recipe, self.evaluator.search, on_step=lambda *step: listener(BuildStep(*step)))
+
+
+def _with_kernels(whole: Inventory, search: SearchPaths, listener: Listener) -> Inventory:
+    """Time the kernels on nodes that are known now; Slurm chooses its nodes later, and this host stands for them."""
+    if not whole.node_names:
+        return with_kernel_rates(whole, search, telling(listener))
+    whole, notices = with_node_kernels(
+        whole,
+        search,
+        lambda name, node: listener(Notice(f"Timing {name} on {node}: dgemm with each kernel of its CPU")),
+    )
+    for sentence in notices:
+        listener(Notice(sentence))
+    return whole
 
 
 def cluster_of(options: TuneOptions) -> Cluster | None:

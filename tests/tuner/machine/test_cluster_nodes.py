@@ -20,6 +20,7 @@ from tuner.commands.real_cluster import RealCluster, check_parallel
 from tuner.errors import TunerError
 from tuner.machine.cluster_nodes import AskNodes, on_nodes, part_of, survey_nodes, without_nodes
 from tuner.machine.inventory import Inventory, Nodes
+from tuner.machine.kernels.timed import ClusterKernels
 from tuner.machine.node_checks import SEEN, node_faults
 from tuner.machine.survey import Instruments, Wanted, survey
 from tuner.trial.plan import require_network
@@ -147,7 +148,9 @@ def examined(tmp_path: Path, ask: AskNodes, node: str = "") -> tuple[ClusterDoct
     libraries = HostLibraries(MPI, (library("openblas"), library("blis")))
     file = tmp_path / "lab.toml"
     file.write_text(f'name = "lab"\nbackend = "ssh"\nhosts = ["n1", "n2"]\n[node]\n{node}')
-    result = doctor_cluster(file, UserDirs(tmp_path / "cache", tmp_path / "data"), libraries=libraries, ask=ask)
+    dirs = UserDirs(tmp_path / "cache", tmp_path / "data")
+    untimed = ClusterKernels(())
+    result = doctor_cluster(file, dirs, libraries=libraries, ask=ask, time_kernels=lambda *_: untimed)
     return result, to_markdown(result.report())
 
 

@@ -23,10 +23,9 @@ from ...machine.peak import dgemm_beats_peak, fastest_dgemm_gflops
 from ...machine.survey import usable_mpis
 from ...units import gibibytes
 from ...user_dirs import UserDirs
+from .kernel_parts import kernel_facts, kernel_sentence, kernel_table
 
 OURS = ("tuner", "hpl", "search_spaces", "runners", "results")
-BETTER = 1.1
-"""A kernel is called better when its dgemm is this many times as fast as that of the library's own choice."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class DoctorResult:
     def report(self) -> Report:
         """The machine, the kernels of its BLAS libraries, advice, and what is missing."""
         parts: list[Sentence | Table] = [self._machine_table()]
-        parts += [_kernel_table(self.probes)] if self.probes else []
+        parts += [kernel_table(self.probes)] if self.probes else []
         parts += verdict(self.findings.advice, self.findings.missing, "hpltune tune")
         return Report(f"{self.host.hostname}: {self.host.cpu_model}", tuple(parts), self._facts())
 
@@ -102,10 +101,7 @@ class DoctorResult:
             "rpeak_reasoning": list(self.rpeak.reasoning),
             "above_peak": self.above_peak,
             "found": dict(self.findings.facts),
-            "kernels": {
-                name: [{"kernel": p.kernel, "used": p.kernel_used, "gflops": round(p.gflops, 2)} for p in probes]
-                for name, probes in self.probes.items()
-            },
+            "kernels": kernel_facts(self.probes),
             "advice": list(self.findings.advice),
             "missing": list(self.findings.missing),
         }
@@ -187,19 +183,6 @@ def _blas(libraries: Sequence[Blas], probes: Mapping[str, tuple[Probe, ...]]) ->
     return Findings(facts, tuple(advice), missing)
 
 
-def kernel_sentence(name: str, probes: tuple[Probe, ...]) -> str | None:
-    """What a BLAS picks by itself and what would be faster; None where its own choice is good."""
-    own = next(probe for probe in probes if probe.kernel == "auto")
-    best = probes[0]
-    if best.gflops < BETTER * own.gflops:
-        return None
-    picked = own.kernel_used or "a kernel it does not name"
-    return (
-        f"{name} picks {picked} by itself ({own.gflops:.0f} GFLOPS on one core); "
-        f"{best.kernel} gives {best.gflops:.0f}: `tune` searches over both"
-    )
-
-
 def _collisions() -> list[str]:
     """Our packages have plain names; another distribution with the same ones would overwrite them silently."""
     owners = packages_distributions()
@@ -208,13 +191,3 @@ def _collisions() -> list[str]:
         for name in OURS
         if set(owners.get(name, ["hpltune"])) != {"hpltune"}
     ]
-
-
-def _kernel_table(probed: Mapping[str, tuple[Probe, ...]]) -> Table:
-    rows = []
-    for name, probes in probed.items():
-        own = next(probe for probe in probes if probe.kernel == "auto")
-        others = ", ".join(f"{probe.kernel} {probe.gflops:.0f}" for probe in probes if probe.kernel != "auto")
-        rows.append((name, f"{own.kernel_used or '?'} {own.gflops:.0f}", others or "no choice"))
-    columns = tuple(Column(name, words=True) for name in ("BLAS", "its own choice", "kernels, fastest first"))
-    return Table("dgemm on one core at HPL's shape, GFLOPS by kernel", columns, tuple(rows))

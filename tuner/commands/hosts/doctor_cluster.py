@@ -2,8 +2,8 @@
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import tomlkit
@@ -16,6 +16,7 @@ from hpl.errors import HplError
 from hpl.peak.rpeak import detect
 from hpl.search_paths import SearchPaths
 from results.report.model import Column, Report, Sentence, Table
+from results.stats.nodes.name_ranges import ranges
 from runners.hosts.cluster import Cluster, SlurmTable, load_real_cluster
 from runners.hosts.host_facts import host_facts
 from runners.hosts.node_facts import NodeSays, ask_nodes
@@ -23,6 +24,8 @@ from runners.toml_file import GIB
 
 from ...errors import TunerError
 from ...machine.cluster_nodes import AskNodes, ask_cluster
+from ...machine.kernels.timed import ClusterKernels, KernelTimer, KindKernels
+from ...machine.kernels.together import mixed_sentence
 from ...machine.node_checks import common_blas, foreign_cpu, library_files, node_cautions, node_faults
 from ...machine.slurm_facts import BY_SRUN, SlurmFacts, ask_slurm, slurm_faults
 from ...machine.survey import usable_mpis
@@ -30,8 +33,11 @@ from ...units import duration, gibibytes
 from ...user_dirs import UserDirs
 from ...user_files import write_text
 from .doctor import verdict
+from .kernel_parts import kernel_facts, kernel_sentence, kernel_table
 
 Fact = float | list[str]
+TimeKernels = Callable[[Cluster, Sequence[str], Sequence[Blas]], ClusterKernels]
+"""Times the kernels of BLAS libraries on nodes by name."""
 USED = 0.95
 """Part of the memory free now that is written down: what is free changes from day to day."""
 
@@ -65,6 +71,7 @@ class NodeFindings:
         missing: why a study cannot begin.
         sentences: what else people want to know.
         facts: the same for scripts.
+        kernels: rates of BLAS kernels by kind of CPU.
     """
 
     table: Table
@@ -74,6 +81,7 @@ class NodeFindings:
     advice: tuple[str, ...] = ()
     sentences: tuple[str, ...] = ()
     facts: Mapping[str, object] = field(default_factory=dict)
+    kernels: tuple[KindKernels, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,6 +103,7 @@ class ClusterDoctorResult:
         filled = (f"Filled in: {name} = {value} under [node] of {self.file}" for name, value in found.filled.items())
         parts: tuple[Sentence | Table, ...] = (
             found.table,
+            *(kernel_table(kind.probes, _kind_words(kind)) for kind in found.kernels if kind.probes),
             *map(Sentence, (*found.sentences, *filled)),
             *verdict(found.advice, found.missing, "hpltune tune --cluster"),
         )
@@ -104,30 +113,65 @@ class ClusterDoctorResult:
             "filled": dict(found.filled),
             "missing": list(found.missing),
             "advice": list(found.advice),
+            "kernels": [
+                {"cpu": kind.cpu.model, "nodes": list(kind.cpu.nodes), "blas": kernel_facts(kind.probes)}
+                for kind in found.kernels
+            ],
             **found.facts,
         }
         return Report(found.table.title, parts, facts)
 
 
 def doctor_cluster(
-    file: Path, user_dirs: UserDirs, *, libraries: HostLibraries | None = None, ask: AskNodes = ask_nodes
+    file: Path,
+    user_dirs: UserDirs,
+    *,
+    libraries: HostLibraries | None = None,
+    ask: AskNodes = ask_nodes,
+    time_kernels: TimeKernels | None = None,
 ) -> ClusterDoctorResult:
     """Ask the nodes of a cluster file, and fill in what the file does not say yet.
 
     Args:
         libraries: those of this host; None looks for them.
         ask: how nodes are asked that are reached by ssh.
+        time_kernels: how kernels are timed there; None times them as a study does.
     """
     cluster = load_real_cluster(file)
     libraries = libraries or HostLibraries.found(user_dirs)
     if cluster.slurm:
         return ClusterDoctorResult(file, cluster.name, _of_slurm(file, cluster, cluster.slurm, libraries.mpi))
-    return ClusterDoctorResult(file, cluster.name, _of_nodes(file, cluster, user_dirs.shared, libraries, ask))
+    found, says = _of_nodes(file, cluster, user_dirs.shared, libraries, ask)
+    timed = (time_kernels or _timing(user_dirs))(cluster, [node.node for node in says], libraries.blas)
+    return ClusterDoctorResult(file, cluster.name, _with_kernels(found, timed))
+
+
+def _timing(user_dirs: UserDirs) -> TimeKernels:
+    search = SearchPaths(user_dirs.prefix, user_dirs.cache)
+    return lambda cluster, nodes, blas: KernelTimer(cluster.reach, blas, search, lambda *_: None).of_nodes(nodes)
+
+
+def _with_kernels(found: NodeFindings, timed: ClusterKernels) -> NodeFindings:
+    """Add the rates of kernels, and advice about them."""
+    mixed = mixed_sentence(timed)
+    better = [
+        f"{_kind_words(kind)}: {sentence}"
+        for kind in timed.kinds
+        for name, probes in kind.probes.items()
+        if not mixed and (sentence := kernel_sentence(name, probes))
+    ]
+    advice = (*found.advice, *timed.failures, *better, *([mixed] if mixed else []))
+    return replace(found, kernels=timed.kinds, advice=advice)
+
+
+def _kind_words(kind: KindKernels) -> str:
+    return f"{kind.cpu.model} ({ranges(kind.cpu.nodes)})"
 
 
 def _of_nodes(
     file: Path, cluster: Cluster, shared: Sequence[Path], libraries: HostLibraries, ask: AskNodes
-) -> NodeFindings:
+) -> tuple[NodeFindings, list[NodeSays]]:
+    """Return what is known of the nodes, and what those said that answer."""
     mpi, blas = libraries.mpi, libraries.blas
     says, silent = ask_cluster(cluster, shared, mpi.mpirun if mpi else None, library_files(blas), ask)
     missing, advice = [*silent, *node_faults(cluster, says, mpi, shared)], []
@@ -138,9 +182,8 @@ def _of_nodes(
         missing += [*([] if common else ["no BLAS library is on all nodes"]), *([foreign] if foreign else [])]
         advice = [*(f"{sentence}; a study leaves it out" for sentence in lacking), *node_cautions(cluster, says)]
         filled = _fill(file, cluster, _facts(cluster, says))
-    return NodeFindings(
-        _node_table(cluster, says), [asdict(node) for node in says], filled, tuple(missing), tuple(advice)
-    )
+    nodes = [asdict(node) for node in says]
+    return NodeFindings(_node_table(cluster, says), nodes, filled, tuple(missing), tuple(advice)), says
 
 
 def _of_slurm(file: Path, cluster: Cluster, table: SlurmTable, mpi: Mpi | None) -> NodeFindings:

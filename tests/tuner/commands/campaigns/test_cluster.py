@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from as_user import HPLTUNE
+from as_user import HPLTUNE, program
 from net_lab import HostsLab, hosts_lab
 from on_head import OnHead, on_head
 
@@ -107,6 +107,37 @@ def test_the_commands_of_the_readme_work_on_a_cluster(hpltune: OnHead, cluster: 
         shorter = (*FAST, "--trials", "1") if command.startswith("tune") else ()
         done = hpltune(*command.split(), *shorter)
         assert done.returncode == 0, (command, done.stdout, done.stderr)
+
+
+OTHER_CPU = r"""#!/bin/sh
+case "$(uname -n) $*" in
+"h2 "*/proc/cpuinfo) printf 'processor\t: 0\nmodel name\t: Old One\nflags\t\t: sse2 sse4_2 ssse3 pni\n' ;;
+*) exec /usr/bin/head "$@" ;;
+esac
+"""
+
+
+def test_kernels_are_timed_on_nodes_and_each_node_chooses_its_own_if_their_cpus_differ(
+    hpltune: OnHead, lab: HostsLab, cluster: Path
+) -> None:
+    same = json.loads(hpltune("doctor", "--cluster", str(cluster), "--json").stdout)
+    (kind,) = same["kernels"]
+    assert kind["nodes"] == ["h1", "h2"]
+    assert {"auto"} <= {kernel["kernel"] for kernel in kind["blas"]["openblas"]}
+    planted = program(lab.programs / "head", OTHER_CPU)
+    try:
+        told = json.loads(hpltune("doctor", "--cluster", str(cluster), "--json").stdout)
+        fast = (*FAST, "--set", "kernel=auto", "--trials", "1", "--confirm", "0")
+        done = hpltune("tune", "--cluster", str(cluster), *fast, "--study", "mixed")
+    finally:
+        planted.unlink()
+    assert [kind["nodes"] for kind in told["kernels"]] == [["h1"], ["h2"]]
+    assert any("The nodes have 2 kinds of CPU" in sentence for sentence in told["advice"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Timing openblas on node h2: dgemm with each kernel of its CPU" in done.stdout
+    assert "Old One: h2): a library chooses its kernel on each node by itself, unless" in done.stdout
+    kernels = {record["params"]["kernel"] for record in records(hpltune, "mixed") if record["kind"] == "search"}  # type: ignore[index]
+    assert kernels == {"auto"}
 
 
 @pytest.mark.usefixtures("simgrid")

@@ -1,0 +1,242 @@
+"""Kernels timed on real nodes over real ssh: two namespaces of this machine."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from as_user import program
+from net_lab import HostsLab, hosts_lab, missing
+
+from hpl.blas.catalogue import Blas
+from hpl.blas.family import inherited_choices
+from hpl.blas.probe import Timing
+from hpl.blas.registry import discover
+from hpl.blas.survey import kernel_survey
+from hpl.search_paths import SearchPaths
+from runners.hosts.transport import Ssh, Transport
+from tuner.machine.kernels.timed import ClusterKernels, KernelTimer
+
+SOURCE = r"""
+#include <stdlib.h>
+#include <string.h>
+char *openblas_get_config(void) { return "OpenBLAS 9.9.9 DYNAMIC_ARCH"; }
+char *openblas_get_corename(void)
+{
+    char *asked = getenv("OPENBLAS_CORETYPE");
+    return asked && !strcmp(asked, "Haswell") ? "Haswell" : asked && !strcmp(asked, "Zen") ? "Zen" : "Katmai";
+}
+void dgemm_(char *ta, char *tb, int *m, int *n, int *k, double *alpha, double *a, int *lda, double *b, int *ldb,
+            double *beta, double *c, int *ldc)
+{
+    char *asked = getenv("OPENBLAS_CORETYPE");
+    if (asked && !strcmp(asked, "Zen"))
+        __builtin_trap();
+    if (*m > *lda || *k > *ldb)
+        return;
+    for (int j = 0; j < *n; j++)
+        for (int l = 0; l < *k; l++)
+            for (int i = 0; i < *m; i++)
+                c[j * *ldc + i] += *alpha * a[l * *lda + i] * b[j * *ldb + l];
+}
+"""
+"""Of its kernels Zen is one that crashes."""
+OTHER_CPU = r"""#!/bin/sh
+case "$(uname -n) $*" in
+"h2 "*/proc/cpuinfo) printf 'processor\t: 0\nmodel name\t: Fast One 9000\nflags\t\t: avx2 fma\n' ;;
+*) exec /usr/bin/head "$@" ;;
+esac
+"""
+FULL = """#!/bin/sh
+[ "$(uname -n)" = h1 ] || exec /usr/bin/mktemp "$@"
+echo 'no space left' >&2
+exit 1
+"""
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
+    with hosts_lab(tmp_path_factory.mktemp("lab"), 2) as lab:
+        yield lab
+
+
+@pytest.fixture
+def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SearchPaths:
+    for variable in inherited_choices(dict(os.environ)):
+        monkeypatch.delenv(variable)
+    return SearchPaths(prefix=None, cache=tmp_path / "cache")
+
+
+def compiled(source: str, file: Path) -> Path:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    command = [compiler, "-O3", "-shared", "-fPIC", "-x", "c", "-", "-o", str(file)]
+    subprocess.run(command, input=source, text=True, check=True, capture_output=True)
+    return file
+
+
+@pytest.fixture
+def mine(tmp_path: Path, search: SearchPaths) -> Blas:
+    """A small library with the kernels Katmai, which it chooses itself, Haswell, and Zen."""
+    return discover(search, {"mine": compiled(SOURCE, tmp_path / "libraries/libmine.so")})[0]
+
+
+def timed(
+    reach: Transport, mine: Blas, search: SearchPaths, nodes: Sequence[str] = ("h1", "h2")
+) -> tuple[ClusterKernels, list[str]]:
+    asked: list[str] = []
+    timer = KernelTimer(reach, (mine,), search, lambda blas, where: asked.append(f"{blas} on {where}"))
+    return timer.of_nodes(nodes), asked
+
+
+def kernels(found: ClusterKernels, number: int = 0) -> set[str]:
+    return {probe.kernel for probe in found.kinds[number].probes["mine"]}
+
+
+@contextmanager
+def planted(lab: HostsLab, name: str, text: str) -> Iterator[None]:
+    """Let all hosts find a program before their own."""
+    program(lab.programs / name, text)
+    try:
+        yield
+    finally:
+        (lab.programs / name).unlink()
+
+
+def reach_of(lab: HostsLab) -> Ssh:
+    return Ssh((*lab.enter("h1"), *lab.ssh))
+
+
+def test_nodes_with_one_cpu_are_timed_once_and_keep_nothing(
+    lab: HostsLab, search: SearchPaths, mine: Blas, tmp_path: Path
+) -> None:
+    own_tmp = tmp_path / "of nodes"
+    own_tmp.mkdir()
+    with planted(lab, "mktemp", f"#!/bin/sh\nexec /usr/bin/mktemp -d '{own_tmp}/hpltune-nodes.XXXXXX'\n"):
+        found, asked = timed(reach_of(lab), mine, search)
+    assert asked in (["mine on node h1"], ["mine on node h2"])
+    assert [kind.cpu.nodes for kind in found.kinds] == [("h1", "h2")]
+    assert kernels(found) == {"auto", "Haswell"}
+    assert found.failures == ()
+    assert not [line for host in lab.names for line in lab.processes(host) if "probe_child" in line]
+    assert not list(own_tmp.glob("hpltune-nodes.*"))
+
+
+def test_what_a_node_timed_counts_on_all_machines_with_its_cpu(lab: HostsLab, search: SearchPaths, mine: Blas) -> None:
+    found, _ = timed(reach_of(lab), mine, search)
+    again, _ = timed(reach_of(lab), mine, search)
+    assert again.kinds[0].probes == found.kinds[0].probes
+    here = kernel_survey(mine, frozenset({"avx2", "fma"}), search, Timing.BUSY)
+    assert here == found.kinds[0].probes["mine"]
+
+
+def test_each_kind_of_cpu_is_timed_by_itself(lab: HostsLab, search: SearchPaths, mine: Blas) -> None:
+    with planted(lab, "head", OTHER_CPU):
+        found, asked = timed(reach_of(lab), mine, search)
+    assert asked == ["mine on node h1", "mine on node h2"]
+    assert [kind.cpu.nodes for kind in found.kinds] == [("h1",), ("h2",)]
+    assert found.kinds[1].cpu.model == "Fast One 9000"
+    assert kernels(found, 1) == {"auto", "Haswell"}
+    assert found.kinds[0].probes != found.kinds[1].probes
+
+
+def test_a_node_that_does_not_answer_is_told_and_the_rest_goes_on(
+    lab: HostsLab, search: SearchPaths, mine: Blas
+) -> None:
+    found, _ = timed(reach_of(lab), mine, search, ("gone", "h2"))
+    assert [kind.cpu.nodes for kind in found.kinds] == [("h2",)]
+    assert kernels(found) == {"auto", "Haswell"}
+    assert found.failures == ("node gone: its name is not known: check the host list",)
+
+
+def test_another_node_of_the_kind_is_asked_if_one_cannot_be(lab: HostsLab, search: SearchPaths, mine: Blas) -> None:
+    with planted(lab, "mktemp", FULL):
+        found, asked = timed(reach_of(lab), mine, search)
+    assert kernels(found) == {"auto", "Haswell"}
+    assert asked[-1] == "mine on node h2"
+    assert all(why.startswith("node h1: files cannot be copied to its /tmp (no space left)") for why in found.failures)
+
+
+@dataclass(frozen=True)
+class Covered:
+    """Reaches this machine as a node on which a mount covers up something."""
+
+    mounts: str
+
+    def argv(self, node: str, command: Sequence[str]) -> list[str]:
+        del node
+        return ["unshare", "--mount", "sh", "-c", f'{self.mounts} && exec "$@"', "sh", *command]
+
+
+@pytest.fixture
+def root() -> None:
+    if why := missing(("unshare", "mount")):
+        pytest.skip(why)
+
+
+def covered(path: Path, *, by: Path) -> str:
+    return f"mount --bind '{by}' '{path}'"
+
+
+def no_python() -> str:
+    pythons = {Path(name).resolve() for name in (sys.executable, shutil.which("python3")) if name}
+    return " && ".join(covered(python, by=Path("/bin/false")) for python in pythons)
+
+
+@pytest.mark.usefixtures("root")
+def test_a_library_that_a_node_lacks_is_copied_to_it(search: SearchPaths, mine: Blas) -> None:
+    folder = mine.libraries[0].path.parent
+    found, _ = timed(Covered(f"mount -t tmpfs none '{folder}'"), mine, search, ("n1",))
+    assert kernels(found) == {"auto", "Haswell"}
+    assert found.failures == ()
+
+
+@pytest.mark.usefixtures("root")
+def test_another_library_under_the_same_path_has_rates_of_its_own(
+    tmp_path: Path, search: SearchPaths, mine: Blas
+) -> None:
+    here = kernel_survey(mine, frozenset({"avx2", "fma"}), search, Timing.QUIET)
+    assert {probe.kernel for probe in here} == {"auto", "Haswell"}
+    other = compiled(SOURCE.replace('? "Haswell"', '? "Katmai"'), tmp_path / "other.so")
+    found, _ = timed(Covered(covered(mine.libraries[0].path, by=other)), mine, search, ("n1",))
+    assert kernels(found) == {"auto"}
+
+
+@pytest.mark.usefixtures("root")
+def test_this_host_stands_for_nodes_with_its_cpu_that_have_no_python(search: SearchPaths, mine: Blas) -> None:
+    found, asked = timed(Covered(no_python()), mine, search, ("n1",))
+    assert asked[-1] == "mine on this host"
+    assert kernels(found) == {"auto", "Haswell"}
+    (sentence,) = found.failures
+    assert "n1: it has no python3 of version 3.9 or newer): this host has the same CPU and times them" in sentence
+
+
+@pytest.mark.usefixtures("root")
+def test_nodes_with_another_cpu_and_no_python_are_left_to_their_libraries(
+    tmp_path: Path, search: SearchPaths, mine: Blas
+) -> None:
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text("processor\t: 0\nmodel name\t: Old One\nflags\t\t: sse2\n")
+    mounts = f"{no_python()} && {covered(Path('/proc/cpuinfo'), by=cpuinfo)}"
+    found, _ = timed(Covered(mounts), mine, search, ("n1",))
+    assert not found.kinds[0].probes
+    (sentence,) = found.failures
+    assert sentence.startswith("no node with Old One could time the BLAS kernels (node n1: it has no python3")
+    assert sentence.endswith("): libraries choose theirs there")
+
+
+@pytest.mark.usefixtures("root")
+def test_a_library_that_does_not_load_on_a_node_is_told(tmp_path: Path, search: SearchPaths, mine: Blas) -> None:
+    text, file = tmp_path / "text.so", mine.libraries[0].path
+    text.write_text("no library")
+    found, _ = timed(Covered(covered(file, by=text)), mine, search, ("n1",))
+    assert not found.kinds[0].probes
+    (sentence,) = found.failures
+    assert sentence.startswith(f"node n1: BLAS library {file} does not load")

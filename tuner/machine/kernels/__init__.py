@@ -1,0 +1,1 @@
+"""BLAS kernels timed on the nodes of a cluster, once for each kind of CPU."""
