@@ -5,6 +5,7 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import IO
 
 from ..errors import UnreachableError
 from ..hosts.transport import CommandResult, Transport, answer, marked
@@ -26,9 +27,14 @@ timeout -k 5 "$limit" env "$@" </dev/null 3<&- & program=$!
 exec 3<&-
 wait "$program"; code=$?
 kill "$watch" 2>/dev/null
+kill -s KILL -- "-$program" 2>/dev/null
 exit "$code"
 """
-"""The input ends when this process, or the connection, does; `timeout` passes the signal on to all that it started."""
+"""The input ends when this process, or the connection, does; `timeout` passes the signal on to all that it started.
+
+A signal in the moment in which `timeout` has started the program and does not know its number yet ends `timeout` alone.
+So what is left of its process group is killed at the end.
+"""
 
 
 def run_tied(
@@ -48,7 +54,8 @@ def run_tied(
         InvalidJobError: the node is no host name.
     """
     argv = marked(reach, node, ("sh", "-c", _TIED, "sh", folder, f"{limit_s:.0f}", *command))
-    taken, held = os.pipe()
+    taken, writing = os.pipe()
+    held = os.fdopen(writing, "wb", buffering=0)
     try:
         process = subprocess.Popen(
             argv,
@@ -60,20 +67,21 @@ def run_tied(
             start_new_session=True,
         )
     except OSError as error:
-        os.close(held)
+        held.close()
         raise UnreachableError(f"node {node}: cannot start {argv[0]}: {error.strerror}", node) from error
     finally:
         os.close(taken)
-    with process:
-        try:
-            return _waited(reach, node, process, limit_s, stop, held)
-        finally:
-            with suppress(OSError):
-                os.close(held)  # before the process is waited for, which ends only then
+    with process, held:  # held closes first: only then does the process end
+        return _waited(reach, node, process, limit_s, stop, held)
 
 
 def _waited(
-    reach: Transport, node: str, process: "subprocess.Popen[str]", limit_s: float, stop: Callable[[], bool], held: int
+    reach: Transport,
+    node: str,
+    process: "subprocess.Popen[str]",
+    limit_s: float,
+    stop: Callable[[], bool],
+    held: IO[bytes],
 ) -> CommandResult | None:
     """Wait until the program ends, is stopped, or cannot be waited for any more.
 
@@ -90,7 +98,7 @@ def _waited(
                 continue
         else:
             return answer(reach, node, CommandResult(process.returncode, printed, errors))
-        os.close(held)
+        held.close()
         with suppress(subprocess.TimeoutExpired):
             process.communicate(timeout=END_S)
         process.kill()

@@ -1,12 +1,15 @@
 """Programs on real nodes that end when nobody waits for them any more."""
 
+import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from net_lab import HostsLab, hosts_lab, missing
 
@@ -72,3 +75,22 @@ def test_a_node_ends_a_program_that_hangs(tmp_path: Path) -> None:
     said = run_tied(Local(), "here", str(tmp_path), ("sleep", "600"), 1.0, lambda: False)
     assert said is not None
     assert said.exit_code == 124
+
+
+def test_a_program_ends_though_timeout_is_killed_before_it_knows_of_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A `timeout` that passes no signal on, as the real one in the moment after it has started its program."""
+    forgetful = tmp_path / "timeout"
+    forgetful.write_text(
+        f"#!{sys.executable}\nimport os, subprocess, sys\nos.setpgid(0, 0)\nsubprocess.run(sys.argv[4:])\n"
+    )
+    forgetful.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    note = tmp_path / "number"
+    command = ("sh", "-c", 'echo $$ > "$0.new"; mv "$0.new" "$0"; exec sleep 600', str(note))
+    assert run_tied(Local(), "here", str(tmp_path), command, 600.0, note.exists) is None
+    number = int(note.read_text())
+    with suppress(psutil.NoSuchProcess):
+        psutil.Process(number).wait(PATIENCE_S)
+    assert not psutil.pid_exists(number)
