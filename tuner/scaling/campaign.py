@@ -104,6 +104,8 @@ class ScalingCampaign:
                 ended = self.site.end_oldest()
                 if ended.record.ranked:
                     self.pace.learn(run, self.clock.now_s() - start_s)
+                if ended.lost_nodes:
+                    waiting.appendleft(run)
                 self._take(ended, waiting)
             else:
                 break
@@ -138,7 +140,7 @@ class ScalingCampaign:
         return PlannedRun(run.count, run.order, run.repeat, run.N, nodes)
 
     def _take(self, ended: EndedRun, waiting: Sequence[PlannedRun]) -> None:
-        """Record a run, and go on without nodes that are lost."""
+        """Record a run, and go on without nodes that are lost; a run that died with one waits for its turn again."""
         self._records.append(ended.record)
         left_s = sum(self.pace.expected_s(run) for run in waiting)
         done_s = self.pace.really_s

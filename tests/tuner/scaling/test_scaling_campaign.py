@@ -100,6 +100,8 @@ def test_the_rest_goes_on_without_a_node_that_is_lost() -> None:
     assert end.skipped > 0
     assert all("b" not in nodes for nodes in site.on[4:])
     assert all(run.count <= 3 for run in site.done[4:])
+    died, again = site.done[3:5]
+    assert (again.count, again.order, again.repeat, again.N) == (died.count, died.order, died.repeat, died.N)
     assert Notice("Node b is lost; the rest goes on with 3 nodes, without runs on more.") in events
     assert sum(record.ranked for record in end.records) == len(site.done) - 1
 
