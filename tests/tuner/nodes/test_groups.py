@@ -1,12 +1,19 @@
 """HPL on groups of nodes: who is common to failed and slow runs."""
 
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from results.stats.nodes.finding import Severity
 from results.stats.nodes.groups.group_findings import group_findings
 from results.stats.nodes.groups.group_run import GroupRun, groups_of
 from results.stats.nodes.verdict import verdict_of
+from runners.status import JobState, JobStatus
+from tuner.nodes.groups.group_hpl import group_run
 from tuner.nodes.planted import PlantedFault, virtual_check
+from tuner.reports.nodes.group_table import group_figures, group_tables
 
 NODES = tuple(f"node{number:03}" for number in range(1, 21))
 
@@ -29,6 +36,7 @@ def test_sorted_groups_leave_over_the_last_nodes_then_the_first() -> None:
 def test_shuffled_groups_are_drawn_anew_in_each_turn_and_the_same_in_each_check() -> None:
     assert groups_of("shuffle", NODES, 8, 1) != groups_of("shuffle", NODES, 8, 2)
     assert groups_of("shuffle", NODES, 8, 1) == groups_of("shuffle", NODES, 8, 1)
+    assert groups_of("shuffle", NODES, 8, 1) != groups_of("shuffle", NODES, 8, 1, seed=1)
 
 
 def planted(*faults: PlantedFault, seed: int = 3) -> list[tuple[Severity, str, tuple[str, ...]]]:
@@ -85,6 +93,51 @@ def test_slower_shuffled_groups_are_noted_as_a_loaded_network() -> None:
     (finding,) = group_findings([*runs("sorted", 5), *runs("shuffle", 5, across=0.93)], {})
     assert (finding.severity, finding.what) == (Severity.NOTE, "contention")
     assert "7.0 % slower than on neighbours" in finding.sentence
+
+
+def test_a_slow_node_is_found_although_all_nodes_are_slower_in_some_turns() -> None:
+    cluster = virtual_check(64, 16, (PlantedFault("slow-node", ("node007",), 5.0),), 1, groups=4)
+    heat = {"sorted": (1.0, 0.93, 0.97, 0.99, 0.95), "shuffle": (0.96, 1.0, 0.92, 0.98, 0.94)}
+    disturbed = [replace(run, gflops=(run.gflops or 0.0) * heat[run.order][run.turn - 1]) for run in cluster.groups]
+    found = group_findings(disturbed, cluster.switches)
+    assert [one.names for one in found if one.severity is Severity.SLOW] == [("node007",)]
+
+
+def test_a_failed_run_on_real_nodes_tells_the_reason_with_the_node_that_it_has_in_common() -> None:
+    sound = runs("shuffle", 5)
+    lost = [replace(run, gflops=None, reason="a rank was killed") if "n003" in run.nodes else run for run in sound]
+    (finding,) = group_findings(lost, {})
+    assert finding.names == ("n003",)
+    assert finding.sentence.endswith("; the first: a rank was killed)")
+
+
+def test_nodes_that_were_lost_explain_the_runs_that_failed_with_them() -> None:
+    check = virtual_check(32, groups=8)
+    first, *rest = check.groups
+    failed = replace(first, gflops=None, accurate=False, reason="a node stopped answering")
+    lost = replace(check, groups=(failed, *rest), silent={first.nodes[0]: "it does not answer"})
+    assert "failed-groups" not in {finding.what for finding in verdict_of(lost).findings}
+    assert "failed-groups" in {finding.what for finding in verdict_of(replace(lost, silent={})).findings}
+
+
+@pytest.mark.parametrize(("output", "counts"), [("passed.txt", True), ("failed.txt", False)])
+def test_the_residual_of_a_run_decides_whether_it_counts(tmp_path: Path, output: str, counts: bool) -> None:  # noqa: FBT001
+    shutil.copy(Path(__file__).parents[2] / "hpl/data" / output, tmp_path / "stdout")
+    run = group_run("sorted", 1, ("h1", "h2"), JobStatus(JobState.COMPLETED, 0), tmp_path)
+    assert run.counts == counts
+    assert run.gflops is not None
+    assert ("FAILED" in run.reason) != counts
+
+
+def test_failed_runs_are_listed_and_all_others_drawn() -> None:
+    flaky = virtual_check(64, 16, (PlantedFault("flaky-node", ("node007",)),), 2, groups=4)
+    failed = [run for run in flaky.groups if not run.counts]
+    _, listed = group_tables(flaky.groups)
+    assert [row[1] for row in listed.rows] == [str(run.turn) for run in failed]
+    assert {row[3] for row in listed.rows} == {"its residual is too large"}
+    (figure,) = group_figures(flaky.groups)
+    assert sum(len(series.y) for series in figure.series) == len(flaky.groups) - len(failed)
+    assert not [*group_figures([]), *group_tables([])]
 
 
 def test_no_groups_are_no_finding() -> None:

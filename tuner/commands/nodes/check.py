@@ -95,7 +95,8 @@ class NodesCheckResult:
 
     def page(self) -> Report:
         """The same with figures."""
-        return readiness_page(self.verdict)
+        page = readiness_page(self.verdict)
+        return replace(page, parts=(*page.parts, *map(Sentence, self.notes)))
 
 
 def check_nodes(request: NodesCheckRequest, listener: Listener, stop: StopRequest) -> NodesCheckResult:

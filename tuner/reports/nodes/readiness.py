@@ -14,7 +14,7 @@ from results.stats.nodes.verdict import ReadinessVerdict
 
 from ...words import counted
 from .figures import benchmark_figures, node_grid, odd_histograms
-from .group_table import group_tables
+from .group_table import group_figures, group_tables
 from .messages import pair_matrices, pair_tables
 from .soak import soak_figures, soak_tables
 
@@ -33,10 +33,12 @@ def readiness_report(verdict: ReadinessVerdict) -> Report:
 def readiness_page(verdict: ReadinessVerdict) -> Report:
     """Make the page: the report, with figures."""
     check = verdict.check
-    parts: list[Part] = [*_verdict(verdict), node_grid(verdict), *_details(verdict)]
+    grid = [node_grid(verdict)] if any(verdict.results.values()) else []
+    parts: list[Part] = [*_verdict(verdict), *grid, *_details(verdict)]
     drawn = benchmark_figures(verdict)
     if drawn:
         parts += [Heading("Each benchmark over the nodes"), *drawn]
+    parts += group_figures(check.groups)
     over_time = list(soak_figures(check))
     if over_time:
         parts += [Heading("HPL again and again"), *over_time]

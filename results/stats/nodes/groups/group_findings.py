@@ -3,6 +3,7 @@
 The idea is STAB's: the failed runs of shuffled groups have their bad nodes in common.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from statistics import median
 
@@ -16,6 +17,8 @@ from .in_common import Guilty, guilty
 
 CERTAIN = 0.01
 """Probability below which shuffled groups count as slower than sorted ones."""
+FEWEST_AT_ONCE = 4
+"""Runs of a turn below which their median is not that of sound groups."""
 PART = "groups"
 UPLINK = "uplink of switch "
 """Stands before the name of a switch among the members of a group that uses its uplink."""
@@ -53,7 +56,7 @@ def _failed(runs: Sequence[GroupRun], failed: Sequence[bool], wrong: Collection[
         first = alone[0]
         sentence = (
             f"{len(alone)} of {len(runs)} runs on groups failed and no node explains that (the first on "
-            f"{ranges(first.nodes)}: {first.reason or 'its residual is too large'})"
+            f"{ranges(first.nodes)}: {first.why})"
         )
         yield Finding(Severity.ODD, "failed-groups", (), PART, sentence)
 
@@ -62,8 +65,7 @@ def _slow(runs: Sequence[GroupRun], switches: Mapping[str, str]) -> Iterator[Fin
     """Judge each order by itself: neighbours and drawn groups use the network differently."""
     percents: dict[int, float] = {}
     for order in ORDERS:
-        rates = {str(number): run.gflops for number, run in enumerate(runs) if run.order == order and run.gflops}
-        percents |= {int(odd.node): -odd.percent for odd in odd_nodes(rates)}
+        percents |= {int(odd.node): -odd.percent for odd in odd_nodes(_within_turns(runs, order))}
     slow = [number in percents for number in range(len(runs))]
     members = [_members(run, switches) for run in runs]
     for one in guilty(members, slow):
@@ -80,6 +82,21 @@ def _slow(runs: Sequence[GroupRun], switches: Mapping[str, str]) -> Iterator[Fin
             yield Finding(Severity.SLOW, "weak-uplink", (switch,), PART, f"the {uplinks[0]} {took_part}", percent)
         else:
             yield Finding(Severity.SLOW, "slow-node", one.nodes, PART, f"{one.nodes[0]} {took_part}", percent)
+
+
+def _within_turns(runs: Sequence[GroupRun], order: str) -> dict[str, float]:
+    """Return the rates of an order by the number of their run, as parts of the median of their turn.
+
+    What disturbs all nodes for a while, such as heat or other users of the network, disturbs all runs of a turn. Where
+    a turn has too few runs for a median, rates stay as they are.
+    """
+    turns: dict[int, dict[str, float]] = defaultdict(dict)
+    for number, run in enumerate(runs):
+        if run.order == order and run.gflops:
+            turns[run.turn][str(number)] = run.gflops
+    comparable = all(len(own) >= FEWEST_AT_ONCE for own in turns.values())
+    usual = {turn: median(own.values()) if comparable else 1.0 for turn, own in turns.items()}
+    return {number: rate / usual[turn] for turn, own in turns.items() for number, rate in own.items()}
 
 
 def _members(run: GroupRun, switches: Mapping[str, str]) -> tuple[str, ...]:

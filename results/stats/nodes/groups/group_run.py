@@ -31,6 +31,11 @@ class GroupRun:
         """Return whether the run gave a right result."""
         return self.gflops is not None and self.accurate
 
+    @property
+    def why(self) -> str:
+        """Return why it does not count, also where nobody told."""
+        return self.reason or "its residual is too large"
+
 
 TURNS = 1000
 """More than there are turns: so many numbers of a random order belong to each seed."""
