@@ -55,7 +55,7 @@ def check_nodes_check(asked: str | None, real: RealCluster | None) -> None:
     """Refuse a check of nodes that cannot be made.
 
     Raises:
-        UsageError: the word is not known, or the nodes are not known before a study.
+        UsageError: the word is not known, or there is no cluster.
     """
     if asked is None:
         return
@@ -64,11 +64,6 @@ def check_nodes_check(asked: str | None, real: RealCluster | None) -> None:
     if real is None:
         raise UsageError(
             f"--nodes-check {asked} measures the nodes of a real cluster: name one with --cluster, or leave it out"
-        )
-    if real.cluster.slurm:
-        raise UsageError(
-            f"--nodes-check {asked}: Slurm chooses the nodes of each allocation, so that none can be checked before; "
-            'it needs a cluster file with backend = "ssh"'
         )
 
 

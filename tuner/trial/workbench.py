@@ -170,7 +170,7 @@ def _with_kernels(whole: Inventory, search: SearchPaths, listener: Listener) -> 
 
 
 def cluster_of(options: TuneOptions) -> Cluster | None:
-    """The real cluster of a study, with the speeds of its nodes as they were measured; None for this machine.
+    """The real cluster of a study, with what a check of its nodes found out; None for this machine.
 
     Raises:
         runners.toml_file.ClusterFileError: it is from another version and cannot be read by this one.
@@ -178,6 +178,9 @@ def cluster_of(options: TuneOptions) -> Cluster | None:
     if options.real_cluster is None:
         return None
     cluster = stored_cluster(options.real_cluster)
+    if cluster.slurm and options.nodes_left_out:
+        names = ",".join((*filter(None, [cluster.slurm.exclude]), *options.nodes_left_out))
+        return cluster.model_copy(update={"slurm": cluster.slurm.model_copy(update={"exclude": names})})
     return cluster.model_copy(update={"speeds": options.node_speeds}) if options.node_speeds else cluster
 
 

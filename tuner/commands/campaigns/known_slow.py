@@ -11,7 +11,7 @@ from runners.hosts.cluster import Cluster, stored_cluster
 
 from ...options import TuneOptions
 from ...reports.nodes.kept_list import moment
-from ...words import counted, listed
+from ...words import counted
 
 LOOKED_AT = 5
 """Checks that are read, the newest first, until one is found that measured something."""
@@ -37,8 +37,7 @@ def known_slow(options: TuneOptions, store: Store) -> Iterator[str]:
     if len(found) > MOST_SAID:
         more = counted(len(found) - MOST_SAID, "more finding")
         yield f"{more}: `hpltune nodes show {number}` tells all."
-    names = tuple(dict.fromkeys(name for finding in found for name in finding.names if name in used))
-    yield f"All ranks wait for the slowest node. {_advice(cluster, names, options.parallel)}"
+    yield f"All ranks wait for the slowest node. {_advice(cluster, options.parallel)}"
 
 
 def _last_measured(store: Store, cluster: str) -> tuple[int, KeptCheck | None]:
@@ -66,11 +65,11 @@ def _matters(finding: Finding, used: set[str]) -> bool:
     return serious and not used.isdisjoint(finding.names)
 
 
-def _advice(cluster: Cluster, names: Sequence[str], parallel: int) -> str:
+def _advice(cluster: Cluster, parallel: int) -> str:
     """Say what can be done about nodes."""
-    if cluster.slurm:
-        return f'exclude = "{",".join(names)}" under [slurm] of the cluster file leaves {listed(names)} out.'
     again = "`--nodes-check drop` measures them again"
+    if cluster.slurm:
+        return f"{again}, and asks Slurm for other nodes than slow ones."
     if parallel > 1:
         return f"{again}; without --parallel the search can leave slow ones out."
     if all(host in cluster.speeds for host in cluster.hosts):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from results.stats.nodes.finding import Finding, Severity
 from results.stats.nodes.verdict import ReadinessVerdict
-from runners.hosts.cluster import Cluster, stored_cluster
+from runners.hosts.cluster import Cluster, SlurmTable, stored_cluster
 from search_spaces.machine import Machine, MachineNode
 from search_spaces.node_order import NODE_PARAMETERS, worth_dropping
 from search_spaces.parameters.automatic import AUTO
@@ -14,9 +14,9 @@ from ...errors import NotReadyError
 from ...events import Listener, Notice
 from ...options import TuneOptions
 from ...stopping import StopRequest
-from ...words import counted
+from ...words import counted, listed
 from ..nodes.check import NodesCheckRequest, check_target
-from ..nodes.reaching import target_of
+from ..nodes.reaching import reached_cluster
 from ..real_cluster import REFUSE
 
 SHORT = NodesCheckRequest(repeats=2, benchmarks=("dgemm",))
@@ -35,16 +35,23 @@ def with_ready_nodes(options: TuneOptions, listener: Listener, stop: StopRequest
         TunerError, HplError, RunnerError: a sentence says what prevents the check.
     """
     cluster = stored_cluster(options.real_cluster or {})
-    found = CheckedNodes(cluster, check_target(target_of(cluster), SHORT, listener, stop).verdict)
+    with reached_cluster(cluster, listener, stop) as target:
+        verdict = check_target(target, SHORT, listener, stop).verdict
+    found = CheckedNodes(cluster, verdict, frozenset(target.silent))
     for sentence in found.cautions():
         listener(Notice(sentence))
     if options.nodes_check == REFUSE:
         found.refuse_bad()
-        return replace(options, node_speeds=found.speeds)
+        return options if cluster.slurm else replace(options, node_speeds=found.speeds)
     for finding in found.findings(Severity.OUT):
         listener(Notice(f"Left out: {finding.sentence}."))
     if not found.left:
         raise NotReadyError(f"none of the nodes of {cluster.name} is ready: `hpltune nodes check` tells more")
+    if cluster.slurm:
+        left_out, sentences = found.others_of_slurm(cluster.slurm, cluster.taken(options.parallel))
+        for sentence in sentences:
+            listener(Notice(sentence))
+        return replace(options, nodes_left_out=left_out)
     searched = options.parallel == 1 and bool(found.speeds)
     then = "the search may leave it out" if searched else "all nodes stay in use"
     for sentence in found.slow_sentences():
@@ -60,45 +67,89 @@ def with_ready_nodes(options: TuneOptions, listener: Listener, stop: StopRequest
 
 @dataclass(frozen=True)
 class CheckedNodes:
-    """What a check found out about the nodes of a cluster."""
+    """What a check found out about the nodes of a cluster.
+
+    Attributes:
+        away: nodes that Slurm gives to no job at present, as its administrators want it.
+    """
 
     cluster: Cluster
     verdict: ReadinessVerdict
+    away: frozenset[str] = frozenset()
 
     @property
     def left(self) -> tuple[str, ...]:
-        """The hosts that may be used."""
-        return tuple(host for host in self.cluster.hosts if host not in self.verdict.out)
+        """The nodes that may be used."""
+        return tuple(node for node in self.verdict.check.nodes if node not in self.verdict.out)
 
     @property
     def speeds(self) -> dict[str, float] | None:
-        """GFLOPS of each host that may be used; None if that of one is not known."""
+        """GFLOPS of each node that may be used; None if that of one is not known."""
         measured = self.verdict.results.get(SPEED, {})
         found = {host: round(measured[host], 2) for host in self.left if host in measured}
         return found if found and len(found) == len(self.left) else None
 
     def findings(self, *severities: Severity) -> list[Finding]:
-        """What was found that is so serious."""
-        return [finding for finding in self.verdict.findings if finding.severity in severities]
+        """What was found that is so serious, in nodes that a study may get."""
+        return [
+            finding
+            for finding in self.verdict.findings
+            if finding.severity in severities and not self.away.issuperset(finding.names)
+        ]
+
+    @property
+    def costly(self) -> dict[str, float]:
+        """The nodes without which the others alone should be faster, the slowest first, with their GFLOPS."""
+        nodes = tuple(MachineNode(host, 1, speed) for host, speed in (self.speeds or {}).items())
+        machine = Machine(len(nodes), 0, {}, nodes=len(nodes), node_list=nodes)
+        kept = machine.kept(max(worth_dropping(machine)))
+        dropped = {node.name: node.known_speed for number, node in enumerate(nodes) if number not in kept}
+        return dict(sorted(dropped.items(), key=lambda item: item[1]))
 
     def slow_sentences(self) -> list[str]:
         """A sentence for each node that is slower than others, or that costs more than it gives."""
-        said = [finding.sentence for finding in self.findings(Severity.SLOW)]
-        named = {name for finding in self.findings(Severity.SLOW) for name in finding.names}
-        speeds = self.speeds or {}
-        nodes = tuple(MachineNode(host, 1, speed) for host, speed in speeds.items())
-        machine = Machine(len(nodes), 0, {}, nodes=len(nodes), node_list=nodes)
-        kept = machine.kept(max(worth_dropping(machine)))
-        costly = [node for number, node in enumerate(nodes) if number not in kept and node.name not in named]
-        fastest = f"the fastest node {max(speeds.values(), default=0.0):.4g}"
+        found = self.findings(Severity.SLOW)
+        named = {name for finding in found for name in finding.names}
+        fastest = f"the fastest node {max((self.speeds or {}).values(), default=0.0):.4g}"
         return [
-            *said,
+            *(finding.sentence for finding in found),
             *(
-                f"{node.name} has {node.known_speed:.4g} GFLOPS in DGEMM, {fastest}: as all wait for the slowest, the "
-                "others alone should be faster"
-                for node in costly
+                f"{name} has {speed:.4g} GFLOPS in DGEMM, {fastest}: as all wait for the slowest, the others alone "
+                "should be faster"
+                for name, speed in self.costly.items()
+                if name not in named
             ),
         ]
+
+    def others_of_slurm(self, table: SlurmTable, wanted: int) -> tuple[tuple[str, ...], list[str]]:
+        """Choose the nodes that Slurm is asked not to give: those that are out, and slow ones if others are there.
+
+        Args:
+            wanted: nodes that all trials at a time take.
+
+        Returns:
+            The nodes, and sentences on slow ones.
+
+        Raises:
+            NotReadyError: too few nodes are left, or the cluster file names one that is out.
+        """
+        out = tuple(node for node in self.verdict.out if node not in self.away)
+        if out and table.nodelist:
+            raise NotReadyError(
+                f"nodelist of the cluster file names {listed(out)}, which must not be used: take it out"
+            )
+        if len(self.left) < table.nodes:
+            ready = counted(len(self.left), "node")
+            raise NotReadyError(f"a trial takes {counted(table.nodes, 'node')}, and {ready} of Slurm can be used")
+        speeds = self.verdict.results.get(SPEED, {})
+        slow = sorted({*self.verdict.slow, *self.costly}, key=lambda node: speeds.get(node, 0.0))
+        spare = 0 if table.nodelist else max(0, len(self.left) - wanted)
+        sentences = [f"Slow: {sentence}." for sentence in self.slow_sentences()]
+        if slow[:spare]:
+            sentences.append(f"Slurm is asked for other nodes than {listed(slow[:spare])}.")
+        if slow[spare:]:
+            sentences.append(f"Slurm may give {listed(slow[spare:])}, because too few other nodes are there.")
+        return (*out, *slow[:spare]), sentences
 
     def cautions(self) -> list[str]:
         """What else people should know."""
@@ -120,5 +171,10 @@ class CheckedNodes:
         """
         bad = [*(finding.sentence for finding in self.findings(Severity.OUT)), *self.slow_sentences()]
         if bad:
-            on = "`--nodes-check drop` goes on without what is out, and lets the search decide about what is slow"
+            slow = (
+                "asks Slurm for others than slow ones"
+                if self.cluster.slurm
+                else "lets the search decide about slow ones"
+            )
+            on = f"`--nodes-check drop` goes on without nodes that are out, and {slow}"
             raise NotReadyError(f"the nodes of {self.cluster.name} are not ready: {'; '.join(bad)}; {on}")

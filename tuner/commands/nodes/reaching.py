@@ -35,17 +35,22 @@ def reached(file: Path | None, listener: Listener, stop: StopRequest) -> Iterato
     if file is None:
         yield NodesTarget(platform.node(), (platform.node(),), Local())
         return
-    cluster = load_real_cluster(file)
-    if cluster.slurm is None:
-        yield target_of(cluster)
-        return
-    with _of_slurm(cluster, cluster.slurm, listener, stop) as target:
+    with reached_cluster(load_real_cluster(file), listener, stop) as target:
         yield target
 
 
-def target_of(cluster: Cluster) -> NodesTarget:
-    """Return the nodes of a cluster that ssh reaches."""
-    return NodesTarget(cluster.name, cluster.hosts, cluster.reach, cluster.switch_of, cluster.interfaces)
+@contextmanager
+def reached_cluster(cluster: Cluster, listener: Listener, stop: StopRequest) -> Iterator[NodesTarget]:
+    """Reach the nodes of a cluster while the block runs.
+
+    Raises:
+        TunerError, RunnerError, Interrupted: as of `reached`.
+    """
+    if cluster.slurm is None:
+        yield NodesTarget(cluster.name, cluster.hosts, cluster.reach, cluster.switch_of, cluster.interfaces)
+        return
+    with _of_slurm(cluster, cluster.slurm, listener, stop) as target:
+        yield target
 
 
 @contextmanager
