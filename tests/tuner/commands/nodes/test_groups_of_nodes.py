@@ -43,7 +43,6 @@ def cluster(lab: HostsLab, home: Path) -> Path:
         "hosts": lab.names,
         "ssh": [*lab.ssh, "-o", "ConnectTimeout=2"],
         "interfaces": ["eth0"],
-        "check_s": 1,
     }
     file = home / "lab.toml"
     file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in keys.items()) + SMALL)
@@ -114,7 +113,7 @@ def test_a_node_on_which_hpl_does_not_start_is_common_to_the_failed_runs(
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_node_that_is_lost_fails_its_run_and_the_others_go_on(lab: HostsLab, cluster: Path, home: Path) -> None:
-    cluster.write_text(cluster.read_text().replace("0.03", "0.2"))
+    cluster.write_text("check_s = 3\n" + cluster.read_text().replace("0.03", "0.2"))
     command = [*lab.enter("h1"), str(HPLTUNE), *GROUPS, "2", "--cluster", str(cluster), "--repeats", "1", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=home) as check:
         until(lambda: list((home / "data/runs").glob(".groups-*/sorted-1-1/stdout")), 200)
