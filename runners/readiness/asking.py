@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..errors import UnreachableError
 from ..hosts.transport import AT_ONCE, CommandResult, Transport, say, say_all
+from .fact import UNREADABLE
 from .fact_table import FACTS, FILE, SKEW, fact_named
 
 LIMIT_S = 60.0
@@ -19,6 +20,10 @@ SPARE_S = 15.0
 TIMED_OUT = 124
 """Exit code of `timeout`."""
 MISSING = "missing"
+DAY_S = 86400.0
+JUMP_S = 1.0
+"""A node without nanoseconds tells a whole second, so that two looks may differ by it."""
+_CLOCK = "date +%s.%N; date +%s.%N"
 
 _PRELUDE = r"""
 PATH=$PATH:/usr/sbin:/sbin; LC_ALL=C; export PATH LC_ALL
@@ -99,7 +104,26 @@ def parse_facts(text: str) -> dict[str, str]:
 
 def skew_text(node_s: float, before_s: float, after_s: float) -> str:
     """Write a node's clock against this host's, uncertain by half of the round trip; seconds since 1970."""
-    return f"{node_s - 0.5 * (before_s + after_s):+.2f} s ± {0.5 * (after_s - before_s):.2f} s"
+    skew_s = node_s - 0.5 * (before_s + after_s)
+    days = f" ({abs(skew_s) / DAY_S:,.0f} days {'ahead' if skew_s > 0 else 'behind'})" if abs(skew_s) >= DAY_S else ""
+    return f"{skew_s:+.2f} s ± {0.5 * (after_s - before_s):.2f} s{days}"
+
+
+def clock_text(printed: str, before_s: float, after_s: float) -> str:
+    """Write the same from two looks at a node's clock; what is no time, and a clock that jumps, is said in words.
+
+    Args:
+        printed: by `date +%s.%N`, a line for each look.
+        before_s, after_s: this host's clock around both.
+    """
+    try:
+        first_s, second_s = (float(line.replace(".%N", ".5")) for line in printed.split())
+    except ValueError:
+        return f"{UNREADABLE} ({next(iter(printed.splitlines()), '')[:40] or 'nothing is printed'})"
+    jumped_s = second_s - first_s
+    if not -JUMP_S <= jumped_s <= after_s - before_s + JUMP_S:
+        return f"{UNREADABLE} (it jumps by {jumped_s:+.2f} s between two looks)"
+    return skew_text(first_s, before_s, after_s)
 
 
 def _why_silent(node: str, said: CommandResult | UnreachableError, limit_s: float) -> str | None:
@@ -116,11 +140,10 @@ def _why_silent(node: str, said: CommandResult | UnreachableError, limit_s: floa
 
 def _skews(reach: Transport, nodes: Sequence[str]) -> dict[str, dict[str, str]]:
     def one(node: str) -> dict[str, str]:
-        with suppress(UnreachableError, ValueError):
+        with suppress(UnreachableError):
             before_s = time.time()
-            said = say(reach, node, ("date", "+%s.%N"), timeout_s=SPARE_S)
-            after_s = time.time()
-            return {SKEW.name: skew_text(float(said.stdout.replace(".%N", ".5")), before_s, after_s)}
+            said = say(reach, node, ("sh", "-c", _CLOCK), timeout_s=SPARE_S)
+            return {SKEW.name: clock_text(said.stdout, before_s, time.time())}
         return {}
 
     with ThreadPoolExecutor(min(AT_ONCE, max(1, len(nodes)))) as pool:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Protocol
 
+UNREADABLE = "not readable"
+"""How the values of facts begin that a node could not tell as a figure."""
 _NUMBER = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)(?:\s*[^\d±]*±\s*(\d+(?:\.\d+)?))?")
 
 
@@ -72,7 +74,7 @@ class AtMost:
     def fits(self, value: str, usual: str) -> bool:
         """Return whether the value without its sign and its uncertainty is within the limit."""
         del usual
-        return abs(number(value)) - uncertainty(value) <= self.limit
+        return not value.startswith(UNREADABLE) and abs(number(value)) - uncertainty(value) <= self.limit
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,14 @@ from statistics import median
 
 from scipy import stats
 
-from .shape import robust_sd
+from .shape import bulk_sd
 
 FALSE_ALARMS = 0.01
 """Probability to blame any node of a healthy cluster, over all benchmarks of a check together."""
 LEAST_PERCENT = 2.0
 """Deviations below it matter to nobody, and need not be real: no two boards are equal."""
+LEAST_SD = 0.0025
+"""Standard deviation, as a part of the median, where most results are the same figure: they are so by chance."""
 FEWEST = 5
 """Nodes below which an odd one cannot be told from the spread of sound ones."""
 
@@ -44,13 +46,14 @@ def odd_nodes(values: Mapping[str, float], benchmarks: int = 1, *, higher_is_bet
     """
     if len(values) < FEWEST:
         return []
-    middle, sd = median(values.values()), robust_sd(list(values.values()))
+    middle = median(values.values())
+    sd = bulk_sd(list(values.values())) or LEAST_SD * middle
     limit = _limit(len(values), benchmarks)
     sign = -1.0 if higher_is_better else 1.0
     found = []
     for node, value in values.items():
         percent = 100.0 * (value - middle) / middle
-        sds = (value - middle) / sd if sd > 0.0 else 0.0
+        sds = (value - middle) / sd
         if sign * percent >= LEAST_PERCENT and sign * sds >= limit:
             found.append(OddNode(node, value, percent, sds))
     return sorted(found, key=lambda odd: -sign * odd.percent)

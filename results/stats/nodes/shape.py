@@ -76,9 +76,19 @@ def shape_of(values: Sequence[float]) -> ResultShape:
 def robust_sd(values: Sequence[float]) -> float:
     """Estimate the standard deviation of the bulk of values, which a few odd ones do not change.
 
-    It is Qn (Rousseeuw and Croux 1993): the lower quartile of the distances of all pairs. Up to half of the values may
-    be odd, and for normal ones it is nearly as good as the standard deviation. Where most values are equal, the mean
-    absolute deviation stands in, which is above 0 unless all are equal.
+    Where most values are equal, the mean absolute deviation stands in, which is above 0 unless all are equal.
+    """
+    if len(values) < 2:
+        return 0.0
+    found = np.asarray(values, dtype=float)
+    return bulk_sd(values) or math.sqrt(math.pi / 2.0) * float(np.abs(found - np.median(found)).mean())
+
+
+def bulk_sd(values: Sequence[float]) -> float:
+    """Estimate the same by Qn alone; 0 where most values are equal.
+
+    It is the lower quartile of the distances of all pairs (Rousseeuw and Croux 1993). Up to half of the values may be
+    odd, and for normal ones it is nearly as good as the standard deviation.
     """
     count = len(values)
     if count < 2:
@@ -91,8 +101,7 @@ def robust_sd(values: Sequence[float]) -> float:
     half = count // 2 + 1
     rank = half * (half - 1) // 2
     scale = 2.2219 * float(np.partition(distances, rank - 1)[rank - 1])
-    scale *= count / (count + (1.4 if count % 2 else 3.8))  # for small samples, as the authors give it
-    return scale if scale > 0.0 else math.sqrt(math.pi / 2.0) * float(np.abs(found - np.median(found)).mean())
+    return scale * count / (count + (1.4 if count % 2 else 3.8))  # for small samples, as the authors give it
 
 
 def histogram(values: Sequence[float]) -> tuple[list[float], list[int]]:

@@ -1,7 +1,7 @@
 """The verdict on a cluster: which nodes are ready, which are not and why, and what else is not as it should be."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .check import BENCHMARKS, NodeCheck, NodeRun
@@ -10,7 +10,7 @@ from .finding import Finding, Severity
 from .groups.group_findings import group_findings
 from .name_ranges import ranges
 from .network_findings import network_findings
-from .odd_nodes import FEWEST, OddNode, odd_nodes
+from .odd_nodes import FEWEST, LEAST_PERCENT, OddNode, odd_nodes
 from .soak import soak_findings
 from .two_groups import SeparatingFact, TwoGroups, separating_facts, split_by_fact, two_groups
 
@@ -77,7 +77,7 @@ def verdict_of(check: NodeCheck, odd_facts: Sequence[Finding] = ()) -> Readiness
     findings = [*_silent(check), *wrong, *_network(check, odd_facts), *_slow(check, sound, groups)]
     findings += group_findings(check.groups, check.switches, {*out, *check.silent})
     findings += soak_findings(check)
-    together, cannot = tuple(correlations(results)), tuple(_cannot(check))
+    together, cannot = tuple(correlations(results)), tuple(_cannot(check, sound))
     return ReadinessVerdict(check, results, in_order(findings), groups, together, cannot)
 
 
@@ -89,7 +89,7 @@ def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _silent(check: NodeCheck) -> list[Finding]:
     return [
-        Finding(Severity.OUT, "silent", (node,), "answer", f"{node} is out: {reason}")
+        Finding(Severity.OUT, "silent", (node,), "answer", f"{node} is out: {reason.removeprefix(f'node {node}: ')}")
         for node, reason in check.silent.items()
     ]
 
@@ -183,13 +183,37 @@ def _network(check: NodeCheck, odd_facts: Sequence[Finding]) -> list[Finding]:
     return [*found, *(finding for finding in odd_facts if (finding.names, finding.part) not in explained)]
 
 
-def _cannot(check: NodeCheck) -> list[str]:
-    sizes = [len(members) for members in _classes(check)]
+def _cannot(check: NodeCheck, results: Mapping[str, Mapping[str, float]]) -> list[str]:
+    kinds = [answering for own in _classes(check) if (answering := own - check.silent.keys())]
     said = []
     if len(check.nodes) == 1:
         said.append("There is one node: nothing says whether it is as fast as it should be.")
-    elif any(size < FEWEST for size in sizes):
+    elif any(len(members) < FEWEST for members in kinds):
         said.append(f"Fewer than {FEWEST} nodes of a class do not tell which is slow: differences are only shown.")
-    if check.pairs and not check.switches:
+    said += [sentence for members in kinds if (sentence := _largest_difference(members, results))]
+    if len(kinds) > 1:
+        named = "; ".join(f"{check.classes.get(min(own), '') or 'unknown'}: {ranges(sorted(own))}" for own in kinds)
+        said.append(f"There are {len(kinds)} classes of nodes, and only nodes of one are compared ({named}).")
+    measured = {node for pair in check.pairs for node in (pair.one, pair.other)}
+    if len(measured) == 2:
+        said.append("Two nodes have one connection: nothing says whether it is as fast as it should be.")
+    elif check.pairs and not check.switches:
         said.append("Nobody told which nodes share a switch: a weak uplink looks like several weak nodes.")
     return said
+
+
+def _largest_difference(members: Collection[str], results: Mapping[str, Mapping[str, float]]) -> str | None:
+    """Name the benchmark in which two to four nodes of a class differ most; None if they do not, or are others."""
+    own = {name: {node: one for node, one in found.items() if node in members} for name, found in results.items()}
+    ends = {
+        name: (min(found, key=found.__getitem__), max(found, key=found.__getitem__))
+        for name, found in own.items()
+        if 2 <= len(found) < FEWEST
+    }
+    losses = {name: 100.0 * (1.0 - own[name][low] / own[name][high]) for name, (low, high) in ends.items()}
+    name = max(losses, key=losses.__getitem__, default="")
+    if not name or losses[name] < LEAST_PERCENT:
+        return None
+    low, high = ends[name]
+    less = f"{low} gives {losses[name]:.1f} % less than {high}"
+    return f"{ranges(sorted(own[name]))} differ most in {BENCHMARKS[name].title}: {less}."

@@ -11,7 +11,7 @@ from net_lab import HostsLab, hosts_lab
 from runner_contract import executable
 
 from runners.hosts.transport import Local, Ssh
-from runners.readiness.asking import ask_facts, parse_facts, skew_text
+from runners.readiness.asking import ask_facts, clock_text, parse_facts, skew_text
 from runners.readiness.fact_table import FACTS, fact_named
 from runners.readiness.odd_facts import OddFact, classes_of, odd_facts
 
@@ -104,6 +104,28 @@ def test_limits_hold_whatever_others_say() -> None:
 def test_a_clock_is_wrong_only_beyond_what_the_measurement_is_uncertain_by() -> None:
     skews = [skew_text(1000.7, 1000.0, 1001.0), skew_text(1003.0, 1000.0, 1000.2)]
     assert odd_of(cluster(clock_skew=skews)) == [("n2", "at most 0.5 s")]
+
+
+def test_a_clock_that_is_days_off_is_told_in_days() -> None:
+    assert skew_text(1000.0, 1000.0 + 3 * 86400, 1000.4 + 3 * 86400) == "-259200.20 s ± 0.20 s (3 days behind)"
+
+
+@pytest.mark.parametrize(
+    ("printed", "words"),
+    [
+        ("1000.50\n1000.51\n", "+0.00 s ± 0.50 s"),
+        ("1000.%N\n1000.%N\n", "+0.00 s ± 0.50 s"),
+        ("1000.50\n1300.51\n", "not readable (it jumps by +300.01 s between two looks)"),
+        ("1000.50\n700.51\n", "not readable (it jumps by -299.99 s between two looks)"),
+        ("soon\nsoon\n", "not readable (soon)"),
+        ("", "not readable (nothing is printed)"),
+    ],
+)
+def test_a_clock_that_jumps_or_cannot_be_read_is_odd(printed: str, words: str) -> None:
+    text = clock_text(printed, 1000.0, 1001.0)
+    assert text == words
+    odd = odd_of(cluster(clock_skew=["+0.01 s ± 0.01 s", text]))
+    assert odd == ([] if "±" in words else [("n2", "at most 0.5 s")])
 
 
 def test_a_fact_that_a_node_cannot_tell_is_not_odd() -> None:

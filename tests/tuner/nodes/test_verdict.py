@@ -1,5 +1,6 @@
 """Planted faults are found and named; healthy clusters are left alone."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -7,6 +8,7 @@ import pytest
 
 from results.report.model import Figure
 from results.stats.nodes.check import NodeCheck, NodeRun
+from results.stats.nodes.pair_rate import PairRate
 from results.stats.nodes.verdict import verdict_of
 from tuner.nodes.planted import PlantedFault, virtual_check
 from tuner.reports.nodes.readiness import readiness_report
@@ -105,3 +107,51 @@ def test_two_populations_are_drawn_in_the_terminal_and_one_bell_is_not() -> None
     assert titles == ["DGEMM, one core: two populations", "DGEMM, all cores: two populations"]
     sound = readiness_report(verdict_of(virtual_check(64, 16, (), 3)))
     assert not [part for part in sound.parts if isinstance(part, Figure)]
+
+
+@pytest.mark.parametrize(("count", "slow"), [(5, 1), (8, 1), (8, 2), (20, 2)])
+def test_slow_nodes_are_named_where_all_others_give_the_same_figure(count: int, slow: int) -> None:
+    nodes = tuple(f"n{number:02}" for number in range(count))
+    runs = tuple(NodeRun("dgemm-1", node, 45.0 if node in nodes[:slow] else 50.0) for node in nodes)
+    check = NodeCheck("same", datetime.now(UTC), nodes, runs=runs)
+    assert sorted(verdict_of(check).slow) == sorted(nodes[:slow])
+
+
+def measured(*values: float, classes: Sequence[str] = ()) -> NodeCheck:
+    """A check of nodes n1, n2, … with a result each."""
+    nodes = tuple(f"n{number}" for number in range(1, len(values) + 1))
+    runs = tuple(NodeRun("dgemm-1", node, value) for node, value in zip(nodes, values, strict=True))
+    named = dict(zip(nodes, classes or ["EPYC"] * len(nodes), strict=True))
+    return NodeCheck("few", datetime.now(UTC), nodes, classes=named, runs=runs)
+
+
+def test_two_nodes_that_differ_are_told_apart_though_nothing_says_which_is_wrong() -> None:
+    verdict = verdict_of(measured(50.0, 40.0))
+    assert verdict.ready
+    assert verdict.cannot == (
+        "Fewer than 5 nodes of a class do not tell which is slow: differences are only shown.",
+        "n1, n2 differ most in DGEMM, one core: n2 gives 20.0 % less than n1.",
+    )
+    assert len(verdict_of(measured(50.0, 49.9)).cannot) == 1
+
+
+def test_nodes_that_are_one_of_each_class_are_told_to_be_compared_with_nobody() -> None:
+    verdict = verdict_of(measured(50.0, 40.0, 20.0, classes=("EPYC", "Xeon", "Atom")))
+    assert verdict.cannot == (
+        "Fewer than 5 nodes of a class do not tell which is slow: differences are only shown.",
+        "There are 3 classes of nodes, and only nodes of one are compared (EPYC: n1; Xeon: n2; Atom: n3).",
+    )
+
+
+def test_a_silent_node_is_no_class_of_its_own() -> None:
+    check = measured(*[50.0 + number / 10 for number in range(8)])
+    silent = replace(check, nodes=(*check.nodes, "n9"), silent={"n9": "node n9: it does not answer"})
+    verdict = verdict_of(silent)
+    assert verdict.cannot == ()
+    assert [finding.sentence for finding in verdict.findings] == ["n9 is out: it does not answer"]
+
+
+def test_the_messages_of_two_nodes_say_nothing_of_switches() -> None:
+    pairs = tuple(PairRate(pattern, "n1", "n2", 100.0) for pattern in ("sorted", "cut"))
+    said = verdict_of(replace(measured(50.0, 50.0), pairs=pairs)).cannot
+    assert said[-1] == "Two nodes have one connection: nothing says whether it is as fast as it should be."
