@@ -23,7 +23,7 @@ def network_findings(check: NodeCheck) -> list[Finding]:
     """Find what is weak in each network by itself, and the fact of a weak node that explains it."""
     found: list[Finding] = []
     for network in dict.fromkeys(pair.network for pair in (*check.pairs, *check.pairs_at_once)):
-        alone = [pair for pair in check.pairs if pair.network == network]
+        alone = [pair for pair in check.pairs if pair.network == network and not _told(pair, check)]
         found += _failed(alone, network)
         counting = [pair for pair in alone if pair.counts]
         weak = _weak(check, counting, network)
@@ -34,6 +34,11 @@ def network_findings(check: NodeCheck) -> list[Finding]:
             *map(partial(_oversubscribed, network), oversubscribed(counting, at_once, check.switches, uplinks)),
         ]
     return [_with_fact(finding, check) for finding in found]
+
+
+def _told(pair: PairRate, check: NodeCheck) -> bool:
+    """Whether a pair has no rate because one of its nodes was lost, which is told of the node."""
+    return not pair.counts and not {pair.one, pair.other}.isdisjoint(check.silent)
 
 
 def _over(network: str) -> str:

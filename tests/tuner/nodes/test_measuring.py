@@ -80,6 +80,21 @@ def test_all_nodes_are_asked_and_measured_and_keep_nothing(lab: HostsLab, plan: 
     assert any("Fewer than 5 nodes" in sentence for sentence in verdict.cannot)
 
 
+def test_a_node_that_takes_no_files_is_out_and_the_others_are_measured(lab: HostsLab, plan: MeasuringPlan) -> None:
+    refuses = '[ "$(uname -n)" = h2 ] || exec /usr/bin/mktemp "$@"; echo "Permission denied" >&2; exit 1'
+    planted = program(lab.programs / "mktemp", f"#!/bin/sh\n{refuses}\n")
+    try:
+        target = NodesTarget("lab", ("h1", "h2"), Ssh((*lab.enter("h1"), *lab.ssh)))
+        check = measure(target, plan, lambda _: None, StopRequest()).check
+    finally:
+        planted.unlink()
+    assert {run.node for run in check.runs if run.counts} == {"h1"}
+    (finding, *_) = verdict_of(check).findings
+    assert finding.sentence == (
+        "h2 is out: files cannot be copied to its /tmp (Permission denied): make room or set TMPDIR there"
+    )
+
+
 def test_a_wrong_result_does_not_count() -> None:
     text = (
         "run\tstream-copy-1\t9000.5\tok\t\nrun\tdgemm-1\t80\twrong\tresidual 3e5\nrun\tunknown\t1\tok\t\nrun\tx\nend\n"

@@ -74,6 +74,16 @@ def test_a_node_without_any_partner_is_out_and_one_pair_without_messages_is_name
     assert (pair.severity, pair.names) == ("out", ("n01-n02",))
 
 
+def test_pairs_whose_node_was_lost_meanwhile_are_told_by_the_node_alone() -> None:
+    def cut(pair: PairRate) -> PairRate:
+        lost = pair.pattern == "fold" and "n07" in {pair.one, pair.other}
+        return PairRate(pair.pattern, pair.one, pair.other, 0.0, "eth0", problem="timed out") if lost else pair
+
+    (pair,) = network_findings(check(cut))
+    assert pair.what == "no-messages"
+    assert network_findings(replace(check(cut), silent={"n07": "node n07: no answer within 40 s"})) == []
+
+
 def test_a_firewall_everywhere_is_one_sentence() -> None:
     def cut(pair: PairRate) -> PairRate:
         return PairRate(pair.pattern, pair.one, pair.other, 0.0, "eth0", problem="no connection: Connection refused")
