@@ -87,11 +87,13 @@ class KernelTimer:
     on_probe: OnNodeProbe
 
     def of_nodes(self, nodes: Sequence[str]) -> ClusterKernels:
-        """Time on one node of each kind what is not remembered.
+        """Time on one node of each kind what is not remembered; without libraries no node is asked.
 
         Raises:
             InvalidJobError: a node is no host name.
         """
+        if not self.blas:
+            return ClusterKernels(())
         kinds, silent = ask_cpu_kinds(self.reach, nodes)
         return ClusterKernels(tuple(self._of_kind(kind) for kind in kinds), tuple(silent))
 

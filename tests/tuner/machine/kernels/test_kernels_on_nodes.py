@@ -19,7 +19,7 @@ from hpl.blas.probe import Timing
 from hpl.blas.registry import discover
 from hpl.blas.survey import kernel_survey
 from hpl.search_paths import SearchPaths
-from runners.hosts.transport import Ssh, Transport
+from runners.hosts.transport import Local, Ssh, Transport
 from tuner.machine.kernels.timed import ClusterKernels, KernelTimer
 
 SOURCE = r"""
@@ -240,3 +240,8 @@ def test_a_library_that_does_not_load_on_a_node_is_told(tmp_path: Path, search: 
     assert not found.kinds[0].probes
     (sentence,) = found.failures
     assert sentence.startswith(f"node n1: BLAS library {file} does not load")
+
+
+def test_without_libraries_there_is_nothing_to_say(search: SearchPaths) -> None:
+    found = KernelTimer(Local(), (), search, lambda *_: None).of_nodes(("n1",))
+    assert (found.kinds, found.failures) == ((), ())
