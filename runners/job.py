@@ -23,7 +23,7 @@ class Job:
     Attributes:
         program: absolute path and arguments.
         environment: variables of the ranks, in addition to those of this process.
-        directory: working folder of all ranks, in which `stdout`, `stderr` and `command` are written.
+        directory: working folder, in which `stdout`, `stderr` and `command` are written; that of ranks, too.
         walltime_s: seconds after which the whole process tree is ended.
         binding: one of BINDINGS.
         mpi_parameters: parameters of the MPI library by name.
@@ -34,6 +34,9 @@ class Job:
         strict_order: no node may be filled before those that stand before it; else Open MPI begins with this host.
         interfaces: network interfaces that MPI may use; empty lets MPI choose.
         agent: program that starts the MPI library's daemons on nodes; it gets a node and a command. Runners set it.
+        inputs: names of files in the folder that ranks read.
+        libraries: files of shared libraries that the program uses; nodes without a shared folder get copies.
+        copied_to: working folder of ranks on nodes that share no folder with this host. Runners set it.
 
     Raises:
         InvalidJobError: no launcher could take a value.
@@ -54,6 +57,9 @@ class Job:
     strict_order: bool = False
     interfaces: tuple[str, ...] = ()
     agent: Path | None = None
+    inputs: tuple[str, ...] = ()
+    libraries: tuple[Path, ...] = ()
+    copied_to: Path | None = None
 
     def __post_init__(self) -> None:
         self._require(bool(self.program) and Path(self.program[0]).is_absolute(), "program", "an absolute path")
@@ -77,6 +83,11 @@ class Job:
             fault = parameter_fault(name, value)
             if fault:
                 raise InvalidJobError(fault)
+
+    @property
+    def rank_directory(self) -> Path:
+        """The working folder of all ranks."""
+        return self.copied_to or self.directory
 
     @property
     def ranks_per_node(self) -> int:

@@ -56,7 +56,8 @@ class LocalRunner(Runner):
         argv = self._launcher.command(job)
         self._check(job, argv)
         job_id = JobId(uuid.uuid4().hex)
-        self._prepare(job, job_id)
+        job = self._prepare(job, job_id)
+        argv = self._launcher.command(job)
         paths = RunPaths(job.directory)
         paths.write_command(argv)
         with paths.stdout.open("wb") as stdout, paths.stderr.open("wb") as stderr:
@@ -109,8 +110,10 @@ class LocalRunner(Runner):
         if not _executable(argv[0]):
             raise SubmitError(f"{argv[0]} is missing: `hpltune setup` installs MPI", transient=False)
 
-    def _prepare(self, job: Job, job_id: JobId) -> None:
-        """Write the files that a job's launcher needs besides its command line."""
+    def _prepare(self, job: Job, job_id: JobId) -> Job:
+        """Write the files that a job needs besides its command line, and return the job that uses them."""
+        del job_id
+        return job
 
     def _clear(self, running: Running, job_id: JobId) -> None:
         """Clean up after a job that has ended."""

@@ -42,6 +42,11 @@ class UserDirs:
         return self.data / "runs", self.cache / "builds"
 
     @property
+    def copies(self) -> Path:
+        """The records of what was copied to nodes."""
+        return self.data / "copies"
+
+    @property
     def prefix(self) -> Path | None:
         """The private prefix, where `hpltune setup` made one."""
         prefix = self.private_prefix

@@ -49,6 +49,7 @@ class Blis:
     """
 
     name = "blis"
+    copyable = True
 
     def candidates(self, search: SearchPaths) -> Sequence[LibraryFile]:
         """Look for Debian's serial, OpenMP and pthread builds, and for plain file names."""

@@ -18,6 +18,11 @@ class BlasFamily(Protocol):
         """The maker's name in the catalogue."""
         ...
 
+    @property
+    def copyable(self) -> bool:
+        """Whether a copy of the file works anywhere, because it opens no further files beside it."""
+        ...
+
     def candidates(self, search: SearchPaths) -> Sequence[LibraryFile]:
         """List files that may be its libraries, those that the user set up first."""
         ...

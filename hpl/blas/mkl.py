@@ -17,6 +17,7 @@ class Mkl:
     """MKL's single dynamic library: the kernels it loads are files of their own beside it (libmkl_avx512.so)."""
 
     name = "mkl"
+    copyable = False
 
     def candidates(self, search: SearchPaths) -> Sequence[LibraryFile]:
         """Look in MKLROOT, the library path, and PyPI's wheel."""

@@ -54,6 +54,7 @@ class OpenBlas:
     """OpenBLAS: OPENBLAS_CORETYPE chooses its kernel, and openblas_get_corename() reports it."""
 
     name = "openblas"
+    copyable = True
 
     def candidates(self, search: SearchPaths) -> Sequence[LibraryFile]:
         """Look for Debian's serial, pthread and OpenMP builds, plain file names, and PyPI's wheel."""

@@ -15,6 +15,7 @@ class Plain:
 
     name: str
     files: tuple[str, ...]
+    copyable: bool = True
 
     def candidates(self, search: SearchPaths) -> Sequence[LibraryFile]:
         """Look for the usual files."""

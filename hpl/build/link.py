@@ -57,7 +57,7 @@ def _companions(path: Path, folders: Sequence[Path]) -> list[Path]:
     companions: list[Path] = []
     waiting = [path]
     while waiting:
-        for name in _dynamic(waiting.pop(), "DT_NEEDED", "needed"):
+        for name in needed_names(waiting.pop()):
             companion = next((folder / name for folder in folders if (folder / name).exists()), None)
             if companion is not None and companion not in companions:
                 companions.append(companion)
@@ -68,6 +68,11 @@ def _companions(path: Path, folders: Sequence[Path]) -> list[Path]:
 def soname(path: Path) -> str | None:
     """Read the SONAME of a library; None where it has none or is no ELF file."""
     return next(iter(_dynamic(path, "DT_SONAME", "soname")), None)
+
+
+def needed_names(path: Path) -> list[str]:
+    """Read the names of the libraries that a library or program needs; a file that is not ELF needs none."""
+    return _dynamic(path, "DT_NEEDED", "needed")
 
 
 def _dynamic(path: Path, tag: str, attribute: str) -> list[str]:

@@ -108,6 +108,8 @@ class Cluster(Part):
         check_s: seconds between two checks that the nodes of a running job still answer.
         return_s: seconds that a node has to come back after a run died with it.
         on_node_loss: "continue" goes on with the remaining nodes; "pause" ends the session, which can be resumed.
+        stage: "shared" where all nodes see hpltune's folders; "copy" sends them the programs and inputs of each run.
+        stage_folder: the folder of each node below which copies may be.
         switches: the hosts at each switch; a host that no switch names is at an unknown one.
         speeds: how fast hosts compute, in any unit, as `hpltune nodes check` measures DGEMM; equal where empty.
     """
@@ -120,6 +122,8 @@ class Cluster(Part):
     on_node_loss: Literal["continue", "pause"] = "continue"
     check_s: Positive = 60.0
     return_s: Positive = 20.0
+    stage: Literal["shared", "copy"] = "shared"
+    stage_folder: Annotated[str, matching(r"/[\w./+-]*", "an absolute path of letters, digits and _ . + -")] = "/tmp"  # noqa: S108 - copies get a folder of their own there
     node: NodeFacts = NodeFacts()
     slurm: SlurmTable | None = None
     switches: Mapping[str, tuple[Host, ...]] = Field(default_factory=dict)
@@ -133,6 +137,8 @@ class Cluster(Part):
             raise ValueError('backend "slurm" and a table [slurm] with nodes = … belong together')
         if self.backend == "slurm" and self.hosts:
             raise ValueError("Slurm chooses the hosts: leave hosts out, or name them as nodelist under [slurm]")
+        if self.backend == "slurm" and self.copies:
+            raise ValueError('stage = "copy" needs backend "ssh": Slurm starts runs from a folder that all nodes share')
         if len(set(self.hosts)) < len(self.hosts):
             raise ValueError("hosts names a node twice")
         return self
@@ -164,6 +170,11 @@ class Cluster(Part):
         return self.size * parallel if self.slurm else self.size
 
     @property
+    def copies(self) -> bool:
+        """Whether programs are copied to the nodes."""
+        return self.stage == "copy"
+
+    @property
     def switch_of(self) -> dict[str, str]:
         """The switch of each host that [switches] names."""
         return {host: switch for switch, hosts in self.switches.items() for host in hosts}
@@ -176,6 +187,7 @@ class Cluster(Part):
     def table(self) -> dict[str, Any]:
         """Return the content of the file as values for JSON."""
         empty = {name for name in ("switches", "speeds") if not getattr(self, name)}
+        empty |= set() if self.copies else {"stage", "stage_folder"}
         return self.model_dump(mode="json", exclude_none=True, exclude=empty)
 
 

@@ -18,6 +18,7 @@ from ..launchers.base import Launcher
 from ..local import LocalRunner, Running
 from ..process_tree import MARK
 from ..status import JobState, JobStatus
+from .copies import Copies
 from .host_names import launcher_name
 from .transport import Ssh, for_any_shell, silent
 
@@ -73,14 +74,25 @@ class SshRunner(LocalRunner):
     If this process dies or a node is cut off, the node itself ends the job when its time is over.
     """
 
-    def __init__(self, launcher: Launcher, reach: Ssh, check_s: float) -> None:
+    def __init__(self, launcher: Launcher, reach: Ssh, check_s: float, copies: Copies | None = None) -> None:
+        """Make a runner.
+
+        Args:
+            check_s: seconds between two checks that the nodes of a running job still answer.
+            copies: brings programs to nodes that share no folder with this host; None where they do.
+        """
         super().__init__(launcher)
         self._reach = reach
         self._check_s = check_s
+        self._copies = copies
         self._watches: dict[JobId, NodeWatch] = {}
 
     def submit(self, job: Job) -> JobId:
-        """Start a job."""
+        """Start a job.
+
+        Raises:
+            UnreachableError: a node to which its files must be copied does not answer.
+        """
         if not job.nodes:
             return super().submit(job)
         agent = job.directory / AGENT
@@ -93,11 +105,22 @@ class SshRunner(LocalRunner):
             _remove(agent, job)
             raise
 
-    def _prepare(self, job: Job, job_id: JobId) -> None:
+    def close(self) -> None:
+        """End all jobs, and remove what was copied to nodes."""
+        super().close()
+        if self._copies is not None:
+            self._copies.remove()
+
+    def _prepare(self, job: Job, job_id: JobId) -> Job:
         if job.agent is None:
-            return
-        job.agent.write_text(agent_text(self._reach, job_id, job.walltime_s, job.nodes), encoding="utf-8")
-        job.agent.chmod(0o755)
+            return job
+        agent = job.agent
+        if self._copies is not None:
+            job = self._copies.bring(job)
+        absent = None if agent.parent == job.rank_directory else agent
+        agent.write_text(agent_text(self._reach, job_id, job.walltime_s, job.nodes, absent), encoding="utf-8")
+        agent.chmod(0o755)
+        return job
 
     def _look(self, job_id: JobId) -> JobStatus:
         status = super()._look(job_id)
@@ -118,6 +141,8 @@ class SshRunner(LocalRunner):
         if status.state is JobState.COMPLETED or not running.job.nodes:
             return
         lost = self.sweep_nodes(running.job.nodes, job_id)
+        if self._copies is not None:
+            self._copies.doubt(running.job.nodes)
         message = "; ".join(filter(None, (status.message, *lost.values())))
         running.status = replace(status, lost_nodes=tuple(lost), message=message)
 
@@ -189,12 +214,19 @@ def _in_background(work: Callable[[], bool]) -> Future[bool]:
     return future
 
 
-def agent_text(reach: Ssh, job_id: str, walltime_s: float, nodes: Sequence[str] = ()) -> str:
+def agent_text(
+    reach: Ssh, job_id: str, walltime_s: float, nodes: Sequence[str] = (), absent: Path | None = None
+) -> str:
     """Write the script that an MPI launcher calls as `agent [options] node command…` to start its daemon on a node.
 
     Args:
         nodes: the nodes of the job; the script translates the launcher's names back to theirs.
+        absent: the agent's path if nodes do not have it. Open MPI's daemons look whether their agent is there, even if
+            they start no further daemon, so they are told of another program.
     """
+    command = "$*"
+    if absent is not None:
+        command = f"$(printf '%s\\n' \"$*\" | sed 's|{absent}|/bin/sh|g')"
     names = "".join(
         f"{launcher_name(node)}) node={shlex.quote(node)} ;;\n" for node in nodes if launcher_name(node) != node
     )
@@ -209,6 +241,6 @@ def agent_text(reach: Ssh, job_id: str, walltime_s: float, nodes: Sequence[str] 
         f"{f'case $node in{chr(10)}{names}esac{chr(10)}' if names else ''}"
         f"{GATE}"
         f'exec {shlex.join(reach.start())} "$node" -- {shlex.quote(remote)} <<END\n'
-        "$*\n"
+        f"{command}\n"
         "END\n"
     )

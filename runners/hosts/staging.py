@@ -10,22 +10,42 @@ from hashlib import sha256
 from pathlib import Path
 
 from ..errors import UnreachableError
-from .transport import AT_ONCE, CommandResult, Transport, say, say_all
+from .transport import AT_ONCE, CommandResult, Transport, say
 
 LIMIT_S = 300.0
 """Seconds that a node has to take all files."""
-_PLACE = "hpltune-nodes"
+OF_CHECKS, OF_RUNS = "hpltune-nodes", "hpltune-copy"
+"""How the names of folders on nodes begin: those of a check of nodes, and those that runs keep for a whole study."""
 _TAKE = rf"""
-base=${{TMPDIR:-/tmp}}
-find "$base" -maxdepth 1 -name '{_PLACE}.*' -user "$(id -un)" -mmin +1440 -exec rm -rf {{}} + 2>/dev/null
-folder=$(mktemp -d "$base/{_PLACE}.XXXXXX") || exit 3
-base64 -d | tar xf - -C "$folder" || {{ rm -rf "$folder"; exit 4; }}
+folder=$1; shift
+old() {{ find "$1" -maxdepth 1 -name "$2.*" -user "$(id -un)" -mmin "+$3" -exec rm -rf {{}} + 2>/dev/null; }}
+if [ -n "$folder" ]; then
+    old "${{folder%/*}}" {OF_RUNS} 10080
+    mkdir -m 700 "$folder" 2>/dev/null || [ -d "$folder" ] || mkdir "$folder" || exit 3
+    [ -O "$folder" ] && [ ! -L "$folder" ] || {{ echo "$folder belongs to somebody else" >&2; exit 3; }}
+else
+    old "${{TMPDIR:-/tmp}}" {OF_CHECKS} 1440
+    folder=$(mktemp -d "${{TMPDIR:-/tmp}}/{OF_CHECKS}.XXXXXX") || exit 3
+fi
+new=$(mktemp -d "$folder/new.XXXXXX") || exit 3
+fail() {{ rm -rf "$new"; rmdir "$folder" 2>/dev/null; exit 4; }}
+base64 -d | tar xf - -C "$new" || fail
+for name in "$@"; do
+    case $name in */*) mkdir -p "$folder/${{name%/*}}" || fail ;; esac
+    mv -f "$new/$name" "$folder/$name" || fail
+done
+rm -rf "$new"
 cd "$folder" || exit 5
+touch .
 printf 'folder\t%s\n' "$folder"
-for name in "$@"; do printf 'sum\t%s\t%s\n' "$name" "$(sha256sum <"$name" | cut -d' ' -f1)"; done
+for name in "$@"; do
+    [ -x "$name" ] || printf 'noexec\n'
+    printf 'sum\t%s\t%s\n' "$name" "$(sha256sum <"$name" | cut -d' ' -f1)"
+done
 """
-"""What a node does: it also removes what a killed hpltune left there a day ago."""
-_REMOVE = rf'case $1 in */{_PLACE}.??????) rm -rf "$1" ;; esac'
+"""What a node does. Each file gets into its place whole, because nodes may share the folder, and a program may run from
+it. What a killed hpltune left a day ago, or a week ago after runs, is removed."""
+_REMOVE = rf'case $1 in */{OF_CHECKS}.??????|*/{OF_RUNS}.????????) rm -rf "$1" ;; esac'
 
 
 @dataclass(frozen=True)
@@ -41,11 +61,13 @@ class StagedFiles:
     failed: Mapping[str, str]
 
 
-def stage(reach: Transport, nodes: Sequence[str], files: Mapping[str, Path]) -> StagedFiles:
+def stage(reach: Transport, nodes: Sequence[str], files: Mapping[str, Path], folder: str = "") -> StagedFiles:
     """Copy files to all nodes at the same time.
 
     Args:
-        files: by the name that each has on the nodes.
+        files: by the name, or the path in the folder, that each gets on the nodes.
+        folder: the same on all nodes, and made where it is missing; its name begins with OF_RUNS. "" makes a new one on
+            each node below TMPDIR.
 
     Raises:
         OSError: a file cannot be read here.
@@ -55,10 +77,10 @@ def stage(reach: Transport, nodes: Sequence[str], files: Mapping[str, Path]) -> 
 
     def one(node: str) -> tuple[str, str]:
         try:
-            said = say(reach, node, ("sh", "-c", _TAKE, "sh", *files), timeout_s=LIMIT_S, stdin=text)
+            said = say(reach, node, ("sh", "-c", _TAKE, "sh", folder, *files), timeout_s=LIMIT_S, stdin=text)
         except UnreachableError as error:
             return "", str(error)
-        return _arrived(node, said, sums)
+        return _arrived(node, said, sums, folder)
 
     with ThreadPoolExecutor(min(AT_ONCE, max(1, len(nodes)))) as pool:
         found = dict(zip(nodes, pool.map(one, nodes), strict=True))
@@ -68,14 +90,22 @@ def stage(reach: Transport, nodes: Sequence[str], files: Mapping[str, Path]) -> 
     )
 
 
-def unstage(reach: Transport, staged: StagedFiles) -> None:
-    """Remove what was copied; a node that does not answer keeps it for a day."""
+def unstage(reach: Transport, staged: StagedFiles) -> Sequence[str]:
+    """Remove what was copied, and return the nodes that did not answer; those keep it for a day, or a week after runs.
 
-    def one(node: str) -> None:
-        say_all(reach, [node], ("sh", "-c", _REMOVE, "sh", staged.folders[node]), timeout_s=30.0)
+    Raises:
+        InvalidJobError: a node is no host name.
+    """
+
+    def one(node: str) -> bool:
+        try:
+            return say(reach, node, ("sh", "-c", _REMOVE, "sh", staged.folders[node]), timeout_s=30.0).exit_code == 0
+        except UnreachableError:
+            return False
 
     with ThreadPoolExecutor(min(AT_ONCE, max(1, len(staged.folders)))) as pool:
-        list(pool.map(one, staged.folders))
+        done = dict(zip(staged.folders, pool.map(one, staged.folders), strict=True))
+    return [node for node, removed in done.items() if not removed]
 
 
 def _packed(files: Mapping[str, Path]) -> str:
@@ -90,13 +120,16 @@ def _packed(files: Mapping[str, Path]) -> str:
     return base64.encodebytes(packed.getvalue()).decode("ascii")
 
 
-def _arrived(node: str, said: CommandResult, sums: Mapping[str, str]) -> tuple[str, str]:
+def _arrived(node: str, said: CommandResult, sums: Mapping[str, str], wanted: str) -> tuple[str, str]:
     """Return the folder on a node, or "" and why there is none."""
     lines = [line.split("\t") for line in said.stdout.splitlines()]
+    advice = "name another folder with stage_folder in the cluster file" if wanted else "set TMPDIR there"
     folder = next((line[1] for line in lines if line[0] == "folder" and len(line) == 2), "")
     if said.exit_code != 0 or not folder:
         why = said.complaint or f"code {said.exit_code}"
-        return "", f"node {node}: files cannot be copied to its /tmp ({why}): make room or set TMPDIR there"
+        return "", f"node {node}: files cannot be copied to {wanted or 'its /tmp'} ({why}): make room or {advice}"
+    if ["noexec"] in lines:
+        return "", f"node {node}: programs in {folder} may not be started (a noexec file system): {advice}"
     came = {line[1]: line[2] for line in lines if line[0] == "sum" and len(line) == 3}
     wrong = [name for name, checksum in sums.items() if came.get(name) != checksum]
     return ("", f"node {node}: {', '.join(wrong)} did not arrive as it was sent") if wrong else (folder, "")

@@ -50,7 +50,7 @@ class Mpich:
     def command(self, job: Job) -> list[str]:
         """Return the tokens: ranks, binding, variables, program."""
         argv = [str(self.mpiexec), *self._places(job), "-n", str(job.ranks), *self._binding(job)]
-        argv += ["-wdir", str(job.directory)]
+        argv += ["-wdir", str(job.rank_directory)]
         require_variables(tuple(job.mpi_parameters))
         own = {**self._pinning(job), **on_interfaces(job)}
         for name, value in sorted({**own, **job.mpi_parameters, **job.environment}.items()):

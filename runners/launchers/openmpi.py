@@ -68,7 +68,7 @@ class OpenMpi:
         argv = [str(self.mpirun)]
         if self.as_root:
             argv.append("--allow-run-as-root")
-        binding, each = self._binding(job), ["-wdir", str(job.directory)]
+        binding, each = self._binding(job), ["-wdir", str(job.rank_directory)]
         for name, value in sorted({**self._interfaces(job), **job.mpi_parameters}.items()):
             each += ["-x", f"{name}={value}"] if name.startswith(TRANSPORTS) else ["--mca", name, value]
         for name, value in sorted(job.environment.items()):
@@ -101,7 +101,7 @@ class OpenMpi:
         if job.agent is None:
             return []
         launch = "ssh" if self.major >= 5 else "rsh"
-        alone = [] if job.agent.parent == job.directory else ["--mca", f"plm_{launch}_no_tree_spawn", "1"]
+        alone = [] if job.agent.parent == job.rank_directory else ["--mca", f"plm_{launch}_no_tree_spawn", "1"]
         return ["--mca", "plm", launch, "--mca", f"plm_{launch}_agent", str(job.agent), *alone]
 
     def _interfaces(self, job: Job) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Hosts on one machine: network namespaces with names of their own, a bridge between them, and a real sshd in each.
 
-Needs root. The addresses exist only inside the namespaces; the file system is shared by all hosts, as on a cluster.
+Needs root. The addresses exist only inside the namespaces; the file system is shared by all hosts, as on a cluster,
+except for folders that `hide` replaces by empty ones of a host's own.
 """
 
 import os
@@ -109,6 +110,17 @@ class HostsLab:
         for host in hosts:
             _run("ip", "-n", space, "link", "set", f"p{host[1:]}-0", "master", name)
 
+    def hide(self, host: str, *folders: Path) -> None:
+        """Give a host, but not h1, empty folders of its own in place of those that all hosts share."""
+        daemon = self._sshd[self.names.index(host)].pid
+        for folder in folders:
+            _run("nsenter", f"--mount=/proc/{daemon}/ns/mnt", "mount", "-t", "tmpfs", "none", str(folder))
+
+    def files(self, host: str, folder: Path) -> list[str]:
+        """The paths of all files in a folder as a host sees it through ssh."""
+        listed = self.run("h1", *self.ssh, host, f"find {folder} -type f")
+        return listed.splitlines()
+
     def link(self, host: str, state: str, nic: int = 0) -> None:
         """Cut a host off at the switch ("down"), or plug it in again ("up")."""
         _run("ip", "-n", self.namespace("switch"), "link", "set", f"p{host[1:]}-{nic}", state)
@@ -171,9 +183,10 @@ class HostsLab:
         lines = ["127.0.0.1 localhost", *(f"10.77.0.{other[1:]} {other}" for other in self.names)]
         (names / "hosts").write_text("\n".join(lines) + "\n")
         Path("/run/sshd").mkdir(exist_ok=True)
+        mounts = () if number == 1 else ("unshare", "--mount", "--propagation", "private")
         self._sshd.append(
             subprocess.Popen(
-                [*self.enter(host), SSHD, "-D", "-f", str(self.folder / "sshd_config")],
+                [*self.enter(host), *mounts, SSHD, "-D", "-f", str(self.folder / "sshd_config")],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

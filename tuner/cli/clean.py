@@ -15,7 +15,7 @@ def clean(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
 ) -> None:
-    """Remove what setup and builds left: programs, HPL's source, probes and the private prefix.
+    """Remove what setup and builds left: programs, HPL's source, probes, the private prefix, and copies on nodes.
 
     The database, the winners' files and system packages stay. Nothing is removed while hpltune runs anything.
 
@@ -31,7 +31,7 @@ def clean(
     out = console()
     planned = command.plan_clean(command.CleanRequest(user_dirs(), runs))
     show_report(out, planned.report(), as_json=False)
-    if planned.targets and not (dry_run or yes or agreed("Remove these?")):
+    if not planned.empty and not (dry_run or yes or agreed("Remove these?")):
         out.print("Nothing was removed.")
         raise typer.Exit(1)
     show_report(out, command.clean(planned, dry_run=dry_run).report(), as_json=False)

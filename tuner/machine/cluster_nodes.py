@@ -9,6 +9,7 @@ from pathlib import Path
 from hpl.peak.rpeak import Rpeak
 from runners.errors import ProcessError, UnreachableError
 from runners.hosts.cluster import Cluster
+from runners.hosts.copies import try_copy
 from runners.hosts.node_facts import NodeSays, ask_nodes
 from runners.hosts.transport import Transport, silent
 
@@ -21,8 +22,8 @@ from .node_checks import (
     common_blas,
     foreign_cpu,
     lacking_files,
-    library_files,
     memory_of,
+    needed_on_nodes,
     node_cautions,
     node_faults,
 )
@@ -58,7 +59,7 @@ def survey_nodes(
 
     Args:
         inventory: what was found on this machine, from which ranks are started.
-        shared: folders for runs and builds, which every node must see at the same path.
+        shared: folders for runs and builds, which every node must see at the same path, unless programs are copied.
         leave_out: go on without nodes that do not answer.
         without: nodes of the cluster that are not to be used, and not asked.
         ask: how the nodes are asked.
@@ -69,16 +70,21 @@ def survey_nodes(
     Raises:
         TunerError: a node does not answer, or does not fit the others; the sentence names it.
     """
-    program = [inventory.xhpl] if inventory.xhpl else []
+    program = [inventory.xhpl] if inventory.xhpl and not cluster.copies else []
+    needed = needed_on_nodes(cluster, inventory.blas)
     wanted = cluster.model_copy(update={"hosts": tuple(host for host in cluster.hosts if host not in without)})
-    says, silent = ask_cluster(wanted, shared, inventory.mpi.mpirun, [*program, *library_files(inventory.blas)], ask)
+    seen = () if cluster.copies else shared
+    says, silent = ask_cluster(wanted, seen, inventory.mpi.mpirun, [*program, *needed], ask)
     if silent and not (leave_out and says):
         raise TunerError("; ".join(silent))
-    for sentence in (*node_faults(cluster, says, inventory.mpi, shared), *lacking_files(says, program)):
+    for sentence in (*node_faults(cluster, says, inventory.mpi, seen), *lacking_files(says, program)):
         raise TunerError(sentence)
-    blas, lacking = common_blas(inventory.blas, says)
+    blas, lacking = common_blas(inventory.blas, says, needed)
     if lacking and not blas:
         raise TunerError(f"{'; '.join(lacking)}: no BLAS library is on all nodes")
+    if cluster.copies:
+        for sentence in try_copy(cluster.reach, [node.node for node in says], cluster.stage_folder).values():
+            raise TunerError(sentence)
     cores = cluster.node.cores or min(node.cores for node in says)
     memory_bytes, scarcest = memory_of(cluster, says)
     nodes = Nodes(tuple(node.node for node in says), len(says), cores, memory_bytes, cluster, scarcest=scarcest)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hpl.blas.catalogue import Blas
+from hpl.blas.registry import family
 from hpl.build.toolchain import Mpi
 from runners.errors import InvalidJobError
 from runners.forwarded import require_plain
@@ -38,7 +39,7 @@ def node_faults(cluster: Cluster, says: Sequence[NodeSays], mpi: Mpi | None, sha
             if not any(file.startswith(str(folder / SEEN)) for file in node.files):
                 yield (
                     f"{where} does not see {folder}: put it on a file system that all nodes share (HPLTUNE_DATA, and "
-                    "HPLTUNE_CACHE for the builds)"
+                    'HPLTUNE_CACHE for the builds), or let hpltune copy programs: stage = "copy" in the cluster file'
                 )
         if mpi is not None:
             yield from _mpi_faults(where, node, mpi)
@@ -75,19 +76,26 @@ def _mpi_faults(where: str, node: NodeSays, mpi: Mpi) -> Iterator[str]:
         yield f"{where} has another MPI ({node.mpi}) than this host ({mpi.name} {mpi.version})"
 
 
-def library_files(blas: Sequence[Blas]) -> list[Path]:
-    """The files of BLAS libraries."""
-    return [library.path for entry in blas for library in entry.libraries]
+def needed_on_nodes(cluster: Cluster, blas: Sequence[Blas]) -> list[Path]:
+    """The files of BLAS libraries that nodes must have, because they are not copied to them."""
+    files = [library for entry in blas for library in entry.libraries]
+    return [file.path for file in files if not (cluster.copies and family(file.family).copyable)]
 
 
-def common_blas(blas: Sequence[Blas], says: Sequence[NodeSays]) -> tuple[tuple[Blas, ...], list[str]]:
-    """The BLAS libraries that all nodes have, and a sentence about each file that some lack."""
-    everywhere = {path for path in library_files(blas) if all(str(path) in node.files for node in says)}
+def common_blas(
+    blas: Sequence[Blas], says: Sequence[NodeSays], needed: Sequence[Path]
+) -> tuple[tuple[Blas, ...], list[str]]:
+    """The BLAS libraries that all nodes have or get, and a sentence about each file that some lack.
+
+    Args:
+        needed: files that nodes must have.
+    """
+    lacking = {path for path in needed if not all(str(path) in node.files for node in says)}
     kept = [
-        replace(entry, libraries=tuple(library for library in entry.libraries if library.path in everywhere))
+        replace(entry, libraries=tuple(library for library in entry.libraries if library.path not in lacking))
         for entry in blas
     ]
-    return tuple(entry for entry in kept if entry.libraries), list(lacking_files(says, library_files(blas)))
+    return tuple(entry for entry in kept if entry.libraries), list(lacking_files(says, needed))
 
 
 def lacking_files(says: Sequence[NodeSays], files: Sequence[Path]) -> Iterator[str]:

@@ -7,14 +7,18 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hpl.blas.registry import family
+from hpl.build.needed import libraries_of
 from hpl.build.programs import BuildError, Recipe, Xhpl, build, witness_library
 from hpl.build.source import HplSource
+from hpl.build.toolchain import Mpi
 from hpl.params import Scalar
 from hpl.search_paths import SearchPaths
 from hpl.witness import Panel, parse_panels
 from results.record import Invalidity
 from runners.base import JobId, Runner
 from runners.errors import HeldError, RefusedError, SubmitError, UnreachableError
+from runners.hosts.copies import named_as_here
 from runners.job import Job
 from runners.network.control import NetworkControl
 from runners.paths import RunPaths
@@ -119,8 +123,20 @@ class Evaluator:
         shortage = memory_shortage(plan, self.site)
         if shortage:
             return self._not_started(plan, Failure(Invalidity.CONSTRAINTS, shortage), started_at)
+        begun_s: list[float] = []
+        began = time.monotonic()
+
+        def heard(panel: Panel) -> None:
+            if panel.column == 0:
+                begun_s.append(time.monotonic() - began)
+            on_panel(panel)
+
         try:
             self._set_network(plan)
+            began = time.monotonic()
+            with run_folder(directory) as paths:
+                paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
+                status = self.run_job(self._job(plan, xhpl, directory, walltime_s), heard, stop)
         except RefusedError as error:
             failed = self._not_started(plan, Failure(Invalidity.CONSTRAINTS, str(error)), started_at)
             return replace(failed, unavailable=plan.with_setting(error.setting))
@@ -129,24 +145,13 @@ class Evaluator:
         except UnreachableError as error:
             failed = self._not_started(plan, Failure(Invalidity.RUNTIME, str(error)), started_at)
             return replace(failed, lost_nodes=(error.node,))
-        began = time.monotonic()
-        begun_s: list[float] = []
-
-        def heard(panel: Panel) -> None:
-            if panel.column == 0:
-                begun_s.append(time.monotonic() - began)
-            on_panel(panel)
-
-        with run_folder(directory) as paths:
-            paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
-            status = self.run_job(self._job(plan, xhpl, directory, walltime_s), heard, stop)
         cost_s = time.monotonic() - began
         if status.started_at and status.ended_at:
             cost_s = min(cost_s, (status.ended_at - status.started_at).total_seconds())
         disturbed = ""
         if self.network is not None and not status.lost_nodes:
             disturbed = self.network.disturbed(self.site.node_names)
-        stdout, stderr = paths.read_stdout(), paths.read_stderr()
+        stdout, stderr = paths.read_stdout(), named_as_here(paths.read_stderr())
         verdict = judge(plan, status, stdout, stderr)
         return LaunchResult(
             verdict=verdict.without_network(disturbed) if disturbed else verdict,
@@ -204,7 +209,18 @@ class Evaluator:
             strict_order=bool(plan.launch.nodes),
             interfaces=plan.interfaces or (self.site.nodes.cluster.interfaces if self.site.nodes else ()),
             oversubscribe=plan.oversubscribe,
+            inputs=(RunPaths(directory).hpl_dat.name,),
+            libraries=self._libraries(plan, xhpl, mpi),
         )
+
+    def _libraries(self, plan: TrialPlan, xhpl: Xhpl | None, mpi: Mpi) -> tuple[Path, ...]:
+        """What nodes without a shared folder get with the program; the user's own program must find its libraries."""
+        copies = self.site.nodes is not None and self.site.nodes.cluster.copies
+        if not copies or xhpl is None or plan.library is None:
+            return ()
+        if not family(plan.library.family).copyable:
+            return ()
+        return libraries_of(xhpl.path, plan.library.path, mpi.variables())
 
     def run_program(
         self,
@@ -224,7 +240,7 @@ class Evaluator:
         self._set_network(plan)
         directory.mkdir(parents=True, exist_ok=True)
         job = self._job(plan, program, directory, walltime_s)
-        return self.run_job(replace(job, program=(*job.program, *arguments)), lambda _: None, stop)
+        return self.run_job(replace(job, program=(*job.program, *arguments), inputs=()), lambda _: None, stop)
 
     def run_job(self, job: Job, on_panel: Callable[[Panel], None], stop: Stopping) -> JobStatus:
         """Start a job and wait for its end, telling of panels and looking whether it shall be ended at once.

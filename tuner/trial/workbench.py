@@ -10,6 +10,7 @@ from hpl.build.source import obtain
 from hpl.search_paths import SearchPaths
 from runners.base import Runner
 from runners.hosts.cluster import Cluster, stored_cluster
+from runners.hosts.copies import Copies
 from runners.hosts.ssh import SshRunner
 from runners.local import LocalRunner
 from runners.registry import Installed, launchers
@@ -92,7 +93,8 @@ class Workbench:
         def runner() -> Runner:
             if cluster.slurm and whole.nodes:
                 return slurm_runner(whole, starters, queue_limit_s, user_dirs.data / "slurm")
-            return SshRunner(starters, cluster.reach, cluster.check_s)
+            copies = Copies(cluster.reach, cluster.stage_folder, user_dirs.copies) if cluster.copies else None
+            return SshRunner(starters, cluster.reach, cluster.check_s, copies)
 
         evaluator = Evaluator(whole, search, source, runner(), listener=listener)
         if cluster.slurm:

@@ -67,8 +67,17 @@ def test_a_file_tells_which_hosts_share_a_switch_and_how_fast_they_are(tmp_path:
     assert stored_cluster(cluster.table()) == cluster
 
 
-def test_a_cluster_without_switches_is_stored_as_before_there_were_any() -> None:
-    assert not {"switches", "speeds"} & Cluster(name="lab", backend="ssh", hosts=("n1",)).table().keys()
+def test_what_a_file_does_not_say_is_not_stored() -> None:
+    new = {"switches", "speeds", "stage", "stage_folder"}
+    assert not new & Cluster(name="lab", backend="ssh", hosts=("n1",)).table().keys()
+
+
+def test_a_file_tells_that_programs_are_copied_and_where_to(tmp_path: Path) -> None:
+    file = tmp_path / "lab.toml"
+    file.write_text(f'{HOSTS}backend = "ssh"\nstage = "copy"\nstage_folder = "/scratch"\n')
+    cluster = load_real_cluster(file)
+    assert (cluster.copies, cluster.stage_folder) == (True, "/scratch")
+    assert stored_cluster(cluster.table()) == cluster
 
 
 @pytest.mark.parametrize(
@@ -78,6 +87,8 @@ def test_a_cluster_without_switches_is_stored_as_before_there_were_any() -> None
         ('[switches]\na = ["n1"]\nb = ["n2", "n1"]\n', r"\[switches\] names n1 twice: a host is at one switch"),
         ("[speeds]\nn1 = 80\nn3 = 70\n", r"\[speeds\] names n3, which is not among hosts"),
         ("[speeds]\nn1 = 80\n", r"\[speeds\] says nothing of n2: name the speed of every host, or leave"),
+        ('stage = "send"\n', r"stage = send: .*'shared' or 'copy'"),
+        ('stage_folder = "scratch"\n', r"stage_folder = scratch: expected an absolute path"),
         ("[speeds]\nn1 = 80\nn2 = 0\n", r"speeds\.n2 = 0: .*greater than 0"),
     ],
 )

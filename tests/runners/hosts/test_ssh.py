@@ -143,6 +143,16 @@ def test_what_an_mpi_daemon_is_told_arrives_as_it_was_written(tmp_path: Path) ->
     assert done.stdout == "x y it's 0123abcd\n"
 
 
+def test_an_mpi_daemon_is_not_told_of_an_agent_that_its_node_lacks(tmp_path: Path) -> None:
+    ssh = executable(tmp_path / "ssh", 'for last; do :; done\nexec sh -c "$last"')
+    agent = executable(tmp_path / "agent", "")
+    agent.write_text(agent_text(Ssh((str(ssh),)), "0123abcd", 60, absent=agent))
+    done = subprocess.run(
+        [agent, "n1", f"echo {agent} 'a  b' $HPLTUNE_JOB"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "/bin/sh a  b 0123abcd\n"
+
+
 def test_nodes_say_what_they_are(lab: HostsLab, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("seen")

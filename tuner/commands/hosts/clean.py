@@ -3,10 +3,12 @@
 import shlex
 import shutil
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from results.report.model import Report, Sentence
+from runners.hosts.copies import CopiedTo, recorded
 
 from ...errors import TunerError
 from ...hold_folders import hold_folders
@@ -31,20 +33,31 @@ class CleanRequest:
 
 @dataclass(frozen=True)
 class PlannedClean:
-    """What would be removed, with its size in bytes; nothing has been removed yet."""
+    """What would be removed, with its size in bytes; nothing has been removed yet.
+
+    Attributes:
+        copies: copies of programs that a killed hpltune left on nodes, by the file that records them.
+    """
 
     request: CleanRequest
     targets: tuple[tuple[Path, int], ...]
+    copies: Mapping[Path, CopiedTo]
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to remove."""
+        return not (self.targets or self.copies)
 
     def report(self) -> Report:
-        """The files and folders."""
+        """The files and folders, and copies on nodes."""
         lines = [f"{target}  ({size_bytes / 1e6:.0f} MB)" for target, size_bytes in self.targets]
+        lines += [f"{copied.folder} on {', '.join(copied.nodes)}" for copied in self.copies.values()]
         return Report("Clean", tuple(Sentence(line, unbroken=True) for line in lines))
 
 
 @dataclass(frozen=True)
 class CleanResult:
-    """What was removed, and sentences about what stays and how to remove that."""
+    """What was removed, here and on nodes, and sentences about what stays and how to remove that."""
 
     planned: PlannedClean
     removed: tuple[Path, ...]
@@ -53,7 +66,7 @@ class CleanResult:
     def report(self) -> Report:
         """What was done, and what stays."""
         done = "Removed." if self.removed else "Nothing was removed."
-        first = Sentence(done if self.planned.targets else "There is nothing to remove.")
+        first = Sentence(done if not self.planned.empty else "There is nothing to remove.")
         return Report("Clean", (first, *(Sentence(line, unbroken=True) for line in self.staying)))
 
 
@@ -63,7 +76,8 @@ def plan_clean(request: CleanRequest) -> PlannedClean:
     targets = [user_dirs.cache / name for name in OURS if (user_dirs.cache / name).exists()]
     if request.runs and (user_dirs.data / "runs").exists():
         targets.append(user_dirs.data / "runs")
-    return PlannedClean(request, tuple((target, _size_bytes(target)) for target in targets))
+    sized = tuple((target, _size_bytes(target)) for target in targets)
+    return PlannedClean(request, sized, recorded(user_dirs.copies))
 
 
 def clean(planned: PlannedClean, *, dry_run: bool = False) -> CleanResult:
@@ -75,12 +89,22 @@ def clean(planned: PlannedClean, *, dry_run: bool = False) -> CleanResult:
     Raises:
         TunerError: something cannot be removed, or hpltune is at work with it.
     """
-    targets = () if dry_run else tuple(target for target, _ in planned.targets)
-    if targets:
-        with hold_folders(planned.request.user_dirs, alone=True):
-            for target in targets:
-                _remove(target)
-    return CleanResult(planned, targets, tuple(_staying(planned.request.user_dirs)))
+    staying = _staying(planned.request.user_dirs)
+    if dry_run or planned.empty:
+        return CleanResult(planned, (), tuple(staying))
+    removed = []
+    with hold_folders(planned.request.user_dirs, alone=True):
+        for target, _ in planned.targets:
+            _remove(target)
+            removed.append(target)
+        for record, copied in planned.copies.items():
+            silent = copied.remove()
+            if silent:
+                staying.append(f"{copied.folder} stays on {', '.join(silent)}: no answer")
+            else:
+                _remove(record)
+                removed.append(record)
+    return CleanResult(planned, tuple(removed), tuple(staying))
 
 
 def _staying(user_dirs: UserDirs) -> list[str]:

@@ -18,6 +18,7 @@ from hpl.search_paths import SearchPaths
 from results.report.model import Column, Report, Sentence, Table
 from results.stats.nodes.name_ranges import ranges
 from runners.hosts.cluster import Cluster, SlurmTable, load_real_cluster
+from runners.hosts.copies import try_copy
 from runners.hosts.host_facts import host_facts
 from runners.hosts.node_facts import NodeSays, ask_nodes
 from runners.toml_file import GIB
@@ -26,7 +27,7 @@ from ...errors import TunerError
 from ...machine.cluster_nodes import AskNodes, ask_cluster
 from ...machine.kernels.timed import ClusterKernels, KernelTimer, KindKernels
 from ...machine.kernels.together import mixed_sentence
-from ...machine.node_checks import common_blas, foreign_cpu, library_files, node_cautions, node_faults
+from ...machine.node_checks import common_blas, foreign_cpu, needed_on_nodes, node_cautions, node_faults
 from ...machine.slurm_facts import BY_SRUN, SlurmFacts, ask_slurm, slurm_faults
 from ...machine.survey import usable_mpis
 from ...units import duration, gibibytes
@@ -173,17 +174,35 @@ def _of_nodes(
 ) -> tuple[NodeFindings, list[NodeSays]]:
     """Return what is known of the nodes, and what those said that answer."""
     mpi, blas = libraries.mpi, libraries.blas
-    says, silent = ask_cluster(cluster, shared, mpi.mpirun if mpi else None, library_files(blas), ask)
-    missing, advice = [*silent, *node_faults(cluster, says, mpi, shared)], []
+    needed, seen = needed_on_nodes(cluster, blas), () if cluster.copies else shared
+    says, silent = ask_cluster(cluster, seen, mpi.mpirun if mpi else None, needed, ask)
+    missing, advice = [*silent, *node_faults(cluster, says, mpi, seen)], []
     filled: Mapping[str, Fact] = {}
     if says:
-        common, lacking = common_blas(blas, says)
+        common, lacking = common_blas(blas, says, needed)
         foreign = foreign_cpu(cluster, says, host_facts(detect().cores).cpu_model)
+        if cluster.copies:
+            missing += try_copy(cluster.reach, [node.node for node in says], cluster.stage_folder).values()
         missing += [*([] if common else ["no BLAS library is on all nodes"]), *([foreign] if foreign else [])]
         advice = [*(f"{sentence}; a study leaves it out" for sentence in lacking), *node_cautions(cluster, says)]
         filled = _fill(file, cluster, _facts(cluster, says))
-    nodes = [asdict(node) for node in says]
-    return NodeFindings(_node_table(cluster, says), nodes, filled, tuple(missing), tuple(advice)), says
+    findings = NodeFindings(
+        _node_table(cluster, says),
+        [asdict(node) for node in says],
+        filled,
+        tuple(missing),
+        tuple(advice),
+        sentences=(_way(cluster),),
+        facts={"stage": cluster.stage},
+    )
+    return findings, says
+
+
+def _way(cluster: Cluster) -> str:
+    """How nodes get programs."""
+    if cluster.copies:
+        return f'Programs are copied to the nodes, below {cluster.stage_folder} (stage = "copy").'
+    return 'All nodes must see the folders of hpltune (stage = "shared").'
 
 
 def _of_slurm(file: Path, cluster: Cluster, table: SlurmTable, mpi: Mpi | None) -> NodeFindings:

@@ -1,0 +1,124 @@
+"""`hpltune` on nodes that share no folder with their head: programs, BLAS and inputs are copied to them."""
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from as_user import HPLTUNE
+from net_lab import HostsLab, hosts_lab
+from on_head import OnHead, on_head
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
+SHORT = ("--blas", "openblas", "--set", "N=800", "--set", "NB=64", "--set", "binding=none", "--engine", "random")
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Iterator[HostsLab]:
+    """Two hosts; the second one has neither the cache nor an OpenBLAS, and a folder of its own for copies."""
+    with hosts_lab(tmp_path_factory.mktemp("lab"), hosts=2) as up:
+        (up.folder / "stage").mkdir()
+        up.hide("h2", shared_cache, up.folder / "stage", *openblas())
+        yield up
+
+
+def openblas() -> list[Path]:
+    """The folders of OpenBLAS' builds in Debian's packages."""
+    found = list(Path("/usr/lib").glob("*-linux-gnu/openblas-*"))
+    if not found:
+        pytest.skip("needs OpenBLAS of a Debian package")
+    return found
+
+
+@pytest.fixture
+def hpltune(lab: HostsLab, home: Path) -> OnHead:
+    lab.hide("h2", home)
+    return on_head(lab, home)
+
+
+@pytest.fixture
+def cluster(lab: HostsLab, home: Path) -> Path:
+    return write_cluster(lab, home / "lab.toml", 'stage = "copy"')
+
+
+def write_cluster(lab: HostsLab, file: Path, *more: str, folder: Path | None = None) -> Path:
+    ssh = json.dumps([*lab.ssh, "-o", "ConnectTimeout=2"])
+    lines = ('name = "lab"', 'backend = "ssh"', 'hosts = ["h1", "h2"]', f"ssh = {ssh}", 'interfaces = ["eth0"]')
+    place = f'stage_folder = "{folder or lab.folder / "stage"}"'
+    file.write_text("\n".join([*lines, place, *more, "[node]", "memory_gib = 1", ""]))
+    return file
+
+
+def copies(lab: HostsLab) -> dict[str, list[str]]:
+    return {host: lab.files(host, lab.folder / "stage") for host in lab.names}
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_a_study_and_its_winner_run_on_nodes_that_share_no_folder(
+    hpltune: OnHead, lab: HostsLab, cluster: Path, mpi: str
+) -> None:
+    if mpi == "mpich" and shutil.which("mpiexec.mpich") is None:
+        pytest.skip("needs MPICH")
+    asked = ("--set", f"mpi={mpi}", "--trials", "1", "--study", "one", "--json")
+    done = hpltune("tune", "--cluster", str(cluster), *SHORT, *asked)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"MPI: {mpi} " in done.stderr
+    records = json.loads(hpltune("show", "one", "--json").stdout)
+    assert {(record["hosts"], record["invalidity"]) for record in records} == {("h1,h2", None)}
+    again = hpltune("run", json.loads(done.stdout)["hpl_dat"], "--like", "one")
+    assert again.returncode == 0, again.stdout + again.stderr
+    assert copies(lab) == {"h1": [], "h2": []}
+
+
+def test_the_doctor_says_how_nodes_get_programs(hpltune: OnHead, lab: HostsLab, home: Path, cluster: Path) -> None:
+    copied = hpltune("doctor", "--cluster", str(cluster), "--json")
+    assert copied.returncode == 0, copied.stdout + copied.stderr
+    assert json.loads(copied.stdout)["stage"] == "copy"
+    shared = hpltune("doctor", "--cluster", str(write_cluster(lab, home / "shared.toml")))
+    assert shared.returncode != 0
+    assert 'let hpltune copy programs: stage = "copy" in the cluster file' in " ".join(shared.stdout.split())
+
+
+def test_copies_that_a_killed_study_left_are_removed_by_clean(
+    hpltune: OnHead, lab: HostsLab, home: Path, cluster: Path
+) -> None:
+    asked = ("tune", "--cluster", str(cluster), *SHORT, "--set", "N=6000", "--trials", "9", "--study", "killed")
+    with subprocess.Popen([*lab.enter("h1"), str(HPLTUNE), *asked], cwd=home, start_new_session=True) as ours:
+        assert eventually(lambda: any("/xhpl" in file for file in copies(lab)["h2"]))
+        ours.send_signal(signal.SIGKILL)
+    assert any("openblas" in file for file in copies(lab)["h2"])
+    assert eventually(lambda: not any("xhpl" in line for line in lab.processes("h2")))
+    shown = hpltune("clean", "--dry-run").stdout
+    assert re.search(r"stage/hpltune-copy\.[0-9a-f]{8} on h1, h2", shown)
+    forget = home / "cache"
+    forget.mkdir()
+    with pytest.MonkeyPatch.context() as elsewhere:
+        elsewhere.setenv("HPLTUNE_CACHE", str(forget))
+        assert hpltune("clean", "--yes").returncode == 0
+    assert copies(lab) == {"h1": [], "h2": []}
+
+
+def test_a_node_without_room_for_copies_is_named_before_anything_runs(
+    hpltune: OnHead, lab: HostsLab, home: Path
+) -> None:
+    (home / "on-h1").mkdir()
+    file = write_cluster(lab, home / "lab.toml", 'stage = "copy"', folder=home / "on-h1")
+    done = hpltune("tune", "--cluster", str(file), *SHORT, "--trials", "1")
+    assert done.returncode == 1
+    assert re.search(
+        r"node h2: files cannot be copied to \S+/on-h1/hpltune-copy\.\S+ \(mkdir: .*No such file", done.stderr
+    )
+    assert "name another folder with stage_folder in the cluster file" in done.stderr
+
+
+def eventually(holds: Callable[[], bool]) -> bool:
+    """Wait until something holds, for at most two minutes."""
+    deadline_s = time.monotonic() + 120.0
+    while not holds() and time.monotonic() < deadline_s:
+        time.sleep(0.2)
+    return holds()
