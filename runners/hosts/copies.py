@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..errors import InvalidJobError, SubmitError, UnreachableError
 from ..job import Job
+from .cluster import Cluster
 from .staging import OF_RUNS, StagedFiles, stage, unstage
 from .transport import Ssh, silent
 
@@ -140,6 +141,11 @@ class Copies:
                 self._record.unlink(missing_ok=True)
         except OSError as error:
             raise SubmitError(f"{self._record} cannot be written: {error.strerror}", transient=False) from error
+
+
+def copies_for(cluster: Cluster, records: Path) -> Copies | None:
+    """Return what copies programs to the nodes of a cluster; None where they share hpltune's folders."""
+    return Copies(cluster.reach, cluster.stage_folder, records) if cluster.copies else None
 
 
 def named_as_here(text: str) -> str:

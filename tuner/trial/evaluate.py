@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hpl.blas.registry import family
 from hpl.build.needed import libraries_of
 from hpl.build.programs import BuildError, Recipe, Xhpl, build, witness_library
 from hpl.build.source import HplSource
@@ -218,9 +217,7 @@ class Evaluator:
         copies = self.site.nodes is not None and self.site.nodes.cluster.copies
         if not copies or xhpl is None or plan.library is None:
             return ()
-        if not family(plan.library.family).copyable:
-            return ()
-        return libraries_of(xhpl.path, plan.library.path, mpi.variables())
+        return libraries_of(xhpl.path, plan.library, mpi.variables())
 
     def run_program(
         self,

@@ -10,7 +10,7 @@ from hpl.build.source import obtain
 from hpl.search_paths import SearchPaths
 from runners.base import Runner
 from runners.hosts.cluster import Cluster, stored_cluster
-from runners.hosts.copies import Copies
+from runners.hosts.copies import copies_for
 from runners.hosts.ssh import SshRunner
 from runners.local import LocalRunner
 from runners.registry import Installed, launchers
@@ -93,8 +93,7 @@ class Workbench:
         def runner() -> Runner:
             if cluster.slurm and whole.nodes:
                 return slurm_runner(whole, starters, queue_limit_s, user_dirs.data / "slurm")
-            copies = Copies(cluster.reach, cluster.stage_folder, user_dirs.copies) if cluster.copies else None
-            return SshRunner(starters, cluster.reach, cluster.check_s, copies)
+            return SshRunner(starters, cluster.reach, cluster.check_s, copies_for(cluster, user_dirs.copies))
 
         evaluator = Evaluator(whole, search, source, runner(), listener=listener)
         if cluster.slurm:

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from hpl.blas.catalogue import BlasLibrary
-from hpl.blas.registry import discover
+from hpl.blas.registry import discover, family
+from hpl.build.needed import libraries_of
 from hpl.build.programs import BuildError, Recipe, build, build_calibrator, witness_library
 from hpl.build.source import obtain
 from hpl.build.toolchain import Mpi, ToolchainError, find_mpis
@@ -64,6 +65,23 @@ def test_every_library_gives_a_program_that_passes_and_maps_just_that_file(
         done = run(program.path, recipe.mpi, tmp_path)
         assert parse(done.stdout).results[0].passed, (library, done.stderr)
         assert parse_reports(done.stderr)[0].library == library.path
+
+
+def test_a_preloaded_copy_of_a_library_is_what_a_program_maps(
+    built: SearchPaths, recipe: Recipe, libraries: list[BlasLibrary], tmp_path: Path
+) -> None:
+    for library in libraries:
+        program = build(replace(recipe, library=library), built)
+        files = libraries_of(program.path, library, recipe.mpi.variables())
+        assert bool(files) == family(library.family).copyable
+        if not files:
+            continue
+        assert files[0] == library.path
+        assert not [file for file in files if file.name.startswith(("libc.", "libmpi", "ld-"))]
+        copies = [Path(shutil.copy(file, tmp_path)) for file in files]
+        done = run(program.path, recipe.mpi, tmp_path, LD_PRELOAD=":".join(map(str, copies)))
+        assert parse(done.stdout).results[0].passed, (library, done.stderr)
+        assert parse_reports(done.stderr)[0].library == copies[0]
 
 
 def test_no_library_path_of_the_shell_changes_what_is_mapped(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from hpl.blas.catalogue import BlasLibrary
 from hpl.blas.registry import family
+from hpl.build.needed import libraries_of
 from hpl.build.programs import Recipe, build
 from hpl.build.source import obtain
 from hpl.search_paths import SearchPaths
@@ -59,5 +60,6 @@ def groups_step(cluster: Cluster, asked: AskedGroups, library: BlasLibrary, list
         listener(WorkEnded())
     recipe = Recipe(obtain(search), mpi, library)
     xhpl = build(recipe, search, on_step=lambda *step: listener(BuildStep(*step)))
-    hpl = GroupHpl(site, xhpl.path, family(library.family).environment("auto", 1, library))
-    return Groups(hpl, asked, user_dirs.data / "runs")
+    libraries = libraries_of(xhpl.path, library, mpi.variables()) if cluster.copies else ()
+    hpl = GroupHpl(site, xhpl.path, family(library.family).environment("auto", 1, library), libraries)
+    return Groups(hpl, asked, user_dirs)

@@ -30,11 +30,13 @@ class GroupHpl:
 
     Attributes:
         environment: variables of the ranks.
+        libraries: shared libraries that are copied with the program, where programs are copied.
     """
 
     site: GroupSite
     program: Path
     environment: Mapping[str, str]
+    libraries: tuple[Path, ...] = ()
 
     def pilot_size(self, nodes: int) -> HplSize:
         """Return the size of the short run that tells how fast groups of so many nodes are."""
@@ -53,7 +55,7 @@ class GroupHpl:
         return HplSize(N, seconds(N, median(rates)))
 
     def job(self, group: Group, size: HplSize, folder: Path) -> Job:
-        """Write HPL.dat to a new folder that all nodes see, and return the job that runs there, a rank on each core.
+        """Write HPL.dat to a new folder, and return the job that runs there, a rank on each core.
 
         Raises:
             TunerError: the folder cannot be written.
@@ -72,6 +74,8 @@ class GroupHpl:
             mpi=self.site.mpi.name,
             nodes=group,
             interfaces=self.site.cluster.interfaces,
+            inputs=(paths.hpl_dat.name,),
+            libraries=self.libraries,
         )
 
     def _fitting(self, N: int, nodes: int) -> int:

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from results.stats.nodes.groups.group_run import ORDERS, GroupRun, groups_of
 from runners.base import Runner
+from runners.hosts.copies import copies_for
 from runners.hosts.ssh import SshRunner
 from runners.registry import Installed, launchers
 
 from ...events import Notice, WorkEnded, WorkStarted
+from ...user_dirs import UserDirs
 from ...words import counted
 from ..hpl_runs import HplSize
 from ..hpl_step import TARGET_S
@@ -47,15 +49,15 @@ class Groups:
     """Runs HPL on all groups of several turns.
 
     Attributes:
-        runs: the folder for folders of runs, which all nodes see.
+        user_dirs: where the folders of runs are made.
     """
 
     hpl: GroupHpl
     asked: AskedGroups
-    runs: Path
+    user_dirs: UserDirs
 
     def files(self, facts: NodeValues) -> Mapping[str, Path]:
-        """Return no file: the program is in a folder that all nodes see."""
+        """Return no file: the program is in a folder that all nodes see, or the runner copies it."""
         del facts
         return {}
 
@@ -70,10 +72,12 @@ class Groups:
         """Make a runner and a folder for the runs while the block runs."""
         site = self.hpl.site
         starters = launchers([Installed(site.mpi.name, site.mpi.mpirun, site.mpi.version)])
-        self.runs.mkdir(parents=True, exist_ok=True)
+        copies = copies_for(site.cluster, self.user_dirs.copies)
+        runs = self.user_dirs.data / "runs"
+        runs.mkdir(parents=True, exist_ok=True)
         with (
-            tempfile.TemporaryDirectory(prefix=FOLDER, dir=self.runs, ignore_cleanup_errors=True) as folder,
-            SshRunner(starters, site.cluster.reach, site.cluster.check_s) as runner,
+            tempfile.TemporaryDirectory(prefix=FOLDER, dir=runs, ignore_cleanup_errors=True) as folder,
+            SshRunner(starters, site.cluster.reach, site.cluster.check_s, copies) as runner,
         ):
             yield _GroupTurns(self, place, runner, Path(folder))
 

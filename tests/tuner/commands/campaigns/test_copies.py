@@ -5,14 +5,14 @@ import re
 import shutil
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE
 from net_lab import HostsLab, hosts_lab
 from on_head import OnHead, on_head
+from waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 SHORT = ("--blas", "openblas", "--set", "N=800", "--set", "NB=64", "--set", "binding=none", "--engine", "random")
@@ -75,6 +75,16 @@ def test_a_study_and_its_winner_run_on_nodes_that_share_no_folder(
     assert copies(lab) == {"h1": [], "h2": []}
 
 
+def test_groups_of_nodes_that_share_no_folder_run_hpl(hpltune: OnHead, lab: HostsLab, cluster: Path) -> None:
+    file = cluster.read_text().replace("memory_gib = 1", "memory_gib = 0.03")
+    cluster.write_text(file)
+    asked = ("--benchmark", "groups", "--groups", "2", "--repeats", "1", "--blas", "openblas", "--json")
+    done = hpltune("nodes", "check", "--cluster", str(cluster), *asked)
+    runs = json.loads(done.stdout)["groups"]
+    assert [(run["nodes"], run["accurate"]) for run in runs] == [(["h1", "h2"], True)] * 2, done.stderr
+    assert copies(lab) == {"h1": [], "h2": []}
+
+
 def test_the_doctor_says_how_nodes_get_programs(hpltune: OnHead, lab: HostsLab, home: Path, cluster: Path) -> None:
     copied = hpltune("doctor", "--cluster", str(cluster), "--json")
     assert copied.returncode == 0, copied.stdout + copied.stderr
@@ -89,10 +99,10 @@ def test_copies_that_a_killed_study_left_are_removed_by_clean(
 ) -> None:
     asked = ("tune", "--cluster", str(cluster), *SHORT, "--set", "N=6000", "--trials", "9", "--study", "killed")
     with subprocess.Popen([*lab.enter("h1"), str(HPLTUNE), *asked], cwd=home, start_new_session=True) as ours:
-        assert eventually(lambda: any("/xhpl" in file for file in copies(lab)["h2"]))
+        until(lambda: any("/xhpl" in file for file in copies(lab)["h2"]), 120)
         ours.send_signal(signal.SIGKILL)
     assert any("openblas" in file for file in copies(lab)["h2"])
-    assert eventually(lambda: not any("xhpl" in line for line in lab.processes("h2")))
+    until(lambda: not any("xhpl" in line for line in lab.processes("h2")), 120)
     shown = hpltune("clean", "--dry-run").stdout
     assert re.search(r"stage/hpltune-copy\.[0-9a-f]{8} on h1, h2", shown)
     forget = home / "cache"
@@ -114,11 +124,3 @@ def test_a_node_without_room_for_copies_is_named_before_anything_runs(
         r"node h2: files cannot be copied to \S+/on-h1/hpltune-copy\.\S+ \(mkdir: .*No such file", done.stderr
     )
     assert "name another folder with stage_folder in the cluster file" in done.stderr
-
-
-def eventually(holds: Callable[[], bool]) -> bool:
-    """Wait until something holds, for at most two minutes."""
-    deadline_s = time.monotonic() + 120.0
-    while not holds() and time.monotonic() < deadline_s:
-        time.sleep(0.2)
-    return holds()
