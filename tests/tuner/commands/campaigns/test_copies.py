@@ -67,7 +67,7 @@ def test_a_study_and_its_winner_run_on_nodes_that_share_no_folder(
     asked = ("--set", f"mpi={mpi}", "--trials", "1", "--study", "one", "--json")
     done = hpltune("tune", "--cluster", str(cluster), *SHORT, *asked)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"MPI: {mpi} " in done.stderr
+    assert re.search(rf"#1 .* {mpi} 2x1", done.stderr)
     records = json.loads(hpltune("show", "one", "--json").stdout)
     assert {(record["hosts"], record["invalidity"]) for record in records} == {("h1,h2", None)}
     again = hpltune("run", json.loads(done.stdout)["hpl_dat"], "--like", "one")
