@@ -163,6 +163,19 @@ def shortened(nodes: Sequence[str]) -> str:
     return said.stdout.strip() if said.exit_code == 0 else ",".join(nodes)
 
 
+def hosts_of_job(job: str) -> tuple[str, ...]:
+    """Return the names of the nodes that a running job has, in Slurm's order.
+
+    Raises:
+        SubmitError: Slurm does not tell.
+    """
+    listed = _ask(["squeue", "--noheader", f"--jobs={job}", "--format=%N"]).stdout.strip()
+    said = _ask(["scontrol", "show", "hostnames", listed])
+    if said.exit_code != 0 or not listed:
+        raise SubmitError(f"Slurm does not tell the nodes of job {job}", transient=True)
+    return tuple(said.stdout.split())
+
+
 def switches() -> Mapping[str, str]:
     """Ask Slurm for the switch of each node; empty if it knows no topology.
 

@@ -4,19 +4,23 @@ import platform
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from runners.hosts.cluster import Cluster, SlurmTable, load_real_cluster
 from runners.hosts.transport import Local
-from runners.slurm.client import shortened, switches
+from runners.slurm.client import hosts_of_job, shortened, switches
+from runners.slurm.holding.as_ssh import as_ssh
 from runners.slurm.holding.hold import held
 from runners.slurm.holding.steps import SlurmSteps
 from runners.slurm.nodes import SlurmNode
+from runners.slurm.options import SlurmOptions
 
-from ...errors import TunerError
-from ...events import Listener, WorkEnded, WorkStarted
+from ...errors import TunerError, UsageError
+from ...events import Listener, Notice, WorkEnded, WorkStarted
 from ...machine.slurm_facts import SlurmFacts, allocation_faults, ask_slurm
 from ...nodes.step import NodesTarget
 from ...stopping import Interrupted, StopRequest
+from ...units import duration
 from ...words import counted
 
 LONGEST_S = 2 * 3600.0
@@ -63,22 +67,66 @@ def _of_slurm(cluster: Cluster, table: SlurmTable, listener: Listener, stop: Sto
     silent = {node.name: _why_not(node) for node in facts.nodes if node not in usable}
     options = wanted.options(cluster.node.cores or min(node.cores for node in usable))
 
+    with _job(options, wanted.time_limit_s or LONGEST_S, listener, stop) as job:
+        names = tuple(node.name for node in facts.nodes)
+        yield NodesTarget(cluster.name, names, SlurmSteps(job), places, cluster.interfaces, silent)
+
+
+@contextmanager
+def as_hosts(
+    cluster: Cluster, folder: Path, least_s: float, listener: Listener, stop: StopRequest
+) -> Iterator[Cluster]:
+    """Hold nodes of Slurm while the block runs, and yield them as hosts that ssh reaches; other clusters as they are.
+
+    Args:
+        folder: for a program that takes the place of ssh while the nodes are held.
+        least_s: how long they are needed.
+
+    Raises:
+        UsageError: Slurm gives nodes for a shorter time.
+        TunerError, RunnerError: Slurm does not give the nodes.
+        Interrupted: somebody stopped the wait for them.
+    """
+    table = cluster.slurm
+    if table is None:
+        yield cluster
+        return
+    facts = ask_slurm(table)
+    for sentence in allocation_faults(cluster, table, facts):
+        raise TunerError(f"Slurm: {sentence}")
+    limit_s = facts.time_limit_s(table)
+    if least_s > limit_s:
+        raise UsageError(
+            f"--time {duration(least_s)}: Slurm gives the nodes for {duration(limit_s)}: lower it, or raise "
+            "time_limit_s under [slurm]"
+        )
+    options = table.options(cluster.node.cores or min(node.cores for node in facts.usable()))
+    with _job(options, limit_s, listener, stop) as job, TemporaryDirectory(dir=folder) as own:
+        hosts = hosts_of_job(job)
+        listener(Notice(f"Slurm job {job} holds {counted(len(hosts), 'node')}: {shortened(hosts)}."))
+        ssh = as_ssh(job, Path(own) / "as-ssh")
+        held_hosts: dict[str, object] = {"backend": "ssh", "slurm": None, "hosts": hosts, "ssh": ssh, "switches": {}}
+        yield cluster.model_copy(update=held_hosts)
+
+
+@contextmanager
+def _job(options: SlurmOptions, limit_s: float, listener: Listener, stop: StopRequest) -> Iterator[str]:
+    """Hold nodes while the block runs, and tell why they are waited for."""
+
     def wait(text: str) -> None:
         listener(WorkEnded())
         listener(WorkStarted(text))
 
     with ExitStack() as stack:
-        listener(WorkStarted(f"Waiting for {counted(len(usable), 'node')} of Slurm"))
+        listener(WorkStarted(f"Waiting for {counted(options.nodes, 'node')} of Slurm"))
         try:
             with stop.preparing():
-                limit_s = wanted.time_limit_s or LONGEST_S
                 job = stack.enter_context(held(options, limit_s, wait, lambda: stop.requested))
         finally:
             listener(WorkEnded())
         if job is None:
             raise Interrupted
-        names = tuple(node.name for node in facts.nodes)
-        yield NodesTarget(cluster.name, names, SlurmSteps(job), places, cluster.interfaces, silent)
+        yield job
 
 
 def _wanted(cluster: Cluster, table: SlurmTable, facts: SlurmFacts, usable: list[SlurmNode]) -> SlurmTable:

@@ -1,7 +1,8 @@
-"""`hpltune scale` on this machine, or on the nodes of a real cluster that ssh reaches."""
+"""`hpltune scale` on this machine, or on the nodes of a real cluster that ssh reaches or Slurm gives."""
 
 import math
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 
 from results.stats.scaling.runs import NodeOrder, Scaling
@@ -14,6 +15,7 @@ from ...events import Listener, Notice
 from ...machine.inventory import FOREIGN, Inventory
 from ...machine.textbook import first_choice, full_memory_n, natural_nb
 from ...network.around_study import recover_at_start
+from ...options import TuneOptions
 from ...provision.setup import provision_if_needed
 from ...scaling.campaign import Pace, ScalingCampaign
 from ...scaling.findings import ScalingContext, findings_of
@@ -26,6 +28,7 @@ from ...trial.workbench import Workbench
 from ...tuning.enter import machine_facts
 from ...user_dirs import UserDirs
 from ...words import counted
+from ..nodes.reaching import as_hosts
 from ..session import Session, open_session
 from .scale import (
     DEFAULT_TIME_S,
@@ -59,24 +62,27 @@ def scale_real(request: ScaleRequest, listener: Listener, stop: StopRequest) -> 
     Raises:
         TunerError, HplError, RunnerError, ResultsError: a sentence says what prevents the runs.
     """
-    _refuse_slurm(request)
     with stop.preparing():
         provision_if_needed(UserDirs.of_user(), listener, request.options.blas_files, program=False)
     with open_session(request.db, listener, stop) as session:
         recover_at_start(session.store, listener)
-        with stop.preparing():
-            workbench = Workbench.open(request.options, session.user_dirs, listener)
-        with closing(workbench):
-            return _measured(request, _prepared(request, workbench, session), workbench, session)
+        with _on_hosts(request, session) as options:
+            with stop.preparing():
+                workbench = Workbench.open(options, session.user_dirs, listener)
+            with closing(workbench):
+                return _measured(request, _prepared(request, workbench, session), workbench, session)
 
 
-def _refuse_slurm(request: ScaleRequest) -> None:
-    real = request.options.real_cluster
-    if real is not None and stored_cluster(real).slurm is not None:
-        raise UsageError(
-            "--cluster: Slurm chooses the nodes, so lists cannot be sorted or shuffled; write a cluster file with "
-            'backend = "ssh" and the hosts of an allocation'
-        )
+@contextmanager
+def _on_hosts(request: ScaleRequest, session: Session) -> Iterator[TuneOptions]:
+    """The options with all nodes as hosts in an order that we choose; those of Slurm are held while the block runs."""
+    options = request.options
+    if options.real_cluster is None:
+        yield options
+        return
+    cluster = stored_cluster(options.real_cluster)
+    with as_hosts(cluster, session.user_dirs.data, request.time_s or 0.0, session.listener, session.stop) as hosts:
+        yield replace(options, real_cluster=hosts.table())
 
 
 def _prepared(request: ScaleRequest, workbench: Workbench, session: Session) -> _Prepared:

@@ -1,0 +1,98 @@
+"""`hpltune scale` on nodes that a real Slurm gives: held in one job, reached by its steps, and given back."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from as_user import HPLTUNE, Run, program
+from slurm_lab import SlurmLab, slurm_lab
+from waiting import until
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
+ASKED = ("--blas", "openblas", "--nb", "64", "--binding", "none", "--weak", "--repeats", "1", "--study", "mine")
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmLab]:
+    with slurm_lab(tmp_path_factory.mktemp("slurm")) as up:
+        yield up
+
+
+NAMED = """\
+#!/bin/sh
+all="$*"
+options=
+while [ "${{1#--}}" != "$1" ]; do
+    case $1 in --nodelist=*) node=${{1#*=}} ;; esac
+    options="$options $1"
+    shift
+done
+[ -n "$node" ] || exec {srun} $all
+exec {srun} $options unshare --uts sh -c 'hostname "$0"; exec "$@"' "$node" "$@"
+"""
+"""An srun that gives each node a name of its own, as machines of their own have."""
+
+
+@pytest.fixture
+def cluster(home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
+    (home / "bin").mkdir()
+    program(home / "bin/srun", NAMED.format(srun=shutil.which("srun")))
+    monkeypatch.setenv("PATH", f"{home / 'bin'}:{os.environ['PATH']}")
+    slurm = 'nodes = 2\npartition = "main"\nexclusive = false\ntime_limit_s = 600\n'
+    file = home / "cluster.toml"
+    file.write_text(f'name = "lab"\nbackend = "slurm"\n[node]\ncores = 1\nmemory_gib = 1\n[slurm]\n{slurm}')
+    return str(file)
+
+
+def running_in(folder: Path) -> list[str]:
+    """The names of the processes that work in a folder or below."""
+    processes = (process.info for process in psutil.process_iter(["name", "cwd"]))
+    return [found["name"] for found in processes if str(found["cwd"]).startswith(str(folder))]
+
+
+def test_runs_on_some_of_the_nodes_in_a_chosen_order_and_gives_them_back(
+    hpltune: Run, home: Path, lab: SlurmLab, cluster: str
+) -> None:
+    done = hpltune("scale", "--cluster", cluster, *ASKED, "--n", "500", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [(row["order"], row["count"], len(row["gflops"])) for row in json.loads(done.stdout)["results"]]
+    assert rows == [("sorted", 1, 1), ("sorted", 2, 1), ("shuffled", 1, 1), ("shuffled", 2, 1)]
+    assert "holds 2 nodes: n[1-2]." in done.stderr
+    trials = json.loads(hpltune("show", "mine", "--json").stdout)
+    on = {trial["params"]["scale.nodes"] for trial in trials if trial["params"]["scale.order"] == "sorted"}
+    assert on == {"n1", "n1,n2"}
+    assert lab.jobs() == []
+    assert not list((home / "data").glob("tmp*")), "what took the place of ssh is removed"
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_who_is_stopped_in_a_run_gives_the_nodes_back_and_leaves_no_run(
+    lab: SlurmLab, cluster: str, home: Path, how: signal.Signals
+) -> None:
+    asked = [str(HPLTUNE), "scale", "--cluster", cluster, *ASKED, "--n", "9000"]
+    with subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=home) as scale:
+        until(lambda: scale.poll() is not None or "xhpl" in running_in(home / "data/runs"), 120)
+        scale.send_signal(how)
+        if how is signal.SIGINT:
+            scale.send_signal(how)
+        said, _ = scale.communicate(timeout=60)
+    assert scale.returncode == (130 if how is signal.SIGINT else -9), said
+    until(lambda: lab.jobs() == [], 30)
+    until(lambda: running_in(home / "data/runs") == [], 30)
+
+
+def test_more_time_than_slurm_gives_is_refused(hpltune: Run, lab: SlurmLab, cluster: str) -> None:
+    done = hpltune("scale", "--cluster", cluster, *ASKED, "--time", "1h")
+    assert done.returncode == 2
+    assert (
+        "--time 1 h 00 min: Slurm gives the nodes for 10 min: lower it, or raise time_limit_s under [slurm]"
+        in done.stderr
+    )
+    assert lab.jobs() == []
