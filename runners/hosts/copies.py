@@ -91,7 +91,8 @@ class Copies:
         left = CopiedTo(self._reach.program, self._nodes, self._folder).remove() if self._nodes else ()
         self._nodes = tuple(left)
         self._arrived.clear()
-        self._write()
+        with suppress(OSError):
+            self._write()
 
     def _require_loadable(self, paths: Sequence[str]) -> None:
         for path in paths:
@@ -127,20 +128,21 @@ class Copies:
     def _note(self, nodes: Sequence[str]) -> None:
         """Record nodes before anything is copied to them."""
         more = tuple(node for node in nodes if node not in self._nodes)
-        if more:
-            self._nodes += more
-            self._write()
-
-    def _write(self) -> None:
+        if not more:
+            return
+        self._nodes += more
         try:
-            if self._nodes:
-                self._record.parent.mkdir(parents=True, exist_ok=True)
-                facts = {"ssh": list(self._reach.program), "nodes": list(self._nodes), "folder": self._folder}
-                self._record.write_text(json.dumps(facts), encoding="utf-8")
-            else:
-                self._record.unlink(missing_ok=True)
+            self._write()
         except OSError as error:
             raise SubmitError(f"{self._record} cannot be written: {error.strerror}", transient=False) from error
+
+    def _write(self) -> None:
+        if not self._nodes:
+            self._record.unlink(missing_ok=True)
+            return
+        self._record.parent.mkdir(parents=True, exist_ok=True)
+        facts = {"ssh": list(self._reach.program), "nodes": list(self._nodes), "folder": self._folder}
+        self._record.write_text(json.dumps(facts), encoding="utf-8")
 
 
 def copies_for(cluster: Cluster, records: Path) -> Copies | None:
