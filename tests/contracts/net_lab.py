@@ -109,6 +109,7 @@ class HostsLab:
             _run("tc", "-n", space, "qdisc", "replace", "dev", end, *shape)
         for host in hosts:
             _run("ip", "-n", space, "link", "set", f"p{host[1:]}-0", "master", name)
+        self._wait_for_sshd()
 
     def hide(self, host: str, *folders: Path) -> None:
         """Give a host, but not h1, empty folders of its own in place of those that all hosts share."""
