@@ -23,7 +23,7 @@ class Job:
     Attributes:
         program: absolute path and arguments.
         environment: variables of the ranks, in addition to those of this process.
-        directory: working folder, in which `stdout`, `stderr` and `command` are written; that of ranks, too.
+        directory: folder for `stdout`, `stderr` and `command`; ranks work there, too, unless files are copied to nodes.
         walltime_s: seconds after which the whole process tree is ended.
         binding: one of BINDINGS.
         mpi_parameters: parameters of the MPI library by name.
@@ -34,7 +34,7 @@ class Job:
         strict_order: no node may be filled before those that stand before it; else Open MPI begins with this host.
         interfaces: network interfaces that MPI may use; empty lets MPI choose.
         agent: program that starts the MPI library's daemons on nodes; it gets a node and a command. Runners set it.
-        inputs: names of files in the folder that ranks read.
+        inputs: names of those files in the folder that ranks read.
         libraries: files of shared libraries that the program uses; nodes without a shared folder get copies.
         copied_to: working folder of ranks on nodes that share no folder with this host. Runners set it.
 

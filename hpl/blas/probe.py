@@ -62,7 +62,7 @@ class ProbedCpu(Protocol):
     """A CPU on which libraries are asked."""
 
     def identity(self, path: Path) -> Sequence[object]:
-        """Return what tells this CPU, and the library as it has it, from others: answers are cached by it.
+        """Return what identifies this CPU and the library that it has; answers are cached by it.
 
         Raises:
             BlasError: the file cannot be read.

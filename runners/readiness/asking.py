@@ -110,7 +110,7 @@ def skew_text(node_s: float, before_s: float, after_s: float) -> str:
 
 
 def clock_text(printed: str, before_s: float, after_s: float) -> str:
-    """Write the same from two looks at a node's clock; what is no time, and a clock that jumps, is said in words.
+    """Write a node's clock against this host's from two looks at it; words say that it jumps or shows no time.
 
     Args:
         printed: by `date +%s.%N`, a line for each look.

@@ -32,8 +32,8 @@ exit "$code"
 """
 """The input ends when this process, or the connection, does; `timeout` passes the signal on to all that it started.
 
-A signal in the moment in which `timeout` has started the program and does not know its number yet ends `timeout` alone.
-So what is left of its process group is killed at the end.
+If the signal comes when `timeout` has started the program but does not know its number yet, only `timeout` ends. So
+what is left of its process group is killed at the end.
 """
 
 

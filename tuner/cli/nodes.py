@@ -90,7 +90,7 @@ def check(
     Ctrl-C ends what runs on the nodes; what was measured until then is reported.
 
     --groups runs HPL on sets of nodes, too, sorted (neighbours) and shuffled, and tells which node is common to the
-    failed or slow runs. Real nodes need the same MPI and the folders of hpltune for it, as `hpltune scale` does.
+    failed or slow runs. Real nodes need the same MPI for it, and the folders of hpltune or copies of its programs.
 
     A check is kept, and `hpltune nodes show` shows it again. With --baseline it is compared with an earlier one of the
     same cluster: what is clearly slower than it was, and what else changed, is named and counts for the exit code.

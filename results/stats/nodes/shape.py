@@ -85,9 +85,9 @@ def robust_sd(values: Sequence[float]) -> float:
 
 
 def bulk_sd(values: Sequence[float]) -> float:
-    """Estimate the same by Qn alone; 0 where most values are equal.
+    """Estimate the standard deviation of the bulk of values by Qn; 0 where most values are equal.
 
-    It is the lower quartile of the distances of all pairs (Rousseeuw and Croux 1993). Up to half of the values may be
+    Qn is the lower quartile of the distances of all pairs (Rousseeuw and Croux 1993). Up to half of the values may be
     odd, and for normal ones it is nearly as good as the standard deviation.
     """
     count = len(values)

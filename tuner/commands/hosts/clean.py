@@ -100,7 +100,8 @@ def clean(planned: PlannedClean, *, dry_run: bool = False) -> CleanResult:
         for record, copied in planned.copies.items():
             silent = copied.remove()
             if silent:
-                staying.append(f"{copied.folder} stays on {', '.join(silent)}: no answer")
+                nodes = ", ".join(silent)
+                staying.append(f"{copied.folder} stays on {nodes}, without an answer: run `hpltune clean` again later")
             else:
                 _remove(record)
                 removed.append(record)
