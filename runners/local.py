@@ -53,8 +53,7 @@ class LocalRunner(Runner):
         """Start a job; without binding if MPI would bind its ranks to cores that this process may not use."""
         if confined() and not job.nodes:
             job = replace(job, binding="none")
-        argv = self._launcher.command(job)
-        self._check(job, argv)
+        self._check(job, self._launcher.command(job))
         job_id = JobId(uuid.uuid4().hex)
         job = self._prepare(job, job_id)
         argv = self._launcher.command(job)

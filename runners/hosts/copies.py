@@ -4,7 +4,6 @@ import json
 import re
 import secrets
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -51,7 +50,7 @@ class Copies:
             records: the folder of this host for records.
         """
         self._reach = reach
-        self._folder = f"{parent.rstrip('/')}/{OF_RUNS}.{secrets.token_hex(4)}"
+        self._folder = _new_folder(parent)
         self._record = records / f"{self._folder.rpartition('.')[2]}.json"
         self._arrived: dict[str, set[str]] = {}
         self._nodes: tuple[str, ...] = ()
@@ -102,19 +101,16 @@ class Copies:
     def _copy(self, nodes: Sequence[str], lasting: Sequence[str], inputs: Mapping[str, Path]) -> None:
         """Send each node what it lacks; nodes that lack the same are served at the same time."""
         self._note(nodes)
+        failed: dict[str, str] = {}
         try:
             versions = {path: f"{path} {Path(path).stat().st_mtime_ns}" for path in lasting}
             wanted: dict[tuple[str, ...], list[str]] = {}
             for node in nodes:
                 there = self._arrived.get(node, set())
                 wanted.setdefault(tuple(path for path in lasting if versions[path] not in there), []).append(node)
-            packs = {lacking: {**{path.lstrip("/"): Path(path) for path in lacking}, **inputs} for lacking in wanted}
-
-            def send(lacking: tuple[str, ...]) -> StagedFiles:
-                return stage(self._reach, wanted[lacking], packs[lacking], self._folder)
-
-            with ThreadPoolExecutor(len(wanted)) as pool:
-                failed = {node: why for staged in pool.map(send, wanted) for node, why in staged.failed.items()}
+            for lacking, alike in wanted.items():
+                files = {**{path.lstrip("/"): Path(path) for path in lacking}, **inputs}
+                failed |= stage(self._reach, alike, files, self._folder).failed
         except OSError as error:
             raise InvalidJobError(f"{error.filename} cannot be copied to nodes: {error.strerror}") from error
         for node in nodes:
@@ -165,13 +161,21 @@ def recorded(records: Path) -> Mapping[Path, CopiedTo]:
     return found
 
 
-def try_copy(reach: Ssh, nodes: Sequence[str], parent: str) -> Mapping[str, str]:
-    """Copy a small program to nodes and remove it again; return the nodes where that fails, with the sentence why.
+def try_copy(cluster: Cluster, nodes: Sequence[str]) -> Mapping[str, str]:
+    """Copy a small file to nodes and remove it again; return the nodes where that fails, with the sentence why.
+
+    Nothing is tried where nodes share hpltune's folders.
 
     Raises:
         OSError: a file of this program cannot be read.
     """
-    folder = f"{parent.rstrip('/')}/{OF_RUNS}.{secrets.token_hex(4)}"
-    staged = stage(reach, nodes, {"test": Path(__file__)}, folder)
-    unstage(reach, staged)
+    if not cluster.copies:
+        return {}
+    staged = stage(cluster.reach, nodes, {"test": Path(__file__)}, _new_folder(cluster.stage_folder))
+    unstage(cluster.reach, staged)
     return staged.failed
+
+
+def _new_folder(parent: str) -> str:
+    """Return the path of a folder for copies that nothing else uses."""
+    return f"{parent.rstrip('/')}/{OF_RUNS}.{secrets.token_hex(4)}"

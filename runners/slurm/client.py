@@ -170,10 +170,10 @@ def hosts_of_job(job: str) -> tuple[str, ...]:
         SubmitError: Slurm does not tell.
     """
     listed = _ask(["squeue", "--noheader", f"--jobs={job}", "--format=%N"]).stdout.strip()
-    said = _ask(["scontrol", "show", "hostnames", listed])
-    if said.exit_code != 0 or not listed:
+    names = _hostnames(listed) if listed else []
+    if not names:
         raise SubmitError(f"Slurm does not tell the nodes of job {job}", transient=True)
-    return tuple(said.stdout.split())
+    return tuple(names)
 
 
 def switches() -> Mapping[str, str]:
@@ -184,8 +184,13 @@ def switches() -> Mapping[str, str]:
     """
     said = _ask(["scontrol", "--oneliner", "show", "topology"])
     found = parse_switches(said.stdout) if said.exit_code == 0 else {}
-    names = {switch: _ask(["scontrol", "show", "hostnames", nodes]).stdout.split() for switch, nodes in found.items()}
-    return {node: switch for switch, nodes in names.items() for node in nodes}
+    return {node: switch for switch, nodes in found.items() for node in _hostnames(nodes)}
+
+
+def _hostnames(listed: str) -> list[str]:
+    """Return the names in one of Slurm's lists, as n[1-3]; none where Slurm cannot read it."""
+    said = _ask(["scontrol", "show", "hostnames", listed])
+    return said.stdout.split() if said.exit_code == 0 else []
 
 
 def _ask(argv: Sequence[str]) -> _Answer:

@@ -20,6 +20,7 @@ from .inventory import Inventory, Nodes
 from .node_checks import (
     SEEN,
     common_blas,
+    folders_to_see,
     foreign_cpu,
     lacking_files,
     memory_of,
@@ -73,18 +74,16 @@ def survey_nodes(
     program = [inventory.xhpl] if inventory.xhpl and not cluster.copies else []
     needed = needed_on_nodes(cluster, inventory.blas)
     wanted = cluster.model_copy(update={"hosts": tuple(host for host in cluster.hosts if host not in without)})
-    seen = () if cluster.copies else shared
-    says, silent = ask_cluster(wanted, seen, inventory.mpi.mpirun, [*program, *needed], ask)
+    says, silent = ask_cluster(wanted, shared, inventory.mpi.mpirun, [*program, *needed], ask)
     if silent and not (leave_out and says):
         raise TunerError("; ".join(silent))
-    for sentence in (*node_faults(cluster, says, inventory.mpi, seen), *lacking_files(says, program)):
+    for sentence in (*node_faults(cluster, says, inventory.mpi, shared), *lacking_files(says, program)):
         raise TunerError(sentence)
     blas, lacking = common_blas(inventory.blas, says, needed)
     if lacking and not blas:
         raise TunerError(f"{'; '.join(lacking)}: no BLAS library is on all nodes")
-    if cluster.copies:
-        for sentence in try_copy(cluster.reach, [node.node for node in says], cluster.stage_folder).values():
-            raise TunerError(sentence)
+    for sentence in try_copy(cluster, [node.node for node in says]).values():
+        raise TunerError(sentence)
     cores = cluster.node.cores or min(node.cores for node in says)
     memory_bytes, scarcest = memory_of(cluster, says)
     nodes = Nodes(tuple(node.node for node in says), len(says), cores, memory_bytes, cluster, scarcest=scarcest)
@@ -143,12 +142,12 @@ def ask_cluster(
     """What the nodes say of themselves, and the sentences about those that say nothing.
 
     Args:
-        shared: folders that all nodes should see.
+        shared: folders that all nodes should see, unless programs are copied to them.
         files: that all nodes should have at the same path.
         ask: how the nodes are asked.
     """
     with ExitStack() as stack:
-        tokens = [stack.enter_context(_token(folder)) for folder in shared]
+        tokens = [stack.enter_context(_token(folder)) for folder in folders_to_see(cluster, shared)]
         heard = ask(cluster.reach, cluster.hosts, [*tokens, *files], mpirun)
     silent = [str(said) for said in heard.values() if not isinstance(said, NodeSays)]
     return [said for said in heard.values() if isinstance(said, NodeSays)], silent

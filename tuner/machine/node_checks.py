@@ -20,12 +20,17 @@ SEEN = ".seen-by-all-nodes"
 """How the names of files begin that are put into shared folders, for all nodes to see."""
 
 
+def folders_to_see(cluster: Cluster, shared: Sequence[Path]) -> Sequence[Path]:
+    """The shared folders that all nodes must see; none if programs are copied to them."""
+    return () if cluster.copies else shared
+
+
 def node_faults(cluster: Cluster, says: Sequence[NodeSays], mpi: Mpi | None, shared: Sequence[Path]) -> Iterator[str]:
     """Why nodes cannot run together, a sentence each.
 
     Args:
         mpi: the library that starts ranks; None where this host has none.
-        shared: folders that all nodes must see.
+        shared: folders that all nodes must see, unless programs are copied to them.
     """
     for node in says:
         twins = [other.node for other in says if other.hostname == node.hostname]
@@ -35,7 +40,7 @@ def node_faults(cluster: Cluster, says: Sequence[NodeSays], mpi: Mpi | None, sha
         if node.architecture != says[0].architecture:
             other = f"{says[0].node} is {says[0].architecture}"
             yield f"{where} is {node.architecture}, but {other}: no xhpl runs on both"
-        for folder in shared:
+        for folder in folders_to_see(cluster, shared):
             if not any(file.startswith(str(folder / SEEN)) for file in node.files):
                 yield (
                     f"{where} does not see {folder}: put it on a file system that all nodes share (HPLTUNE_DATA, and "

@@ -123,7 +123,6 @@ class Evaluator:
         if shortage:
             return self._not_started(plan, Failure(Invalidity.CONSTRAINTS, shortage), started_at)
         begun_s: list[float] = []
-        began = time.monotonic()
 
         def heard(panel: Panel) -> None:
             if panel.column == 0:

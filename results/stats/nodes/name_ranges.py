@@ -1,12 +1,12 @@
 """Names of nodes written shortly, as Slurm writes them: node[001-084]."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _NUMBERED = re.compile(r"(.*?)(\d+)")
 
 
-def ranges(names: Sequence[str]) -> str:
+def ranges(names: Iterable[str]) -> str:
     """Write names shortly: three or more whose numbers follow each other become one range."""
     runs: list[list[str]] = []
     for name in sorted(names, key=_in_order):

@@ -192,7 +192,7 @@ def _cannot(check: NodeCheck, results: Mapping[str, Mapping[str, float]]) -> lis
         said.append(f"Fewer than {FEWEST} nodes of a class do not tell which is slow: differences are only shown.")
     said += [sentence for members in kinds if (sentence := _largest_difference(members, results))]
     if len(kinds) > 1:
-        named = "; ".join(f"{check.classes.get(min(own), '') or 'unknown'}: {ranges(sorted(own))}" for own in kinds)
+        named = "; ".join(f"{check.classes.get(min(own), '') or 'unknown'}: {ranges(own)}" for own in kinds)
         said.append(f"There are {len(kinds)} classes of nodes, and only nodes of one are compared ({named}).")
     measured = {node for pair in check.pairs for node in (pair.one, pair.other)}
     if len(measured) == 2:
@@ -216,4 +216,4 @@ def _largest_difference(members: Collection[str], results: Mapping[str, Mapping[
         return None
     low, high = ends[name]
     less = f"{low} gives {losses[name]:.1f} % less than {high}"
-    return f"{ranges(sorted(own[name]))} differ most in {BENCHMARKS[name].title}: {less}."
+    return f"{ranges(own[name])} differ most in {BENCHMARKS[name].title}: {less}."

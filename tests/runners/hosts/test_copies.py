@@ -8,6 +8,7 @@ import pytest
 from as_user import program
 
 from runners.errors import InvalidJobError, SubmitError, UnreachableError
+from runners.hosts.cluster import Cluster
 from runners.hosts.copies import Copies, named_as_here, recorded, try_copy
 from runners.hosts.transport import Ssh
 from runners.job import Job
@@ -15,7 +16,7 @@ from runners.job import Job
 
 @pytest.fixture
 def ssh(tmp_path: Path) -> Ssh:
-    text = '#!/bin/sh\nfor last; do :; done\necho x >>"$0.calls"\nexec sh -c "$last"\n'
+    text = '#!/bin/sh\nfor last; do :; done\nexec sh -c "$last"\n'
     return Ssh((str(program(tmp_path / "ssh", text)),))
 
 
@@ -39,6 +40,11 @@ def job(tmp_path: Path) -> Job:
     library.write_bytes(os.urandom(1000))
     xhpl = program(tmp_path / "xhpl", "#!/bin/sh\ncat HPL.dat\n")
     return Job((str(xhpl), "-v"), 1, folder, nodes=("h1",), inputs=("HPL.dat",), libraries=(library,))
+
+
+def cluster_of(ssh: Ssh, parent: str) -> Cluster:
+    hosts = ("h1", "h2")
+    return Cluster(name="lab", backend="ssh", hosts=hosts, ssh=ssh.program, stage="copy", stage_folder=parent)
 
 
 def test_a_job_runs_from_its_copies(copies: Copies, job: Job, parent: Path) -> None:
@@ -126,7 +132,7 @@ def test_a_node_that_does_not_answer_is_lost_and_one_without_room_is_told(
         Copies(Ssh((str(away),)), str(parent), tmp_path / "records").bring(job)
     with pytest.raises(SubmitError, match=r"node h1: files cannot be copied to /no/such/hpltune-copy\S+ \(mkdir"):
         Copies(ssh, "/no/such", tmp_path / "records").bring(job)
-    assert "name another folder with stage_folder" in try_copy(ssh, ["h1"], "/no/such")["h1"]
+    assert "name another folder with stage_folder" in try_copy(cluster_of(ssh, "/no/such"), ["h1"])["h1"]
 
 
 def test_a_folder_of_somebody_else_is_not_used(copies: Copies, job: Job, parent: Path, tmp_path: Path) -> None:
@@ -139,5 +145,5 @@ def test_a_folder_of_somebody_else_is_not_used(copies: Copies, job: Job, parent:
 
 
 def test_nothing_is_left_of_a_trial_copy(ssh: Ssh, parent: Path) -> None:
-    assert not try_copy(ssh, ["h1", "h2"], str(parent))
+    assert not try_copy(cluster_of(ssh, str(parent)), ["h1", "h2"])
     assert not list(parent.iterdir())

@@ -28,9 +28,11 @@ def known_slow(options: TuneOptions, store: Store) -> Iterator[str]:
         return
     cluster = stored_cluster(options.real_cluster)
     number, kept = _last_measured(store, cluster.name)
-    used = _used(cluster, kept.check.nodes) if kept else set()
-    found = [finding for finding in kept.findings if _matters(finding, used)] if kept else []
-    if kept is None or not found:
+    if kept is None:
+        return
+    used = _used(cluster, kept.check.nodes)
+    found = [finding for finding in kept.findings if _matters(finding, used)]
+    if not found:
         return
     for finding in found[:MOST_SAID]:
         yield f"Caution: check {number} of {moment(kept.check.checked_at)} UTC found: {finding.sentence}."

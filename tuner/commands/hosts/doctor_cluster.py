@@ -174,15 +174,14 @@ def _of_nodes(
 ) -> tuple[NodeFindings, list[NodeSays]]:
     """Return what is known of the nodes, and what those said that answer."""
     mpi, blas = libraries.mpi, libraries.blas
-    needed, seen = needed_on_nodes(cluster, blas), () if cluster.copies else shared
-    says, silent = ask_cluster(cluster, seen, mpi.mpirun if mpi else None, needed, ask)
-    missing, advice = [*silent, *node_faults(cluster, says, mpi, seen)], []
+    needed = needed_on_nodes(cluster, blas)
+    says, silent = ask_cluster(cluster, shared, mpi.mpirun if mpi else None, needed, ask)
+    missing, advice = [*silent, *node_faults(cluster, says, mpi, shared)], []
     filled: Mapping[str, Fact] = {}
     if says:
         common, lacking = common_blas(blas, says, needed)
         foreign = foreign_cpu(cluster, says, host_facts(detect().cores).cpu_model)
-        if cluster.copies:
-            missing += try_copy(cluster.reach, [node.node for node in says], cluster.stage_folder).values()
+        missing += try_copy(cluster, [node.node for node in says]).values()
         missing += [*([] if common else ["no BLAS library is on all nodes"]), *([foreign] if foreign else [])]
         advice = [*(f"{sentence}; a study leaves it out" for sentence in lacking), *node_cautions(cluster, says)]
         filled = _fill(file, cluster, _facts(cluster, says))

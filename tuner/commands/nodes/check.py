@@ -2,11 +2,11 @@
 
 import platform
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hpl.blas.catalogue import Blas, BlasLibrary
+from hpl.blas.catalogue import Blas
 from hpl.blas.registry import discover
 from hpl.errors import HplError
 from hpl.search_paths import SearchPaths
@@ -24,14 +24,14 @@ from ...machine.survey import usable_mpis
 from ...nodes.groups.groups_step import AskedGroups
 from ...nodes.measuring import MeasuringPlan, measure
 from ...nodes.planted import KINDS, PlantedFault, virtual_check
-from ...nodes.step import NodesTarget, Step
+from ...nodes.step import NodesTarget
 from ...reports.nodes.readiness import readiness_page, readiness_report
 from ...stopping import StopRequest
 from ...user_dirs import UserDirs
 from ...words import counted
 from .groups import cluster_for_groups, groups_step
 from .reaching import reached
-from .steps import MadeSteps, StepMeans, steps_named
+from .steps import MadeSteps, MakeGroups, StepMeans, steps_named
 
 
 @dataclass(frozen=True)
@@ -106,23 +106,28 @@ def check_nodes(request: NodesCheckRequest, listener: Listener, stop: StopReques
         TunerError, HplError, RunnerError: a sentence says what prevents the check.
         tuner.stopping.Interrupted: somebody stopped the wait for nodes.
     """
-    if request.groups is not None:
-        cluster_for_groups(request.cluster, request.groups)
+    groups = _groups(request, listener)
     with reached(request.cluster, listener, stop) as target:
-        return check_target(target, request, listener, stop)
+        return check_target(target, request, listener, stop, groups)
 
 
 def check_target(
-    target: NodesTarget, request: NodesCheckRequest, listener: Listener, stop: StopRequest
+    target: NodesTarget,
+    request: NodesCheckRequest,
+    listener: Listener,
+    stop: StopRequest,
+    groups: MakeGroups | None = None,
 ) -> NodesCheckResult:
     """Ask and measure nodes, whichever cluster the request names, and judge them.
+
+    Args:
+        groups: makes the step that runs HPL on groups of the nodes; None for no groups.
 
     Raises:
         TunerError, HplError, RunnerError: a sentence says what prevents the check.
     """
     user_dirs = UserDirs.of_user()
     search = SearchPaths(user_dirs.prefix, user_dirs.cache)
-    groups = _groups(request, listener)
     means = StepMeans(search, _blas(search, request.blas), request.repeats, request.soak_s, groups)
     made = MadeSteps(()) if request.facts_only else steps_named(request.benchmarks, means)
     same_files = tuple(dict.fromkeys(library.path for library in means.libraries))
@@ -135,7 +140,7 @@ def check_target(
     return NodesCheckResult(verdict, (*made.notes, *measured.notes), interrupted=stop.requested)
 
 
-def _groups(request: NodesCheckRequest, listener: Listener) -> Callable[[BlasLibrary], Step] | None:
+def _groups(request: NodesCheckRequest, listener: Listener) -> MakeGroups | None:
     """What makes the step that runs HPL on groups of nodes; None where nobody asked for it."""
     if request.groups is None:
         return None

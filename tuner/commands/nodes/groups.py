@@ -55,7 +55,7 @@ def groups_step(cluster: Cluster, asked: AskedGroups, library: BlasLibrary, list
     mpi = usable_mpis(search)[0]
     listener(WorkStarted(f"Asking {counted(cluster.size, 'node')} whether HPL can run on groups of them"))
     try:
-        site = group_site(cluster, asked.size, mpi, [library.path], user_dirs.shared)
+        site = group_site(cluster, asked.size, mpi, () if cluster.copies else (library.path,), user_dirs.shared)
     finally:
         listener(WorkEnded())
     recipe = Recipe(obtain(search), mpi, library)

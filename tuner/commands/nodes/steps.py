@@ -19,6 +19,9 @@ from ...nodes.pairs import Pairs
 from ...nodes.soak import Soak
 from ...nodes.step import Step
 
+MakeGroups = Callable[[BlasLibrary], Step]
+"""Makes the step that runs HPL on groups of nodes with a BLAS."""
+
 
 @dataclass(frozen=True)
 class StepMeans:
@@ -35,7 +38,7 @@ class StepMeans:
     blas: Blas | None
     repeats: int
     soak_s: float | None = None
-    groups: Callable[[BlasLibrary], Step] | None = None
+    groups: MakeGroups | None = None
 
     @property
     def libraries(self) -> tuple[BlasLibrary, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 from hpl.blas.probe import CHILD, NO_ANSWER, TIMEOUT_S, child_answer, child_argument, file_identity
 from runners.hosts.staging import StagedFiles, stage, unstage
 from runners.hosts.transport import Transport, ask
+from runners.launchers.base import FIRST_SIGNAL
 from runners.readiness.tied import TIMED_OUT, run_tied
 
 from ...errors import TunerError
@@ -73,8 +74,9 @@ class NodeCpu:
             return {"error": NO_ANSWER}
         if said.exit_code == NO_PYTHON:
             raise NodeCpuError(f"node {self.node}: it has no python3 of version 3.9 or newer")
-        signalled = said.exit_code > 128
-        return child_answer(128 - said.exit_code if signalled else said.exit_code, said.stdout, said.stderr)
+        signalled = said.exit_code > FIRST_SIGNAL
+        code = FIRST_SIGNAL - said.exit_code if signalled else said.exit_code
+        return child_answer(code, said.stdout, said.stderr)
 
     def close(self) -> None:
         """Remove what was copied."""

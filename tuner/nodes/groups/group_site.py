@@ -38,14 +38,12 @@ def group_site(cluster: Cluster, size: int, mpi: Mpi, files: Sequence[Path], sha
 
     Args:
         size: nodes of a group.
-        files: files that nodes need at the same path, unless programs are copied to them.
+        files: files that nodes need at the same path.
         shared: folders that all nodes must see, unless programs are copied.
 
     Raises:
         TunerError: fewer nodes than a group has can run HPL; the sentence says why.
     """
-    if cluster.copies:
-        files, shared = (), ()
     says, _ = ask_cluster(cluster, shared, mpi.mpirun, files)
     unfit = {node.node: why for node in says if (why := _why_unfit(cluster, node, mpi, files, shared))}
     fit = [node for node in says if node.node not in unfit]
