@@ -9,7 +9,9 @@ import pytest
 from hypothesis import settings
 from postgresql_server import Server, running_server
 
+from hpl.blas.family import inherited_choices
 from hpl.build.simgrid import SimGrid, SimGridError, find_simgrid
+from hpl.search_paths import SearchPaths
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -56,6 +58,14 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return str(tmp_path / "hpltune.db")
     server: Server = request.getfixturevalue("server")
     return server.new_database()
+
+
+@pytest.fixture
+def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SearchPaths:
+    """An empty cache for what BLAS libraries answer, and no variable that chooses their kernels or threads."""
+    for variable in inherited_choices(dict(os.environ)):
+        monkeypatch.delenv(variable)
+    return SearchPaths(prefix=None, cache=tmp_path / "cache")
 
 
 @pytest.fixture

@@ -4,9 +4,11 @@ Needs root. The addresses exist only inside the namespaces; the file system is s
 except for folders that `hide` replaces by empty ones of a host's own.
 """
 
+import json
 import os
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import Self
 
 import pytest
+from as_user import program
 
 NEEDED = ("ip", "tc", "unshare", "nsenter", "taskset", "ethtool", "ssh", "ssh-keygen")
 SSHD = "/usr/sbin/sshd"
@@ -110,6 +113,46 @@ class HostsLab:
         for host in hosts:
             _run("ip", "-n", space, "link", "set", f"p{host[1:]}-0", "master", name)
         self._wait_for_sshd()
+
+    def cluster(self, **further: object) -> str:
+        """The keys of a cluster file whose nodes are the hosts.
+
+        Args:
+            further: keys that are added, or that have other values.
+        """
+        keys: dict[str, object] = {
+            "name": "lab",
+            "backend": "ssh",
+            "hosts": self.names,
+            "ssh": [*self.ssh, "-o", "ConnectTimeout=2"],
+            "interfaces": ["eth0"],
+            **further,
+        }
+        return "".join(f"{name} = {json.dumps(value)}\n" for name, value in keys.items())
+
+    @contextmanager
+    def planted(self, name: str, text: str) -> Iterator[None]:
+        """Let all hosts find a program before their own while the block runs."""
+        file = program(self.programs / name, text)
+        try:
+            yield
+        finally:
+            file.unlink()
+
+    @contextmanager
+    def cut_off(self, host: str, when: Path) -> Iterator[None]:
+        """Pull a host's plug as soon as a file is there, and put it back in at the end."""
+
+        def cut() -> None:
+            while not when.exists():
+                time.sleep(0.05)
+            self.link(host, "down")
+
+        threading.Thread(target=cut, daemon=True).start()
+        try:
+            yield
+        finally:
+            self.link(host, "up")
 
     def hide(self, host: str, *folders: Path) -> None:
         """Give a host, but not h1, empty folders of its own in place of those that all hosts share."""
@@ -237,6 +280,15 @@ def missing(programs: Sequence[str] = NEEDED) -> str | None:
         return "hosts in network namespaces need root"
     absent = [name for name in programs if shutil.which(name) is None] + ([] if Path(SSHD).exists() else ["sshd"])
     return f"needs {', '.join(absent)}" if absent else None
+
+
+def other_cpu(model: str, flags: str) -> str:
+    """A `head` that tells on h2 of another CPU than the one there is."""
+    told = f"processor\\t: 0\\nmodel name\\t: {model}\\nflags\\t\\t: {flags}\\n"
+    return (
+        '#!/bin/sh\ncase "$(uname -n) $*" in\n'
+        f'"h2 "*/proc/cpuinfo) printf \'{told}\' ;;\n*) exec /usr/bin/head "$@" ;;\nesac\n'
+    )
 
 
 @contextmanager

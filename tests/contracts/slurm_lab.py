@@ -4,6 +4,7 @@ Needs root. Both nodes are this machine, so they share its file system and its p
 """
 
 import contextlib
+import json
 import os
 import shutil
 import socket
@@ -98,6 +99,17 @@ class SlurmLab:
 
     def __exit__(self, *_error: object) -> None:
         self._down()
+
+    def cluster(self, node: str = "", **further: object) -> str:
+        """A cluster file of the partition main.
+
+        Args:
+            node: lines of the table [node].
+            further: keys that the table [slurm] has besides, or that have other values.
+        """
+        table = {"nodes": 1, "partition": "main", **further}
+        slurm = "".join(f"{name} = {json.dumps(value)}\n" for name, value in table.items())
+        return f'name = "lab"\nbackend = "slurm"\n[node]\n{node}[slurm]\n{slurm}'
 
     def ask(self, *command: str) -> str:
         """What one of Slurm's programs prints."""

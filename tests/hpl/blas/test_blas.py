@@ -1,4 +1,3 @@
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -20,13 +19,6 @@ AVX512 = AVX2 | {"avx512f", "avx512dq", "avx512bw", "avx512vl"}
 def library(name: str = "openblas", *, threading: Threading = Threading.SERIAL, version: str = "1") -> BlasLibrary:
     ids = (("generic", 25), ("haswell", 3), ("knl", 1), ("skx", 0)) if name == "blis" else ()
     return BlasLibrary(name, name, version, Path(f"/lib/{name}-{threading}.so"), threading, "", "test", ids)
-
-
-@pytest.fixture
-def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SearchPaths:
-    for variable in inherited_choices(dict(os.environ)):
-        monkeypatch.delenv(variable)
-    return SearchPaths(prefix=None, cache=tmp_path / "cache")
 
 
 def installed(search: SearchPaths, name: str) -> Blas:

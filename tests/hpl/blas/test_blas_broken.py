@@ -1,15 +1,14 @@
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hpl.blas import probe as probing
 from hpl.blas.catalogue import BlasError
-from hpl.blas.family import inherited_choices
 from hpl.blas.places import TRIPLET
 from hpl.blas.probe import NotTimedError, Timing, ask
 from hpl.blas.registry import discover
@@ -68,10 +67,8 @@ Builder = Callable[..., Path]
 
 
 @pytest.fixture
-def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SearchPaths:
-    for variable in inherited_choices(dict(os.environ)):
-        monkeypatch.delenv(variable)
-    return SearchPaths(prefix=tmp_path / "prefix", cache=tmp_path / "cache")
+def search(search: SearchPaths, tmp_path: Path) -> SearchPaths:
+    return replace(search, prefix=tmp_path / "prefix")
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from as_user import program
 from net_lab import HostsLab, hosts_lab, missing
 
 from runners.hosts.transport import Local, Ssh
@@ -81,11 +82,8 @@ def test_a_program_ends_though_timeout_is_killed_before_it_knows_of_the_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A `timeout` that passes no signal on, as the real one in the moment after it has started its program."""
-    forgetful = tmp_path / "timeout"
-    forgetful.write_text(
-        f"#!{sys.executable}\nimport os, subprocess, sys\nos.setpgid(0, 0)\nsubprocess.run(sys.argv[4:])\n"
-    )
-    forgetful.chmod(0o755)
+    forgetful = "import os, subprocess, sys\nos.setpgid(0, 0)\nsubprocess.run(sys.argv[4:])\n"
+    program(tmp_path / "timeout", f"#!{sys.executable}\n{forgetful}")
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     note = tmp_path / "number"
     command = ("sh", "-c", 'echo $$ > "$0.new"; mv "$0.new" "$0"; exec sleep 600', str(note))

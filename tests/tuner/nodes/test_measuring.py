@@ -82,12 +82,9 @@ def test_all_nodes_are_asked_and_measured_and_keep_nothing(lab: HostsLab, plan: 
 
 def test_a_node_that_takes_no_files_is_out_and_the_others_are_measured(lab: HostsLab, plan: MeasuringPlan) -> None:
     refuses = '[ "$(uname -n)" = h2 ] || exec /usr/bin/mktemp "$@"; echo "Permission denied" >&2; exit 1'
-    planted = program(lab.programs / "mktemp", f"#!/bin/sh\n{refuses}\n")
-    try:
+    with lab.planted("mktemp", f"#!/bin/sh\n{refuses}\n"):
         target = NodesTarget("lab", ("h1", "h2"), Ssh((*lab.enter("h1"), *lab.ssh)))
         check = measure(target, plan, lambda _: None, StopRequest()).check
-    finally:
-        planted.unlink()
     assert {run.node for run in check.runs if run.counts} == {"h1"}
     (finding, *_) = verdict_of(check).findings
     assert finding.sentence == (

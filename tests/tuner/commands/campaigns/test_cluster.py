@@ -3,16 +3,14 @@
 import json
 import re
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from as_user import HPLTUNE, program
-from net_lab import HostsLab, hosts_lab
+from as_user import HPLTUNE
+from net_lab import HostsLab, hosts_lab, other_cpu
 from on_head import OnHead, on_head
 
 from hpl.dat import HplDat, render
@@ -43,15 +41,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
 
 
 def write_cluster(lab: HostsLab, file: Path, more: str = "", **changed: object) -> Path:
-    keys: dict[str, object] = {
-        "name": "lab",
-        "backend": "ssh",
-        "hosts": ["h1", "h2"],
-        "ssh": [*lab.ssh, "-o", "ConnectTimeout=2"],
-        "interfaces": ["eth0"],
-        **changed,
-    }
-    file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in keys.items()) + more)
+    file.write_text(lab.cluster(**{"hosts": ["h1", "h2"], **changed}) + more)
     return file
 
 
@@ -63,22 +53,6 @@ def cluster(lab: HostsLab, home: Path) -> Path:
 @pytest.fixture
 def hpltune(lab: HostsLab, home: Path) -> OnHead:
     return on_head(lab, home)
-
-
-@contextmanager
-def cut_off(lab: HostsLab, host: str, when: Path) -> Iterator[None]:
-    """Pull a host's plug as soon as a file is there, and put it back in at the end."""
-
-    def cut() -> None:
-        while not when.exists():
-            time.sleep(0.05)
-        lab.link(host, "down")
-
-    threading.Thread(target=cut, daemon=True).start()
-    try:
-        yield
-    finally:
-        lab.link(host, "up")
 
 
 def records(hpltune: OnHead, study: str) -> list[dict[str, object]]:
@@ -109,14 +83,6 @@ def test_the_commands_of_the_readme_work_on_a_cluster(hpltune: OnHead, cluster: 
         assert done.returncode == 0, (command, done.stdout, done.stderr)
 
 
-OTHER_CPU = r"""#!/bin/sh
-case "$(uname -n) $*" in
-"h2 "*/proc/cpuinfo) printf 'processor\t: 0\nmodel name\t: Old One\nflags\t\t: sse2 sse4_2 ssse3 pni\n' ;;
-*) exec /usr/bin/head "$@" ;;
-esac
-"""
-
-
 def test_kernels_are_timed_on_nodes_and_each_node_chooses_its_own_if_their_cpus_differ(
     hpltune: OnHead, lab: HostsLab, cluster: Path
 ) -> None:
@@ -124,13 +90,10 @@ def test_kernels_are_timed_on_nodes_and_each_node_chooses_its_own_if_their_cpus_
     (kind,) = same["kernels"]
     assert kind["nodes"] == ["h1", "h2"]
     assert {"auto"} <= {kernel["kernel"] for kernel in kind["blas"]["openblas"]}
-    planted = program(lab.programs / "head", OTHER_CPU)
-    try:
+    with lab.planted("head", other_cpu("Old One", "sse2 sse4_2 ssse3 pni")):
         told = json.loads(hpltune("doctor", "--cluster", str(cluster), "--json").stdout)
         fast = (*FAST, "--set", "kernel=auto", "--trials", "1", "--confirm", "0")
         done = hpltune("tune", "--cluster", str(cluster), *fast, "--study", "mixed")
-    finally:
-        planted.unlink()
     assert [kind["nodes"] for kind in told["kernels"]] == [["h1"], ["h2"]]
     assert any("The nodes have 2 kinds of CPU" in sentence for sentence in told["advice"])
     assert done.returncode == 0, done.stdout + done.stderr
@@ -172,7 +135,7 @@ def test_a_node_that_is_lost_is_taken_out_and_the_study_goes_on(hpltune: OnHead,
     three = write_cluster(
         lab, home / "three.toml", "[node]\nmemory_gib = 1\n", hosts=["h1", "h2", "h3"], check_s=1, return_s=2
     )
-    with cut_off(lab, "h3", home / "data/runs/lost/00004/stdout"):
+    with lab.cut_off("h3", home / "data/runs/lost/00004/stdout"):
         done = hpltune("tune", "--cluster", str(three), *FAST, "--trials", "8", "--confirm", "0", "--study", "lost")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "node h3: it does not answer" in done.stdout
@@ -199,7 +162,7 @@ def test_a_file_is_run_once_more_where_a_node_that_was_lost_comes_back(
     (home / "HPL.dat").write_text(render(HplDat.of(HplParams(6000, 64, 1, 3))))
     measured = [*lab.enter("h1"), str(HPLTUNE), "run", "HPL.dat", "--cluster", str(three), "--blas", "openblas"]
     with (
-        cut_off(lab, "h3", home / "data/runs/run-HPL-1/00001/stdout"),
+        lab.cut_off("h3", home / "data/runs/run-HPL-1/00001/stdout"),
         subprocess.Popen(measured, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, cwd=home) as process,
     ):
         assert process.stdout is not None
@@ -245,7 +208,7 @@ def test_a_node_that_is_lost_can_also_pause_the_study(hpltune: OnHead, lab: Host
     file = write_cluster(
         lab, home / "pause.toml", "[node]\nmemory_gib = 1\n", on_node_loss="pause", check_s=1, return_s=2
     )
-    with cut_off(lab, "h2", home / "data/runs/pause/00003/stdout"):
+    with lab.cut_off("h2", home / "data/runs/pause/00003/stdout"):
         done = hpltune("tune", "--cluster", str(file), *FAST, "--trials", "6", "--study", "pause")
     assert done.returncode == 1
     assert "`hpltune tune --resume --study pause` goes on once it is repaired" in done.stderr

@@ -43,14 +43,11 @@ def hpltune(lab: HostsLab, home: Path) -> OnHead:
 
 @pytest.fixture
 def cluster(lab: HostsLab, home: Path) -> Path:
-    return write_cluster(lab, home / "lab.toml", 'stage = "copy"')
+    return write_cluster(lab, home / "lab.toml", stage="copy", stage_folder=str(lab.folder / "stage"))
 
 
-def write_cluster(lab: HostsLab, file: Path, *more: str, folder: Path | None = None) -> Path:
-    ssh = json.dumps([*lab.ssh, "-o", "ConnectTimeout=2"])
-    lines = ('name = "lab"', 'backend = "ssh"', 'hosts = ["h1", "h2"]', f"ssh = {ssh}", 'interfaces = ["eth0"]')
-    place = f'stage_folder = "{folder or lab.folder / "stage"}"'
-    file.write_text("\n".join([*lines, place, *more, "[node]", "memory_gib = 1", ""]))
+def write_cluster(lab: HostsLab, file: Path, **further: object) -> Path:
+    file.write_text(f"{lab.cluster(**further)}[node]\nmemory_gib = 1\n")
     return file
 
 
@@ -121,7 +118,7 @@ def test_a_node_without_room_for_copies_is_named_before_anything_runs(
     hpltune: OnHead, lab: HostsLab, home: Path
 ) -> None:
     (home / "on-h1").mkdir()
-    file = write_cluster(lab, home / "lab.toml", 'stage = "copy"', folder=home / "on-h1")
+    file = write_cluster(lab, home / "lab.toml", stage="copy", stage_folder=str(home / "on-h1"))
     done = hpltune("tune", "--cluster", str(file), *SHORT, "--trials", "1")
     assert done.returncode == 1
     assert re.search(

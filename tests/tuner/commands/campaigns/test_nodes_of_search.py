@@ -2,8 +2,6 @@
 
 import json
 import re
-import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -39,9 +37,7 @@ def hpltune(lab: HostsLab, home: Path) -> OnHead:
 def write_cluster(
     lab: HostsLab, home: Path, more: str = "", hosts: tuple[str, ...] = ("h1", "h2", "h3", "h4"), **further: object
 ) -> str:
-    keys: dict[str, object] = {"name": "lab", "backend": "ssh", "hosts": hosts, "interfaces": ["eth0"], **further}
-    keys["ssh"] = [*lab.ssh, "-o", "ConnectTimeout=2"]
-    text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in keys.items())
+    text = lab.cluster(hosts=hosts, **further)
     (home / "lab.toml").write_text(f"{text}[node]\nmemory_gib = 1\ncores = 1\n{more}")
     return "lab.toml"
 
@@ -116,18 +112,9 @@ def test_parts_that_differ_are_refused_where_the_search_chooses_among_nodes(
 def test_after_a_loss_only_one_part_goes_on_where_the_parts_differ(hpltune: OnHead, lab: HostsLab, home: Path) -> None:
     cluster = write_cluster(lab, home, PAIRS, check_s=1, return_s=2)
     nodes = ("--set", "nodes_dropped=0,1", "--set", "grid=1x2,1x1", "--set", "DEPTH=0", "--set", "NBMIN=1,2,4,8")
-
-    def cut() -> None:
-        while not (home / "data/runs/fewer/00006/stdout").exists():
-            time.sleep(0.05)
-        lab.link("h4", "down")
-
-    threading.Thread(target=cut, daemon=True).start()
-    try:
+    with lab.cut_off("h4", home / "data/runs/fewer/00006/stdout"):
         done = hpltune("tune", "--cluster", cluster, "--space", "quick", *SHORT, *nodes,
                        "--parallel", "2", "--study", "fewer")  # fmt: skip
-    finally:
-        lab.link("h4", "up")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Node h4 is taken out; the study goes on with the 3 left." in done.stdout
     assert "One trial at a time from here on, on h1: nodes_dropped means other nodes on each part" in done.stdout

@@ -29,9 +29,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmLab]:
 @pytest.fixture
 def cluster(home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
-    slurm = 'nodes = 1\npartition = "main"\nexclusive = false\ntime_limit_s = 1800\n'
     file = home / "cluster.toml"
-    file.write_text(f'name = "lab"\nbackend = "slurm"\n[node]\ncores = 1\nmemory_gib = 1\n[slurm]\n{slurm}')
+    file.write_text(lab.cluster("cores = 1\nmemory_gib = 1\n", exclusive=False, time_limit_s=1800))
     return str(file)
 
 

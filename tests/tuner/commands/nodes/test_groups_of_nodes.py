@@ -37,15 +37,8 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
 
 @pytest.fixture
 def cluster(lab: HostsLab, home: Path) -> Path:
-    keys = {
-        "name": "lab",
-        "backend": "ssh",
-        "hosts": lab.names,
-        "ssh": [*lab.ssh, "-o", "ConnectTimeout=2"],
-        "interfaces": ["eth0"],
-    }
     file = home / "lab.toml"
-    file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in keys.items()) + SMALL)
+    file.write_text(lab.cluster() + SMALL)
     return file
 
 
@@ -92,11 +85,8 @@ def test_four_nodes_run_hpl_in_groups_of_two_and_the_runs_are_kept(
 def test_a_node_on_which_hpl_does_not_start_is_common_to_the_failed_runs(
     head: OnHead, lab: HostsLab, cluster: Path, home: Path
 ) -> None:
-    fake = program(lab.programs / "sh", FAILS_ON_H3)
-    try:
+    with lab.planted("sh", FAILS_ON_H3):
         done = head(*GROUPS, "2", "--cluster", str(cluster), "--json", "--html", "nodes.html")
-    finally:
-        fake.unlink()
     assert done.returncode == 1
     told = json.loads(done.stdout)
     assert told["out"] == ["h3"]

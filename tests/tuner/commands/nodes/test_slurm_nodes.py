@@ -24,7 +24,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmLab]:
 def cluster(home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
     file = home / "cluster.toml"
-    file.write_text('name = "lab"\nbackend = "slurm"\n[slurm]\nnodes = 1\npartition = "main"\n')
+    file.write_text(lab.cluster())
     return str(file)
 
 

@@ -44,17 +44,7 @@ def lab(tmp_path: Path) -> Iterator[HostsLab]:
 
 @pytest.fixture
 def head(lab: HostsLab, home: Path) -> OnHead:
-    keys: dict[str, object] = {
-        "name": "lab",
-        "backend": "ssh",
-        "hosts": lab.names,
-        "ssh": [*lab.ssh, "-o", "ConnectTimeout=2"],
-        "interfaces": ["eth0"],
-        "check_s": 1,
-        "return_s": 2,
-    }
-    text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in keys.items())
-    (home / "lab.toml").write_text(f"{text}[node]\nmemory_gib = 1\ncores = 1\n")
+    (home / "lab.toml").write_text(f"{lab.cluster(check_s=1, return_s=2)}[node]\nmemory_gib = 1\ncores = 1\n")
     return on_head(lab, home)
 
 

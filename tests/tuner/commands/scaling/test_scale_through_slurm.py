@@ -45,9 +45,8 @@ def cluster(home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> str:
     (home / "bin").mkdir()
     program(home / "bin/srun", NAMED.format(srun=shutil.which("srun")))
     monkeypatch.setenv("PATH", f"{home / 'bin'}:{os.environ['PATH']}")
-    slurm = 'nodes = 2\npartition = "main"\nexclusive = false\ntime_limit_s = 600\n'
     file = home / "cluster.toml"
-    file.write_text(f'name = "lab"\nbackend = "slurm"\n[node]\ncores = 1\nmemory_gib = 1\n[slurm]\n{slurm}')
+    file.write_text(lab.cluster("cores = 1\nmemory_gib = 1\n", nodes=2, exclusive=False, time_limit_s=600))
     return str(file)
 
 

@@ -1,20 +1,16 @@
 """Kernels timed on real nodes over real ssh: two namespaces of this machine."""
 
-import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from as_user import program
-from net_lab import HostsLab, hosts_lab, missing
+from net_lab import HostsLab, hosts_lab, missing, other_cpu
 
 from hpl.blas.catalogue import Blas
-from hpl.blas.family import inherited_choices
 from hpl.blas.probe import Timing
 from hpl.blas.registry import discover
 from hpl.blas.survey import kernel_survey
@@ -46,12 +42,6 @@ void dgemm_(char *ta, char *tb, int *m, int *n, int *k, double *alpha, double *a
 }
 """
 """Of its kernels Zen is one that crashes."""
-OTHER_CPU = r"""#!/bin/sh
-case "$(uname -n) $*" in
-"h2 "*/proc/cpuinfo) printf 'processor\t: 0\nmodel name\t: Fast One 9000\nflags\t\t: avx2 fma\n' ;;
-*) exec /usr/bin/head "$@" ;;
-esac
-"""
 FULL = """#!/bin/sh
 [ "$(uname -n)" = h1 ] || exec /usr/bin/mktemp "$@"
 echo 'no space left' >&2
@@ -63,13 +53,6 @@ exit 1
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
     with hosts_lab(tmp_path_factory.mktemp("lab"), 2) as lab:
         yield lab
-
-
-@pytest.fixture
-def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SearchPaths:
-    for variable in inherited_choices(dict(os.environ)):
-        monkeypatch.delenv(variable)
-    return SearchPaths(prefix=None, cache=tmp_path / "cache")
 
 
 def compiled(source: str, file: Path) -> Path:
@@ -100,16 +83,6 @@ def kernels(found: ClusterKernels, number: int = 0) -> set[str]:
     return {probe.kernel for probe in found.kinds[number].probes["mine"]}
 
 
-@contextmanager
-def planted(lab: HostsLab, name: str, text: str) -> Iterator[None]:
-    """Let all hosts find a program before their own."""
-    program(lab.programs / name, text)
-    try:
-        yield
-    finally:
-        (lab.programs / name).unlink()
-
-
 def reach_of(lab: HostsLab) -> Ssh:
     return Ssh((*lab.enter("h1"), *lab.ssh))
 
@@ -119,7 +92,7 @@ def test_nodes_with_one_cpu_are_timed_once_and_keep_nothing(
 ) -> None:
     own_tmp = tmp_path / "of nodes"
     own_tmp.mkdir()
-    with planted(lab, "mktemp", f"#!/bin/sh\nexec /usr/bin/mktemp -d '{own_tmp}/hpltune-nodes.XXXXXX'\n"):
+    with lab.planted("mktemp", f"#!/bin/sh\nexec /usr/bin/mktemp -d '{own_tmp}/hpltune-nodes.XXXXXX'\n"):
         found, asked = timed(reach_of(lab), mine, search)
     assert asked in (["mine on node h1"], ["mine on node h2"])
     assert [kind.cpu.nodes for kind in found.kinds] == [("h1", "h2")]
@@ -138,7 +111,7 @@ def test_what_a_node_timed_counts_on_all_machines_with_its_cpu(lab: HostsLab, se
 
 
 def test_each_kind_of_cpu_is_timed_by_itself(lab: HostsLab, search: SearchPaths, mine: Blas) -> None:
-    with planted(lab, "head", OTHER_CPU):
+    with lab.planted("head", other_cpu("Fast One 9000", "avx2 fma")):
         found, asked = timed(reach_of(lab), mine, search)
     assert asked == ["mine on node h1", "mine on node h2"]
     assert [kind.cpu.nodes for kind in found.kinds] == [("h1",), ("h2",)]
@@ -157,7 +130,7 @@ def test_a_node_that_does_not_answer_is_told_and_the_rest_goes_on(
 
 
 def test_another_node_of_the_kind_is_asked_if_one_cannot_be(lab: HostsLab, search: SearchPaths, mine: Blas) -> None:
-    with planted(lab, "mktemp", FULL):
+    with lab.planted("mktemp", FULL):
         found, asked = timed(reach_of(lab), mine, search)
     assert kernels(found) == {"auto", "Haswell"}
     assert asked[-1] == "mine on node h2"
