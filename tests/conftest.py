@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from kinds import sort_by_kind
+from net_lab import HostsLab, hosts_lab
 from postgresql_server import Server, running_server
+from slurm_lab import SlurmLab, slurm_lab
 
 from hpl.blas.family import inherited_choices
 from hpl.build.simgrid import SimGrid, SimGridError, find_simgrid
@@ -27,8 +30,8 @@ settings.load_profile("hpltune")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what takes longest, so that nobody waits for it at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    """Mark and group tests by what they need."""
+    sort_by_kind(items)
 
 
 @pytest.fixture(scope="session")
@@ -75,6 +78,52 @@ def simgrid() -> SimGrid:
         return find_simgrid()
     except SimGridError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def hosts_of_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
+    """Four hosts for all modules, or a skipped test where there can be none."""
+    with hosts_lab(tmp_path_factory.mktemp("lab"), 4) as lab:
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def hosts_of_module(hosts_of_worker: HostsLab) -> Iterator[HostsLab]:
+    """These hosts, which the next module finds as this one did."""
+    yield hosts_of_worker
+    hosts_of_worker.mend()
+
+
+@pytest.fixture
+def hosts(hosts_of_module: HostsLab, request: pytest.FixtureRequest) -> Iterator[HostsLab]:
+    """These hosts, made as they were after a test that failed or ended their sshd."""
+    failed = request.session.testsfailed
+    yield hosts_of_module
+    if request.session.testsfailed > failed or not hosts_of_module.answers():
+        hosts_of_module.mend()
+
+
+@pytest.fixture(scope="session")
+def slurm_of_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmLab]:
+    """Slurm with two nodes for all modules, or a skipped test where there can be none."""
+    with slurm_lab(tmp_path_factory.mktemp("slurm")) as lab:
+        yield lab
+
+
+@pytest.fixture(scope="module")
+def slurm_of_module(slurm_of_worker: SlurmLab) -> Iterator[SlurmLab]:
+    """This Slurm, which the next module finds without jobs."""
+    yield slurm_of_worker
+    slurm_of_worker.mend()
+
+
+@pytest.fixture
+def slurm(slurm_of_module: SlurmLab, request: pytest.FixtureRequest) -> Iterator[SlurmLab]:
+    """This Slurm, without jobs after a test that failed."""
+    failed = request.session.testsfailed
+    yield slurm_of_module
+    if request.session.testsfailed > failed:
+        slurm_of_module.mend()
 
 
 @pytest.fixture(scope="module")

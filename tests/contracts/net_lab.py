@@ -4,6 +4,7 @@ Needs root. The addresses exist only inside the namespaces; the file system is s
 except for folders that `hide` replaces by empty ones of a host's own.
 """
 
+import copy
 import json
 import os
 import shutil
@@ -12,6 +13,8 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Self
 
@@ -20,14 +23,41 @@ from as_user import program
 
 NEEDED = ("ip", "tc", "unshare", "nsenter", "taskset", "ethtool", "ssh", "ssh-keygen")
 SSHD = "/usr/sbin/sshd"
+FAST_KEYS = "curve25519-sha256"
+"""How ssh and sshd agree on a key: what OpenSSH takes by itself costs four times the processor time of all the rest."""
+USUAL_MTU = 1500
+UNLIMITED = ""
+STATE = """
+ip -o link; ip -o addr; ip route; tc qdisc
+[ ! -e /sys/class/net/eth0 ] || ethtool -k eth0
+sysctl net.ipv4.tcp_rmem net.ipv4.tcp_wmem net.ipv4.tcp_congestion_control
+"""
+"""What tests change on a host or at the switch."""
+_numbers = count(1)
 
 
 def _run(*argv: str) -> None:
     subprocess.run(argv, check=True, stdin=subprocess.DEVNULL, capture_output=True)
 
 
+@dataclass
+class _Wiring:
+    """How the switch treats all hosts.
+
+    Attributes:
+        mtu: the largest packets that it takes, in bytes.
+        rate: what it passes from and to each host.
+    """
+
+    mtu: int = USUAL_MTU
+    rate: str = UNLIMITED
+
+
 class HostsLab:
     """Hosts h1, h2, … up while the block runs, each with NICs eth0, eth1, … at 10.77.NIC.HOST.
+
+    A worker has one for many modules: each takes the first few of its hosts, wired as it wants (`wired`), and `mend`
+    makes it what it was where a test has left it otherwise.
 
     Attributes:
         names: the hosts.
@@ -39,11 +69,14 @@ class HostsLab:
     def __init__(self, folder: Path, hosts: int, nics: int = 1) -> None:
         self.folder = folder
         self.names = tuple(f"h{number}" for number in range(1, hosts + 1))
+        self._all = self.names
+        self._wiring = _Wiring()
+        self._first_state = ""
         self.nics = nics
         self.ssh = ("ssh", "-F", str(folder / "ssh_config"))
         self.programs = folder / "bin"
         self.home = folder / "home"
-        self._tag = f"hpltest{os.getpid()}"
+        self._tag = f"hpltest{os.getpid()}-{next(_numbers)}"
         self._sshd: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Self:
@@ -54,10 +87,36 @@ class HostsLab:
         except BaseException:
             self._down()
             raise
+        self._first_state = self._state()
         return self
 
     def __exit__(self, *_error: object) -> None:
         self._down()
+
+    def wired(self, hosts: int, *, mtu: int = USUAL_MTU, rate: str = UNLIMITED) -> Self:
+        """The first hosts, behind a switch with these limits."""
+        if mtu != self._wiring.mtu:
+            self.switch_mtu(mtu)
+        if rate != self._wiring.rate:
+            self.shape(rate)
+        some = copy.copy(self)
+        some.names = self._all[:hosts]
+        return some
+
+    def answers(self) -> bool:
+        """Whether every host still has its sshd."""
+        return all(daemon.poll() is None for daemon in self._sshd)
+
+    def mend(self) -> None:
+        """End what runs on hosts; where something else is not as it was at first, make all of it anew."""
+        if self.answers():
+            self.wired(len(self._all))
+            self._end_strangers()
+            if self._state() == self._first_state:
+                return
+        self._down()
+        self._up()
+        self._first_state = self._state()
 
     def namespace(self, host: str) -> str:
         """The network namespace of a host, or of the "switch"."""
@@ -88,30 +147,49 @@ class HostsLab:
 
     def shape(self, rate: str) -> None:
         """Limit every NIC and every port of the switch to a rate, as "1gbit"."""
-        shape = ("root", "tbf", "rate", rate, "burst", "10k", "limit", "512k")
-        for number, host in enumerate(self.names, start=1):
+        for host in self._all:
             for nic in range(self.nics):
-                _run("tc", "-n", self.namespace(host), "qdisc", "replace", "dev", f"eth{nic}", *shape)
-                _run("tc", "-n", self.namespace("switch"), "qdisc", "replace", "dev", f"p{number}-{nic}", *shape)
+                self._limit(host, nic, rate)
+        self._wiring.rate = rate
 
-    def weaken(self, host: str, rate: str, nic: int = 0) -> None:
-        """Limit what one host sends and receives, as a bad cable does."""
-        shape = ("root", "tbf", "rate", rate, "burst", "10k", "limit", "512k")
-        _run("tc", "-n", self.namespace(host), "qdisc", "replace", "dev", f"eth{nic}", *shape)
-        _run("tc", "-n", self.namespace("switch"), "qdisc", "replace", "dev", f"p{host[1:]}-{nic}", *shape)
+    @contextmanager
+    def weakened(self, host: str, rate: str, nic: int = 0) -> Iterator[None]:
+        """Limit what one host sends and receives while the block runs, as a bad cable does."""
+        self._limit(host, nic, rate)
+        try:
+            yield
+        finally:
+            self._limit(host, nic, self._wiring.rate)
 
-    def move_to_new_switch(self, hosts: Sequence[str], rate: str, name: str = "sx") -> None:
-        """Put hosts behind a switch of their own, whose uplink to the first one has a rate."""
+    def _limit(self, host: str, nic: int, rate: str) -> None:
+        ends = ((self.namespace(host), f"eth{nic}"), (self.namespace("switch"), f"p{host[1:]}-{nic}"))
+        for space, device in ends:
+            if rate == UNLIMITED:
+                _run("tc", "-n", space, "qdisc", "del", "dev", device, "root")
+            else:
+                _run("tc", "-n", space, "qdisc", "replace", "dev", device, *_limited_to(rate))
+
+    @contextmanager
+    def behind_new_switch(self, hosts: Sequence[str], rate: str, name: str = "sx") -> Iterator[None]:
+        """Put hosts behind a switch of their own while the block runs, whose uplink to the first one has a rate."""
         space = self.namespace("switch")
         _run("ip", "-n", space, "link", "add", name, "type", "bridge", "stp_state", "0", "forward_delay", "0")
         _run("ip", "-n", space, "link", "set", name, "up")
         _run("ip", "-n", space, "link", "add", f"{name}-a", "type", "veth", "peer", "name", f"{name}-b")
         for end, bridge in ((f"{name}-a", name), (f"{name}-b", "sw0")):
             _run("ip", "-n", space, "link", "set", end, "master", bridge, "up")
-            shape = ("root", "tbf", "rate", rate, "burst", "10k", "limit", "512k")
-            _run("tc", "-n", space, "qdisc", "replace", "dev", end, *shape)
+            _run("tc", "-n", space, "qdisc", "replace", "dev", end, *_limited_to(rate))
+        try:
+            self._move(hosts, name)
+            yield
+        finally:
+            self._move(hosts, "sw0")
+            _run("ip", "-n", space, "link", "del", f"{name}-a")
+            _run("ip", "-n", space, "link", "del", name)
+
+    def _move(self, hosts: Sequence[str], switch: str) -> None:
         for host in hosts:
-            _run("ip", "-n", space, "link", "set", f"p{host[1:]}-0", "master", name)
+            _run("ip", "-n", self.namespace("switch"), "link", "set", f"p{host[1:]}-0", "master", switch)
         self._wait_for_sshd()
 
     def cluster(self, **further: object) -> str:
@@ -142,23 +220,34 @@ class HostsLab:
     @contextmanager
     def cut_off(self, host: str, when: Path) -> Iterator[None]:
         """Pull a host's plug as soon as a file is there, and put it back in at the end."""
+        over = threading.Event()
 
         def cut() -> None:
             while not when.exists():
-                time.sleep(0.05)
+                if over.wait(0.05):
+                    return
             self.link(host, "down")
 
-        threading.Thread(target=cut, daemon=True).start()
+        watching = threading.Thread(target=cut, daemon=True)
+        watching.start()
         try:
             yield
         finally:
+            over.set()
+            watching.join()
             self.link(host, "up")
 
-    def hide(self, host: str, *folders: Path) -> None:
+    @contextmanager
+    def hidden(self, host: str, *folders: Path) -> Iterator[None]:
         """Give a host, but not h1, empty folders of its own in place of those that all hosts share."""
-        daemon = self._sshd[self.names.index(host)].pid
+        inside = ("nsenter", f"--mount=/proc/{self._sshd[self._all.index(host)].pid}/ns/mnt")
         for folder in folders:
-            _run("nsenter", f"--mount=/proc/{daemon}/ns/mnt", "mount", "-t", "tmpfs", "none", str(folder))
+            _run(*inside, "mount", "-t", "tmpfs", "none", str(folder))
+        try:
+            yield
+        finally:
+            for folder in reversed(folders):
+                _run(*inside, "umount", "--lazy", str(folder))
 
     def files(self, host: str, folder: Path) -> list[str]:
         """The paths of all files in a folder as a host sees it through ssh."""
@@ -171,14 +260,40 @@ class HostsLab:
 
     def switch_mtu(self, mtu: int) -> None:
         """Largest packets, in bytes, that the ports of the switches take; larger ones are dropped silently."""
-        for number, _ in enumerate(self.names, start=1):
+        for number, _ in enumerate(self._all, start=1):
             for nic in range(self.nics):
                 _run("ip", "-n", self.namespace("switch"), "link", "set", f"p{number}-{nic}", "mtu", str(mtu))
         for nic in range(self.nics):
             _run("ip", "-n", self.namespace("switch"), "link", "set", f"sw{nic}", "mtu", str(mtu))
+        self._wiring.mtu = mtu
+
+    def _state(self) -> str:
+        """All that tests change, as text."""
+        states = [self._state_of(space) for space in map(self.namespace, (*self._all, "switch"))]
+        mounts = [Path(f"/proc/{daemon.pid}/mountinfo").read_text().splitlines() for daemon in self._sshd]
+        hidden = [line.split()[4] for lines in mounts for line in lines if " - tmpfs none " in line]
+        return "\n".join([*states, *hidden, *sorted(map(str, self.programs.iterdir())), self._known_hosts()])
+
+    def _state_of(self, space: str) -> str:
+        inside = ("ip", "netns", "exec", space, "sh", "-c", STATE)
+        return subprocess.run(inside, capture_output=True, text=True, check=True).stdout
+
+    def _known_hosts(self) -> str:
+        return (self.folder / "known_hosts").read_text()
+
+    def _end_strangers(self) -> None:
+        """End all processes on hosts but their sshd."""
+        ours = {str(daemon.pid) for daemon in self._sshd}
+        for host in self._all:
+            listed = subprocess.run(
+                ("ip", "netns", "pids", self.namespace(host)), capture_output=True, text=True, check=True
+            )
+            for pid in set(listed.stdout.split()) - ours:
+                subprocess.run(("kill", "-9", pid), check=False, capture_output=True)
 
     def _up(self) -> None:
         switch = self.namespace("switch")
+        self._wiring.mtu, self._wiring.rate = USUAL_MTU, UNLIMITED
         _run("ip", "netns", "add", switch)
         for nic in range(self.nics):
             bridge = ("type", "bridge", "stp_state", "0", "forward_delay", "0")
@@ -199,6 +314,7 @@ class HostsLab:
         (self.folder / "ssh_config").write_text(
             f"IdentityFile {self.folder}/user_key\nIdentitiesOnly yes\nUserKnownHostsFile {self.folder}/known_hosts\n"
             "GlobalKnownHostsFile /dev/null\nStrictHostKeyChecking yes\nCheckHostIP no\nLogLevel ERROR\nUser root\n"
+            f"KexAlgorithms {FAST_KEYS}\n"
         )
         (self.folder / "sshd_config").write_text(
             f"HostKey {self.folder}/host_key\nAuthorizedKeysFile {self.folder}/authorized_keys\nPort 22\nUsePAM no\n"
@@ -238,17 +354,19 @@ class HostsLab:
         )
 
     def _wait_for_sshd(self) -> None:
-        deadline = time.monotonic() + 20
-        for host in self.names:
-            while subprocess.run([*self.enter(self.names[0]), *self.ssh, host, "true"], check=False).returncode != 0:
+        deadline = time.monotonic() + 120
+        for host in self._all:
+            while subprocess.run([*self.enter("h1"), *self.ssh, host, "true"], check=False).returncode != 0:
                 assert time.monotonic() < deadline, f"sshd of {host} does not answer"
                 time.sleep(0.1)
 
     def _down(self) -> None:
         for daemon in self._sshd:
             daemon.terminate()
-            daemon.wait(timeout=10)
-        for host in (*self.names, "switch"):
+        for daemon in self._sshd:
+            daemon.wait(timeout=60)
+        self._sshd.clear()
+        for host in (*self._all, "switch"):
             space = self.namespace(host)
             for note in notes_of(space):
                 note.unlink(missing_ok=True)
@@ -262,6 +380,11 @@ class HostsLab:
     def notes(self, host: str) -> list[Path]:
         """The files in which hpltunes say that they have a host's network."""
         return notes_of(self.namespace(host))
+
+
+def _limited_to(rate: str) -> tuple[str, ...]:
+    """The words of `tc` for a rate."""
+    return ("root", "tbf", "rate", rate, "burst", "10k", "limit", "512k")
 
 
 def notes_of(space: str) -> list[Path]:

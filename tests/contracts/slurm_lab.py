@@ -88,10 +88,7 @@ class SlurmLab:
         settings = SETTINGS.format(folder=self.folder, host=socket.gethostname(), ports=_free_ports(3), cores=CORES)
         self.configuration.write_text(settings)
         try:
-            self.start_controller()
-            for node in self.nodes:
-                self.start_node(node)
-            self.wait_for_nodes()
+            self._up()
         except BaseException:
             self._down()
             raise
@@ -99,6 +96,20 @@ class SlurmLab:
 
     def __exit__(self, *_error: object) -> None:
         self._down()
+
+    def mend(self) -> None:
+        """End all jobs and let both nodes take jobs again; where Slurm does not do that, start it anew."""
+        try:
+            if not self.answers():
+                raise subprocess.SubprocessError("the controller does not answer")
+            self.ask("scancel", "--user=root")
+            _until(lambda: not self.jobs(), "jobs do not end")
+            if self.states() != {"idle"}:
+                self.ask("scontrol", "update", f"nodename={','.join(self.nodes)}", "state=resume")
+            self.wait_for_nodes()
+        except (subprocess.SubprocessError, AssertionError):
+            self._down()
+            self._up()
 
     def cluster(self, node: str = "", **further: object) -> str:
         """A cluster file of the partition main.
@@ -137,10 +148,20 @@ class SlurmLab:
         """Jobs in the queue."""
         return self.ask("squeue", "--noheader", "--format=%i %T").splitlines()
 
+    def states(self) -> set[str]:
+        """The states of the nodes, as Slurm tells them."""
+        return set(self.ask("sinfo", "--noheader", "--partition=main", "--format=%T").splitlines())
+
     def wait_for_nodes(self) -> None:
         """Until both take jobs."""
         idle = ("sinfo", "--noheader", "--partition=main", "--states=idle", "--format=%D")
         _until(lambda: self.answers() and self.ask(*idle) == "2", "the nodes are not idle")
+
+    def _up(self) -> None:
+        self.start_controller()
+        for node in self.nodes:
+            self.start_node(node)
+        self.wait_for_nodes()
 
     def _start(self, daemon: str, *options: str) -> None:
         self._reapers.append(
@@ -164,7 +185,8 @@ class SlurmLab:
                     for process in psutil.Process(reaper.pid).children(recursive=True):
                         with contextlib.suppress(psutil.NoSuchProcess):
                             process.kill()
-                reaper.wait(10)
+                reaper.wait(60)
+            self._reapers.clear()
 
 
 def missing() -> str | None:
@@ -193,7 +215,7 @@ def _free_ports(count: int) -> list[int]:
     return ports
 
 
-def _until(condition: Callable[[], bool], otherwise: str, timeout_s: float = 20.0) -> None:
+def _until(condition: Callable[[], bool], otherwise: str, timeout_s: float = 120.0) -> None:
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, otherwise

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from net_lab import HostsLab, hosts_lab
+from net_lab import HostsLab
 from runner_contract import executable, wait
 
 from runners.hosts.ssh import SshRunner
@@ -23,17 +23,21 @@ pytestmark = pytest.mark.real
 ADDRESSES = {"h1": "fd77::1", "h2": "fd77::2"}
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
-    with hosts_lab(tmp_path_factory.mktemp("lab")) as up:
-        known = up.folder / "known_hosts"
-        key = known.read_text().splitlines()[0].partition(" ")[2]
-        for host, address in ADDRESSES.items():
-            given = ("addr", "add", f"{address}/64", "dev", "eth0", "nodad")
-            if subprocess.run(["ip", "-n", up.namespace(host), *given], capture_output=True, check=False).returncode:
-                pytest.skip("needs IPv6")
-            known.write_text(f"{known.read_text()}{address} {key}\n")
-        yield up
+@pytest.fixture
+def lab(hosts: HostsLab) -> Iterator[HostsLab]:
+    lab = hosts.wired(2)
+    known = lab.folder / "known_hosts"
+    without = known.read_text()
+    key = without.splitlines()[0].partition(" ")[2]
+    for host, address in ADDRESSES.items():
+        given = ("addr", "add", f"{address}/64", "dev", "eth0", "nodad")
+        if subprocess.run(["ip", "-n", lab.namespace(host), *given], capture_output=True, check=False).returncode:
+            pytest.skip("needs IPv6")
+        known.write_text(f"{known.read_text()}{address} {key}\n")
+    yield lab
+    known.write_text(without)
+    for host, address in ADDRESSES.items():
+        lab.run(host, "ip", "addr", "del", f"{address}/64", "dev", "eth0")
 
 
 def launcher(lab: HostsLab, mpi: str) -> Launcher:
@@ -58,7 +62,7 @@ def without_ipv4(lab: HostsLab) -> Iterator[None]:
         yield
     finally:
         for host in lab.names:
-            lab.run(host, "ip", "addr", "add", f"10.77.0.{host[1:]}/24", "dev", "eth0")
+            lab.run(host, "ip", "addr", "add", f"10.77.0.{host[1:]}/24", "brd", "+", "dev", "eth0")
 
 
 def test_mpich_says_that_it_needs_ipv4_and_open_mpi_does_not(lab: HostsLab, tmp_path: Path) -> None:

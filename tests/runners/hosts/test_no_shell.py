@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from net_lab import HostsLab, hosts_lab
+from net_lab import HostsLab
 from runner_contract import executable, wait
 
 from runners.errors import InvalidJobError, RunnerError
@@ -57,14 +57,13 @@ def with_mpich(nodes: Path) -> Launcher:
 MPIS: tuple[Callable[[Path], Launcher], ...] = (with_open_mpi, with_mpich)
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
-    with hosts_lab(tmp_path_factory.mktemp("lab")) as up:
-        enter = " ".join(up.enter("h1"))
-        executable(up.folder / "open-mpi", f'export PATH="{up.programs}:$PATH"; exec {enter} {OPEN_MPI} "$@"')
-        executable(up.folder / "mpich", f'export PATH="{up.programs}:$PATH"; exec {enter} {HYDRA} "$@"')
-        executable(up.programs / "canary", f"touch {up.folder / 'sung'}")
-        yield up
+@pytest.fixture
+def lab(hosts: HostsLab) -> HostsLab:
+    lab = hosts.wired(2)
+    enter = " ".join(lab.enter("h1"))
+    executable(lab.folder / "open-mpi", f'export PATH="{lab.programs}:$PATH"; exec {enter} {OPEN_MPI} "$@"')
+    executable(lab.folder / "mpich", f'export PATH="{lab.programs}:$PATH"; exec {enter} {HYDRA} "$@"')
+    return lab
 
 
 @pytest.fixture
@@ -72,8 +71,8 @@ def silent(lab: HostsLab) -> Iterator[Callable[[], bool]]:
     """Whether no shell has run the canary."""
     sung = lab.folder / "sung"
     sung.unlink(missing_ok=True)
-    yield lambda: not sung.exists()
-    sung.unlink(missing_ok=True)
+    with lab.planted("canary", f"#!/bin/sh\ntouch {sung}\n"):
+        yield lambda: not sung.exists()
 
 
 @pytest.fixture(params=MPIS, ids=["Open MPI", "MPICH"])

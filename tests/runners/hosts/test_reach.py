@@ -5,13 +5,12 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from net_lab import HostsLab, hosts_lab
+from net_lab import HostsLab
 from runner_contract import executable
 
 from runners.errors import InvalidJobError, UnreachableError
@@ -22,10 +21,9 @@ from runners.hosts.transport import Local, Ssh, ask, say, say_all
 SHELLS = [name for name in ("sh", "bash", "dash", "zsh", "ksh", "csh", "tcsh", "fish") if shutil.which(name)]
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
-    with hosts_lab(tmp_path_factory.mktemp("lab")) as up:
-        yield up
+@pytest.fixture
+def lab(hosts: HostsLab) -> HostsLab:
+    return hosts.wired(2)
 
 
 def from_h1(lab: HostsLab, *extra: str) -> Ssh:

@@ -5,11 +5,10 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from net_lab import HostsLab, hosts_lab
+from net_lab import HostsLab
 from runner_contract import RunnerContract, executable, running, wait
 
 from runners.base import Runner
@@ -29,10 +28,9 @@ OPEN_MPI = shutil.which("mpirun.openmpi") or shutil.which("mpirun") or ""
 HYDRA = shutil.which("mpiexec.hydra")
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
-    with hosts_lab(tmp_path_factory.mktemp("lab")) as up:
-        yield up
+@pytest.fixture
+def lab(hosts: HostsLab) -> HostsLab:
+    return hosts.wired(2)
 
 
 def on_h1(lab: HostsLab, folder: Path, program: str) -> Path:

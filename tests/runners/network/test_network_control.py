@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 from as_user import program
-from net_lab import HostsLab, hosts_lab
+from net_lab import HostsLab
 from network_builders import Notes
 
 from runners.errors import InvalidJobError, RefusedError, UnreachableError
@@ -18,11 +18,9 @@ from runners.network.restore import put_all_back
 from runners.network.script import Timer
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
-    with hosts_lab(tmp_path_factory.mktemp("lab")) as up:
-        up.switch_mtu(6000)
-        yield up
+@pytest.fixture
+def lab(hosts: HostsLab) -> HostsLab:
+    return hosts.wired(2, mtu=6000)
 
 
 @pytest.fixture

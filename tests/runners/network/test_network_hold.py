@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from net_lab import HostsLab, hosts_lab
+from net_lab import HostsLab
 from network_builders import Notes
 
 from runners.errors import HeldError, RefusedError
@@ -18,10 +18,9 @@ LIVING = "h1|this boot|17|1"
 Control = Callable[[Journal], NetworkControl]
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
-    with hosts_lab(tmp_path_factory.mktemp("lab")) as up:
-        yield up
+@pytest.fixture
+def lab(hosts: HostsLab) -> HostsLab:
+    return hosts.wired(2)
 
 
 @pytest.fixture

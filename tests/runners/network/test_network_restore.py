@@ -1,10 +1,7 @@
 """Nodes are put back although what changes on one of them breaks a conversation with another."""
 
-from collections.abc import Iterator
-
 import pytest
-from as_user import program
-from net_lab import HostsLab, hosts_lab
+from net_lab import HostsLab
 
 from runners.hosts.transport import Ssh
 from runners.network.journal import Original, tokens_of
@@ -23,10 +20,8 @@ exec /sbin/ip "$@"
 
 
 @pytest.fixture
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
-    with hosts_lab(tmp_path_factory.mktemp("lab")) as up:
-        up.switch_mtu(6000)
-        yield up
+def lab(hosts: HostsLab) -> HostsLab:
+    return hosts.wired(2, mtu=6000)
 
 
 def mtus(lab: HostsLab) -> list[str]:
@@ -38,9 +33,9 @@ def test_a_node_whose_answer_is_lost_because_this_host_takes_no_large_packets_an
 ) -> None:
     for host in lab.names:
         lab.run(host, "ip", "link", "set", "eth0", "mtu", LARGE)
-    program(lab.programs / "ip", MEETING.format(folder=lab.folder))
     reach = Ssh((*lab.enter("h1"), *lab.ssh, "-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=1"))
-    outcome = put_back(reach, [Original(host, "eth0", "mtu", USUAL, tokens_of(reach)) for host in lab.names])
+    with lab.planted("ip", MEETING.format(folder=lab.folder)):
+        outcome = put_back(reach, [Original(host, "eth0", "mtu", USUAL, tokens_of(reach)) for host in lab.names])
     assert (lab.folder / "lowered").exists()
     assert outcome.left == {}
     assert mtus(lab) == [USUAL, USUAL]

@@ -1,13 +1,12 @@
 """Facts of nodes: asked of this machine and of real hosts, and compared within classes."""
 
 import platform
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from net_lab import HostsLab, hosts_lab
+from net_lab import HostsLab
 from runner_contract import executable
 
 from runners.hosts.transport import Local, Ssh
@@ -16,10 +15,9 @@ from runners.readiness.fact_table import FACTS, fact_named
 from runners.readiness.odd_facts import OddFact, classes_of, odd_facts
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
-    with hosts_lab(tmp_path_factory.mktemp("lab"), hosts=4) as up:
-        yield up
+@pytest.fixture
+def lab(hosts: HostsLab) -> HostsLab:
+    return hosts.wired(4)
 
 
 def from_h1(lab: HostsLab) -> Ssh:

@@ -5,14 +5,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 from as_user import program
-from net_lab import HostsLab, hosts_lab, missing
+from net_lab import HostsLab
 
 from runners.hosts.transport import Local, Ssh
 from runners.readiness.tied import run_tied
@@ -20,12 +19,9 @@ from runners.readiness.tied import run_tied
 PATIENCE_S = 30.0
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
-    if why := missing():
-        pytest.skip(why)
-    with hosts_lab(tmp_path_factory.mktemp("lab"), 2) as lab:
-        yield lab
+@pytest.fixture
+def lab(hosts: HostsLab) -> HostsLab:
+    return hosts.wired(2)
 
 
 def runs(lab: HostsLab, word: str) -> bool:

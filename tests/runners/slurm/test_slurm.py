@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from runner_contract import RunnerContract, executable, running, wait
-from slurm_lab import SlurmLab, slurm_lab
+from slurm_lab import SlurmLab
 from waiting import until
 
 from runners.base import JobId, Runner
@@ -32,10 +32,9 @@ TWO = replace(ONE, nodes=2)
 Start = Callable[[SlurmOptions], SlurmRunner]
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmLab]:
-    with slurm_lab(tmp_path_factory.mktemp("slurm")) as up:
-        yield up
+@pytest.fixture
+def lab(slurm: SlurmLab) -> SlurmLab:
+    return slurm
 
 
 @pytest.fixture

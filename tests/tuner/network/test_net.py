@@ -5,13 +5,13 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE, Run, program
 from model_switch import model_switch
-from net_lab import HostsLab, hosts_lab
+from net_lab import HostsLab
 from network_builders import Notes, an_original
 
 from results.store.lease import Lease
@@ -23,12 +23,9 @@ from tuner.network.sudoers import rules
 On = Callable[..., subprocess.CompletedProcess[str]]
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
-    with hosts_lab(tmp_path_factory.mktemp("lab")) as up:
-        up.switch_mtu(6000)
-        up.shape("100mbit")
-        yield up
+@pytest.fixture
+def lab(hosts: HostsLab) -> HostsLab:
+    return hosts.wired(2, mtu=6000, rate="100mbit")
 
 
 @pytest.fixture

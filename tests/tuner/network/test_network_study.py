@@ -5,12 +5,11 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE, Run
-from net_lab import HostsLab, hosts_lab
+from net_lab import HostsLab
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 SPACE = """[parameters]
@@ -25,11 +24,9 @@ net.interface = "eth0"
 OPTIONS = ("--space", "net.toml", "--engine", "grid", "--budget", "2m", "--confirm", "0", "--blas", "openblas")
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
-    with hosts_lab(tmp_path_factory.mktemp("lab")) as up:
-        up.switch_mtu(6000)
-        yield up
+@pytest.fixture
+def lab(hosts: HostsLab) -> HostsLab:
+    return hosts.wired(2, mtu=6000)
 
 
 @pytest.fixture

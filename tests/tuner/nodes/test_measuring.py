@@ -1,13 +1,12 @@
 """Real nodes over real ssh: two namespaces of this machine, which share no folder of programs with it that is used."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from as_user import program
 from hypothesis import given
 from hypothesis import strategies as st
-from net_lab import HostsLab, hosts_lab, missing
+from net_lab import HostsLab
 
 from hpl.blas.registry import discover
 from hpl.build.node_bench import build_node_bench
@@ -35,12 +34,9 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
-    if why := missing():
-        pytest.skip(why)
-    with hosts_lab(tmp_path_factory.mktemp("lab"), 2) as lab:
-        yield lab
+@pytest.fixture
+def lab(hosts: HostsLab) -> HostsLab:
+    return hosts.wired(2)
 
 
 @pytest.fixture(scope="module")

@@ -29,11 +29,19 @@ def step(tmp_path_factory: pytest.TempPathFactory) -> Pairs:
     return Pairs(program, alone_s=0.15, at_once_s=0.4)
 
 
-@pytest.fixture
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
+@pytest.fixture(scope="module")
+def twelve_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
     with hosts_lab(tmp_path_factory.mktemp("lab"), 12) as lab:
         lab.shape("160mbit")
         yield lab
+
+
+@pytest.fixture
+def lab(twelve_hosts: HostsLab, request: pytest.FixtureRequest) -> Iterator[HostsLab]:
+    failed = request.session.testsfailed
+    yield twelve_hosts.wired(12, rate="160mbit")
+    if request.session.testsfailed > failed:
+        twelve_hosts.mend()
 
 
 def judged(lab: HostsLab, step: Pairs) -> ReadinessVerdict:
@@ -55,23 +63,23 @@ def clear(verdict: ReadinessVerdict) -> list[Finding]:
 
 
 def test_a_weak_cable_is_named_by_its_node(lab: HostsLab, step: Pairs) -> None:
-    lab.weaken("h6", "80mbit")
-    verdict = judged(lab, step)
+    with lab.weakened("h6", "80mbit"):
+        verdict = judged(lab, step)
     (weak,) = clear(verdict)
     assert (weak.what, weak.names) == ("weak-node", ("h6",))
     assert 40.0 < weak.percent < 60.0
 
 
 def test_a_weak_uplink_is_told_from_the_nodes_behind_it(lab: HostsLab, step: Pairs) -> None:
-    lab.move_to_new_switch(("h5", "h6", "h7", "h8"), "60mbit")
-    verdict = judged(lab, step)
+    with lab.behind_new_switch(("h5", "h6", "h7", "h8"), "60mbit"):
+        verdict = judged(lab, step)
     (weak,) = clear(verdict)
     assert (weak.what, weak.names) == ("weak-uplink", ("s2",))
 
 
 def test_an_uplink_that_is_enough_for_one_pair_and_not_for_all_is_oversubscribed(lab: HostsLab, step: Pairs) -> None:
-    lab.move_to_new_switch(("h5", "h6", "h7", "h8"), "200mbit")
-    verdict = judged(lab, step)
+    with lab.behind_new_switch(("h5", "h6", "h7", "h8"), "200mbit"):
+        verdict = judged(lab, step)
     (shared,) = (finding for finding in verdict.findings if finding.what == "oversubscribed" and finding.names)
     assert shared.names == ("s2",)
     assert "weak-uplink" not in {finding.what for finding in verdict.findings}
@@ -79,7 +87,10 @@ def test_an_uplink_that_is_enough_for_one_pair_and_not_for_all_is_oversubscribed
 
 def test_a_node_that_refuses_connections_is_named_and_the_rest_is_measured(lab: HostsLab, step: Pairs) -> None:
     lab.run("h3", "ip", "route", "add", "blackhole", "10.77.0.4/32")
-    verdict = judged(lab, step)
+    try:
+        verdict = judged(lab, step)
+    finally:
+        lab.run("h3", "ip", "route", "del", "blackhole", "10.77.0.4/32")
     (finding,) = (finding for finding in verdict.findings if finding.what == "no-messages")
     assert finding.names == ("h3-h4",)
 

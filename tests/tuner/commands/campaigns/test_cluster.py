@@ -4,13 +4,12 @@ import json
 import re
 import subprocess
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE
-from net_lab import HostsLab, hosts_lab, other_cpu
+from net_lab import HostsLab, other_cpu
 from on_head import OnHead, on_head
 
 from hpl.dat import HplDat, render
@@ -34,10 +33,9 @@ FAST = (
 )
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
-    with hosts_lab(tmp_path_factory.mktemp("lab"), hosts=3) as up:
-        yield up
+@pytest.fixture
+def lab(hosts: HostsLab) -> HostsLab:
+    return hosts.wired(3)
 
 
 def write_cluster(lab: HostsLab, file: Path, more: str = "", **changed: object) -> Path:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE
-from net_lab import HostsLab, hosts_lab
+from net_lab import HostsLab
 from on_head import OnHead, on_head
 from waiting import until
 
@@ -18,13 +18,13 @@ pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 SHORT = ("--blas", "openblas", "--set", "N=800", "--set", "NB=64", "--set", "binding=none", "--engine", "random")
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory, shared_cache: Path) -> Iterator[HostsLab]:
+@pytest.fixture
+def lab(hosts: HostsLab, shared_cache: Path) -> Iterator[HostsLab]:
     """Two hosts; the second one has neither the cache nor an OpenBLAS, and a folder of its own for copies."""
-    with hosts_lab(tmp_path_factory.mktemp("lab"), hosts=2) as up:
-        (up.folder / "stage").mkdir()
-        up.hide("h2", shared_cache, up.folder / "stage", *openblas())
-        yield up
+    lab = hosts.wired(2)
+    (lab.folder / "stage").mkdir(exist_ok=True)
+    with lab.hidden("h2", shared_cache, lab.folder / "stage", *openblas()):
+        yield lab
 
 
 def openblas() -> list[Path]:
@@ -36,9 +36,9 @@ def openblas() -> list[Path]:
 
 
 @pytest.fixture
-def hpltune(lab: HostsLab, home: Path) -> OnHead:
-    lab.hide("h2", home)
-    return on_head(lab, home)
+def hpltune(lab: HostsLab, home: Path) -> Iterator[OnHead]:
+    with lab.hidden("h2", home):
+        yield on_head(lab, home)
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE
-from net_lab import HostsLab, hosts_lab
-from runner_contract import executable
+from net_lab import HostsLab
 
 from runners.hosts.cluster import load_real_cluster
 from runners.toml_file import ClusterFileError
@@ -39,11 +38,9 @@ FAST = (
 )
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
-    with hosts_lab(tmp_path_factory.mktemp("lab")) as up:
-        executable(up.programs / "canary", f"touch {up.folder / 'sung'}")
-        yield up
+@pytest.fixture
+def lab(hosts: HostsLab) -> HostsLab:
+    return hosts.wired(2)
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,8 @@ class User:
 def user(lab: HostsLab, home: Path) -> Iterator[User]:
     sung = lab.folder / "sung"
     sung.unlink(missing_ok=True)
-    yield User(lab, home)
+    with lab.planted("canary", f"#!/bin/sh\ntouch {sung}\n"):
+        yield User(lab, home)
     assert not sung.exists(), "a shell has run what it should not even have read"
 
 

@@ -2,12 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from net_lab import HostsLab, hosts_lab
+from net_lab import HostsLab
 from node_check_builders import a_check, kept
 from on_head import OnHead, on_head
 
@@ -23,10 +22,9 @@ SHORT = ("--blas", "openblas", "--set", "kernel=Haswell", "--set", "N=500", "--s
 SPEEDS = '[speeds]\nh1 = 40\nh2 = 80\nh3 = 79.5\nh4 = 40.5\n[switches]\nupper = ["h1", "h4"]\nlower = ["h2", "h3"]\n'
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
-    with hosts_lab(tmp_path_factory.mktemp("lab"), hosts=4) as up:
-        yield up
+@pytest.fixture
+def lab(hosts: HostsLab) -> HostsLab:
+    return hosts.wired(4)
 
 
 @pytest.fixture

@@ -2,13 +2,12 @@
 
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from as_user import Run, program
 from node_check_builders import FIRST_DAY
-from slurm_lab import SlurmLab, slurm_lab
+from slurm_lab import SlurmLab
 
 from results.stats.nodes.check import NodeCheck, NodeRun
 from results.stats.nodes.verdict import verdict_of
@@ -20,10 +19,9 @@ FAST = ("--blas", "openblas", "--set", "N=800", "--set", "NB=64", "--set", "bind
         "--trials", "1", "--confirm", "0", "--study", "mine")  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmLab]:
-    with slurm_lab(tmp_path_factory.mktemp("slurm")) as up:
-        yield up
+@pytest.fixture
+def lab(slurm: SlurmLab) -> SlurmLab:
+    return slurm
 
 
 @pytest.fixture

@@ -3,12 +3,11 @@
 import json
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE, Run
-from slurm_lab import SlurmLab, slurm_lab
+from slurm_lab import SlurmLab
 
 from results.store.store import Store
 from runners.virtual.load import load_cluster
@@ -17,10 +16,9 @@ pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 FAST = ("--blas", "openblas", "--set", "N=800", "--set", "NB=64", "--set", "binding=none", "--engine", "random")
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmLab]:
-    with slurm_lab(tmp_path_factory.mktemp("slurm")) as up:
-        yield up
+@pytest.fixture
+def lab(slurm: SlurmLab) -> SlurmLab:
+    return slurm
 
 
 def cluster(home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch, **changed: object) -> str:

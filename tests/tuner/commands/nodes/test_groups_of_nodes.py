@@ -5,13 +5,12 @@ import os
 import signal
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from as_user import HPLTUNE, Run, program
-from net_lab import HostsLab, hosts_lab
+from net_lab import HostsLab
 from on_head import OnHead, on_head
 from waiting import until
 
@@ -29,10 +28,9 @@ exec "{mpirun}" "$@"
 """
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
-    with hosts_lab(tmp_path_factory.mktemp("lab"), 4) as up:
-        yield up
+@pytest.fixture
+def lab(hosts: HostsLab) -> HostsLab:
+    return hosts.wired(4)
 
 
 @pytest.fixture

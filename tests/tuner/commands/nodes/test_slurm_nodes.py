@@ -3,21 +3,19 @@
 import json
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE, Run
-from slurm_lab import SlurmLab, slurm_lab
+from slurm_lab import SlurmLab
 from waiting import until
 
 from runners.slurm.client import switches
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmLab]:
-    with slurm_lab(tmp_path_factory.mktemp("slurm")) as up:
-        yield up
+@pytest.fixture
+def lab(slurm: SlurmLab) -> SlurmLab:
+    return slurm
 
 
 @pytest.fixture

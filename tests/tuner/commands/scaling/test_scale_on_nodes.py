@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from as_user import HPLTUNE, program
-from net_lab import HostsLab, hosts_lab
+from net_lab import HostsLab
 from on_head import OnHead, on_head
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
@@ -37,9 +37,9 @@ void dgemm_(const char *ta, const char *tb, const int *m, const int *n, const in
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Iterator[HostsLab]:
-    with hosts_lab(tmp_path / "lab", hosts=3) as up:
-        yield up
+def lab(hosts: HostsLab) -> Iterator[HostsLab]:
+    yield hosts.wired(3)
+    hosts.link("h3", "up")
 
 
 @pytest.fixture

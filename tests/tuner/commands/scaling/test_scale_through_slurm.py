@@ -5,23 +5,21 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 from as_user import HPLTUNE, Run, program
-from slurm_lab import SlurmLab, slurm_lab
+from slurm_lab import SlurmLab
 from waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 ASKED = ("--blas", "openblas", "--nb", "64", "--binding", "none", "--weak", "--repeats", "1", "--study", "mine")
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmLab]:
-    with slurm_lab(tmp_path_factory.mktemp("slurm")) as up:
-        yield up
+@pytest.fixture
+def lab(slurm: SlurmLab) -> SlurmLab:
+    return slurm
 
 
 NAMED = """\

@@ -3,12 +3,12 @@
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from net_lab import HostsLab, hosts_lab, missing, other_cpu
+from net_lab import HostsLab, missing, other_cpu
 
 from hpl.blas.catalogue import Blas
 from hpl.blas.probe import Timing
@@ -49,10 +49,9 @@ exit 1
 """
 
 
-@pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
-    with hosts_lab(tmp_path_factory.mktemp("lab"), 2) as lab:
-        yield lab
+@pytest.fixture
+def lab(hosts: HostsLab) -> HostsLab:
+    return hosts.wired(2)
 
 
 def compiled(source: str, file: Path) -> Path:

@@ -1,0 +1,75 @@
+"""What kinds of tests there are, told by the fixtures that a test uses: marks that choose them, and groups of a worker.
+
+A test that starts something itself, without a fixture that is named here, says so with a mark of its own.
+"""
+
+from collections.abc import Iterable
+
+import pytest
+
+NEEDS = {
+    "lab": {"hosts", "twelve_hosts", "slurm", "root"},
+    "browser": {"browser"},
+    "service": {"server", "service", "running"},
+    "real": {"real_hpl", "simgrid", "built", "node_bench", "node_pairs", "solo_hpl"},
+}
+"""Fixtures of each kind; a test has the mark of each kind of which it uses a fixture."""
+QUICK = "not (real or lab or browser or service)"
+"""The tests that `./hpltune test` runs."""
+POSTGRESQL = "postgresql"
+"""A parameter that chooses the server of the fixture `server`."""
+
+
+def sort_by_kind(items: list[pytest.Item]) -> None:
+    """Mark each test with what it needs, give those that share something dear to one worker, and begin with these."""
+    for item in items:
+        for kind in kinds_of(item):
+            item.add_marker(kind)
+        if group := group_of(item):
+            item.add_marker(pytest.mark.xdist_group(group))
+    items.sort(key=place_of)
+
+
+def kinds_of(item: pytest.Item) -> list[str]:
+    """The kinds of a test's fixtures."""
+    fixtures = fixtures_of(item)
+    return [kind for kind, named in NEEDS.items() if named & fixtures]
+
+
+def fixtures_of(item: pytest.Item) -> set[str]:
+    """The names of a test's fixtures, with the server of PostgreSQL where a parameter chooses it."""
+    names = set[str](getattr(item, "fixturenames", ()))
+    chosen: Iterable[object] = (
+        item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
+    )
+    return names | {"server"} if POSTGRESQL in chosen else names
+
+
+def group_of(item: pytest.Item) -> str | None:
+    """The group whose tests run one after another in one worker, because they share what is dear to make.
+
+    Hosts are in three groups: together their tests would take longer than all others of a worker.
+    """
+    fixtures = fixtures_of(item)
+    if "slurm" in fixtures:
+        return "slurm"
+    if fixtures & {"hosts", "twelve_hosts"}:
+        folders = item.path.relative_to(item.config.rootpath / "tests").parts
+        return f"hosts of {folders[0]} {folders[1]}" if folders[1] == "commands" else f"hosts of {folders[0]}"
+    for shared in ("browser", "server"):
+        if shared in fixtures:
+            return shared
+    return item.nodeid.partition("::")[0] if shares_a_fixture(item) else None
+
+
+def shares_a_fixture(item: pytest.Item) -> bool:
+    """Whether a test uses something that is made once for its module."""
+    if not isinstance(item, pytest.Function):
+        return False
+    return any(found[-1].scope == "module" for found in item._fixtureinfo.name2fixturedefs.values() if found)
+
+
+def place_of(item: pytest.Item) -> tuple[int, str]:
+    """Where a test comes: groups first, because a worker that begins a long one last keeps all others waiting."""
+    groups = [mark.args[0] for mark in item.iter_markers("xdist_group")]
+    return (0, groups[0]) if groups else (1, "")
