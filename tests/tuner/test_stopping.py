@@ -80,6 +80,7 @@ PREPARING = [
 ]
 
 
+@pytest.mark.process
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 @pytest.mark.parametrize(("arguments", "child"), PREPARING)
@@ -92,6 +93,7 @@ def test_ctrl_c_in_a_terminal_ends_what_prepares(fresh: Path, arguments: tuple[s
     assert said.endswith("hpltune: stopped by Ctrl-C\r\n")
 
 
+@pytest.mark.process
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 @pytest.mark.parametrize(("arguments", "child"), PREPARING)
@@ -107,6 +109,7 @@ def test_a_signal_ends_what_prepares(
     assert said.endswith(f"hpltune: stopped by {number.name}\n")
 
 
+@pytest.mark.process
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 @pytest.mark.parametrize("arguments", [("tune", "--space", "quick", "--set", "N=1000"), ("run", "HPL.dat")])
@@ -123,6 +126,7 @@ def test_a_study_that_compiles_is_ended_at_once_and_leaves_no_study(
     assert json.loads(hpltune("show", "--json").stdout) == []
 
 
+@pytest.mark.process
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_hangup_that_was_ignored_from_the_beginning_stays_ignored(hpltune: Run, home: Path) -> None:

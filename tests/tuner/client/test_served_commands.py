@@ -35,8 +35,8 @@ def url(service: RunningService) -> str:
 def there(hpltune: Run, url: str) -> Run:
     """Runs the program as a user would who asks the service."""
 
-    def run(*arguments: str, timeout_s: float = 240) -> subprocess.CompletedProcess[str]:
-        return hpltune("--server", url, *arguments, timeout_s=timeout_s)
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return hpltune("--server", url, *arguments)
 
     return run
 
@@ -83,6 +83,7 @@ def test_a_search_on_a_service_shows_what_a_search_here_shows(there: Run, hpltun
     assert "<!DOCTYPE html>" in (tmp_path / "x.html").read_text()
 
 
+@pytest.mark.process
 @pytest.mark.real
 def test_ctrl_c_leaves_the_campaign_running_and_says_how_to_go_on(url: str, there: Run) -> None:
     process = begun(url, "tune", *SMALL, "--budget", "30m", "--study", "long")
@@ -108,6 +109,7 @@ def test_ctrl_c_leaves_the_campaign_running_and_says_how_to_go_on(url: str, ther
     assert "Campaign long was cancelled. `hpltune" in " ".join(shown.split())
 
 
+@pytest.mark.process
 @pytest.mark.real
 def test_a_search_survives_the_end_of_the_service_and_says_so(home: Path) -> None:
     assert home
@@ -203,6 +205,7 @@ def test_a_service_with_tokens_is_asked_with_one(
     assert service.process.poll() is None
 
 
+@pytest.mark.process
 def test_tab_completion_knows_the_campaigns_of_the_server(url: str, home: Path) -> None:
     with Client(url) as client:
         client.tune(name="monday", budget="30m", priority=-1).pause()

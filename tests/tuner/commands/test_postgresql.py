@@ -68,6 +68,7 @@ def test_a_study_is_tuned_on_a_server_and_its_commands_find_it_again(hpltune: Ru
     assert [study["study"] for study in studies] == ["stored", "quick-1"]
 
 
+@pytest.mark.process
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_who_keeps_pressing_ctrl_c_does_not_wait_for_a_frozen_server(

@@ -175,6 +175,7 @@ def test_confirming_stays_within_the_budget(hpltune: Run, home: Path) -> None:
     assert sum(trial["cost_s"] for trial in trials) <= 30
 
 
+@pytest.mark.process
 def test_ctrl_c_leaves_no_simulation_behind(home: Path) -> None:
     slow = ("--cluster", "ethernet16", "--space", "quick", "--set", "N=60000", "--trials", "40", "--study", "stop")
     pipe = subprocess.PIPE

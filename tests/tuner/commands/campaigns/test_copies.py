@@ -95,6 +95,7 @@ def test_the_doctor_says_how_nodes_get_programs(hpltune: OnHead, lab: HostsLab, 
     assert 'let hpltune copy programs: stage = "copy" in the cluster file' in " ".join(shared.stdout.split())
 
 
+@pytest.mark.process
 def test_copies_that_a_killed_study_left_are_removed_by_clean(
     hpltune: OnHead, lab: HostsLab, home: Path, cluster: Path
 ) -> None:

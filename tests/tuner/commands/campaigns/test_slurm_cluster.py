@@ -192,6 +192,7 @@ def test_nodes_that_do_not_come_within_the_budget_end_the_study_with_a_sentence(
     assert "it was given up after 4 s in the queue" in done.stderr
 
 
+@pytest.mark.process
 def test_waiting_for_nodes_is_told_and_one_ctrl_c_ends_it(
     hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,6 +94,7 @@ def test_reproduce_without_any_result_is_an_error_and_no_page(hpltune: Run, home
     assert "hpltune: no simulation gave a result; the last one: the simulation was stopped at its time" in done.stderr
 
 
+@pytest.mark.process
 @pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 def test_a_stopped_search_tells_the_best_so_far_and_how_to_go_on(home: Path) -> None:

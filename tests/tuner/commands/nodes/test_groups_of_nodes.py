@@ -100,6 +100,7 @@ def test_a_node_on_which_hpl_does_not_start_is_common_to_the_failed_runs(
     assert left_behind(lab, home) == []
 
 
+@pytest.mark.process
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_node_that_is_lost_fails_its_run_and_the_others_go_on(lab: HostsLab, cluster: Path, home: Path) -> None:
@@ -120,6 +121,7 @@ def test_a_node_that_is_lost_fails_its_run_and_the_others_go_on(lab: HostsLab, c
     assert found(told, "failed-groups") == []
 
 
+@pytest.mark.process
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_ctrl_c_leaves_nothing_behind(lab: HostsLab, cluster: Path, home: Path) -> None:

@@ -57,6 +57,7 @@ def test_a_partition_that_is_down_is_one_sentence(hpltune: Run, lab: SlurmLab, c
     assert lab.jobs() == []
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_who_stops_the_wait_for_nodes_leaves_no_job(lab: SlurmLab, cluster: str, how: signal.Signals) -> None:
     busy = lab.ask("sbatch", "--parsable", "--exclusive", "--nodes=2", "--wrap=sleep 60")
@@ -74,6 +75,7 @@ def test_who_stops_the_wait_for_nodes_leaves_no_job(lab: SlurmLab, cluster: str,
         until(lambda: lab.jobs() == [])
 
 
+@pytest.mark.process
 def test_a_check_that_is_killed_gives_its_nodes_back(lab: SlurmLab, cluster: str) -> None:
     asked = ("nodes", "check", "--cluster", cluster, "--benchmark", "pairs")
     with subprocess.Popen([HPLTUNE, *asked], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as check:

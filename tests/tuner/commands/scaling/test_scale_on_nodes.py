@@ -127,6 +127,7 @@ def test_a_run_whose_residual_failed_is_told_and_the_others_count(head: OnHead, 
     assert left_behind(lab) == []
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("often", [1, 2])
 def test_ctrl_c_reports_what_was_measured_and_leaves_nothing_on_any_node(
     head: OnHead, lab: HostsLab, home: Path, often: int

@@ -71,6 +71,7 @@ def test_runs_on_some_of_the_nodes_in_a_chosen_order_and_gives_them_back(
     assert not list((home / "data").glob("tmp*")), "what took the place of ssh is removed"
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_who_is_stopped_in_a_run_gives_the_nodes_back_and_leaves_no_run(
     lab: SlurmLab, cluster: str, home: Path, how: signal.Signals
