@@ -26,6 +26,11 @@ settings.register_profile("hpltune", deadline=None)
 settings.load_profile("hpltune")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let those who look for rare faults draw more at random."""
+    parser.addoption("--kills", type=int, default=2, metavar="N", help="kill a campaign N times at random moments")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, so that nobody waits for it at the end."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)

@@ -13,7 +13,7 @@ from as_user import HPLTUNE, Run, program
 from in_process import run_in_process
 from record_builders import a_study, begun, finished
 from rich.console import Console
-from waiting import until
+from waiting import PATIENCE_S, until
 
 from hpl.build.simgrid import SimGrid
 from results.store.store import Store
@@ -57,9 +57,9 @@ def test_a_trial_that_ran_when_its_terminal_was_closed_is_cancelled(hpltune: Run
     line = ["setsid", "--ctty", str(HPLTUNE), "tune", *ONE, "--xhpl", str(hangs), "--study", "closed"]
     process = subprocess.Popen(line, stdin=screen, stdout=screen, stderr=screen)
     os.close(screen)
-    until((home / "started").exists, 60)
+    until((home / "started").exists)
     os.close(keyboard)
-    process.wait(timeout=30)
+    process.wait(timeout=PATIENCE_S)
     assert set(states(hpltune, "closed")) == {"cancelled"}
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from as_user import HPLTUNE, Run
 from rich.console import Console
+from waiting import PATIENCE_S
 
 from results.report.model import Table
 from results.report.terminal import print_report
@@ -106,7 +107,7 @@ def test_a_stopped_search_tells_the_best_so_far_and_how_to_go_on(home: Path) -> 
         while "#2 " not in said:
             said += process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=120)
+        rest, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert "Best of study reproduce-kronos-1" in rest
     assert "`hpltune tune --resume --study reproduce-kronos-1 --db my.db` goes on with its search" in rest
