@@ -168,7 +168,7 @@ async def told(store: Store, server: Server, number: int) -> tuple[float, float,
 
 def _add(store: Store, number: int) -> None:
     """Add trials to the running campaign, each of which makes two events."""
-    last = store.lists.last_number(LIVE)
+    last = store.lists.extent(LIVE).last
     coming = trials(LIVE, number // 2 + 1)
     while some := [replace(one, number=one.number + last) for one in islice(coming, AT_A_TIME)]:
         with store._database.writing() as connection:  # noqa: SLF001 - faster than a transaction a trial

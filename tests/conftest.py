@@ -29,6 +29,11 @@ settings.register_profile("hpltune", deadline=None)
 settings.load_profile("hpltune")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let those who look for rare faults draw more at random."""
+    parser.addoption("--kills", type=int, default=2, metavar="N", help="kill a campaign N times at random moments")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark and group tests by what they need."""
     sort_by_kind(items)
@@ -126,7 +131,7 @@ def slurm(slurm_of_module: SlurmLab, request: pytest.FixtureRequest) -> Iterator
         slurm_of_module.mend()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator["Browser"]:
     """A real browser, or skipped tests where there is none."""
     from page_visit import running_browser

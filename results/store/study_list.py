@@ -51,6 +51,23 @@ class Tally:
 
 
 @dataclass(frozen=True)
+class StudyExtent:
+    """How far a study has come.
+
+    Attributes:
+        last: number of its last trial; 0 without one.
+        open: its trials may still change: it runs, or a process holds it.
+    """
+
+    last: int
+    open: bool
+
+
+_LAST = select(func.max(TRIALS.c.number)).where(TRIALS.c.study == STUDIES.c.name).scalar_subquery().label("last")
+_OPEN = ((STUDIES.c.state == "running") | STUDIES.c.owner.is_not(None)).label("open")
+
+
+@dataclass(frozen=True)
 class StudyLists:
     """The methods of a store for lists; they leave a damaged row out, as those of the store do."""
 
@@ -69,19 +86,18 @@ class StudyLists:
         for table in (STUDIES, TRIALS):
             self._rows(select(literal(1)).select_from(table).limit(1))
 
-    def newest_first(self, asked: StudiesAsked, at_a_time: int) -> Iterator[tuple[Study, int]]:
-        """Yield studies, each with the number of its last trial, newest first.
+    def newest_first(self, asked: StudiesAsked, at_a_time: int) -> Iterator[tuple[Study, StudyExtent]]:
+        """Yield studies, each with how far it has come, newest first.
 
         Args:
             asked: which.
             at_a_time: how many are read from the database at a time.
         """
-        last = select(func.max(TRIALS.c.number)).where(TRIALS.c.study == STUDIES.c.name).scalar_subquery()
-        query = select(STUDIES, last.label("last")).where(*_conditions(asked))
+        query = select(STUDIES, _LAST, _OPEN).where(*_conditions(asked))
         query = query.order_by(STUDIES.c.created_at.desc(), STUDIES.c.name.desc()).limit(at_a_time)
         rows = self._rows(query)
         while rows:
-            yield from each_readable(rows, lambda row: (study_of(row), row["last"] or 0))
+            yield from each_readable(rows, lambda row: (study_of(row), _extent(row)))
             ended = len(rows) < at_a_time
             rows = [] if ended else self._rows(query.where(_older(rows[-1]["created_at"], rows[-1]["name"])))
 
@@ -93,10 +109,10 @@ class StudyLists:
         )
         return Tally(counted[0]["trials"], counted[0]["failed"] or 0)
 
-    def last_number(self, study: str) -> int:
-        """Return the number of the last trial of a study; 0 where there is none."""
-        found = self._rows(select(func.max(TRIALS.c.number).label("last")).where(TRIALS.c.study == study))
-        return int(found[0]["last"] or 0)
+    def extent(self, study: str) -> StudyExtent:
+        """Read how far a study has come; nothing of one that is not there."""
+        found = self._rows(select(_LAST, _OPEN).where(STUDIES.c.name == study))
+        return _extent(found[0]) if found else StudyExtent(0, open=False)
 
     def trials_after(self, study: str, number: int, count: int) -> Sequence[TrialRecord]:
         """Read at most `count` trials that begin after that of a number, with only the fields that a list needs."""
@@ -106,6 +122,10 @@ class StudyLists:
     def _rows(self, query: Executable) -> Sequence[RowMapping]:
         with self.database.reading() as connection:
             return connection.execute(query).mappings().all()
+
+
+def _extent(row: RowMapping) -> StudyExtent:
+    return StudyExtent(row["last"] or 0, bool(row["open"]))
 
 
 def _conditions(asked: StudiesAsked) -> Iterator[ColumnElement[bool]]:

@@ -56,9 +56,6 @@ def group_of(item: pytest.Item) -> str | None:
     if fixtures & {"hosts", "twelve_hosts"}:
         folders = item.path.relative_to(item.config.rootpath / "tests").parts
         return f"hosts of {folders[0]} {folders[1]}" if folders[1] == "commands" else f"hosts of {folders[0]}"
-    for shared in ("browser", "server"):
-        if shared in fixtures:
-            return shared
     return item.nodeid.partition("::")[0] if shares_a_fixture(item) else None
 
 
@@ -70,6 +67,8 @@ def shares_a_fixture(item: pytest.Item) -> bool:
 
 
 def place_of(item: pytest.Item) -> tuple[int, str]:
-    """Where a test comes: groups first, because a worker that begins a long one last keeps all others waiting."""
+    """Where a test comes: long ones and groups first, because one that begins last keeps all others waiting."""
     groups = [mark.args[0] for mark in item.iter_markers("xdist_group")]
-    return (0, groups[0]) if groups else (1, "")
+    if item.get_closest_marker("long"):
+        return 0, ""
+    return (1, groups[0]) if groups else (2, "")

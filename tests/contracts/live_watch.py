@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 from record_builders import begun, finished
+from waiting import PATIENCE_S
 
 from results.record import TrialRecord
 from results.store.store import Store
@@ -69,7 +70,7 @@ class Watch:
                 self.seen.append(event)
 
     def to_the_end(self) -> list[SentEvent]:
-        self._thread.join(timeout=30)
+        self._thread.join(timeout=PATIENCE_S)
         assert not self._thread.is_alive()
         return self.seen
 

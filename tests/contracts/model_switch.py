@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from as_user import program
 from net_lab import HostsLab
+from waiting import PATIENCE_S
 
 NIC = "tap0"
 SOURCE = Path(__file__).with_name("vswitch.c")
@@ -64,4 +65,4 @@ def model_switch(lab: HostsLab, mbit_s: int = 1000, latency_us: int = 15) -> Ite
         shim.unlink()
     finally:
         switch.send_signal(signal.SIGTERM)
-        switch.wait(timeout=10)
+        switch.wait(timeout=PATIENCE_S)

@@ -20,6 +20,7 @@ from typing import Self
 
 import pytest
 from as_user import program
+from waiting import PATIENCE_S
 
 NEEDED = ("ip", "tc", "unshare", "nsenter", "taskset", "ethtool", "ssh", "ssh-keygen")
 SSHD = "/usr/sbin/sshd"
@@ -364,7 +365,7 @@ class HostsLab:
         for daemon in self._sshd:
             daemon.terminate()
         for daemon in self._sshd:
-            daemon.wait(timeout=60)
+            daemon.wait(timeout=PATIENCE_S)
         self._sshd.clear()
         for host in (*self._all, "switch"):
             space = self.namespace(host)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from waiting import PATIENCE_S
 
 from runners.base import JobId, Runner
 from runners.errors import RunnerError
@@ -27,7 +28,7 @@ def running(program: Path) -> Collection[int]:
     return [process.pid for process in alive if str(program) in (process.info["cmdline"] or [])]
 
 
-def wait(runner: Runner, job: JobId, timeout_s: float = 30) -> JobStatus:
+def wait(runner: Runner, job: JobId, timeout_s: float = PATIENCE_S) -> JobStatus:
     deadline = time.monotonic() + timeout_s
     seen = JobState.QUEUED
     while time.monotonic() < deadline:

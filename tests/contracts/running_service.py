@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import httpx2
 from as_user import HPLTUNE
+from waiting import PATIENCE_S
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class RunningService:
     def end(self, number: int = signal.SIGTERM) -> tuple[int, str]:
         """Send a signal; give the exit code and what the process said on standard error."""
         self.process.send_signal(number)
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=PATIENCE_S)
         self._reader.join()
         return self.process.returncode, "".join(self.said)
 
@@ -56,7 +57,7 @@ def running_service(*options: str, tls: ssl.SSLContext | None = None) -> Iterato
         url = re.search(r"https?://\S+:\d+", first)
         assert url, first
         reader.start()
-        with httpx2.Client(base_url=url.group(), timeout=20, verify=tls or True) as client:
+        with httpx2.Client(base_url=url.group(), timeout=PATIENCE_S, verify=tls or True) as client:
             yield RunningService(process, client, said, reader)
     finally:
         process.kill()

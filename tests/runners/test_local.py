@@ -4,12 +4,12 @@ import shutil
 import socket
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from runner_contract import RunnerContract, executable, running, wait
+from waiting import until
 
 from runners.base import Runner
 from runners.errors import SubmitError
@@ -71,19 +71,13 @@ class TestWithAFakeLauncher(RunnerContract):
             "from runners.launchers.openmpi import OpenMpi\n"
             f"runner = LocalRunner(OpenMpi(Path({str(FAKE)!r}), 4, as_root=False))\n"
             f"runner.submit(Job(program=({str(program)!r},), ranks=2, directory=Path({str(tmp_path)!r})))\n"
-            "time.sleep(60)\n"
+            "time.sleep(600)\n"
         )
         parent = subprocess.Popen([sys.executable, "-c", text], cwd=Path(__file__).parents[2])
-        deadline = time.monotonic() + 20
-        while len(running(program)) < 3 and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert len(running(program)) == 3, "two ranks, and the launcher that names the program"
+        until(lambda: len(running(program)) == 3)  # two ranks, and the launcher that names the program
         parent.kill()
         parent.wait()
-        deadline = time.monotonic() + 5
-        while running(program) and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert not running(program)
+        until(lambda: not running(program))
 
 
 def confine(cpus: set[int]) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE, Run
+from in_process import run_in_process
 from made_study import MakeStudy, studies
 
 
@@ -20,7 +21,17 @@ def home(tmp_path: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.fixture
 def hpltune(home: Path) -> Run:
-    """Runs the installed program as a user would."""
+    """Runs the command line in this process: for all that a command prints, stores and answers."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return run_in_process(arguments, home)
+
+    return run
+
+
+@pytest.fixture
+def hpltune_process(home: Path) -> Run:
+    """Starts the installed program as a user would: for tests of the process itself, which are marked so."""
 
     def run(*arguments: str, timeout_s: float = 240) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

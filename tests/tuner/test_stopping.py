@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE, Run, program
-from waiting import until
+from waiting import PATIENCE_S, until
 
 CTRL_C = b"\x03"
 
@@ -53,7 +53,7 @@ def fresh(home: Path, shared_cache: Path, monkeypatch: pytest.MonkeyPatch) -> It
     monkeypatch.setenv("HPLTUNE_CACHE", str(cache))
     monkeypatch.setenv("TMPDIR", str(temporary))
     yield home
-    until(lambda: not children(home), 5)
+    until(lambda: not children(home))
     assert not [*temporary.iterdir(), *cache.rglob("*.tmp"), *cache.rglob(".linking-*"), *cache.rglob(".unpacking-*")]
 
 
@@ -80,18 +80,20 @@ PREPARING = [
 ]
 
 
+@pytest.mark.process
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 @pytest.mark.parametrize(("arguments", "child"), PREPARING)
 def test_ctrl_c_in_a_terminal_ends_what_prepares(fresh: Path, arguments: tuple[str, ...], child: str) -> None:
     terminal = Terminal(*arguments)
-    until(runs(fresh, child), 60)
+    until(runs(fresh, child))
     terminal.press_ctrl_c()
     said = terminal.rest()
     assert terminal.process.returncode == 130, said
     assert said.endswith("hpltune: stopped by Ctrl-C\r\n")
 
 
+@pytest.mark.process
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 @pytest.mark.parametrize(("arguments", "child"), PREPARING)
@@ -100,13 +102,14 @@ def test_a_signal_ends_what_prepares(
     fresh: Path, arguments: tuple[str, ...], child: str, number: signal.Signals
 ) -> None:
     process = subprocess.Popen([str(HPLTUNE), *arguments], stderr=subprocess.PIPE, text=True)
-    until(runs(fresh, child), 60)
+    until(runs(fresh, child))
     process.send_signal(number)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 128 + number, said
     assert said.endswith(f"hpltune: stopped by {number.name}\n")
 
 
+@pytest.mark.process
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 @pytest.mark.parametrize("arguments", [("tune", "--space", "quick", "--set", "N=1000"), ("run", "HPL.dat")])
@@ -115,7 +118,7 @@ def test_a_study_that_compiles_is_ended_at_once_and_leaves_no_study(
 ) -> None:
     hpltune("dat", "HPL.dat", "--N", "1000", "--blas", "openblas")
     terminal = Terminal(*arguments, "--blas", "openblas")
-    until(runs(fresh, "/HPL_"), 60)
+    until(runs(fresh, "/HPL_"))
     terminal.press_ctrl_c()
     said = terminal.rest()
     assert terminal.process.returncode == 130, said
@@ -123,6 +126,7 @@ def test_a_study_that_compiles_is_ended_at_once_and_leaves_no_study(
     assert json.loads(hpltune("show", "--json").stdout) == []
 
 
+@pytest.mark.process
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_hangup_that_was_ignored_from_the_beginning_stays_ignored(hpltune: Run, home: Path) -> None:
@@ -132,10 +136,10 @@ def test_a_hangup_that_was_ignored_from_the_beginning_stays_ignored(hpltune: Run
     process = subprocess.Popen(
         line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    until((home / "started").exists, 60)
+    until((home / "started").exists)
     process.send_signal(signal.SIGHUP)
     time.sleep(0.5)
     (home / "go").touch()
-    said = "".join(process.communicate(timeout=30))
+    said = "".join(process.communicate(timeout=PATIENCE_S))
     assert process.returncode == 1, said
     assert "Stopping" not in said

@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE_S
 
 from tuner.errors import TunerError
 from tuner.user_files import write_text
@@ -32,7 +33,7 @@ def test_a_pipe_or_device_is_written_into(tmp_path: Path) -> None:
     reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
     reader.start()
     write_text(pipe, "rows\n")
-    reader.join(timeout=10)
+    reader.join(timeout=PATIENCE_S)
     assert read == ["rows\n"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 

@@ -46,9 +46,11 @@ from .study import study
 from .token import token
 from .tune import tune
 
+NAME = "hpltune"
+
 app = typer.Typer(
     cls=PlainGroup,
-    name="hpltune",
+    name=NAME,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -177,7 +179,7 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
 def _run() -> None:
     """Run the command, and flush standard output while a failure can still be reported."""
     try:
-        app()
+        app(prog_name=NAME)
     finally:
         try:
             sys.stdout.flush()

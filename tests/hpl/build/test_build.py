@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE_S
 
 from hpl.blas.catalogue import BlasLibrary
 from hpl.blas.registry import discover, family
@@ -52,7 +53,7 @@ def run(xhpl: Path, mpi: Mpi, folder: Path, **environment: str) -> subprocess.Co
         env={**mpi.variables(), **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
 
@@ -138,7 +139,7 @@ def test_two_processes_may_build_the_same_program_at_once(built: SearchPaths, re
         subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3])
         for _ in range(2)
     ]
-    paths = {process.communicate(timeout=200)[0].strip() for process in racing}
+    paths = {process.communicate(timeout=PATIENCE_S)[0].strip() for process in racing}
     assert len(paths) == 1
     assert parse(run(Path(paths.pop()), recipe.mpi, tmp_path).stdout).results[0].passed
 

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE_S
 
 from hpl.build.node_bench import build_node_bench
 from hpl.build.toolchain import ToolchainError
@@ -44,7 +45,7 @@ def blas(folder: Path, after: str = "") -> Path:
 
 
 def rows(bench: Path, *arguments: str) -> list[list[str]]:
-    done = subprocess.run([str(bench), *arguments], capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run([str(bench), *arguments], capture_output=True, text=True, check=True, timeout=PATIENCE_S)
     lines = done.stdout.splitlines()
     assert lines[-1] == "end"
     return [line.split("\t") for line in lines if line.startswith("run\t")]
@@ -97,7 +98,7 @@ def test_a_blas_that_fails_is_said_and_no_process_stays(
 ) -> None:
     library = tmp_path / "gone.so" if after is None else blas(tmp_path, after)
     argv = [str(bench), "dgemm", "0", "96", str(library)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=60, env=dict(os.environ))
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=PATIENCE_S, env=dict(os.environ))
     assert done.returncode == 1
     assert why in done.stderr
     assert "end" not in done.stdout

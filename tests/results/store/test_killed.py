@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -89,13 +90,14 @@ def test_a_study_of_a_living_process_is_not_taken(place: str) -> None:
             assert store.records("study", states=[TrialState.FAILED]) == []
         finally:
             child.kill()
-        deadline = time.monotonic() + 10
-        while time.monotonic() < deadline:  # not reaped yet: a process that has ended does not hold a study
-            try:
+
+        def taken() -> bool:
+            with suppress(StudyBusyError):
                 store.take("study")
-                break
-            except StudyBusyError:
-                time.sleep(0.01)
+                return True
+            return False
+
+        until(taken)  # the process is not reaped yet: one that has ended does not hold a study
         assert store.take("study").name == "study"
         child.communicate()
 
@@ -144,7 +146,7 @@ def test_those_who_go_on_end_what_a_killed_one_ran_and_leave_the_living_theirs(p
         assert store.abandon_running("study", "killed", {mine}) == 0
         children[0].kill()
         children[0].communicate()
-        until(lambda: store.abandon_running("study", "killed", {mine}), 10)  # a server has to notice
+        until(lambda: store.abandon_running("study", "killed", {mine}))  # a server has to notice
         assert store.get("study", killed).reason == "killed"
         assert {record.number for record in store.records("study", states=[TrialState.RUNNING])} == {mine, living}
         children[1].communicate()

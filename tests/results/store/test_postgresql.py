@@ -15,7 +15,7 @@ from postgresql_server import Server
 from record_builders import a_study, begun, finished
 from sqlalchemy import create_engine, inspect
 from store_contract import StoreContract
-from waiting import until
+from waiting import PATIENCE_S, until
 
 from results.errors import StudyBusyError
 from results.record import Kind, TrialState
@@ -87,7 +87,7 @@ def url(server: Server) -> str:
 
 def soon(take: Callable[[], object]) -> object:
     """Try until the server has noticed that a process has ended."""
-    give_up_at = time.monotonic() + 10
+    give_up_at = time.monotonic() + PATIENCE_S
     while True:
         try:
             return take()
@@ -124,7 +124,7 @@ def test_those_who_go_on_end_what_a_killed_process_of_another_host_ran(url: str)
         store.join("study")
         assert store.abandon_running("study", "killed") == 0
         first.process.kill()
-        until(lambda: store.abandon_running("study", "killed"), 10)
+        until(lambda: store.abandon_running("study", "killed"))
         assert store.get("study", 1).reason == "killed"
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from as_user import program
+from waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[3]
 TOOLS = (
@@ -92,7 +93,7 @@ class Checkout:
 
     def run(self, *arguments: str, script: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
         process = self.start(*arguments, script=script, **variables)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def wait_for_pip(self, process: subprocess.Popen[str]) -> None:
@@ -184,7 +185,7 @@ def test_ctrl_c_leaves_nothing_behind(checkout: Checkout, number: signal.Signals
     process = checkout.start(PIP_TAKES="30")
     checkout.wait_for_pip(process)
     os.killpg(process.pid, number)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == code
     assert "nothing of the unfinished installation is left" in err
     assert checkout.left == set()
@@ -198,7 +199,7 @@ def test_two_first_starts_install_once(checkout: Checkout, flock: bool) -> None:
             pytest.skip("this machine has no flock")
         (checkout.machine / "flock").symlink_to(tool)
     both = [checkout.start("show", PIP_TAKES="1") for _ in range(2)]
-    assert [process.communicate(timeout=60)[0].splitlines()[0] for process in both] == ["hpltune show"] * 2
+    assert [process.communicate(timeout=PATIENCE_S)[0].splitlines()[0] for process in both] == ["hpltune show"] * 2
     assert checkout.installations == 1
     assert checkout.left == {".venv"}
 
@@ -207,7 +208,7 @@ def test_a_start_that_was_killed_is_no_hindrance(checkout: Checkout) -> None:
     process = checkout.start(PIP_TAKES="30")
     checkout.wait_for_pip(process)
     os.killpg(process.pid, signal.SIGKILL)
-    process.communicate(timeout=20)
+    process.communicate(timeout=PATIENCE_S)
     assert checkout.run("show").stdout.startswith("hpltune show")
     assert checkout.left == {".venv"}
 

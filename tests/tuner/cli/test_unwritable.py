@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE, Run, program
+from in_process import run_in_process
 from record_builders import a_study, begun, finished
 from rich.console import Console
-from waiting import until
+from waiting import PATIENCE_S, until
 
 from hpl.build.simgrid import SimGrid
 from results.store.store import Store
@@ -48,6 +49,7 @@ def test_progress_that_cannot_be_written_is_dropped_but_a_result_is_not(*, termi
 
 
 @pytest.mark.real
+@pytest.mark.process
 @pytest.mark.usefixtures("real_hpl")
 def test_a_trial_that_ran_when_its_terminal_was_closed_is_cancelled(hpltune: Run, home: Path) -> None:
     hangs = program(home / "xhpl", f"#!/bin/sh\ntouch {home}/started\nexec sleep 60\n")
@@ -55,9 +57,9 @@ def test_a_trial_that_ran_when_its_terminal_was_closed_is_cancelled(hpltune: Run
     line = ["setsid", "--ctty", str(HPLTUNE), "tune", *ONE, "--xhpl", str(hangs), "--study", "closed"]
     process = subprocess.Popen(line, stdin=screen, stdout=screen, stderr=screen)
     os.close(screen)
-    until((home / "started").exists, 60)
+    until((home / "started").exists)
     os.close(keyboard)
-    process.wait(timeout=30)
+    process.wait(timeout=PATIENCE_S)
     assert set(states(hpltune, "closed")) == {"cancelled"}
 
 
@@ -98,8 +100,18 @@ def test_a_simulation_that_cannot_be_written_has_not_failed(hpltune: Run, home: 
     assert states(hpltune, "full") == ["complete", "cancelled"]
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("arguments", ["show", "show study --json", "export csv study", "--version"])
+@pytest.mark.process
+@pytest.mark.parametrize(
+    ("arguments", "closed"),
+    [
+        ("show", ">&-"),
+        ("show study --json", "2>&-"),
+        ("export csv study", "2>&-"),
+        ("--version", ">&- 2>&-"),
+        ("show study --json", "<&- >&- 2>&-"),
+        ("export csv study", "<&- >&- 2>&-"),
+    ],
+)
 def test_what_is_printed_to_a_closed_stream_goes_nowhere(home: Path, closed: str, arguments: str) -> None:
     (home / "data").mkdir()
     with Store.open(home / "data/hpltune.db") as store:
@@ -118,6 +130,7 @@ def buffered(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         store.create_study(a_study())
 
 
+@pytest.mark.process
 @pytest.mark.usefixtures("buffered")
 @pytest.mark.parametrize("arguments", ["show", "show --json", "export csv study"])
 def test_a_pipe_that_was_closed_is_left_in_silence(arguments: str) -> None:
@@ -126,6 +139,7 @@ def test_a_pipe_that_was_closed_is_left_in_silence(arguments: str) -> None:
     assert (done.stdout, done.stderr) == ("", "141\n")
 
 
+@pytest.mark.process
 @pytest.mark.usefixtures("buffered")
 @pytest.mark.parametrize("arguments", ["show", "show --json", "--version", "--help"])
 def test_a_result_that_cannot_be_written_is_said_in_one_sentence(arguments: str) -> None:
@@ -140,18 +154,29 @@ def test_a_result_that_cannot_be_written_is_said_in_one_sentence(arguments: str)
     assert (done.returncode, done.stderr) == (1, "hpltune: the system: No space left on device\n")
 
 
-def test_a_report_is_whole_where_the_terminal_has_ascii_only(
-    hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def umlauts(home: Path) -> str:
+    """A study whose name has letters that ASCII lacks."""
+    name = "größer"
     with Store.open(home / "data" / "hpltune.db") as store:
-        store.create_study(a_study("größer"))
+        store.create_study(a_study(name))
         for rate in (70.0, 71.0):
-            store.finish(finished(store.begin(begun("größer")), rate, study="größer"))
-    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
-    for command in ("show", "best", "show größer", "explain --help"):
-        ran = hpltune(*command.split())
+            store.finish(finished(store.begin(begun(name)), rate, study=name))
+    return name
+
+
+def test_a_report_is_whole_where_the_terminal_has_ascii_only(home: Path, umlauts: str) -> None:
+    for command in (("show",), ("show", umlauts), ("explain", "--help")):
+        ran = run_in_process(command, home, charset="ascii")
         assert (ran.returncode, ran.stderr) == (0, ""), command
         assert ran.stdout.isascii()
-    shown = hpltune("best").stdout
-    assert "Best of study gr\\xf6\\xdfer" in shown
-    assert "+-%" in shown
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("umlauts")
+def test_letters_that_the_locale_lacks_are_escaped(hpltune_process: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
+    ran = hpltune_process("best")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "Best of study gr\\xf6\\xdfer" in ran.stdout
+    assert "+-%" in ran.stdout

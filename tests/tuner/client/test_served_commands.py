@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from as_user import HPLTUNE, Run
 from running_service import RunningService, running_service
-from waiting import until
+from waiting import PATIENCE_S, until
 
 from tuner.client.client import Client
 
@@ -35,8 +35,8 @@ def url(service: RunningService) -> str:
 def there(hpltune: Run, url: str) -> Run:
     """Runs the program as a user would who asks the service."""
 
-    def run(*arguments: str, timeout_s: float = 240) -> subprocess.CompletedProcess[str]:
-        return hpltune("--server", url, *arguments, timeout_s=timeout_s)
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return hpltune("--server", url, *arguments)
 
     return run
 
@@ -83,13 +83,14 @@ def test_a_search_on_a_service_shows_what_a_search_here_shows(there: Run, hpltun
     assert "<!DOCTYPE html>" in (tmp_path / "x.html").read_text()
 
 
+@pytest.mark.process
 @pytest.mark.real
 def test_ctrl_c_leaves_the_campaign_running_and_says_how_to_go_on(url: str, there: Run) -> None:
     process = begun(url, "tune", *SMALL, "--budget", "30m", "--study", "long")
     assert process.stdout is not None
-    until(lambda: "#2 " in (process.stdout or [""]).readline(), 120)  # type: ignore[union-attr]
+    until(lambda: "#2 " in (process.stdout or [""]).readline())  # type: ignore[union-attr]
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert f"campaign long goes on at {url}; `hpltune --server {url} campaign watch long` shows it again" in said
     assert "Traceback" not in said
@@ -98,16 +99,17 @@ def test_ctrl_c_leaves_the_campaign_running_and_says_how_to_go_on(url: str, ther
     paused = there("campaign", "pause", "long")
     assert paused.stdout == "Campaign long pauses after its running trial.\n"
     with Client(url) as client:
-        until(lambda: client.campaign("long").entry().state == "paused", 60)
+        until(lambda: client.campaign("long").entry().state == "paused")
     assert "Campaign long is paused." in there("show").stdout
     assert there("campaign", "resume", "long").stdout.startswith("Campaign long waits for")
     watching = begun(url, "campaign", "watch", "long")
     assert there("campaign", "cancel", "long").returncode == 0
-    shown, _ = watching.communicate(timeout=60)
+    shown, _ = watching.communicate(timeout=PATIENCE_S)
     assert watching.returncode == 130
     assert "Campaign long was cancelled. `hpltune" in " ".join(shown.split())
 
 
+@pytest.mark.process
 @pytest.mark.real
 def test_a_search_survives_the_end_of_the_service_and_says_so(home: Path) -> None:
     assert home
@@ -115,11 +117,11 @@ def test_a_search_survives_the_end_of_the_service_and_says_so(home: Path) -> Non
         url = str(service.client.base_url)
         process = begun(url, "tune", *SMALL, "--budget", "25s", "--study", "long")
         assert process.stdout is not None
-        until(lambda: "#2 " in (process.stdout or [""]).readline(), 120)  # type: ignore[union-attr]
+        until(lambda: "#2 " in (process.stdout or [""]).readline())  # type: ignore[union-attr]
         service.end(signal.SIGKILL)
     time.sleep(2.0)
     with running_service("--port", port_of(url)):
-        shown, said = process.communicate(timeout=120)
+        shown, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, said
     words = " ".join(shown.split())
     assert "The connection is lost" in words
@@ -203,6 +205,7 @@ def test_a_service_with_tokens_is_asked_with_one(
     assert service.process.poll() is None
 
 
+@pytest.mark.process
 def test_tab_completion_knows_the_campaigns_of_the_server(url: str, home: Path) -> None:
     with Client(url) as client:
         client.tune(name="monday", budget="30m", priority=-1).pause()

@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from as_user import HPLTUNE, Run, program
 from postgresql_server import PASSWORD, Server
 from record_builders import a_study, begun, finished
-from waiting import until
+from waiting import PATIENCE_S, until
 
 from results.store.store import Store
 
@@ -68,6 +67,7 @@ def test_a_study_is_tuned_on_a_server_and_its_commands_find_it_again(hpltune: Ru
     assert [study["study"] for study in studies] == ["stored", "quick-1"]
 
 
+@pytest.mark.process
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_who_keeps_pressing_ctrl_c_does_not_wait_for_a_frozen_server(
@@ -77,14 +77,17 @@ def test_who_keeps_pressing_ctrl_c_does_not_wait_for_a_frozen_server(
     hpltune("dat", "HPL.dat", "--N", "1000")
     line = [str(HPLTUNE), "run", "HPL.dat", "--xhpl", str(waiting), "--db", url]
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    until((home / "started").exists, 60)
+    until((home / "started").exists)
     with server.frozen():
         (home / "go").touch()
-        began = time.monotonic()
-        while process.poll() is None and time.monotonic() < began + 20:
+
+        def pressed_and_ended() -> bool:
             process.send_signal(signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=1)
-    _, said = process.communicate(timeout=60)
+            return process.poll() is not None
+
+        until(pressed_and_ended)
+    _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode in {130, -signal.SIGINT}, said  # the last press may come when Python has nearly ended
     assert "hpltune: stopped by Ctrl-C\n" in said

@@ -13,6 +13,8 @@ from as_user import HPLTUNE, Run, program
 from model_switch import model_switch
 from net_lab import HostsLab
 from network_builders import Notes, an_original
+from on_head import on_head
+from waiting import PATIENCE_S, until
 
 from results.store.lease import Lease
 from results.store.store import Store
@@ -31,11 +33,11 @@ def lab(hosts: HostsLab) -> HostsLab:
 @pytest.fixture
 def net(lab: HostsLab, home: Path) -> On:
     """Runs `hpltune net` on h1, with ssh as the lab has it."""
+    head = on_head(lab, home)
 
     def run(command: str, *arguments: str, ssh: bool = True) -> subprocess.CompletedProcess[str]:
         way = ("--ssh", " ".join(lab.ssh)) if ssh else ()
-        argv = [*lab.enter("h1"), str(HPLTUNE), "net", command, *arguments, *way]
-        return subprocess.run(argv, capture_output=True, text=True, timeout=100, cwd=home, check=False)
+        return head("net", command, *arguments, *way)
 
     return run
 
@@ -84,12 +86,11 @@ def test_holding_interrupts_back_is_seen_in_the_latency_and_put_back(net: On, la
         assert (lab.folder / "coalescing-h2").read_text() == "0\n"
 
 
+@pytest.mark.process
 def test_what_a_killed_probe_left_changed_is_put_back_by_the_next(net: On, lab: HostsLab, home: Path) -> None:
     argv = ["probe", "--hosts", "h1,h2", "--with", "mtu=3000", "--ssh", " ".join(lab.ssh)]
     killed = subprocess.Popen([*lab.enter("h1"), str(HPLTUNE), "net", *argv], stdout=subprocess.DEVNULL, cwd=home)
-    deadline = time.monotonic() + 30
-    while mtus(lab) != [3000, 3000] and time.monotonic() < deadline:
-        time.sleep(0.2)
+    until(lambda: mtus(lab) == [3000, 3000])
     time.sleep(1.0)
     killed.send_signal(signal.SIGKILL)
     killed.wait()
@@ -211,16 +212,15 @@ def test_this_machine_is_shown_without_hosts(hpltune: Run) -> None:
     assert {each["host"] for each in shown} == {os.uname().nodename}
 
 
+@pytest.mark.process
 def test_ctrl_c_puts_everything_back(lab: HostsLab, home: Path) -> None:
     argv = ["probe", "--hosts", "h1,h2", "--with", "mtu=3000,2900,2800,2700", "--ssh", " ".join(lab.ssh)]
     asked = subprocess.Popen(
         [*lab.enter("h1"), str(HPLTUNE), "net", *argv], stderr=subprocess.PIPE, text=True, cwd=home
     )
-    deadline = time.monotonic() + 30
-    while 1500 in mtus(lab) and time.monotonic() < deadline:
-        time.sleep(0.1)
+    until(lambda: 1500 not in mtus(lab))
     asked.send_signal(signal.SIGINT)
-    assert asked.wait(timeout=60) == 130
+    assert asked.wait(timeout=PATIENCE_S) == 130
     assert mtus(lab) == [1500, 1500]
     with Store.open(home / "data/hpltune.db") as store:
         assert store.network.originals() == []

@@ -1,15 +1,17 @@
 """Network settings as parameters of a study: real HPL on hosts whose kernels really change."""
 
 import json
-import os
-import signal
 import subprocess
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE, Run
 from net_lab import HostsLab
+from on_head import OnHead, on_head
+from waiting import PATIENCE_S, until
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 SPACE = """[parameters]
@@ -31,12 +33,28 @@ def lab(hosts: HostsLab) -> HostsLab:
 
 @pytest.fixture
 def tune(lab: HostsLab, home: Path) -> list[str]:
-    """The tokens of `hpltune tune` on both hosts, as a user of the first types them."""
+    """The arguments of hpltune for a study on both hosts, as a user of the first types them."""
     keys = {"name": "lab", "backend": "ssh", "hosts": lab.names, "ssh": lab.ssh, "interfaces": ["eth0"]}
     text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in keys.items())
     (home / "lab.toml").write_text(text + "[node]\nmemory_gib = 1\n")
     (home / "net.toml").write_text(SPACE)
-    return [*lab.enter("h1"), str(HPLTUNE), "tune", "--cluster", "lab.toml", *OPTIONS]
+    return ["tune", "--cluster", "lab.toml", *OPTIONS]
+
+
+@pytest.fixture
+def head(lab: HostsLab, home: Path) -> OnHead:
+    return on_head(lab, home)
+
+
+@contextmanager
+def at_work(lab: HostsLab, home: Path, arguments: Sequence[str]) -> "Iterator[subprocess.Popen[str]]":
+    """The installed program at work on the first host; killed where a test fails."""
+    line, pipe = [*lab.enter("h1"), str(HPLTUNE), *arguments], subprocess.PIPE
+    with subprocess.Popen(line, cwd=home, stdout=pipe, stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def mtus(lab: HostsLab) -> list[int]:
@@ -44,9 +62,9 @@ def mtus(lab: HostsLab) -> list[int]:
 
 
 def test_each_trial_runs_under_its_mtu_and_what_the_switch_drops_is_a_recorded_outcome(
-    tune: list[str], lab: HostsLab, home: Path, hpltune: Run
+    tune: list[str], lab: HostsLab, head: OnHead, hpltune: Run
 ) -> None:
-    done = subprocess.run([*tune, "--study", "mtu"], capture_output=True, text=True, cwd=home, timeout=200, check=False)
+    done = head(*tune, "--study", "mtu")
     assert done.returncode == 0, done.stdout + done.stderr
     trials = json.loads(hpltune("show", "mtu", "--json").stdout)
     found = {trial["params"]["net.mtu"]: trial for trial in trials if trial["kind"] == "search"}
@@ -63,24 +81,19 @@ def tsos(lab: HostsLab) -> list[str]:
 
 
 def wait_for(lab: HostsLab, tso: str) -> None:
-    deadline = time.monotonic() + 60
-    while tsos(lab) != [tso] * 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    until(lambda: tsos(lab) == [tso] * 2)
 
 
 def test_a_value_that_the_switch_drops_is_tried_once_also_after_resuming(
-    tune: list[str], lab: HostsLab, home: Path, hpltune: Run
+    tune: list[str], lab: HostsLab, head: OnHead, hpltune: Run
 ) -> None:
-    asked = [*tune, "--study", "once", "--set", "NB=32,64,96", "--set", "net.mtu=9000,3000", "--trials", "3"]
-    first = subprocess.run(asked, capture_output=True, text=True, cwd=home, timeout=200, check=False)
+    first = head(*tune, "--study", "once", "--set", "NB=32,64,96", "--set", "net.mtu=9000,3000", "--trials", "3")
     assert first.returncode == 0, first.stdout + first.stderr
     said = (
         "net.mtu = 9000 with net.interface = eth0 cannot be had on these nodes: the search leaves it out from now on."
     )
     assert " ".join(first.stdout.split()).count(said) == 1
-    resume = [*lab.enter("h1"), str(HPLTUNE), "tune", "--resume", "--study", "once", "--trials", "9"]
-    again = subprocess.run(resume, capture_output=True, text=True, cwd=home, timeout=200, check=False)
+    again = head("tune", "--resume", "--study", "once", "--trials", "9")
     assert again.returncode == 0, again.stdout + again.stderr
     trials = [trial for trial in json.loads(hpltune("show", "once", "--json").stdout) if trial["kind"] == "search"]
     assert len([trial for trial in trials if trial["params"]["net.mtu"] == 9000]) == 1
@@ -89,41 +102,37 @@ def test_a_value_that_the_switch_drops_is_tried_once_also_after_resuming(
     assert mtus(lab) == [1500, 1500]
 
 
+@pytest.mark.process
 def test_two_databases_do_not_change_one_network_and_leave_it_as_it_was(
-    tune: list[str], lab: HostsLab, home: Path
+    tune: list[str], lab: HostsLab, home: Path, head: OnHead
 ) -> None:
     only = ("--set", "net.mtu=1500", "--set", "N=6000")
     first = [*tune, *only, "--set", "net.tso=off", "--study", "a", "--db", "a.db"]
-    second = [*tune, *only, "--set", "net.tso=on", "--study", "b", "--db", "b.db"]
-    killed = subprocess.Popen(first, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_for(lab, "off")
-    refused = subprocess.run(second, capture_output=True, text=True, cwd=home, timeout=100, check=False)
+    with at_work(lab, home, first) as killed:
+        wait_for(lab, "off")
+        refused = head(*tune, *only, "--set", "net.tso=on", "--study", "b", "--db", "b.db")
     assert refused.returncode == 1
     sentence = f"its network is in use by study a of root, process {killed.pid} on h1, which has changed "
     assert sentence in " ".join(refused.stderr.split())
     assert "wait until that has ended, or end it" in " ".join(refused.stderr.split())
-    os.kill(killed.pid, signal.SIGKILL)
-    killed.wait()
     assert tsos(lab) == ["off", "off"]
     way = ("--hosts", "h1,h2", "--ssh", " ".join(lab.ssh), "--db", "b.db")
-    restore = [*lab.enter("h1"), str(HPLTUNE), "net", "restore", *way]
-    done = subprocess.run(restore, capture_output=True, text=True, cwd=home, timeout=100, check=False)
+    done = head("net", "restore", *way)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Put back on h2: " in done.stdout
     assert tsos(lab) == ["on", "on"]
     assert [lab.notes(host) for host in lab.names] == [[], []]
 
 
+@pytest.mark.process
 def test_a_hand_that_changes_a_setting_is_said_and_the_run_repeated(
     tune: list[str], lab: HostsLab, home: Path, hpltune: Run
 ) -> None:
     asked = ("--set", "net.mtu=1500", "--set", "net.tso=off", "--set", "N=3000", "--set", "NB=64,96", "--study", "hand")
-    study = subprocess.Popen([*tune, *asked], cwd=home, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    deadline = time.monotonic() + 100
-    while not list((home / "data/runs").glob("*/00002/HPL.dat")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    lab.run("h2", "ethtool", "-K", "eth0", "tso", "on")
-    said = " ".join(study.communicate(timeout=200)[0].split())
+    with at_work(lab, home, [*tune, *asked]) as study:
+        until(lambda: list((home / "data/runs").glob("*/00002/HPL.dat")))
+        lab.run("h2", "ethtool", "-K", "eth0", "tso", "on")
+        said = " ".join(study.communicate(timeout=PATIENCE_S)[0].split())
     assert study.returncode == 0, said
     assert "node h2: eth0: net.tso is on, though it was set to off: somebody else changed it" in said, said
     trials = json.loads(hpltune("show", "hand", "--json").stdout)
@@ -133,30 +142,26 @@ def test_a_hand_that_changes_a_setting_is_said_and_the_run_repeated(
     assert tsos(lab) == ["on", "on"]
 
 
-def test_an_interface_that_a_node_lacks_is_found_before_any_work(tune: list[str], home: Path) -> None:
+def test_an_interface_that_a_node_lacks_is_found_before_any_work(tune: list[str], home: Path, head: OnHead) -> None:
     text = SPACE.replace("net.mtu = [3000, 9000]\n", "").replace('"eth0"', '["eth0", "eth0+eth1"]')
     (home / "net.toml").write_text(text)
-    done = subprocess.run([*tune, "--study", "nic"], capture_output=True, text=True, cwd=home, timeout=100, check=False)
+    done = head(*tune, "--study", "nic")
     assert done.returncode == 1
     assert "node h1 has no interface eth1 (it has lo, eth0)" in done.stderr
     assert "Trial" not in done.stdout
     assert not list((home / "data").glob("runs/nic*"))
 
 
+@pytest.mark.process
 def test_what_a_killed_study_left_changed_is_put_back_when_the_next_one_starts(
-    tune: list[str], lab: HostsLab, home: Path
+    tune: list[str], lab: HostsLab, home: Path, head: OnHead
 ) -> None:
     asked = ("--set", "net.mtu=3000", "--study", "killed", "--set", "N=6000")
-    killed = subprocess.Popen([*tune, *asked], cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while mtus(lab) != [3000, 3000] and time.monotonic() < deadline:
-        time.sleep(0.2)
-    time.sleep(2.0)
-    os.kill(killed.pid, signal.SIGKILL)
-    killed.wait()
+    with at_work(lab, home, [*tune, *asked]):
+        until(lambda: mtus(lab) == [3000, 3000])
+        time.sleep(2.0)
     assert mtus(lab) == [3000, 3000]
-    mistaken = ("--study", "next", "--set", "net.interface=eth7")
-    done = subprocess.run([*tune, *mistaken], capture_output=True, text=True, cwd=home, timeout=200, check=False)
+    done = head(*tune, "--study", "next", "--set", "net.interface=eth7")
     assert "Put back on h1: eth0 mtu = 1500." in done.stdout
     assert done.returncode == 1
     assert "node h1 has no interface eth7" in done.stderr

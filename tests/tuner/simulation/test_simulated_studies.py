@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 from as_user import HPLTUNE, Run, program
+from waiting import PATIENCE_S, until
 
 from hpl.build.simgrid import find_simgrid
 from runners.virtual.load import cluster_text, load_cluster
@@ -175,17 +176,16 @@ def test_confirming_stays_within_the_budget(hpltune: Run, home: Path) -> None:
     assert sum(trial["cost_s"] for trial in trials) <= 30
 
 
+@pytest.mark.process
 def test_ctrl_c_leaves_no_simulation_behind(home: Path) -> None:
     slow = ("--cluster", "ethernet16", "--space", "quick", "--set", "N=60000", "--trials", "40", "--study", "stop")
     pipe = subprocess.PIPE
     with subprocess.Popen([str(HPLTUNE), "tune", *slow], cwd=home, stderr=pipe, stdout=pipe) as process:
-        deadline = time.monotonic() + 60
-        while not running_simulations() and time.monotonic() < deadline:
-            time.sleep(0.05)
+        until(running_simulations)
         for _ in range(2):
             process.send_signal(signal.SIGINT)
             time.sleep(0.2)
-        assert process.wait(timeout=60) in {130, 1}
+        assert process.wait(timeout=PATIENCE_S) in {130, 1}
         process.communicate()
     assert running_simulations() == []
 

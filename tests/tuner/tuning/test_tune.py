@@ -15,6 +15,7 @@ import psutil
 import pytest
 from as_user import HPLTUNE, Run, program
 from record_builders import a_study, begun, finished
+from waiting import PATIENCE_S, until
 
 from results.store.store import Store
 from tuner.budget import Budget
@@ -124,15 +125,16 @@ def test_n_is_chosen_from_the_budget_and_this_is_said(hpltune: Run) -> None:
     assert "The whole memory" in done.stdout
 
 
+@pytest.mark.process
 def test_a_killed_study_loses_no_finished_trial_and_goes_on(hpltune: Run) -> None:
     study = ("--study", "killed")
     process = subprocess.Popen([str(HPLTUNE), "tune", *SMALL, "--trials", "6", *study], stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and process.poll() is None:
-        time.sleep(0.5)
+
+    def two_have_begun() -> bool:
         found = hpltune("show", "killed", "--json")
-        if found.returncode == 0 and sum(t["kind"] in ASKED for t in json.loads(found.stdout)) >= 2:
-            break
+        return found.returncode == 0 and sum(t["kind"] in ASKED for t in json.loads(found.stdout)) >= 2
+
+    until(lambda: two_have_begun() or process.poll() is not None)
     process.send_signal(signal.SIGKILL)
     process.wait()
     before = [trial for trial in trials(hpltune, "killed") if trial["state"] == "complete"]
@@ -180,9 +182,10 @@ def test_a_budget_beside_resume_is_kept_with_the_study(hpltune: Run, home: Path)
         assert store.study("kept").options["budget"] == asdict(Budget(run_s=600.0))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("name", "words"), [((), "ended with code 3"), (("--study", "default-1"), "exists already")])
 def test_a_study_that_somebody_began_in_the_meantime_is_left_alone(
-    hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch, name: tuple[str, ...], words: str
+    hpltune_process: Run, home: Path, monkeypatch: pytest.MonkeyPatch, name: tuple[str, ...], words: str
 ) -> None:
     bin_folder = home / "bin"
     bin_folder.mkdir()
@@ -192,7 +195,7 @@ def test_a_study_that_somebody_began_in_the_meantime_is_left_alone(
     monkeypatch.setenv("PATH", f"{bin_folder}:{os.environ['PATH']}")
     broken = program(home / "xhpl", "#!/bin/sh\nexit 3\n")
     with ThreadPoolExecutor() as pool, Store.open(home / "data/hpltune.db") as store:
-        slow = pool.submit(hpltune, "tune", "--xhpl", str(broken), *name)
+        slow = pool.submit(hpltune_process, "tune", "--xhpl", str(broken), *name)
         while not (home / "asked").exists():
             assert not slow.done()
             time.sleep(0.1)
@@ -205,6 +208,7 @@ def test_a_study_that_somebody_began_in_the_meantime_is_left_alone(
         assert [study.name for study in store.studies()][1:] == ([] if name else ["default-2"])
 
 
+@pytest.mark.process
 def test_the_first_ctrl_c_lets_the_running_trial_end_and_resume_goes_on(hpltune: Run) -> None:
     arguments = [str(HPLTUNE), "tune", *SMALL, "--trials", "50", "--study", "stopped"]
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -213,13 +217,14 @@ def test_the_first_ctrl_c_lets_the_running_trial_end_and_resume_goes_on(hpltune:
         if line.startswith("#3"):
             break
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert "Stopping after the running trial" in stderr
     assert {trial["state"] for trial in trials(hpltune, "stopped")} == {"complete"}
     assert not leftovers()
 
 
+@pytest.mark.process
 def test_a_second_ctrl_c_ends_the_running_trial_at_once(hpltune: Run, home: Path) -> None:
     hanging = program(home / "xhpl", f"#!/bin/sh\ntouch {home}/started\nsleep 300\n")
     arguments = [str(HPLTUNE), "run", "HPL.dat", "--xhpl", str(hanging)]
@@ -231,12 +236,13 @@ def test_a_second_ctrl_c_ends_the_running_trial_at_once(hpltune: Run, home: Path
     process.send_signal(signal.SIGINT)
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=30)
+    _, stderr = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, stderr
     assert trials(hpltune, "run-HPL-1")[0]["state"] == "cancelled"
     assert not leftovers()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("signals", [(signal.SIGINT, signal.SIGINT), (signal.SIGTERM,), (signal.SIGHUP,)])
 def test_a_study_that_is_stopped_at_once_in_its_first_run_can_be_resumed(
     hpltune: Run, home: Path, signals: tuple[signal.Signals, ...]
@@ -250,7 +256,7 @@ def test_a_study_that_is_stopped_at_once_in_its_first_run_can_be_resumed(
     for each in signals:
         process.send_signal(each)
         time.sleep(0.3)
-    stdout, stderr = process.communicate(timeout=30)
+    stdout, stderr = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, stderr
     assert "Stopped before its first result: `hpltune tune --resume --study first` goes on." in stdout
     assert [trial["state"] for trial in trials(hpltune, "first")] == ["cancelled"]
@@ -320,6 +326,7 @@ def test_a_hanging_program_is_ended_and_recorded_as_a_timeout(hpltune: Run, home
     assert not leftovers()
 
 
+@pytest.mark.process
 def test_what_a_run_needs_is_not_cleaned_away(hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hpltune("dat", "HPL.dat", "--N", "1000")
     monkeypatch.setenv("HPLTUNE_CACHE", str(home / "cache"))
@@ -327,9 +334,7 @@ def test_what_a_run_needs_is_not_cleaned_away(hpltune: Run, home: Path, monkeypa
     process = subprocess.Popen([str(HPLTUNE), "run", "HPL.dat", "--xhpl", str(hanging)], stdout=subprocess.DEVNULL)
     try:
         output = home / "data/runs/run-HPL-1/00001/stdout"
-        deadline = time.monotonic() + 60
-        while not output.exists() and time.monotonic() < deadline:
-            time.sleep(0.1)
+        until(output.exists)
         done = hpltune("clean", "--yes", "--runs")
         assert (done.returncode, done.stderr.count("\n")) == (1, 1)
         assert "hpltune is running and uses the files in" in done.stderr

@@ -107,7 +107,7 @@ def run(request: RunRequest, listener: Listener, stop: StopRequest) -> RunResult
             workbench = _on_as_many_nodes(request, workbench, session.store)
         with closing(workbench):
             study, records = _measured(
-                request, plan_of(request, dat, text, workbench, session.store), workbench, session
+                request, plan_of(request, dat, text, workbench.site, session.store), workbench, session
             )
         return RunResult(session.store.study(study), tuple(records), stop.requested)
 
@@ -117,8 +117,8 @@ def _measured(
 ) -> tuple[str, list[TrialRecord]]:
     """Launch a plan as often as was asked, in a study of its own: its name, and the records."""
     store, listener, stop = session.store, session.listener, session.stop
-    for simulated in _of_simulation(request, store):
-        listener(Notice(simulated))
+    for caution in _what_is_not_alike(request, store):
+        listener(Notice(caution))
     model = like_trial(request.like, store) if request.like else None
     unbound = None if workbench.site.node_names else unbound_sentence()
     if unbound:
@@ -166,14 +166,21 @@ def _where(request: RunRequest, store: Store) -> TuneOptions:
     )
 
 
-def _of_simulation(request: RunRequest, store: Store) -> list[str]:
-    """The sentence that the trial which the run shall be like was simulated, where its BLAS is taken."""
+def _what_is_not_alike(request: RunRequest, store: Store) -> list[str]:
+    """What the trial that the run shall be like does not tell of this machine, where nothing else was asked for."""
     model = like_trial(request.like, store) if request.like else None
-    if model is None or not model.simulated or request.options.blas_only or request.options.xhpl:
+    if model is None or request.options.blas_only or request.options.xhpl:
         return []
-    cluster = store.study(model.study).host.get("virtual_cluster", "a virtual cluster")
-    said = f"Caution: --like {request.like} was simulated on {cluster}. Its BLAS, {model.blas}, is the best of that "
-    return [f"{said}cluster, perhaps not of this machine: --blas NAME chooses another."]
+    caution = f"Caution: --like {request.like} was"
+    if model.simulated:
+        cluster = store.study(model.study).host.get("virtual_cluster", "a virtual cluster")
+        said = (
+            f"simulated on {cluster}. Its BLAS, {model.blas}, is the best of that cluster, perhaps not of this machine"
+        )
+        return [f"{caution} {said}: --blas NAME chooses another."]
+    if not model.blas:
+        return [f"{caution} not run by hpltune. Its output does not tell the BLAS: the fastest here is taken."]
+    return []
 
 
 def _on_as_many_nodes(request: RunRequest, workshop: Workbench, store: Store) -> Workbench:
@@ -194,9 +201,8 @@ def read_dat(file: Path) -> tuple[HplDat, str]:
     return parse(text, str(file)), text
 
 
-def plan_of(request: RunRequest, dat: HplDat, text: str, workshop: Workbench, store: Store) -> TrialPlan:
+def plan_of(request: RunRequest, dat: HplDat, text: str, site: Inventory, store: Store) -> TrialPlan:
     """How to launch a file: as the trial it shall be like, as asked, or with the fastest BLAS filling the cores."""
-    site = workshop.site
     cores = site.host.physical_cores
     model = like_trial(request.like, store) if request.like else None
     choice = first_choice(site)
@@ -216,16 +222,10 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, workshop: Workbench, st
             "measure the scheduler, not HPL; change its Ps and Qs, or add --oversubscribe"
         )
     named = request.options.blas_only[0] if request.options.blas_only else None
-    blas = FOREIGN if site.xhpl else named or (model.blas if model else str(choice["blas"]))
-    kernel = request.kernel or (model.kernel if model and blas == model.blas else None)
-    if kernel is None:
-        probe = site.best_probe(blas)
-        kernel = probe.kernel if probe else "auto"
-    elif kernel not in (known := ("auto", *site.kernels(blas, slow=True))):
-        raise UsageError(f"--kernel {kernel}: {blas} has {', '.join(known)} on this CPU")
+    blas = FOREIGN if site.xhpl else named or (model.blas if model and model.blas else str(choice["blas"]))
     placement = Placement(
         blas=blas,
-        kernel=kernel,
+        kernel=_kernel(request, blas, model, site),
         ranks=ranks,
         threads=threads,
         launch=_launch_like(model, site) if model else Launch(),
@@ -234,6 +234,25 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, workshop: Workbench, st
     printed = text if dat.device == DEVICE_STDOUT else render(replace(dat, device=DEVICE_STDOUT))
     plan = placed(site, tuple(dat.runs()), printed, placement)
     return replace(plan, oversubscribe=request.oversubscribe)
+
+
+def _kernel(request: RunRequest, blas: str, model: TrialRecord | None, site: Inventory) -> str:
+    """The kernel that was asked for, else that of the trial which the run shall be like, else the fastest here.
+
+    A simulated trial ran no kernel, an imported output does not tell it, and another library has kernels of its own.
+    """
+    known = tuple(dict.fromkeys(("auto", *site.kernels(blas, slow=True))))
+    here = f"{blas} has {', '.join(known)} on this CPU"
+    if request.kernel:
+        if request.kernel not in known:
+            raise UsageError(f"--kernel {request.kernel}: {here}")
+        return request.kernel
+    if model and model.kernel and not model.simulated and blas == model.blas:
+        if model.kernel not in known:
+            raise UsageError(f"--like {request.like} ran the kernel {model.kernel}, but {here}: choose one by --kernel")
+        return model.kernel
+    probe = site.best_probe(blas)
+    return probe.kernel if probe else "auto"
 
 
 def _launch_like(model: TrialRecord, site: Inventory) -> Launch:

@@ -7,13 +7,13 @@ from typing import Literal
 
 from results.record import Study, StudyState
 from results.store.store import Store
-from results.store.study_list import Place, StudiesAsked
+from results.store.study_list import Place, StudiesAsked, StudyExtent
 
 from ...reports.studies import StudyLine
 from .show import state
 
-LineOf = Callable[[Study, int], StudyLine]
-"""What a list says of a study, from it and the number of its last trial."""
+LineOf = Callable[[Study, StudyExtent], StudyLine]
+"""What a list says of a study, from it and how far it has come."""
 
 
 @dataclass(frozen=True)
@@ -47,16 +47,16 @@ def list_campaigns(store: Store, request: CampaignsRequest, line_of: LineOf) -> 
     """List studies of every command with their best; only those of this page are looked at in detail."""
     found = list(islice(_asked(store, request), request.count + 1))
     shown = found[: request.count]
-    lines = [line_of(study, last) for study, last in shown]
+    lines = [line_of(study, extent) for study, extent in shown]
     last_shown = shown[-1][0] if shown else None
     older = (last_shown.created_at, last_shown.name) if last_shown and len(found) > len(shown) else None
     return CampaignsResult(lines, older)
 
 
-def _asked(store: Store, request: CampaignsRequest) -> Iterator[tuple[Study, int]]:
+def _asked(store: Store, request: CampaignsRequest) -> Iterator[tuple[Study, StudyExtent]]:
     """Yield what a request asks for; of the stored states only "running" may mean another one."""
     stored: StudyState | None = "running" if request.state == "killed" else request.state
     asked = replace(request.asked, state=stored)
-    for study, last in store.lists.newest_first(asked, request.count + 1):
+    for study, extent in store.lists.newest_first(asked, request.count + 1):
         if request.state in {None, state(study, store)}:
-            yield study, last
+            yield study, extent

@@ -88,13 +88,20 @@ def _confirmed(store: Store, best: TrialRecord, alike: Collection[int]) -> list[
     """Read the runs at a larger N of files that were launched like one of these trials of the best configuration."""
     if best.hpl is None:
         return []
-    found: list[TrialRecord] = []
-    for study in store.studies():
-        like, _, number = str(study.host.get(LIKE, "")).rpartition("#")
-        if like == best.study and int(number) in alike:
-            found += store.records(study.name)
+    names = [name for name, number in followers(store, best.study).items() if number in alike]
+    found = [record for name in names for record in store.records(name)]
     expected = [(run, replace(best.hpl, N=run.hpl.N)) for run in found if run.ranked and run.hpl]
     return [run for run, same in expected if run.hpl == same and same.N > best.hpl.N]
+
+
+def followers(store: Store, name: str) -> dict[str, int]:
+    """Name the studies that ran a file like a trial of this one, each with that trial's number."""
+    found = {}
+    for study in store.studies():
+        like, _, number = str(study.host.get(LIKE, "")).rpartition("#")
+        if like == name:
+            found[study.name] = int(number)
+    return found
 
 
 def _taught(store: Store, study: Study, records: Sequence[TrialRecord]) -> TaughtStudy | None:

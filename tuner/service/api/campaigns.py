@@ -87,7 +87,7 @@ async def campaign(request: Request, store: OpenStore, answers: KeptAnswers, nam
         entry = store.queue.find(name)
         if entry is not None and not store.queue.is_study(name):
             return CampaignModel.waiting(entry)
-        return CampaignModel.of(answers.line(store.study(name), store.lists.last_number(name)), entry)
+        return CampaignModel.of(answers.line(store.study(name), store.lists.extent(name)), entry)
 
     return as_json(await answers.of_all(request, line))
 

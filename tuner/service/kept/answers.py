@@ -10,8 +10,9 @@ from pydantic import BaseModel
 
 from results.record import Study
 from results.store.store import Store
-from results.store.study_list import Tally
+from results.store.study_list import StudyExtent, Tally
 
+from ...commands.stored.report import followers
 from ...commands.stored.show import best_gflops, state
 from ...reports.studies import StudyLine
 from .values import Kept
@@ -39,13 +40,10 @@ class Answers:
         self._lines: Kept[tuple[Tally, float | None]] = Kept(LINES)
         self._bodies: Kept[bytes] = Kept(BYTES, len)
 
-    def line(self, study: Study, last: int) -> StudyLine:
-        """What a list says of a study.
-
-        Args:
-            last: number of its last trial.
-        """
-        tally, best = self._lines.get((study.name, study.created_at), self._stamp(study, last), lambda: self._of(study))
+    def line(self, study: Study, extent: StudyExtent) -> StudyLine:
+        """What a list says of a study."""
+        stamp = self._stamp(study, extent)
+        tally, best = self._lines.get((study.name, study.created_at), stamp, lambda: self._of(study))
         return StudyLine(study, state(study, self._store), tally, best)
 
     async def read(self, make: Callable[[], T]) -> T:
@@ -81,10 +79,19 @@ class Answers:
             ResultsError: there is no such study.
         """
         study = self._store.study(name)
-        return study, self._stamp(study, self._store.lists.last_number(name))
+        return study, self._stamp(study, self._store.lists.extent(name))
 
-    def _stamp(self, study: Study, last: int) -> object:
-        return study, last, self._store.lists.version() if study.state == "running" else ""
+    def known_with_followers(self, name: str) -> tuple[Study, object]:
+        """Read as `known` does; what the other studies have done that ran a file like a trial of this one counts too.
+
+        Raises:
+            ResultsError: there is no such study.
+        """
+        study, stamp = self.known(name)
+        return study, (stamp, tuple(self.known(follower)[1] for follower in followers(self._store, name)))
+
+    def _stamp(self, study: Study, extent: StudyExtent) -> object:
+        return study, extent, self._store.lists.version() if extent.open else ""
 
     def _of(self, study: Study) -> tuple[Tally, float | None]:
         return self._store.lists.tally(study.name), best_gflops(self._store, study)

@@ -1,9 +1,11 @@
 """Studies as files that take long to write: each is written once in a process of its own, one at a time."""
 
 import asyncio
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from enum import StrEnum
+from threading import Lock
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -28,8 +30,24 @@ class FileKind(StrEnum):
     PARQUET = "parquet"
 
 
+@dataclass
+class _Writing:
+    """A file that is written, or waits to be.
+
+    Attributes:
+        stamp: the newest of those who wait for it and asked before it was begun.
+    """
+
+    stamp: object
+    begun: bool = False
+
+
 class Files:
     """Files of studies, written one after the other.
+
+    Who asks for a file that waits to be written gets that one; who asks while it is written, and its study has changed
+    meanwhile, waits for the next. So each file has all that had ended when it was asked for, and of each file at most
+    two are under way.
 
     Args:
         place: the database, with its password where it has one.
@@ -39,7 +57,9 @@ class Files:
         self._answers = answers
         self._kept: Kept[bytes] = Kept(BYTES, len)
         self._writer = Writer("files", place, LONGEST_S)
-        self._writing: dict[Hashable, Future[bytes]] = {}
+        self._lock = Lock()
+        self._newest: dict[Hashable, tuple[_Writing, Future[bytes]]] = {}
+        self._under_way = 0
 
     async def of(self, name: str, kind: FileKind) -> bytes:
         """Give a file of a study.
@@ -48,7 +68,8 @@ class Files:
             ResultsError: there is no such study.
             Problem: others wait already, or it takes too long.
         """
-        study, stamp = await self._answers.read(lambda: self._answers.known(name))
+        known = self._answers.known_with_followers if kind is FileKind.REPORT else self._answers.known
+        study, stamp = await self._answers.read(lambda: known(name))
         return await self._of((kind, name, study.created_at), stamp, kind.value, name=name)
 
     async def comparison(self, names: Sequence[str]) -> bytes:
@@ -67,14 +88,36 @@ class Files:
         known = self._kept.peek(key, stamp)
         if known is not None:
             return known
-        writing = self._writing.get(key)
-        if writing is None:
-            if len(self._writing) >= WAITING:
-                raise Problem(503, "Many files are being written now: ask again later.", {"Retry-After": "30"})
-            writing = self._writer.submit(lambda: self._kept.get(key, stamp, lambda: self._writer.write(kind, **asked)))
-            self._writing[key] = writing
-            writing.add_done_callback(lambda _: self._writing.pop(key, None))
-        return await asyncio.shield(asyncio.wrap_future(writing))
+        with self._lock:
+            file, future = self._newest.get(key, (None, None))
+            if file is not None and not file.begun:
+                file.stamp = stamp
+        if file is None or future is None or file.stamp != stamp:
+            future = self._submitted(key, stamp, lambda: self._writer.write(kind, **asked))
+        return await asyncio.shield(asyncio.wrap_future(future))
+
+    def _submitted(self, key: Hashable, stamp: object, write: Callable[[], bytes]) -> "Future[bytes]":
+        if self._under_way >= WAITING:
+            raise Problem(503, "Many files are being written now: ask again later.", {"Retry-After": "30"})
+        file = _Writing(stamp)
+
+        def written() -> bytes:
+            with self._lock:
+                file.begun = True
+            return self._kept.get(key, file.stamp, write)
+
+        def ended(_: "Future[bytes]") -> None:
+            with self._lock:
+                self._under_way -= 1
+                if self._newest.get(key, (None, None))[0] is file:
+                    del self._newest[key]
+
+        with self._lock:
+            future = self._writer.submit(written)
+            self._newest[key] = file, future
+            self._under_way += 1
+        future.add_done_callback(ended)
+        return future
 
     def close(self) -> None:
         """End the process that writes, and start no more."""

@@ -108,7 +108,7 @@ def test_a_cluster_is_calibrated_simulated_and_tuned_from_what_the_simulation_fo
     node = "[node]\ncores = 1\nmemory_gib = 1\nprice_usd = 100\n"
     real = write_cluster(lab, home / "two.toml", node, hosts=["h1", "h2"])
     short = ("--checks", "2", "--rounds", "1", "--blas", "openblas", "--binding", "none")
-    done = hpltune("calibrate", "model.toml", "--cluster", str(real), *short, timeout_s=280)
+    done = hpltune("calibrate", "model.toml", "--cluster", str(real), *short)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "The model's error on 2 configurations is " in done.stdout
     model = load_cluster(str(home / "model.toml"))
@@ -151,6 +151,7 @@ def test_a_node_that_is_lost_is_taken_out_and_the_study_goes_on(hpltune: OnHead,
     assert again.returncode == 0, again.stdout + again.stderr
 
 
+@pytest.mark.process
 def test_a_file_is_run_once_more_where_a_node_that_was_lost_comes_back(
     hpltune: OnHead, lab: HostsLab, home: Path
 ) -> None:
@@ -174,6 +175,7 @@ def test_a_file_is_run_once_more_where_a_node_that_was_lost_comes_back(
     assert [record["state"] for record in records(hpltune, "run-HPL-1")] == ["cancelled", "complete"]
 
 
+@pytest.mark.process
 def test_two_coordinators_on_nodes_of_their_own_work_on_one_study(hpltune: OnHead, lab: HostsLab, home: Path) -> None:
     one = "[node]\nmemory_gib = 1\n"
     halves = [write_cluster(lab, home / f"{host}.toml", one, hosts=[host]) for host in ("h1", "h2")]

@@ -7,10 +7,11 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
-from as_user import HPLTUNE
 from net_lab import HostsLab
+from on_head import on_head
 
 from runners.hosts.cluster import load_real_cluster
 from runners.toml_file import ClusterFileError
@@ -51,17 +52,8 @@ class User:
     home: Path
 
     def hpltune(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "PATH": f"{self.lab.programs}:{os.environ['PATH']}"}
-        return subprocess.run(
-            [*self.lab.enter("h1"), str(HPLTUNE), *arguments],
-            capture_output=True,
-            text=True,
-            timeout=240,
-            cwd=self.home,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            check=False,
-        )
+        with patch.dict(os.environ, {"PATH": f"{self.lab.programs}:{os.environ['PATH']}"}):
+            return on_head(self.lab, self.home)(*arguments)
 
     def cluster(self, *ssh: str) -> str:
         """A cluster file of both hosts."""

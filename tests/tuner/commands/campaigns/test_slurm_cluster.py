@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from as_user import HPLTUNE, Run
 from slurm_lab import SlurmLab
+from waiting import PATIENCE_S
 
 from results.store.store import Store
 from runners.virtual.load import load_cluster
@@ -190,6 +191,7 @@ def test_nodes_that_do_not_come_within_the_budget_end_the_study_with_a_sentence(
     assert "it was given up after 4 s in the queue" in done.stderr
 
 
+@pytest.mark.process
 def test_waiting_for_nodes_is_told_and_one_ctrl_c_ends_it(
     hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,7 +203,7 @@ def test_waiting_for_nodes_is_told_and_one_ctrl_c_ends_it(
         assert process.stdout is not None
         waits = next(line for line in process.stdout if " waits: " in line)
         process.send_signal(signal.SIGINT)
-        said, errors = process.communicate(timeout=30)
+        said, errors = process.communicate(timeout=PATIENCE_S)
         assert [line.split()[0] for line in lab.jobs()] == [blocker]
     finally:
         lab.ask("scancel", blocker)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from as_user import HPLTUNE, Run
 from rich.console import Console
+from waiting import PATIENCE_S
 
 from results.report.model import Table
 from results.report.terminal import print_report
@@ -94,6 +95,7 @@ def test_reproduce_without_any_result_is_an_error_and_no_page(hpltune: Run, home
     assert "hpltune: no simulation gave a result; the last one: the simulation was stopped at its time" in done.stderr
 
 
+@pytest.mark.process
 @pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 def test_a_stopped_search_tells_the_best_so_far_and_how_to_go_on(home: Path) -> None:
@@ -105,7 +107,7 @@ def test_a_stopped_search_tells_the_best_so_far_and_how_to_go_on(home: Path) -> 
         while "#2 " not in said:
             said += process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=120)
+        rest, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert "Best of study reproduce-kronos-1" in rest
     assert "`hpltune tune --resume --study reproduce-kronos-1 --db my.db` goes on with its search" in rest

@@ -55,6 +55,7 @@ def test_a_partition_that_is_down_is_one_sentence(hpltune: Run, lab: SlurmLab, c
     assert lab.jobs() == []
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_who_stops_the_wait_for_nodes_leaves_no_job(lab: SlurmLab, cluster: str, how: signal.Signals) -> None:
     busy = lab.ask("sbatch", "--parsable", "--exclusive", "--nodes=2", "--wrap=sleep 60")
@@ -62,7 +63,7 @@ def test_who_stops_the_wait_for_nodes_leaves_no_job(lab: SlurmLab, cluster: str,
         until(lambda: lab.jobs() == [f"{busy} RUNNING"])
         asked = ("nodes", "check", "--cluster", cluster, "--facts")
         with subprocess.Popen([HPLTUNE, *asked], stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as waiting:
-            until(lambda: any("PENDING" in job for job in lab.jobs()), 60)
+            until(lambda: any("PENDING" in job for job in lab.jobs()))
             waiting.send_signal(how)
             code = waiting.wait(20)
         assert code == (-9 if how is signal.SIGKILL else 128 + how)
@@ -72,10 +73,11 @@ def test_who_stops_the_wait_for_nodes_leaves_no_job(lab: SlurmLab, cluster: str,
         until(lambda: lab.jobs() == [])
 
 
+@pytest.mark.process
 def test_a_check_that_is_killed_gives_its_nodes_back(lab: SlurmLab, cluster: str) -> None:
     asked = ("nodes", "check", "--cluster", cluster, "--benchmark", "pairs")
     with subprocess.Popen([HPLTUNE, *asked], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as check:
-        until(lambda: any("RUNNING" in job for job in lab.jobs()), 60)
+        until(lambda: any("RUNNING" in job for job in lab.jobs()))
         check.kill()
     until(lambda: lab.jobs() == [])
 

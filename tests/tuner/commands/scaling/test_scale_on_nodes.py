@@ -15,6 +15,7 @@ import pytest
 from as_user import HPLTUNE, program
 from net_lab import HostsLab
 from on_head import OnHead, on_head
+from waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 ASKED = ("--nb", "64", "--binding", "none", "--study", "mine")
@@ -127,6 +128,7 @@ def test_a_run_whose_residual_failed_is_told_and_the_others_count(head: OnHead, 
     assert left_behind(lab) == []
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("often", [1, 2])
 def test_ctrl_c_reports_what_was_measured_and_leaves_nothing_on_any_node(
     head: OnHead, lab: HostsLab, home: Path, often: int
@@ -152,7 +154,7 @@ def test_ctrl_c_reports_what_was_measured_and_leaves_nothing_on_any_node(
     for _ in range(often):
         process.send_signal(signal.SIGINT)
         time.sleep(0.3)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=PATIENCE_S)
     said += out
     assert process.returncode == 130, said + err
     assert "Stored as study mine." in said, said + err

@@ -1,23 +1,25 @@
 import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from tuner.service.kept import values
 from tuner.service.kept.values import Kept
+
+WAIT_S = 120
 
 
 class Made:
-    """Makes values, counts them, and takes its time."""
+    """Makes values and counts them; each waits until it is let, where somebody lets it."""
 
-    def __init__(self, seconds: float = 0.0) -> None:
-        self.count, self._seconds = 0, seconds
+    def __init__(self, let: threading.Event | None = None) -> None:
+        self.count, self.begun, self._let = 0, threading.Event(), let
 
     def __call__(self) -> str:
         self.count += 1
-        time.sleep(self._seconds)
-        return f"value {self.count}"
+        number = self.count
+        self.begun.set()
+        assert self._let is None or self._let.wait(WAIT_S), "nobody let the value be made"
+        return f"value {number}"
 
 
 def test_a_value_is_made_again_when_its_stamp_changes() -> None:
@@ -26,15 +28,18 @@ def test_a_value_is_made_again_when_its_stamp_changes() -> None:
 
 
 def test_many_who_ask_at_once_wait_for_one() -> None:
-    kept, made, together = Kept[str](10), Made(0.2), threading.Barrier(8)
+    let, together = threading.Event(), threading.Barrier(9)
+    kept, made = Kept[str](10), Made(let)
 
     def ask() -> str:
-        together.wait()
+        together.wait(WAIT_S)
         return kept.get("a", 1, made)
 
     with ThreadPoolExecutor(8) as pool:
-        answers = [asked.result() for asked in [pool.submit(ask) for _ in range(8)]]
-    assert set(answers) == {"value 1"}
+        asked = [pool.submit(ask) for _ in range(8)]
+        together.wait(WAIT_S)
+        let.set()
+        assert {answer.result(WAIT_S) for answer in asked} == {"value 1"}
     assert made.count == 1
 
 
@@ -49,18 +54,17 @@ def test_an_error_is_told_to_all_who_wait_and_not_kept() -> None:
     assert kept.get("a", 1, Made()) == "value 1"
 
 
-def test_a_costly_value_is_told_late_instead_of_made_all_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = [0.0]
-    monkeypatch.setattr(values, "monotonic", lambda: clock[0])
-    kept, made = Kept[str](10), Made()
-
-    def made_in_a_second() -> str:
-        clock[0] += 1
-        return made()
-
-    assert [kept.get("a", stamp, made_in_a_second) for stamp in range(5)] == ["value 1"] * 5
-    clock[0] += values.LATE
-    assert kept.get("a", 6, made_in_a_second) == "value 2"
+def test_who_asks_with_a_new_stamp_while_a_value_is_made_gets_the_next_one_made_once_for_all() -> None:
+    let = threading.Event()
+    kept, made = Kept[str](10), Made(let)
+    with ThreadPoolExecutor(4) as pool:
+        first: Future[str] = pool.submit(kept.get, "a", 1, made)
+        assert made.begun.wait(WAIT_S), "the first value was not begun"
+        later = [pool.submit(kept.get, "a", 2, made) for _ in range(3)]
+        let.set()
+        assert first.result(WAIT_S) == "value 1"
+        assert {answer.result(WAIT_S) for answer in later} == {"value 2"}
+    assert made.count == 2
 
 
 def test_what_was_asked_for_longest_ago_goes_first() -> None:

@@ -84,7 +84,7 @@ def test_what_the_model_believes_comes_after_a_while(client: TestClient, store: 
     keep(store, searched("default"), known)
     store.end_study("study", "complete")
     assert "The model is being asked" in text_of(client)
-    until(lambda: "the best by the model has" in text_of(client), timeout_s=60)
+    until(lambda: "the best by the model has" in text_of(client))
     assert re.search(r"<tr><td>NB</td><td class=\"number\">\d+ %</td><td>192 \(\+", client.get(PAGE).text)
 
 
@@ -92,7 +92,7 @@ def test_why_nothing_can_be_explained_is_said(client: TestClient, store: Store) 
     store.create_study(a_study(space_text=""))
     trials(store, 70.0)
     store.end_study("study", "complete")
-    until(lambda: "there is nothing to explain." in text_of(client), timeout_s=30)
+    until(lambda: "there is nothing to explain." in text_of(client))
 
 
 def test_names_that_are_html_stay_text(client: TestClient, store: Store) -> None:

@@ -142,12 +142,12 @@ def test_a_real_service_tells_of_a_campaign_in_spite_of_its_death(tmp_path: Path
         file.write_text(PUBLIC + there.table(tmp_path))
         with running_service("--config", str(file)) as service:
             assert service.client.post("/api/v1/campaigns", json=small).status_code == 201
-            until(lambda: there.received, 120)
+            until(lambda: there.received)
             service.end(9)
         there.statuses.clear()
         there.received.clear()
         with running_service("--config", str(file)):
-            until(lambda: there.received, 60)
+            until(lambda: there.received)
     (one,) = there.received
     assert one.is_signed()
     assert one.body["best_gflops"] > 0

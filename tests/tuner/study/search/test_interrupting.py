@@ -14,7 +14,7 @@ from tuner.engines.base import Engine
 from tuner.stopping import Interrupted, StopRequest
 from tuner.study.search.scheduler import STOPPED
 
-GIVE_UP_S = 60
+GIVE_UP_S = 240
 
 
 class Endless(Engine):

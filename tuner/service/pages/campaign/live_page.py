@@ -35,7 +35,7 @@ from .words import differences, headline, time_left, why
 NEWEST_TRIALS, STORY_ROWS, MOST_RUNNING = 20, 30, 8
 """Of the list of trials, of the table in the Kronos form, and of running trials: rows that are shown."""
 FRESH_S = 0.5
-"""Seconds for which what was read last is shown again."""
+"""Seconds for which what was read last is shown again, if nothing was written since or the page looks again soon."""
 CLOCK_S = 5
 """Seconds after which words about time are said anew."""
 
@@ -73,23 +73,28 @@ class LivePage:
         self._read_s = 0.0
         self._version = ""
 
-    def parts(self) -> PageParts:
+    def parts(self, *, looks_again: bool = False) -> PageParts:
         """Read what is new, and make the parts of the page.
+
+        Args:
+            looks_again: whoever asks does so again in a moment, so that it may miss what was written just now.
 
         Raises:
             UnknownStudyError: there is no such campaign.
         """
         with self._lock:
             version = self._store.lists.version()
-            if self._shown is None or not self._is_fresh(self._shown, version):
+            if self._shown is None or not self._is_fresh(self._shown, version, looks_again=looks_again):
                 self._shown = self._read(self._shown)
                 self._version, self._read_s = version, time.monotonic()
             return self._shown
 
-    def _is_fresh(self, shown: PageParts, version: str) -> bool:
+    def _is_fresh(self, shown: PageParts, version: str, *, looks_again: bool) -> bool:
         """Whether nothing can have changed, or it was looked a moment ago."""
-        over = not shown.goes_on and version == self._version
-        return over or time.monotonic() - self._read_s < FRESH_S
+        same = version == self._version
+        if not shown.goes_on:
+            return same
+        return time.monotonic() - self._read_s < FRESH_S and (same or looks_again)
 
     def _read(self, shown: PageParts | None) -> PageParts:
         study = self._store.study(self._name)

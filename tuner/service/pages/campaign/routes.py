@@ -107,7 +107,7 @@ async def _sent(
     while not reader.draining:
         woken.clear()
         try:
-            parts = await answers.read(page.parts)
+            parts = await answers.read(lambda: page.parts(looks_again=True))
         except UnknownStudyError:
             yield OVER
             return
