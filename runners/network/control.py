@@ -10,10 +10,10 @@ from ..hosts.transport import Transport
 from .changing import USUAL_PATIENCE, Change, Key, NodeChanger, Patience, value_of
 from .hold import Hold
 from .journal import Journal, Original, place, tokens_of
-from .registry import CHOICE, SETTINGS, setting
+from .registry import SETTINGS, setting
 from .restore import put_back
 from .script import converse, for_each
-from .setting import PREFIX, SettingValue, interfaces_of
+from .setting import CHOICE, PREFIX, SettingValue, interfaces_of
 from .survey import Node, look_at, require_interfaces
 
 

@@ -35,18 +35,6 @@ AskNodes = Callable[
 """Asks nodes by name about themselves, about files that they should have, and about an MPI launcher."""
 
 
-class NodesLostError(TunerError):
-    """Nodes of a running study no longer answer.
-
-    Attributes:
-        nodes: their names.
-    """
-
-    def __init__(self, nodes: tuple[str, ...]) -> None:
-        super().__init__(f"node {', '.join(nodes)} does not answer any more")
-        self.nodes = nodes
-
-
 def survey_nodes(
     cluster: Cluster,
     inventory: Inventory,

@@ -5,6 +5,7 @@ import shlex
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from results.record import Study
 from results.report.model import Report, Sentence
@@ -21,10 +22,7 @@ from ...machine.mpi_parameters import require_mpi_parameters
 from ...machine.problem_size import SMALLEST_N
 from ...network.around_study import network_around, recover_at_start
 from ...options import TuneOptions
-from ...provision.setup import provision_if_needed
-from ...reports.summary import StudySummary
-from ...simulation.cluster import SimulatedCluster, cluster_from
-from ...simulation.tune import tune_virtual
+from ...provision.needs import needs
 from ...stopping import StopRequest
 from ...study.completion import completion_notice
 from ...study.lifecycle import closing_study
@@ -44,7 +42,9 @@ from ...tuning.winner import Written, write_winner
 from ...user_files import require_writable
 from ..session import Session, open_session
 from .extension import BudgetExtension, prolonged
-from .known_slow import known_slow
+
+if TYPE_CHECKING:
+    from ...reports.summary import StudySummary
 
 INTERRUPTED = 130
 """Exit code where somebody stopped a command; for commands that return codes yet."""
@@ -92,7 +92,7 @@ class TuneResult:
 
     study: str
     notices: tuple[Sentence, ...] = ()
-    summary: StudySummary | None = None
+    summary: "StudySummary | None" = None
     written: Written | None = None
     full: Extrapolation | None = None
     memory_fraction: float = 1.0
@@ -139,7 +139,10 @@ def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneRes
             _check(request, options, session.store)
             if options.cluster is None:
                 program = options.xhpl is not None
-                provision_if_needed(session.user_dirs, listener, options.blas_files, program=program)
+                if needs(session.user_dirs, options.blas_files, program=program):
+                    from ...provision.setup import provision_if_needed  # noqa: PLC0415 - few machines need it
+
+                    provision_if_needed(session.user_dirs, listener, options.blas_files, program=program)
         run = _on_machines if options.cluster is None else _on_virtual_cluster
         outcome = run(request, name, options, session)
         if outcome.left_to_others:
@@ -156,6 +159,8 @@ def _completed(request: TuneRequest, name: str | None, options: TuneOptions, ses
     notice = completion_notice(session.store, study, options, db, named=request.study is not None)
     if notice is None:
         return None
+    from ...reports.summary import StudySummary  # noqa: PLC0415 - needed at the end
+
     summary = StudySummary.of(study, ranking_of(session.store, study))
     notices = (Sentence(notice, unbroken=True),)
     return TuneResult(study=name, notices=notices, summary=summary, nothing_to_do=True)
@@ -193,8 +198,11 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
             from .ready_nodes import with_ready_nodes  # noqa: PLC0415 - needs SciPy, which most studies do not
 
             options = with_ready_nodes(options, listener, session.stop)
-        for sentence in () if stored else known_slow(options, store):
-            listener(Notice(sentence))
+        if options.real_cluster is not None and not stored:
+            from .known_slow import known_slow  # noqa: PLC0415 - only a cluster needs it
+
+            for sentence in known_slow(options, store):
+                listener(Notice(sentence))
         workbench = Workbench.open(options, session.user_dirs, listener, leave_out=stored)
     with closing(workbench):
         if not stored:
@@ -207,6 +215,9 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
 
 def _on_virtual_cluster(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneOutcome:
     """Run a study in simulation."""
+    from ...simulation.cluster import SimulatedCluster, cluster_from  # noqa: PLC0415 - only a virtual cluster needs it
+    from ...simulation.tune import tune_virtual  # noqa: PLC0415 - only a virtual cluster needs it
+
     cluster = cluster_from(options.cluster or {})
     with session.stop.preparing():
         simulated = SimulatedCluster.open(cluster, session.user_dirs, options.hpl_source, session.listener)
@@ -309,6 +320,8 @@ def _result(request: TuneRequest, options: TuneOptions, outcome: TuneOutcome, se
     if not outcome.ranking:
         raise TunerError(_no_result(study, store, db))
     stopped = Sentence(f"Stopped before its budget was used: {resume}", unbroken=True)
+    from ...reports.summary import StudySummary  # noqa: PLC0415 - needed at the end
+
     summary = StudySummary.of(study, outcome.ranking)
     result = TuneResult(
         study=outcome.study,

@@ -8,8 +8,7 @@ from hpl.errors import HplError
 
 from ...budget import Meter
 from ...clock import RealClock
-from ...errors import TunerError
-from ...machine.cluster_nodes import NodesLostError
+from ...errors import NodesLostError, TunerError
 from ...options import TuneOptions
 from ...study.lifecycle import Begun, elapsed_s
 from ...study.rounds import near
