@@ -15,12 +15,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from landscapes_file import SHIPPED, Landscape, LandscapeError, Run
 from replay import NOISE
-from script import as_script, opened
+from script import SHIPPED, as_script, opened
 
 from hpl.witness import Panel
 from results.stats.noise import noise_of
+from tuner.replay.landscape import Landscape, LandscapeError, Run
 from tuner.trial.early_stopping import CERTAINTY, ENDING_S, FEWEST, EarlyStopping
 
 LEARNT_FROM = (FEWEST, 8, 16)

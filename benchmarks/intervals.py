@@ -16,8 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from landscapes_file import SHIPPED, Landscape
-from script import as_script, count
+from script import SHIPPED, as_script, count
 from whole_memory import saved, table
 
 from results.stats.compare import RateSample, contrasts
@@ -26,6 +25,7 @@ from results.stats.levels import drift_corrected
 from results.stats.noise import Array, noise_of
 from results.stats.ranking import Ranked, Time
 from results.stats.slower import speed_change
+from tuner.replay.landscape import Landscape
 
 SEARCHED = (3, 10, 40)
 """Configurations of a study; a landscape is drawn from again for each study."""

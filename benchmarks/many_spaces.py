@@ -20,9 +20,10 @@ from functools import cache, partial
 from pathlib import Path
 
 from games import WITHIN, Kept, checked, quantile
-from landscapes_file import SHIPPED, Landscape, LandscapeError
 from replay import Board, Played, Step, play
-from script import as_script, count, opened
+from script import SHIPPED, as_script, count, opened
+
+from tuner.replay.landscape import Landscape, LandscapeError
 
 ENGINES = "hpl,bayes,optuna-tpe,one-at-a-time,random"
 AFTER = (3, 5, 10)

@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from hosts_lab import Lab, lab_cluster, lab_workshop
-from landscapes_file import Landscape
 from script import as_script
 
 from tuner.options import TuneOptions
+from tuner.replay.landscape import Landscape
 from tuner.simulation.batch import Wish, simulate
 from tuner.simulation.calibration.agreement import agreement
 from tuner.simulation.calibration.measure import MeasurementPlan, measure

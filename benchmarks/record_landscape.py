@@ -21,7 +21,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hosts_lab import HOSTS, Lab, lab_workshop
-from landscapes_file import Landscape, Place, Run, kept
 from script import as_script
 
 from hpl.errors import HplError
@@ -36,6 +35,7 @@ from search_spaces.space import SearchSpace
 from tuner.engines.perf.probes import Messages, Probes
 from tuner.machine.calibrator import half_nb_of, messages_of
 from tuner.options import TuneOptions
+from tuner.replay.landscape import Landscape, Place, Run, kept
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.known import machine_of, probes_of
 from tuner.simulation.plan import virtual_plan

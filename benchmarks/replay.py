@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import median
 
-from landscapes_file import Landscape, LandscapeError, Place, Run
-
 from hpl.flops import flop_count, fraction_done
 from hpl.params import Scalar
 from search_spaces.space import SearchSpace
@@ -19,6 +17,7 @@ from tuner.engines.fidelity import FULL, Fidelity, Ladder, Question
 from tuner.engines.outcomes import Outcome
 from tuner.engines.perf.probes import Probes
 from tuner.engines.registry import make_engine
+from tuner.replay.landscape import Landscape, LandscapeError, Place, Run
 from tuner.trial.ladder import PREFIX_PARTS, ladder
 from tuner.tuning.warm_start import Advice, advise
 

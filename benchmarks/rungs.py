@@ -14,12 +14,12 @@ from pathlib import Path
 from statistics import fmean
 
 import numpy as np
-from landscapes_file import SHIPPED, Landscape, Place
 from replay import LAUNCH_S
 from scipy.stats import spearmanr
-from script import as_script, opened
+from script import SHIPPED, as_script, opened
 
 from hpl.flops import flop_count, fraction_done
+from tuner.replay.landscape import Landscape, Place
 
 Estimate = tuple[float, float]
 """GFLOPS and seconds of the launch."""

@@ -5,13 +5,13 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from landscapes_file import Landscape, LandscapeError
-
 from hpl.errors import HplError
 from runners.errors import RunnerError
 from search_spaces.errors import SpaceError
 from tuner.errors import TunerError
+from tuner.replay.landscape import Landscape, LandscapeError
 
+SHIPPED = Path(__file__).parent / "landscapes"
 SENTENCES = (LandscapeError, HplError, RunnerError, SpaceError, TunerError)
 """Errors that say what to do in a sentence."""
 

@@ -18,13 +18,13 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from landscapes_file import Landscape
 from script import as_script
 
 from hpl.flops import flop_count
 from results.stats.noise import noise_of
 from runners.virtual.load import load_cluster
 from tuner.machine.problem_size import STEP, Sample
+from tuner.replay.landscape import Landscape
 from tuner.simulation.batch import Wish, simulate
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.session import cores_here

@@ -12,7 +12,6 @@ import many_spaces
 import pytest
 import search_quality
 from games import GamesError, Kept
-from landscapes_file import Landscape, LandscapeError
 from record_landscape import Recording, record_real
 from replay import Board, Played, play
 from script import opened
@@ -23,6 +22,7 @@ from runners.errors import SubmitError
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from tuner.engines.fidelity import FULL, Question
+from tuner.replay.landscape import Landscape, LandscapeError
 from tuner.trial.evaluate import LaunchResult
 from tuner.trial.judge import Failure, Verdict
 from tuner.trial.plan import TrialPlan
@@ -112,12 +112,22 @@ def test_a_small_n_that_is_not_smaller_is_refused(tmp_path: Path) -> None:
         Landscape.read(written(tmp_path, points(), small_N=4000))
 
 
-def test_a_key_that_is_missing_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("key", "sentence"),
+    [
+        ("N", " is no landscape: it lacks 'N'"),
+        (
+            "small_N",
+            ": point 1 (NB=64 grid=1x4 DEPTH=0): it has a small run, but the file does not say their small_N",
+        ),
+    ],
+)
+def test_a_key_that_is_missing_is_named(tmp_path: Path, key: str, sentence: str) -> None:
     path = written(tmp_path, points())
-    path.write_text(json.dumps({key: value for key, value in json.loads(path.read_text()).items() if key != "small_N"}))
+    path.write_text(json.dumps({name: value for name, value in json.loads(path.read_text()).items() if name != key}))
     with pytest.raises(LandscapeError) as refused:
         Landscape.read(path)
-    assert str(refused.value) == f"{path} is no landscape: it lacks 'small_N'"
+    assert str(refused.value) == f"{path}{sentence}"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A study whose trials are simulated and whose clock is the simulator's."""
+"""A study whose trials are simulated, or told by a table, and whose clock is theirs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +12,7 @@ from search_spaces.space import SearchSpace
 from ..engines.base import Engine
 from ..engines.context import EngineContext
 from ..engines.fidelity import FULL, Ladder, Question, Rung
+from ..engines.perf.probes import Probes
 from ..engines.registry import make_engine
 from ..study.confirmation import FINALISTS, Confirmation
 from ..study.kinds import KINDS, is_compared
@@ -23,15 +24,12 @@ from ..study.search.scheduler import Scheduler
 from ..study.session import StudySession
 from ..trial.ladder import rung_of
 from ..trial.records import started
-from .cluster import SimulatedCluster
-from .known import probes_of
-from .trials import SimulatedTrials
-from .workers import SimulatedWorkers
+from .workers import SimulatedWorkers, ToldTrials
 
 
 @dataclass
 class VirtualRunTime:
-    """What a full run takes on a virtual cluster: the longest so far, or a guess from the smaller ones.
+    """What a full run takes by a told clock: the longest so far, or a guess from the smaller ones.
 
     Attributes:
         longest_s, guessed_s: 0 while nothing has told.
@@ -56,17 +54,20 @@ class VirtualRunTime:
 
 @dataclass(frozen=True, kw_only=True)
 class VirtualStudy:
-    """A session of a study on a virtual cluster.
+    """A session of a study on a virtual cluster or on a table.
 
     Attributes:
+        noisy: runs of one configuration differ: without noise none is repeated.
+        probes: what is known before the first run.
         ladder: how much of a full run the engine may ask for.
         earlier: what the searches of earlier sessions asked.
     """
 
     session: StudySession
-    site: SimulatedCluster
     ledger: Ledger
-    trials: SimulatedTrials
+    trials: ToldTrials
+    noisy: bool
+    probes: Probes
     run_time: VirtualRunTime
     failures: FailuresInARow
     ladder: Ladder
@@ -87,20 +88,14 @@ class VirtualStudy:
         """Whether the user wants nothing more to be started."""
         return self.session.stopped
 
-    @property
-    def noisy(self) -> bool:
-        """Whether runs of one configuration differ: without noise none is repeated."""
-        return bool(self.site.cluster.noise.between_runs)
-
     def ranking(self) -> Sequence[Ranked]:
         """The study's configurations, best first."""
         return self.session.ranking()
 
     def engine(self, name: str, seed: int, points: int | None = None) -> Engine:
-        """A new engine that is told what is known of the cluster, and what a GFLOPS of a configuration is worth."""
+        """A new engine that is told what is known of the machine, and what a GFLOPS of a configuration is worth."""
         objective = self.session.objective
-        probes = probes_of(self.site.cluster, self.space)
-        known = EngineContext(points=points, probes=probes, worth=self._worth_by(objective))
+        known = EngineContext(points=points, probes=self.probes, worth=self._worth_by(objective))
         if objective.against:
             known = replace(known, against=self._worth_by(objective.against))
         return make_engine(name, self.space, seed, known)
@@ -167,7 +162,7 @@ class VirtualStudy:
         for point in points:
             if self.stopped or self.space.key(point) in known:
                 continue
-            if not self.trials.simulator.free:
+            if self.trials.under_way >= self.trials.jobs:
                 self.trials.end_oldest()
             if self._begin(point, kind) is None:
                 known.add(self.space.key(point))

@@ -4,16 +4,37 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from results.record import TrialRecord
 
-from ..engines.fidelity import FULL, Question
+from ..engines.fidelity import FULL, Question, Rung
 from ..study.search.workers import Batch, Ended
-from .trials import SimulatedTrials
 
 Begin = Callable[[Question, int], TrialRecord | None]
 """Begins to simulate a question; the number says how often its batch did so. Returns the record if it ended at once."""
+
+
+class ToldTrials(Protocol):
+    """Trials that no machine runs: they begin, and end in the order in which they began."""
+
+    @property
+    def jobs(self) -> int:
+        """How many may be under way at a time."""
+        ...
+
+    @property
+    def under_way(self) -> int:
+        """How many have begun and not ended."""
+        ...
+
+    def begin(self, record: TrialRecord, *, rung: Rung = FULL, repeat: int = 0) -> TrialRecord | None:
+        """Begin a trial that ran so often before; its record where it ended at once because it cannot run."""
+        ...
+
+    def end_oldest(self) -> TrialRecord:
+        """Wait for the trial that began first, and commit what came of it."""
+        ...
 
 
 @dataclass
@@ -23,7 +44,7 @@ class SimulatedWorkers:
     So a study depends on its seed and the number of simulations at a time only, not on which of them was faster.
     """
 
-    trials: SimulatedTrials
+    trials: ToldTrials
     begin: Begin
     share_launches: bool = field(default=False, init=False)
     _asked: deque[Question] = field(default_factory=deque, init=False)
@@ -31,7 +52,7 @@ class SimulatedWorkers:
     @property
     def free(self) -> bool:
         """Whether another simulation may start."""
-        return len(self._asked) < self.trials.simulator.jobs
+        return len(self._asked) < self.trials.jobs
 
     @property
     def under_way(self) -> Batch:

@@ -137,13 +137,13 @@ def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneRes
             if complete is not None:
                 return complete
             _check(request, options, session.store)
-            if options.cluster is None:
+            if options.on_machines:
                 program = options.xhpl is not None
                 if needs(session.user_dirs, options.blas_files, program=program):
                     from ...provision.setup import provision_if_needed  # noqa: PLC0415 - few machines need it
 
                     provision_if_needed(session.user_dirs, listener, options.blas_files, program=program)
-        run = _on_machines if options.cluster is None else _on_virtual_cluster
+        run = _on_machines if options.on_machines else _on_table if options.replay else _on_virtual_cluster
         outcome = run(request, name, options, session)
         if outcome.left_to_others:
             notice = Sentence(f"The others go on with study {outcome.study} and confirm its winner.")
@@ -224,6 +224,15 @@ def _on_virtual_cluster(request: TuneRequest, name: str | None, options: TuneOpt
     return tune_virtual(options, name, simulated, session.context, resume=request.resume)
 
 
+def _on_table(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneOutcome:
+    """Run a study on a table of runs."""
+    from ...replay.tune import read_table, tune_replayed  # noqa: PLC0415 - only a table needs it
+
+    with session.stop.preparing():
+        table = read_table(options.replay or {})
+    return tune_replayed(options, name, table, session.context, resume=request.resume)
+
+
 def _which(request: TuneRequest, store: Store) -> tuple[str | None, TuneOptions]:
     """The study's name, None for a free one, and its options: those given, or those stored with it."""
     if request.join:
@@ -285,6 +294,8 @@ def _joining(request: TuneRequest, name: str, store: Store) -> TuneOptions:
     if request.study or request.resume:
         raise UsageError("--join helps a study that runs elsewhere: leave --study and --resume out")
     _is_search(name, options)
+    if options.replay is not None:
+        raise TunerError(f"study {name} is replayed from a table: it is done in seconds, so that nobody has to help")
     if options.cluster is not None:
         raise TunerError(f"study {name} is simulated: its own --jobs run several simulations at a time")
     if mine is None and any(lease.of_this_host for lease in store.others(name)):

@@ -125,7 +125,7 @@ def _tuned(request: PredictRequest, design: Design, site: SimulatedCluster, cont
     options = _options(request, design)
     slug = re.sub(r"[^A-Za-z0-9]+", "-", design.name).strip("-").lower() or "design"
     with virtual_session(free_name(context.store, f"predict-{slug}"), options, site, context) as study:
-        say_n(study, options)
+        say_n(study, site, options)
         study.search(study.engine(request.engine, request.seed), 1)
     ranking = study.ranking()
     if not ranking and context.stop.requested:

@@ -193,7 +193,7 @@ def _search(
     )
     with virtual_session(name, options, site, context) as study:
         winner = search(study, request.engine, request.seed)
-        settings = () if winner is None else setting_losses(study, winner, figures)
+        settings = () if winner is None else setting_losses(study, winner, figures, site.cluster.cores)
     if winner is None and not context.stop.requested:
         raise TunerError(why_nothing(context.store, name))
     if winner is None:

@@ -82,10 +82,14 @@ def neighbours(study: VirtualStudy, params: Mapping[str, Scalar]) -> list[tuple[
     return found
 
 
-def setting_losses(study: VirtualStudy, winner: Ranked, published: Published) -> tuple[SettingLoss, ...]:
-    """What each setting of a polished winner is worth, most first."""
+def setting_losses(study: VirtualStudy, winner: Ranked, published: Published, cores: int) -> tuple[SettingLoss, ...]:
+    """What each setting of a polished winner is worth, most first.
+
+    Args:
+        cores: of the virtual cluster.
+    """
     test = published.test(int(published.best["test"]))
-    simulated = published.params(test, study.site.cluster.cores)
+    simulated = published.params(test, cores)
     rows = []
     for name, lost in _losses(study, winner).items():
         worst = max(lost, key=lambda value: lost[value])

@@ -6,8 +6,8 @@
 
 A run is {"gflops": rate, "time_s": HPL's time, "cost_s": seconds of the whole launch, "panels": [[column, time_s], …]};
 one that failed or timed out is {"reason": why, "cost_s": seconds until it was over}. Panels, of full runs, are those at
-which prefix runs may stop; where a run has none, prefixes are not asked for.
-What a model predicts, calibrated in so many machine-seconds, is there where `predict_landscape.py` was run.
+which prefix runs may stop; where a run has none, prefixes are not asked for. Without "small_N" there are no small runs.
+What a model predicts, calibrated in so many machine-seconds, is there where `benchmarks/predict_landscape.py` was run.
 """
 
 import json
@@ -16,19 +16,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
 from hpl.params import Scalar
+from results.record import Invalidity
 from runners.toml_file import Count, Positive
 from search_spaces.errors import SpaceError
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
-from tuner.engines.perf.probes import USUAL_MTU, Messages
 
-SHIPPED = Path(__file__).parent / "landscapes"
+from ..engines.perf.probes import USUAL_MTU, Messages
+from ..errors import UsageError
+
+LARGEST_BYTES = 64 * 2**20
+"""Of a file; a point with three runs takes about a kilobyte."""
+MOST_POINTS = 100_000
+MOST_RUNS = 1_000
+"""Of a point."""
+LONGEST_TEXT = 1_000
+"""Characters of a name or a reason."""
 PARTS = (0.03, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7)
 """Parts of the columns whose panels are kept."""
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -36,21 +45,29 @@ Order = Annotated[int, Field(ge=1, le=2**31 - 1)]
 """Of a matrix, as HPL can hold it."""
 APART = 3.0
 """Rates of one configuration that differ by more than this factor contradict each other."""
+Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
 
 
-class LandscapeError(Exception):
+class LandscapeError(UsageError):
     """A sentence that says what is wrong with a landscape file."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One launch of HPL; times in seconds, the rate in GFLOPS or None where the run failed, which `reason` says why."""
+    """One launch of HPL; times in seconds, the rate in GFLOPS or None where the run failed, which `reason` says why.
+
+    Attributes:
+        residual: that HPL printed; None where nobody kept it.
+        stage: at which it failed.
+    """
 
     gflops: float | None
     time_s: float
     cost_s: float
     panels: tuple[tuple[int, float], ...] = ()
     reason: str = ""
+    residual: float | None = None
+    stage: Invalidity = Invalidity.RUNTIME
 
     @property
     def wrong(self) -> str | None:
@@ -84,11 +101,16 @@ class Place:
         """The runs by what they are called."""
         return {"full": self.full, "small": self.small}
 
-    @property
-    def wrong(self) -> str | None:
-        """What is not as it has to be, or None."""
+    def wrong(self, *, small: bool = True) -> str | None:
+        """What is not as it has to be, or None.
+
+        Args:
+            small: there have to be small runs, too; else there must be none.
+        """
+        if self.small and not small:
+            return "it has a small run, but the file does not say their small_N"
         for size, runs in self.sizes.items():
-            if not runs:
+            if not runs and (small or size == "full"):
                 return f"it has no {size} run"
             for number, run in enumerate(runs, start=1):
                 if run.wrong:
@@ -103,6 +125,7 @@ class Landscape:
 
     Attributes:
         probes: dgemm's rate of a core by BLAS and kernel, as `tune` knows it before the first run.
+        small_n: order of the small runs; 0 where there are none.
         messages, half_nb: what a launch on all ranks told, likewise; None where there was none.
         simulated: its runs are a simulator's, which come out the same each time and start at once.
     """
@@ -153,7 +176,11 @@ class Landscape:
             LandscapeError: it cannot be read, is no landscape, or contradicts itself.
         """
         try:
-            found = _FileJson.model_validate_json(path.read_bytes(), strict=True).landscape()
+            with path.open("rb") as file:
+                read = file.read(LARGEST_BYTES + 1)
+            if len(read) > LARGEST_BYTES:
+                raise LandscapeError(f"{path} is larger than {LARGEST_BYTES / 2**20:g} MiB")
+            found = _FileJson.model_validate_json(read, strict=True).landscape()
             wrong = found.wrong
         except OSError as error:
             raise LandscapeError(f"{path} cannot be read: {error.strerror}") from error
@@ -171,7 +198,7 @@ class Landscape:
         space = self.search_space()
         seen: dict[str, int] = {}
         for number, place in enumerate(self.places, start=1):
-            sentence = space.why_not(place.params) or place.wrong
+            sentence = space.why_not(place.params) or place.wrong(small=self.small_n != 0)
             if sentence:
                 return f"{self._named(number)}: {sentence}"
             earlier = seen.setdefault(space.key(place.params), number)
@@ -182,7 +209,7 @@ class Landscape:
             return f"{len(missing)} points of its space are missing, the first of them {_words(missing[0], space)}"
         if all(place.gflops is None for place in self.places):
             return "no full run gave a rate, so there is no best"
-        return None if 0 < self.small_n < self.N else f"small_N = {self.small_n} has to be below N = {self.N}"
+        return None if 0 <= self.small_n < self.N else f"small_N = {self.small_n} has to be below N = {self.N}"
 
     @property
     def contradiction(self) -> str | None:
@@ -242,8 +269,8 @@ class _RunJson(BaseModel):
     cost_s: float
     gflops: float | None = None
     time_s: float | None = None
-    panels: tuple[tuple[int, float], ...] = ()
-    reason: str = ""
+    panels: Annotated[tuple[tuple[Order | Literal[0], float], ...], Field(max_length=LONGEST_TEXT)] = ()
+    reason: Text = ""
 
     def run(self) -> Run:
         """The run; one that failed took the whole launch's time."""
@@ -252,25 +279,25 @@ class _RunJson(BaseModel):
 
 
 class _PointJson(BaseModel):
-    params: dict[str, Any]
-    full: tuple[_RunJson, ...]
-    small: tuple[_RunJson, ...]
+    params: Annotated[dict[Text, bool | int | float | Text], Field(max_length=100)]
+    full: Annotated[tuple[_RunJson, ...], Field(max_length=MOST_RUNS)]
+    small: Annotated[tuple[_RunJson, ...], Field(max_length=MOST_RUNS)] = ()
     predicted_gflops: float | None = None
 
     def place(self) -> Place:
-        full, small = (tuple(one.run() for one in runs) for runs in (self.full, self.small))
+        full, small = (tuple(run.run() for run in runs) for runs in (self.full, self.small))
         return Place(self.params, full, small, self.predicted_gflops)
 
 
 class _BlasJson(BaseModel):
-    kernels: tuple[str, ...]
+    kernels: Annotated[tuple[Text, ...], Field(max_length=LONGEST_TEXT)]
     threaded: bool
 
 
 class _MachineJson(BaseModel):
     cores: Count
     memory_bytes: int
-    blas: dict[str, _BlasJson]
+    blas: Annotated[dict[Text, _BlasJson], Field(max_length=LONGEST_TEXT)]
     N: Order
 
     def machine(self) -> Machine:
@@ -288,14 +315,14 @@ class _MessagesJson(BaseModel):
 class _FileJson(BaseModel):
     """A whole file: what each key of it has to be."""
 
-    name: str
-    description: str
-    space: Annotated[str, Field(min_length=1)]
+    name: Text
+    description: Text
+    space: Annotated[str, Field(min_length=1, max_length=2**20)]
     machine: _MachineJson
     N: Order
-    small_n: int = Field(alias="small_N")
-    probes: dict[str, dict[str, Positive]]
-    points: tuple[_PointJson, ...]
+    small_n: int = Field(0, alias="small_N")
+    probes: dict[Text, dict[Text, Positive]] = {}
+    points: Annotated[tuple[_PointJson, ...], Field(max_length=MOST_POINTS)]
     messages: _MessagesJson | None = None
     half_nb: Positive | None = None
     calibrated_s: Seconds = 0.0
