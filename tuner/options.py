@@ -79,6 +79,11 @@ class TuneOptions:
         """Whether machines run HPL: no simulator, and no table."""
         return self.cluster is None and self.replay is None
 
+    @property
+    def whole_table(self) -> bool:
+        """Whether all that a table has is searched, so that no other space was named."""
+        return self.replay is not None and self.space == self.replay["table"]
+
     def __str__(self) -> str:
         """What is searched, how, for what and for how long."""
         objective = "" if self.objective == "gflops" else f"objective {self.objective}, "

@@ -43,11 +43,10 @@ class ReplayPlan(TrialPlan):
     run: Run
 
 
-def replay_plan(params: Mapping[str, Scalar], key: str, table: ReplayTable, rung: Rung, chance: str) -> ReplayPlan:
+def replay_plan(params: Mapping[str, Scalar], table: ReplayTable, rung: Rung, chance: str) -> ReplayPlan:
     """Choose the run that answers for a complete point. Pure.
 
     Args:
-        key: of the configuration.
         chance: as `ReplayTable.run` takes it.
 
     Raises:
@@ -69,7 +68,7 @@ def replay_plan(params: Mapping[str, Scalar], key: str, table: ReplayTable, rung
         environment={},
         launch=Launch(binding=str(params.get("binding", "core")), mpi=str(params.get("mpi", ""))),
         stop_at=rung.part if rung.fidelity is Fidelity.PREFIX else None,
-        run=table.run(params, key, rung, chance),
+        run=table.run(params, rung, chance),
     )
 
 

@@ -22,6 +22,7 @@ from ..engines.perf.probes import Probes
 from ..errors import UsageError
 from ..trial.ladder import PREFIX_PARTS, SMALL_PART, ladder, small_n
 from ..trial.plan import PlanError
+from ..words import listed
 from .csv_table import read_csv
 from .landscape import Landscape, Place, Run
 
@@ -95,18 +96,32 @@ class ReplayTable:
         return Probes(known.probes, known.nodes, messages=known.messages, half_nb=known.half_nb, exact=not self.noisy)
 
     @cached_property
+    def _whole(self) -> SearchSpace:
+        return load(self.name, self.machine, text=self.landscape.space)
+
+    @cached_property
+    def _points(self) -> Sequence[Point]:
+        """The configurations, complete."""
+        return [self._whole.complete(place.params) for place in self.landscape.places]
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        """The parameters that the table tells of some configuration."""
+        return frozenset().union(*self._points)
+
+    @cached_property
     def _places(self) -> Mapping[str, Place]:
-        """The configurations by their keys in a space."""
+        """The configurations by their keys; what makes HPL run the same instructions is one."""
         found: dict[str, Place] = {}
-        for place in self.landscape.places:
-            key = self._whole.key(place.params)
+        for place, point in zip(self.landscape.places, self._points, strict=True):
+            key = self._whole.key(point)
             same = found.get(key)
             found[key] = place if same is None else replace(same, full=same.full + place.full)
         return found
 
-    @cached_property
-    def _whole(self) -> SearchSpace:
-        return load(self.name, self.machine, text=self.landscape.space)
+    def _key(self, params: Point) -> str:
+        """The key of a complete point, without parameters of which the table tells nothing, such as `mpi`."""
+        return self._whole.key({name: value for name, value in params.items() if name in self._known})
 
     def space(
         self, name: str, asked: Mapping[str, Sequence[str]] | None = None, text: str | None = None
@@ -122,55 +137,65 @@ class ReplayTable:
             SpaceError: as `load`, or the table has none of its points.
         """
         space = load(name, self.machine, asked or {}, self.landscape.space if text is None else text)
-        if len(space) == len(self._places) and all(space.key(point) in self._places for point in space):
-            return space
+        names = [name for name in space.parameters if name in self._known]
+        if space.parameters.keys() == self._whole.parameters.keys():
+            there = {_values(point, names) for point in self._points}
+            if len(space) <= len(there) and all(_values(point, names) in there for point in space):
+                return space
         try:
-            return space.keeping(*self._rules(space))
+            return space.keeping(*self._rules(space, names))
         except SpaceError as error:
-            raise SpaceError(f"{self.name} has no run of any configuration of {name}: {error}") from error
+            where = "such run" if text in {None, self.landscape.space} else f"run in the space {space.name}"
+            raise SpaceError(f"{self.name} has no {where}: {self._not_shared(space)}") from error
 
-    def _rules(self, space: SearchSpace) -> list[Restriction]:
-        """Rules that together keep what the table has, one for each number of parameters: so few points are built."""
-        names = [name for name in space.parameters if name != "memory_fraction"]
+    def _not_shared(self, space: SearchSpace) -> str:
+        """Say which parameter of a space has no value that the table has."""
+        for name, parameter in space.parameters.items():
+            there = dict.fromkeys(point[name] for point in self._points if name in point)
+            if there and not there.keys() & set(parameter.values):
+                wanted, had = (listed([str(value) for value in values]) for values in (parameter.values, there))
+                return f"{name} is {had} in the table, and {wanted} in the space"
+        return "it has all values of its parameters, but no combination of them"
 
-        def values(point: Point, count: int) -> tuple[Scalar | None, ...]:
-            return tuple(point.get(name) for name in names[:count])
+    def _rules(self, space: SearchSpace, names: Sequence[str]) -> list[Restriction]:
+        """Rules that together keep what the table has: one for each number of parameters, so that few points are made.
+
+        Args:
+            names: the parameters of the space that the table tells.
+        """
 
         def rule(count: int) -> Restriction:
-            there = {values(place.params, count) for place in self.landscape.places}
+            there = {_values(point, names[:count]) for point in self._points}
 
             def check(point: Point, _machine: Machine) -> str | None:
-                if values(point, count) in there:
-                    return None
-                words = " ".join(f"{name}={point.get(name)}" for name in names[:count])
-                return f"{self.name} has no run with {words}"
+                return None if _values(point, names[:count]) in there else self._lacks(point, names[:count])
 
             return Restriction(IN_TABLE, tuple(names[:count]), check)
 
         def exact(point: Point, _machine: Machine) -> str | None:
-            if space.key(point) in self._places:
-                return None
-            words = " ".join(f"{name}={value}" for name, value in point.items() if name != "threshold")
-            return f"{self.name} has no run with {words}"
+            return None if self._key(point) in self._places else self._lacks(point, list(point))
 
         counted = [rule(count) for count in range(1, len(names) + 1)]
         return [*counted, Restriction(IN_TABLE, (*space.parameters, "N"), exact)]
 
-    def run(self, params: Mapping[str, Scalar], key: str, rung: Rung, chance: str) -> Run:
-        """One of the runs of a configuration, or of its runs at the small N.
+    def _lacks(self, params: Point, names: Sequence[str]) -> str:
+        """The sentence that the table has no run with these values."""
+        words = " ".join(f"{name}={params[name]}" for name in names if name in params and name != "threshold")
+        return f"{self.name} has no run with {words}"
+
+    def run(self, params: Mapping[str, Scalar], rung: Rung, chance: str) -> Run:
+        """One of the runs of a complete point, or of its runs at the small N.
 
         Args:
-            key: of the configuration.
             chance: decides which of several runs it is; the same text gives the same run.
 
         Raises:
             PlanError: the table has none.
         """
-        place = self._places.get(key)
+        place = self._places.get(self._key(params))
         runs = () if place is None else place.small if rung.fidelity is Fidelity.SMALL else place.full
         if not runs:
-            words = " ".join(f"{name}={params[name]}" for name in self._whole.parameters if name in params)
-            raise PlanError(f"{self.name} has no run with {words}")
+            raise PlanError(self._lacks(params, list(self._whole.parameters)))
         return random.Random(chance).choice(runs)  # noqa: S311 - not for secrets
 
     def panel(self, run: Run, N: int, part: float) -> tuple[int, float] | None:
@@ -189,3 +214,7 @@ class ReplayTable:
         launch_s = median(run.cost_s - run.time_s for run in runs)
         found = ladder(N, median(run.time_s for run in runs), launch_s, prefixes=prefixes)
         return [rung for rung in found if has_small or rung.fidelity is not Fidelity.SMALL] or [FULL]
+
+
+def _values(point: Point, names: Sequence[str]) -> tuple[Scalar | None, ...]:
+    return tuple(point.get(name) for name in names)

@@ -73,7 +73,7 @@ class ReplayedTrials:
             The record where it ended at once because the table has no such run, else None.
         """
         table, chance = self.player.table, f"{self.seed} {record.key} {record.kind} {repeat}"
-        plan = planned(lambda: replay_plan(record.params, record.key, table, rung, chance))
+        plan = planned(lambda: replay_plan(record.params, table, rung, chance))
         new = replace(record, part=part_at(record.params, rung), versions={SIMULATOR: table.simulator})
         trial = begin_trial(self.book, new, plan)
         if isinstance(trial, TrialRecord):
@@ -109,14 +109,13 @@ def replayed_session(
     """
     if resume and name is not None:
         begun = go_on(context.store, name, options, run="replay")
+        space = table.space(options.space, options.overrides, context.store.study(name).space_text)
     else:
         replay = {**(options.replay or {}), "sha256": table.sha256}
-        text = table.landscape.space if options.space == replay["table"] else space_text(options.space)
-        table.space(options.space, options.overrides, text)
+        text = table.landscape.space if options.whole_table else space_text(options.space)
+        space = table.space(options.space, options.overrides, text)
         begun = begin(context.store, name, replace(options, replay=replay), facts_of(options, table), text)
     with closing_study(begun.name, context.store):
-        text = context.store.study(begun.name).space_text
-        space = table.space(options.space, options.overrides, text)
         told = ToldMachine(space, table.probes, table.ladder, noisy=table.noisy)
         speed = float((options.replay or {}).get("speed", 0.0))
         with closing(Player(table, speed)) as player:
@@ -162,10 +161,12 @@ def tune_replayed(
         known = table.landscape
         study.session.say(f"Study {study.study}: {options}")
         study.session.say(
-            f"Replayed: {table.name}, {known.description}; nothing is measured here. "
-            f"{counted(len(study.space), 'configuration')} of {len(known.places)} can be asked for; "
-            "budget and times are the table's."
+            f"Replayed, nothing is measured: {table.name}, {known.description.rstrip('.')}. "
+            f"{counted(len(study.space), 'configuration')} of it can be asked for; budget and times are the table's."
         )
+        once = sum(len(place.full) == 1 for place in known.places)
+        if once and table.noisy:
+            study.session.say(f"{counted(once, 'configuration')} of the table ran once: a repeat gives the same again.")
         engine = study.engine(options.engine, options.seed, options.points)
         ended = study.search(engine, options.repeats, to_confirm=options.confirm)
         study.session.say(f"Search stopped: {ended}.")

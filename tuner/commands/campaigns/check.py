@@ -263,12 +263,12 @@ def baseline_of(store: Store, name: str) -> Baseline:
     """The best configuration of a stored study.
 
     Raises:
-        TunerError: it was simulated, or no run of it counts.
+        TunerError: it was simulated or replayed, or no run of it counts.
         ResultsError: there is no such study.
     """
     study = store.study(name)
     if study.simulated:
-        raise UsageError(f"check measures real machines: --baseline {study.name} was simulated")
+        raise UsageError(f"check measures real machines: --baseline {study.name} was {study.how}")
     ranking = ranking_of(store, study)
     if not ranking:
         raise UsageError(f"--baseline {study.name}: that study has no valid run to compare with")

@@ -175,7 +175,8 @@ def _check(request: TuneRequest, options: TuneOptions, store: Store) -> None:
     if request.out is not None:
         require_writable(request.out, "--out")
     if not (request.resume or request.join):
-        space_text(options.space)
+        if not options.whole_table:
+            space_text(options.space)
         check_overrides(options.overrides or {})
     if options.from_simulation:
         simulated_ranking(store, options.from_simulation)

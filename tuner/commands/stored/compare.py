@@ -138,7 +138,7 @@ class ComparedStudy:
         hpl = store.get(self.study.name, best.best_record_number).hpl
         rates = self.gflops[best.key]
         side = Side(name, self.study, replace(best, gflops=rates), hpl.N if hpl else None, self.changed)
-        return side, RateSample(rates, self.noise, self.study.simulated, best.times if in_rounds else ())
+        return side, RateSample(rates, self.noise, self.study.how == "simulated", best.times if in_rounds else ())
 
 
 def _named(store: Store, name: str) -> tuple[Side, RateSample]:

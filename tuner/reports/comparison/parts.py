@@ -200,6 +200,7 @@ def _side_facts(side: Side) -> dict[str, object]:
         "name": side.name,
         "study": side.study.name,
         "simulated": side.study.simulated,
+        "replayed": side.study.replayed,
         "N": side.N,
         "configuration": dict(side.best.params),
         "trial": side.best.best_record_number,

@@ -37,6 +37,19 @@ FACTS: tuple[tuple[str, Callable[[Side], object]], ...] = (
 """What should be the same on all sides, by its name in a sentence; unknown values are None."""
 
 
+def _unlike_origins(sides: Sequence[Side]) -> list[str]:
+    """Say which sides were simulated or replayed, where not all of them came about in the same way."""
+    if len({side.study.how for side in sides}) == 1:
+        return []
+    told = []
+    for how in ("simulated", "replayed"):
+        names = [side.name for side in sides if side.study.how == how]
+        told += [f"{listed(names)} {'was' if len(names) == 1 else 'were'} {how}"] if names else []
+    if any(side.study.how == "measured" for side in sides):
+        told.append("the rest ran on a real machine")
+    return [f"{listed(told)}."]
+
+
 def warnings(sides: Sequence[Side]) -> list[str]:
     """Say in what the sides differ beside their configurations, so that a difference may be due to that."""
     said = []
@@ -45,10 +58,7 @@ def warnings(sides: Sequence[Side]) -> list[str]:
         if len({found for _, found in known}) > 1:
             values = listed([f"{side} has {found}" for side, found in known])
             said.append(f"The sides differ in {name}, which may be the reason for a difference: {values}.")
-    simulated = [side.name for side in sides if side.study.simulated]
-    if 0 < len(simulated) < len(sides):
-        verb = "was" if len(simulated) == 1 else "were"
-        said.append(f"{listed(simulated)} {verb} simulated and the rest ran on a real machine.")
+    said += _unlike_origins(sides)
     for study, changed in {side.study.name: side.changed for side in sides if side.changed}.items():
         did = "sped up" if changed > 0 else "slowed"
         said.append(

@@ -130,6 +130,8 @@ def published_standing(study: Study, ranking: Sequence[Ranked]) -> PublishedStan
 
 def _comparable(study: Study) -> tuple[KnownMachine, ...]:
     """The real cluster of a simulated study, or machines with exactly the study's CPU."""
+    if study.replayed:
+        return ()
     if study.simulated:
         name = str(study.host.get("virtual_cluster", ""))
         return same_cluster(name, study.rpeak_gflops or 0.0, known_machines())

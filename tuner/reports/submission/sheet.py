@@ -60,7 +60,8 @@ class Sheet:
         best, power = self.best, self.study.power_w
         found = []
         if best.simulated:
-            found.append("The run was simulated: only a run on the machine itself is a result.")
+            how = "replayed from a table" if best.replayed else "simulated"
+            found.append(f"The run was {how}: only a run on the machine itself is a result.")
         if not best.simulated and not best.passed:
             found.append("The residual was not checked.")
         if best.hpl is not None and best.hpl.threshold > THRESHOLD:

@@ -75,7 +75,7 @@ def time_left(study: Study, digest: Digest, now: datetime, session: int) -> str 
     elif budget.wall_s is not None and session == 0:
         left_s.append(budget.wall_s - (now - study.created_at).total_seconds())
     if left_s:
-        virtual = " of its virtual time" if study.simulated else ""
+        virtual = " of its table's time" if study.replayed else " of its virtual time" if study.simulated else ""
         parts.append(
             f"about {duration(max(0.0, min(left_s)))}{virtual} are left" if min(left_s) > 0 else "its time is up"
         )
