@@ -43,11 +43,11 @@ class ReplayPlan(TrialPlan):
     run: Run
 
 
-def replay_plan(params: Mapping[str, Scalar], table: ReplayTable, rung: Rung, chance: str) -> ReplayPlan:
+def replay_plan(params: Mapping[str, Scalar], table: ReplayTable, rung: Rung, seed: int, repeat: int) -> ReplayPlan:
     """Choose the run that answers for a complete point. Pure.
 
     Args:
-        chance: as `ReplayTable.run` takes it.
+        seed, repeat: as `ReplayTable.run` takes them.
 
     Raises:
         PlanError: the table has no such run, or HPL takes no such values.
@@ -68,7 +68,7 @@ def replay_plan(params: Mapping[str, Scalar], table: ReplayTable, rung: Rung, ch
         environment={},
         launch=Launch(binding=str(params.get("binding", "core")), mpi=str(params.get("mpi", ""))),
         stop_at=rung.part if rung.fidelity is Fidelity.PREFIX else None,
-        run=table.run(params, rung, chance),
+        run=table.run(params, rung, seed, repeat),
     )
 
 

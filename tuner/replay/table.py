@@ -183,20 +183,28 @@ class ReplayTable:
         words = " ".join(f"{name}={params[name]}" for name in names if name in params and name != "threshold")
         return f"{self.name} has no run with {words}"
 
-    def run(self, params: Mapping[str, Scalar], rung: Rung, chance: str) -> Run:
+    def runs_of(self, params: Mapping[str, Scalar]) -> int:
+        """How many full runs the table has of a complete point."""
+        place = self._places.get(self._key(params))
+        return 0 if place is None else len(place.full)
+
+    def run(self, params: Mapping[str, Scalar], rung: Rung, seed: int, repeat: int = 0) -> Run:
         """One of the runs of a complete point, or of its runs at the small N.
 
         Args:
-            chance: decides which of several runs it is; the same text gives the same run.
+            seed: puts the runs of each configuration in an order.
+            repeat: how many of them were taken before; when all were, they are taken again.
 
         Raises:
             PlanError: the table has none.
         """
-        place = self._places.get(self._key(params))
+        key = self._key(params)
+        place = self._places.get(key)
         runs = () if place is None else place.small if rung.fidelity is Fidelity.SMALL else place.full
         if not runs:
             raise PlanError(self._lacks(params, list(self._whole.parameters)))
-        return random.Random(chance).choice(runs)  # noqa: S311 - not for secrets
+        order = random.Random(f"{seed} {rung.fidelity} {key}")  # noqa: S311 - not for secrets
+        return order.sample(runs, len(runs))[repeat % len(runs)]
 
     def panel(self, run: Run, N: int, part: float) -> tuple[int, float] | None:
         """The first panel of a run when so much of its columns is done, or None."""

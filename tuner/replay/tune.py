@@ -72,8 +72,8 @@ class ReplayedTrials:
         Returns:
             The record where it ended at once because the table has no such run, else None.
         """
-        table, chance = self.player.table, f"{self.seed} {record.key} {record.kind} {repeat}"
-        plan = planned(lambda: replay_plan(record.params, table, rung, chance))
+        table = self.player.table
+        plan = planned(lambda: replay_plan(record.params, table, rung, self.seed, repeat))
         new = replace(record, part=part_at(record.params, rung), versions={SIMULATOR: table.simulator})
         trial = begin_trial(self.book, new, plan)
         if isinstance(trial, TrialRecord):
@@ -124,7 +124,7 @@ def replayed_session(
                 return ReplayedTrials(player, book, context, options.seed, named)
 
             study = told_study(begun, options, told, context, trials)
-            yield study
+            yield replace(study, most_runs=table.runs_of)
         study.session.end()
 
 
@@ -162,11 +162,13 @@ def tune_replayed(
         study.session.say(f"Study {study.study}: {options}")
         study.session.say(
             f"Replayed, nothing is measured: {table.name}, {known.description.rstrip('.')}. "
-            f"{counted(len(study.space), 'configuration')} of it can be asked for; budget and times are the table's."
+            f"{len(study.space)} of its {counted(len(known.places), 'configuration')} can be asked for; "
+            "budget and times are the table's."
         )
         once = sum(len(place.full) == 1 for place in known.places)
         if once and table.noisy:
-            study.session.say(f"{counted(once, 'configuration')} of the table ran once: a repeat gives the same again.")
+            ran = f"{counted(once, 'configuration')} of the table ran once"
+            study.session.say(f"{ran}, so that nothing tells how much runs of {'it' if once == 1 else 'these'} differ.")
         engine = study.engine(options.engine, options.seed, options.points)
         ended = study.search(engine, options.repeats, to_confirm=options.confirm)
         study.session.say(f"Search stopped: {ended}.")

@@ -61,6 +61,7 @@ class VirtualStudy:
         probes: what is known before the first run.
         ladder: how much of a full run the engine may ask for.
         earlier: what the searches of earlier sessions asked.
+        most_runs: how often a complete point can be run and tell something new; None where there is no end.
     """
 
     session: StudySession
@@ -72,6 +73,7 @@ class VirtualStudy:
     failures: FailuresInARow
     ladder: Ladder
     earlier: Sequence[TrialRecord] = ()
+    most_runs: Callable[[Point], int] | None = None
 
     @property
     def study(self) -> str:
@@ -153,6 +155,8 @@ class VirtualStudy:
         return confirmation.run(repeats if self.noisy else 0, self._confirm)
 
     def _confirm(self, params: Point, before: int) -> None:
+        if self.most_runs is not None and before >= self.most_runs(params):
+            return
         if self._begin(params, Kind.CONFIRMATION, before) is None:
             self.trials.end_oldest()
 
