@@ -10,6 +10,7 @@ The first run whose `when` fits is what HPL says of a configuration. All keys of
 
     when              {"NB": 64, "grid": ["1x2", "2x1"]}: values of N, NB, grid, PMAP, BCAST, …; others fit all
     gflops, time_s    the rate, and HPL's time; one follows from the other; 1 GFLOPS where neither is given
+    spread            part by which the rate differs at most from one run to the next: 0
     residual, passed  0.001 and true; a residual of null is not checked
     panels            [[column, time_s], …]: progress lines; without it one for each panel of the factorisation
     pace              real seconds that pass for each of HPL's: 0
@@ -102,7 +103,7 @@ def fits(run: Run, when: Run) -> bool:
     return all(run.get(name) in (value if isinstance(value, list) else [value]) for name, value in when.items())
 
 
-class Table:
+class ReplayedRuns:
     """What the JSON file tells."""
 
     def __init__(self, path: str) -> None:
@@ -168,9 +169,10 @@ def end_badly(told: Run) -> None:
 def play(run: Run, told: Run, stop_at: float | None) -> None:
     """Print one run of HPL as the table tells it."""
     N = run["N"]
-    given = told.get("time_s", operations(N) / told.get("gflops", 1.0) / 1e9)
+    luck = 1.0 + told.get("spread", 0.0) * (time.time_ns() // 1000 % 2001 - 1000) / 1000
+    given = told.get("time_s", operations(N) / told.get("gflops", 1.0) / 1e9) / luck
     time_s = max(given, 1e-9)
-    gflops = told.get("gflops", operations(N) / time_s / 1e9)
+    gflops = told["gflops"] * luck if "gflops" in told else operations(N) / time_s / 1e9
     pace, began = told.get("pace", 0.0), time.monotonic()
     print(COLUMNS, flush=True)
     for column, panel_s in panels_of(run, told, time_s):
@@ -210,7 +212,7 @@ def report(reports: list[Run], rank: int) -> None:
 def main() -> int:
     """Print the output of all runs of HPL.dat; return the exit code."""
     rank = next((int(os.environ[name]) for name in RANKS if name in os.environ), 0)
-    table = Table(sys.argv[1])
+    table = ReplayedRuns(sys.argv[1])
     report(table.reports, rank)
     if rank:
         return 0

@@ -21,7 +21,7 @@ from search_spaces.parameters.values import converted
 
 from ..errors import UsageError
 from ..user_files import read_text
-from .landscape import LARGEST_BYTES, Landscape, Place, Run
+from .landscape import LARGEST_BYTES, RecordedLandscape, RecordedPoint, Run
 
 MOST_ROWS = 200_000
 LONGEST_CELL = 20_000
@@ -73,7 +73,7 @@ class Row:
         return UsageError(f"{self.path}, row {self.number}, column {name}: {shown or 'nothing'}: {expected}")
 
 
-def read_csv(path: Path) -> Landscape:
+def read_csv(path: Path) -> RecordedLandscape:
     """Read a file; its configurations are those of its full runs.
 
     Raises:
@@ -90,7 +90,7 @@ def read_csv(path: Path) -> Landscape:
     points = [dict(items) for items in runs]
     machine = _machine(points)
     completion = Completion(path.name, machine)
-    return Landscape(
+    return RecordedLandscape(
         name=path.name,
         description=f"{sum(map(len, runs.values()))} runs of {len(points)} configurations",
         space=_space(path, points),
@@ -99,7 +99,7 @@ def read_csv(path: Path) -> Landscape:
         small_n=0,
         probes={},
         places=tuple(
-            Place(completion.complete(point), tuple(each), ())
+            RecordedPoint(completion.complete(point), tuple(each), ())
             for point, each in zip(points, runs.values(), strict=True)
         ),
         nodes=max(1, *(len(set(filter(None, row.text("hosts").split(",")))) for row in rows)),

@@ -82,7 +82,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Place:
+class RecordedPoint:
     """A configuration with its runs, full ones and ones at the small N, and what a model predicts of it."""
 
     params: Mapping[str, Scalar]
@@ -120,7 +120,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Landscape:
+class RecordedLandscape:
     """All of a space, measured.
 
     Attributes:
@@ -137,7 +137,7 @@ class Landscape:
     N: int
     small_n: int
     probes: Mapping[str, Mapping[str, float]]
-    places: tuple[Place, ...]
+    places: tuple[RecordedPoint, ...]
     calibrated_s: float = 0.0
     nodes: int = 1
     simulated: bool = False
@@ -169,7 +169,7 @@ class Landscape:
         path.write_text(text, encoding="utf-8")
 
     @staticmethod
-    def read(path: Path) -> "Landscape":
+    def read(path: Path) -> "RecordedLandscape":
         """Read a file back.
 
         Raises:
@@ -249,7 +249,7 @@ def _words(params: Mapping[str, Scalar], space: SearchSpace) -> str:
     return " ".join(f"{name}={value}" for name, value in params.items() if name in space.varying)
 
 
-def _place_json(place: Place) -> dict[str, Any]:
+def _place_json(place: RecordedPoint) -> dict[str, Any]:
     predicted = {} if place.predicted_gflops is None else {"predicted_gflops": place.predicted_gflops}
     return {
         "params": dict(place.params),
@@ -284,9 +284,9 @@ class _PointJson(BaseModel):
     small: Annotated[tuple[_RunJson, ...], Field(max_length=MOST_RUNS)] = ()
     predicted_gflops: float | None = None
 
-    def place(self) -> Place:
+    def place(self) -> RecordedPoint:
         full, small = (tuple(run.run() for run in runs) for runs in (self.full, self.small))
-        return Place(self.params, full, small, self.predicted_gflops)
+        return RecordedPoint(self.params, full, small, self.predicted_gflops)
 
 
 class _BlasJson(BaseModel):
@@ -329,8 +329,8 @@ class _FileJson(BaseModel):
     nodes: Count = 1
     simulated: bool = False
 
-    def landscape(self) -> Landscape:
-        return Landscape(
+    def landscape(self) -> RecordedLandscape:
+        return RecordedLandscape(
             name=self.name,
             description=self.description,
             space=self.space,

@@ -24,7 +24,7 @@ from ..trial.ladder import PREFIX_PARTS, SMALL_PART, ladder, small_n
 from ..trial.plan import PlanError
 from ..words import listed
 from .csv_table import read_csv
-from .landscape import Landscape, Place, Run
+from .landscape import RecordedLandscape, RecordedPoint, Run
 
 IN_TABLE = "in_table"
 """The rule that a point is one of the table's."""
@@ -43,7 +43,7 @@ class ReplayTable:
 
     path: Path
     sha256: str
-    landscape: Landscape
+    landscape: RecordedLandscape
 
     @classmethod
     def read(cls, path: Path) -> "ReplayTable":
@@ -57,7 +57,7 @@ class ReplayTable:
             raise UsageError(f"--replay {path}: there is no such file")
         is_json = path.suffix.lower() == ".json"
         try:
-            landscape = Landscape.read(path) if is_json else read_csv(path)
+            landscape = RecordedLandscape.read(path) if is_json else read_csv(path)
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
@@ -110,9 +110,9 @@ class ReplayTable:
         return frozenset().union(*self._points)
 
     @cached_property
-    def _places(self) -> Mapping[str, Place]:
+    def _places(self) -> Mapping[str, RecordedPoint]:
         """The configurations by their keys; what makes HPL run the same instructions is one."""
-        found: dict[str, Place] = {}
+        found: dict[str, RecordedPoint] = {}
         for place, point in zip(self.landscape.places, self._points, strict=True):
             key = self._whole.key(point)
             same = found.get(key)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Unpack
 
 import pytest
-from running_service import RunningService, running_service
+from replayed import OFFERED, replaying_service
+from running_service import RunningService
 
 from tuner.client.client import Client
 from tuner.client.problems import NoAnswerError, RefusedDocumentError, ServiceError
@@ -21,7 +22,7 @@ from tuner.messages.live import CampaignEvent, TrialBegunEvent, TrialEndedEvent
 
 
 def quick(**more: Unpack[TuneWords]) -> TuneWords:
-    return {"space": "quick", "set": {"N": [400], "NB": [32, 48]}, "confirm": 0, **more}
+    return {"program": OFFERED, "space": "quick", "set": {"N": [400], "NB": [32, 48]}, "confirm": 0, **more}
 
 
 def _token(given: str | None = None) -> str | None:
@@ -31,7 +32,7 @@ def _token(given: str | None = None) -> str | None:
 @pytest.fixture
 def service(home: Path) -> Iterator[RunningService]:
     assert home
-    with running_service() as running:
+    with replaying_service() as running:
         yield running
 
 
@@ -41,7 +42,7 @@ def client(service: RunningService) -> Iterator[Client]:
         yield client
 
 
-@pytest.mark.real
+@pytest.mark.usefixtures("mpirun")
 def test_a_campaign_is_handed_in_watched_and_read(client: Client) -> None:
     campaign = client.tune(**quick(name="first", trials=2))
     events = list(campaign.events(everything=True))
@@ -63,7 +64,7 @@ def test_a_campaign_is_handed_in_watched_and_read(client: Client) -> None:
     assert [found.name for found in client.campaigns(name="FIR")] == ["first"]
 
 
-@pytest.mark.real
+@pytest.mark.usefixtures("mpirun")
 def test_a_campaign_is_paused_resumed_and_cancelled(client: Client) -> None:
     ahead = client.tune(**quick(name="ahead", budget="30m"))
     behind = client.tune(**quick(name="behind", trials=1))

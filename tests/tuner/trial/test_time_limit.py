@@ -184,8 +184,7 @@ def test_runs_that_hang_however_long_they_are_given_have_the_first_limit_again(m
     assert limits_s[3:] == [first_s, first_s]
 
 
-@pytest.mark.real
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("mpirun")
 class TestFaultyProgram:
     def tune(self, hpltune: Run, *arguments: str) -> tuple[int, str, list[dict[str, object]]]:
         done = hpltune("tune", *POINT, *arguments)

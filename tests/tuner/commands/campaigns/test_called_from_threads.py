@@ -7,6 +7,7 @@ from threading import Event as Flag
 from threading import current_thread, main_thread
 
 import pytest
+from replayed import replaying
 
 from hpl.build.simgrid import SimGrid
 from results.store.store import Store
@@ -21,13 +22,13 @@ from tuner.stopping import StopRequest
 LONG_S = 120
 
 
-def on_this_machine(study: str, trials: int) -> TuneRequest:
+def on_this_machine(home: Path, study: str, trials: int) -> TuneRequest:
     options = TuneOptions(
         space="quick",
         budget=Budget(trials=trials),
         overrides={"N": ["600"], "NB": ["32", "48", "64", "96", "128"]},
         confirm=0,
-        blas_only=("openblas",),
+        xhpl=replaying(home),
     )
     return TuneRequest(options, study)
 
@@ -44,10 +45,8 @@ def simulated(study: str, db: Path, seed: int) -> TuneRequest:
     return TuneRequest(options, study, db=str(db))
 
 
-@pytest.mark.real
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("mpirun")
 def test_a_study_runs_in_a_thread_is_stopped_from_another_and_returns_what_it_found(home: Path) -> None:
-    del home
     stop, first_done = StopRequest(), Flag()
     threads = set()
 
@@ -57,7 +56,7 @@ def test_a_study_runs_in_a_thread_is_stopped_from_another_and_returns_what_it_fo
             first_done.set()
 
     with ThreadPoolExecutor(1) as executor:
-        running = executor.submit(tune, on_this_machine("threaded", 1000), watch, stop)
+        running = executor.submit(tune, on_this_machine(home, "threaded", 1000), watch, stop)
         assert first_done.wait(LONG_S)
         stop.ask()
         result: TuneResult = running.result(LONG_S)
@@ -73,17 +72,15 @@ def test_a_study_runs_in_a_thread_is_stopped_from_another_and_returns_what_it_fo
     assert Path(result.written.hpl_dat).is_file()
 
 
-@pytest.mark.real
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("mpirun")
 def test_a_second_request_from_another_thread_ends_the_run_that_goes_on(home: Path) -> None:
-    del home
     stop, begun = StopRequest(), Flag()
 
     def watch(event: Event) -> None:
         if isinstance(event, TrialStarted):
             begun.set()
 
-    options = TuneOptions(space="quick", overrides={"N": ["20000"]}, budget=Budget(trials=1), blas_only=("openblas",))
+    options = TuneOptions(space="quick", overrides={"N": ["20000"]}, budget=Budget(trials=1), xhpl=replaying(home))
     with ThreadPoolExecutor(1) as executor:
         running = executor.submit(tune, TuneRequest(options, "ended"), watch, stop)
         assert begun.wait(LONG_S)

@@ -69,8 +69,7 @@ def test_a_request_from_another_thread_ends_what_thinks_at_its_end_and_lets_prep
         pytest.fail("after a request nothing is worked out any more")
 
 
-@pytest.mark.real
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("mpirun")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_search_ends_without_a_trial_where_the_signal_comes_while_the_engine_thinks(
     make_study: MakeStudy, number: signal.Signals
