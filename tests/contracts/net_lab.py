@@ -17,6 +17,7 @@ from typing import Self
 
 import pytest
 from as_user import program
+from waiting import PATIENCE_S
 
 NEEDED = ("ip", "tc", "unshare", "nsenter", "taskset", "ethtool", "ssh", "ssh-keygen")
 SSHD = "/usr/sbin/sshd"
@@ -71,7 +72,7 @@ class HostsLab:
             *("nsenter", f"--uts={self.folder / f'uts-{host}'}", "--", "taskset", "-c", str(core)),
         ]
 
-    def run(self, host: str, *command: str, timeout_s: float = 60.0) -> str:
+    def run(self, host: str, *command: str, timeout_s: float = PATIENCE_S) -> str:
         """What a command prints on a host."""
         done = subprocess.run(
             [*self.enter(host), *command], capture_output=True, text=True, check=True, timeout=timeout_s

@@ -18,6 +18,7 @@ from typing import Self
 
 import psutil
 import pytest
+from waiting import PATIENCE_S
 
 NEEDED = ("slurmctld", "slurmd", "sbatch", "squeue", "scancel", "sinfo", "scontrol", "srun")
 CORES = 2
@@ -131,7 +132,7 @@ class SlurmLab:
         """As an administrator would: it saves its state."""
         process = psutil.Process(int((self.folder / "slurmctld.pid").read_text()))
         process.terminate()
-        process.wait(10)
+        process.wait(PATIENCE_S)
 
     def jobs(self) -> list[str]:
         """Jobs in the queue."""
@@ -164,7 +165,7 @@ class SlurmLab:
                     for process in psutil.Process(reaper.pid).children(recursive=True):
                         with contextlib.suppress(psutil.NoSuchProcess):
                             process.kill()
-                reaper.wait(10)
+                reaper.wait(PATIENCE_S)
 
 
 def missing() -> str | None:
@@ -193,7 +194,7 @@ def _free_ports(count: int) -> list[int]:
     return ports
 
 
-def _until(condition: Callable[[], bool], otherwise: str, timeout_s: float = 20.0) -> None:
+def _until(condition: Callable[[], bool], otherwise: str, timeout_s: float = PATIENCE_S) -> None:
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, otherwise

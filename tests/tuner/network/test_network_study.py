@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 from as_user import HPLTUNE, Run
 from net_lab import HostsLab, hosts_lab
 from on_head import OnHead, on_head
-from waiting import until
+from waiting import PATIENCE_S, until
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 SPACE = """[parameters]
@@ -83,10 +82,7 @@ def tsos(lab: HostsLab) -> list[str]:
 
 
 def wait_for(lab: HostsLab, tso: str) -> None:
-    deadline = time.monotonic() + 60
-    while tsos(lab) != [tso] * 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    until(lambda: tsos(lab) == [tso] * 2, f"tso {tso} on both hosts")
 
 
 def test_a_value_that_the_switch_drops_is_tried_once_also_after_resuming(
@@ -135,9 +131,9 @@ def test_a_hand_that_changes_a_setting_is_said_and_the_run_repeated(
 ) -> None:
     asked = ("--set", "net.mtu=1500", "--set", "net.tso=off", "--set", "N=3000", "--set", "NB=64,96", "--study", "hand")
     with at_work(lab, home, [*tune, *asked]) as study:
-        until(lambda: list((home / "data/runs").glob("*/00002/HPL.dat")), 200)
+        until(lambda: list((home / "data/runs").glob("*/00002/HPL.dat")))
         lab.run("h2", "ethtool", "-K", "eth0", "tso", "on")
-        said = " ".join(study.communicate(timeout=200)[0].split())
+        said = " ".join(study.communicate(timeout=PATIENCE_S)[0].split())
     assert study.returncode == 0, said
     assert "node h2: eth0: net.tso is on, though it was set to off: somebody else changed it" in said, said
     trials = json.loads(hpltune("show", "hand", "--json").stdout)
@@ -163,8 +159,8 @@ def test_what_a_killed_study_left_changed_is_put_back_when_the_next_one_starts(
 ) -> None:
     asked = ("--set", "net.mtu=3000", "--study", "killed", "--set", "N=6000")
     with at_work(lab, home, [*tune, *asked]):
-        until(lambda: mtus(lab) == [3000, 3000], 120)
-        time.sleep(2.0)
+        until(lambda: mtus(lab) == [3000, 3000])
+        until(lambda: list((home / "data/runs/killed").glob("*/stdout")))  # no timer puts hosts back from here on
     assert mtus(lab) == [3000, 3000]
     done = head(*tune, "--study", "next", "--set", "net.interface=eth7")
     assert "Put back on h1: eth0 mtu = 1500." in done.stdout

@@ -7,6 +7,7 @@ from threading import Event as Flag
 from threading import current_thread, main_thread
 
 import pytest
+from waiting import PATIENCE_S
 
 from hpl.build.simgrid import SimGrid
 from results.store.store import Store
@@ -17,8 +18,6 @@ from tuner.events import Event, Notice, TrialEnded, TrialStarted
 from tuner.options import TuneOptions
 from tuner.simulation.cluster import cluster_dict
 from tuner.stopping import StopRequest
-
-LONG_S = 120
 
 
 def on_this_machine(study: str, trials: int) -> TuneRequest:
@@ -58,9 +57,9 @@ def test_a_study_runs_in_a_thread_is_stopped_from_another_and_returns_what_it_fo
 
     with ThreadPoolExecutor(1) as executor:
         running = executor.submit(tune, on_this_machine("threaded", 1000), watch, stop)
-        assert first_done.wait(LONG_S)
+        assert first_done.wait(PATIENCE_S)
         stop.ask()
-        result: TuneResult = running.result(LONG_S)
+        result: TuneResult = running.result(PATIENCE_S)
     assert main_thread() not in threads
     assert result.interrupted
     assert result.summary is not None
@@ -86,9 +85,9 @@ def test_a_second_request_from_another_thread_ends_the_run_that_goes_on(home: Pa
     options = TuneOptions(space="quick", overrides={"N": ["20000"]}, budget=Budget(trials=1), blas_only=("openblas",))
     with ThreadPoolExecutor(1) as executor:
         running = executor.submit(tune, TuneRequest(options, "ended"), watch, stop)
-        assert begun.wait(LONG_S)
+        assert begun.wait(PATIENCE_S)
         stop.ask(at_once=True)
-        result = running.result(LONG_S)
+        result = running.result(PATIENCE_S)
     assert result.interrupted
     assert result.summary is None
     assert result.notices[0].text == ("Stopped before its first result: `hpltune tune --resume --study ended` goes on.")

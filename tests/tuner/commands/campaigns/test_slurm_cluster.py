@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from as_user import HPLTUNE, Run
 from slurm_lab import SlurmLab, slurm_lab
+from waiting import PATIENCE_S
 
 from results.store.store import Store
 from runners.virtual.load import load_cluster
@@ -183,7 +184,7 @@ def test_nodes_that_do_not_come_within_the_budget_end_the_study_with_a_sentence(
     hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = cluster(home, lab, monkeypatch, exclusive=True)
-    blocker = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 120")
+    blocker = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 600")
     try:
         done = hpltune("tune", "--cluster", file, *FAST, "--budget", "4s", "--trials", "1")
     finally:
@@ -197,14 +198,14 @@ def test_waiting_for_nodes_is_told_and_one_ctrl_c_ends_it(
     hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = cluster(home, lab, monkeypatch, exclusive=True)
-    blocker = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 120")
+    blocker = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 600")
     tune = (str(HPLTUNE), "tune", "--cluster", file, *FAST, "--budget", "5m", "--trials", "1")
     try:
         process = subprocess.Popen(tune, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert process.stdout is not None
         waits = next(line for line in process.stdout if " waits: " in line)
         process.send_signal(signal.SIGINT)
-        said, errors = process.communicate(timeout=30)
+        said, errors = process.communicate(timeout=PATIENCE_S)
         assert [line.split()[0] for line in lab.jobs()] == [blocker]
     finally:
         lab.ask("scancel", blocker)

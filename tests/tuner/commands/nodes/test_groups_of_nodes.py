@@ -13,7 +13,7 @@ import pytest
 from as_user import HPLTUNE, Run, program
 from net_lab import HostsLab, hosts_lab
 from on_head import OnHead, on_head
-from waiting import until
+from waiting import PATIENCE_S, until
 
 GROUPS = ("nodes", "check", "--benchmark", "groups", "--blas", "openblas", "--groups")
 SMALL = "[node]\ncores = 1\nmemory_gib = 0.03\n"
@@ -107,10 +107,10 @@ def test_a_node_that_is_lost_fails_its_run_and_the_others_go_on(lab: HostsLab, c
     cluster.write_text("check_s = 3\n" + cluster.read_text().replace("0.03", "0.2"))
     command = [*lab.enter("h1"), str(HPLTUNE), *GROUPS, "2", "--cluster", str(cluster), "--repeats", "1", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=home) as check:
-        until(lambda: list((home / "data/runs").glob(".groups-*/sorted-1-1/stdout")), 200)
+        until(lambda: list((home / "data/runs").glob(".groups-*/sorted-1-1/stdout")))
         lab.link("h4", "down")
         try:
-            printed, _ = check.communicate(timeout=200)
+            printed, _ = check.communicate(timeout=PATIENCE_S)
         finally:
             lab.link("h4", "up")
     told = json.loads(printed)
@@ -128,9 +128,9 @@ def test_ctrl_c_leaves_nothing_behind(lab: HostsLab, cluster: Path, home: Path) 
     cluster.write_text(cluster.read_text().replace("0.03", "0.2"))
     command = [*lab.enter("h1"), str(HPLTUNE), *GROUPS, "2", "--cluster", str(cluster)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=home) as check:
-        until(lambda: list((home / "data/runs").glob(".groups-*/sorted-1-1/stdout")), 200)
+        until(lambda: list((home / "data/runs").glob(".groups-*/sorted-1-1/stdout")))
         check.send_signal(signal.SIGINT)
-        check.communicate(timeout=60)
+        check.communicate(timeout=PATIENCE_S)
     assert check.returncode == 130
     assert left_behind(lab, home) == []
 

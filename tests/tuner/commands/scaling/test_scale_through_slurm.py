@@ -12,7 +12,7 @@ import psutil
 import pytest
 from as_user import HPLTUNE, Run, program
 from slurm_lab import SlurmLab, slurm_lab
-from waiting import until
+from waiting import PATIENCE_S, until
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 ASKED = ("--blas", "openblas", "--nb", "64", "--binding", "none", "--weak", "--repeats", "1", "--study", "mine")
@@ -78,14 +78,14 @@ def test_who_is_stopped_in_a_run_gives_the_nodes_back_and_leaves_no_run(
 ) -> None:
     asked = [str(HPLTUNE), "scale", "--cluster", cluster, *ASKED, "--n", "9000"]
     with subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=home) as scale:
-        until(lambda: scale.poll() is not None or "xhpl" in running_in(home / "data/runs"), 120)
+        until(lambda: scale.poll() is not None or "xhpl" in running_in(home / "data/runs"))
         scale.send_signal(how)
         if how is signal.SIGINT:
             scale.send_signal(how)
-        said, _ = scale.communicate(timeout=60)
+        said, _ = scale.communicate(timeout=PATIENCE_S)
     assert scale.returncode == (130 if how is signal.SIGINT else -9), said
-    until(lambda: lab.jobs() == [], 30)
-    until(lambda: running_in(home / "data/runs") == [], 30)
+    until(lambda: lab.jobs() == [])
+    until(lambda: running_in(home / "data/runs") == [])
 
 
 def test_more_time_than_slurm_gives_is_refused(hpltune: Run, lab: SlurmLab, cluster: str) -> None:
