@@ -18,6 +18,7 @@ from typing import Self
 
 import psutil
 import pytest
+from waiting import PATIENCE_S
 
 NEEDED = ("slurmctld", "slurmd", "sbatch", "squeue", "scancel", "sinfo", "scontrol", "srun")
 CORES = 2
@@ -142,7 +143,7 @@ class SlurmLab:
         """As an administrator would: it saves its state."""
         process = psutil.Process(int((self.folder / "slurmctld.pid").read_text()))
         process.terminate()
-        process.wait(10)
+        process.wait(PATIENCE_S)
 
     def jobs(self) -> list[str]:
         """Jobs in the queue."""

@@ -262,7 +262,6 @@ def test_a_server_that_does_not_come_back(server: Server, url: str, monkeypatch:
         assert len(store.records("study", states=[TrialState.COMPLETE])) == 4
 
 
-@pytest.mark.timeout(60)
 def test_a_server_that_is_frozen_is_noticed_and_is_waited_for_once(
     server: Server, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,7 +51,7 @@ def test_progress_that_cannot_be_written_is_dropped_but_a_result_is_not(*, termi
 @pytest.mark.process
 @pytest.mark.usefixtures("mpirun")
 def test_a_trial_that_ran_when_its_terminal_was_closed_is_cancelled(hpltune: Run, home: Path) -> None:
-    hangs = program(home / "xhpl", f"#!/bin/sh\ntouch {home}/started\nexec sleep 60\n")
+    hangs = program(home / "xhpl", f"#!/bin/sh\ntouch {home}/started\nexec sleep 1000\n")
     keyboard, screen = pty.openpty()
     line = ["setsid", "--ctty", str(HPLTUNE), "tune", *ONE, "--xhpl", str(hangs), "--study", "closed"]
     process = subprocess.Popen(line, stdin=screen, stdout=screen, stderr=screen)

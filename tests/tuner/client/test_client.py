@@ -52,7 +52,7 @@ def test_a_campaign_is_handed_in_watched_and_read(client: Client) -> None:
     last = events[-1]
     assert isinstance(last, CampaignEvent)
     assert (last.event, last.state) == ("campaign-ended", "complete")
-    assert campaign.wait(timeout_s=60).state == "complete"
+    assert campaign.wait(timeout_s=PATIENCE_S).state == "complete"
     best, trials = campaign.best(), campaign.trials()
     assert best.ranking[0].expected_gflops > 0
     assert list(trials["number"]) == [record.number for record in campaign.records()]
@@ -73,9 +73,9 @@ def test_a_campaign_is_paused_resumed_and_cancelled(client: Client) -> None:
     assert [entry.name for entry in client.queue().paused] == ["behind"]
     assert behind.resume().state == "queued"
     behind.cancel()
-    assert behind.wait(timeout_s=10).in_queue == "cancelled"
+    assert behind.wait(timeout_s=PATIENCE_S).in_queue == "cancelled"
     ahead.cancel()
-    assert ahead.wait(timeout_s=60).in_queue == "cancelled"
+    assert ahead.wait(timeout_s=PATIENCE_S).in_queue == "cancelled"
 
 
 def test_a_wrong_document_is_refused_with_the_place_of_each_mistake(client: Client) -> None:

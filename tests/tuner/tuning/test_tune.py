@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +14,7 @@ import psutil
 import pytest
 from as_user import HPLTUNE, Run, program
 from record_builders import a_study, begun, finished
-from waiting import PATIENCE_S, until
+from waiting import PATIENCE_S, heard, until
 
 from results.store.store import Store
 from tuner.budget import Budget
@@ -211,9 +210,8 @@ def test_a_study_that_somebody_began_in_the_meantime_is_left_alone(
     broken = program(home / "xhpl", "#!/bin/sh\nexit 3\n")
     with ThreadPoolExecutor() as pool, Store.open(home / "data/hpltune.db") as store:
         slow = pool.submit(hpltune_process, "tune", "--xhpl", str(broken), *name)
-        while not (home / "asked").exists():
-            assert not slow.done()
-            time.sleep(0.1)
+        until(lambda: (home / "asked").exists() or slow.done())
+        assert not slow.done()
         store.create_study(a_study("default-1"))
         store.end_study("default-1", "complete")
         (home / "go").touch()
@@ -242,15 +240,15 @@ def test_the_first_ctrl_c_lets_the_running_trial_end_and_resume_goes_on(hpltune:
 
 @pytest.mark.process
 def test_a_second_ctrl_c_ends_the_running_trial_at_once(hpltune: Run, home: Path) -> None:
-    hanging = program(home / "xhpl", f"#!/bin/sh\ntouch {home}/started\nsleep 300\n")
+    hanging = program(home / "xhpl", f"#!/bin/sh\ntouch {home}/started\nsleep 1000\n")
     arguments = [str(HPLTUNE), "run", "HPL.dat", "--xhpl", str(hanging)]
     hpltune("dat", "HPL.dat", "--N", "1000")
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while not (home / "started").exists():
-        assert process.poll() is None
-        time.sleep(0.1)
+    until(lambda: (home / "started").exists() or process.poll() is not None)
+    assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    time.sleep(0.3)
+    assert process.stderr is not None
+    heard(process.stderr, "Stopping after the running trial")
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, stderr
@@ -263,15 +261,15 @@ def test_a_second_ctrl_c_ends_the_running_trial_at_once(hpltune: Run, home: Path
 def test_a_study_that_is_stopped_at_once_in_its_first_run_can_be_resumed(
     hpltune: Run, home: Path, signals: tuple[signal.Signals, ...]
 ) -> None:
-    hanging = program(home / "xhpl", f"#!/bin/sh\ntouch {home}/started\nsleep 300\n")
+    hanging = program(home / "xhpl", f"#!/bin/sh\ntouch {home}/started\nsleep 1000\n")
     arguments = [str(HPLTUNE), "tune", "--xhpl", str(hanging), "--study", "first"]
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while not (home / "started").exists():
-        assert process.poll() is None
-        time.sleep(0.1)
+    until(lambda: (home / "started").exists() or process.poll() is not None)
+    assert process.poll() is None
+    assert process.stderr is not None
     for each in signals:
         process.send_signal(each)
-        time.sleep(0.3)
+        heard(process.stderr, "Stopping a")  # "after the running trial", or "at once"
     stdout, stderr = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, stderr
     assert "Stopped before its first result: `hpltune tune --resume --study first` goes on." in stdout
@@ -336,7 +334,7 @@ def test_a_program_that_fails_is_told_in_one_sentence(hpltune: Run, home: Path, 
 
 
 def test_a_hanging_program_is_ended_and_recorded_as_a_timeout(hpltune: Run, home: Path) -> None:
-    hanging = program(home / "xhpl", "#!/bin/sh\ntrap '' TERM\nsleep 300\n")
+    hanging = program(home / "xhpl", "#!/bin/sh\ntrap '' TERM\nsleep 1000\n")
     hpltune("dat", "HPL.dat", "--N", "1000")
     done = hpltune("run", "HPL.dat", "--xhpl", str(hanging), "--walltime", "2s", "--db", "hung.db")
     assert done.returncode == 1
@@ -348,7 +346,7 @@ def test_a_hanging_program_is_ended_and_recorded_as_a_timeout(hpltune: Run, home
 def test_what_a_run_needs_is_not_cleaned_away(hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hpltune("dat", "HPL.dat", "--N", "1000")
     monkeypatch.setenv("HPLTUNE_CACHE", str(home / "cache"))
-    hanging = program(home / "xhpl", "#!/bin/sh\nsleep 300\n")
+    hanging = program(home / "xhpl", "#!/bin/sh\nsleep 1000\n")
     process = subprocess.Popen([str(HPLTUNE), "run", "HPL.dat", "--xhpl", str(hanging)], stdout=subprocess.DEVNULL)
     try:
         output = home / "data/runs/run-HPL-1/00001/stdout"

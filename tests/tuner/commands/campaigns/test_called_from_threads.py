@@ -19,8 +19,6 @@ from tuner.options import TuneOptions
 from tuner.simulation.cluster import cluster_dict
 from tuner.stopping import StopRequest
 
-LONG_S = 120
-
 
 def on_this_machine(home: Path, study: str, trials: int) -> TuneRequest:
     options = TuneOptions(
@@ -59,7 +57,7 @@ def test_a_study_runs_in_a_thread_is_stopped_from_another_and_returns_what_it_fo
         running = executor.submit(tune, on_this_machine(home, "threaded", 1000), watch, stop)
         assert first_done.wait(LONG_S)
         stop.ask()
-        result: TuneResult = running.result(LONG_S)
+        result: TuneResult = running.result(PATIENCE_S)
     assert main_thread() not in threads
     assert result.interrupted
     assert result.summary is not None
@@ -83,9 +81,9 @@ def test_a_second_request_from_another_thread_ends_the_run_that_goes_on(home: Pa
     options = TuneOptions(space="quick", overrides={"N": ["20000"]}, budget=Budget(trials=1), xhpl=replaying(home))
     with ThreadPoolExecutor(1) as executor:
         running = executor.submit(tune, TuneRequest(options, "ended"), watch, stop)
-        assert begun.wait(LONG_S)
+        assert begun.wait(PATIENCE_S)
         stop.ask(at_once=True)
-        result = running.result(LONG_S)
+        result = running.result(PATIENCE_S)
     assert result.interrupted
     assert result.summary is None
     assert result.notices[0].text == ("Stopped before its first result: `hpltune tune --resume --study ended` goes on.")

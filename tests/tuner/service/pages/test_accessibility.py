@@ -9,6 +9,7 @@ import pytest
 from explain_builders import keep
 from live_watch import begin
 from node_check_builders import kept
+from page_visit import PATIENCE_MS
 from playwright.sync_api import Browser, Page
 from record_builders import a_study, finished
 from running_service import RunningService, running_service
@@ -76,6 +77,7 @@ def complaints(page: Page) -> list[tuple[str, str]]:
 @pytest.mark.long
 def test_nothing_keeps_people_from_using_a_page(browser: Browser, service: RunningService) -> None:
     context = browser.new_context(base_url=str(service.client.base_url), bypass_csp=True)
+    context.set_default_timeout(PATIENCE_MS)
     page, found = context.new_page(), dict[str, Any]()
     for address in PAGES:
         page.goto(address)

@@ -7,14 +7,13 @@ from threading import Thread
 
 import pytest
 from made_study import MakeStudy
+from waiting import PATIENCE_S
 
 from hpl.params import Scalar
 from tuner.cli.signals import Stopped, stop_on_signals
 from tuner.engines.base import Engine
 from tuner.stopping import Interrupted, StopRequest
 from tuner.study.search.scheduler import STOPPED
-
-GIVE_UP_S = 240
 
 
 class Endless(Engine):
@@ -25,7 +24,7 @@ class Endless(Engine):
     def _propose(self) -> dict[str, Scalar] | None:
         os.kill(os.getpid(), self.number)
         began = time.monotonic()
-        while time.monotonic() < began + GIVE_UP_S:
+        while time.monotonic() < began + PATIENCE_S:
             sum(range(1_000))
         return self.space.point(0)
 
