@@ -73,6 +73,7 @@ class CampaignModel(BaseModel):
             space=document.get("space", ""),
             engine=document.get("engine", ""),
             simulated=document.get("cluster") in clusters_of.shipped(),
+            replayed=False,
             trials=0,
             failed=0,
             best_gflops=None,

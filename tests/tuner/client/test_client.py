@@ -11,6 +11,7 @@ from typing import Unpack
 import pytest
 from replayed import OFFERED, replaying_service
 from running_service import RunningService
+from waiting import PATIENCE_S
 
 from tuner.client.client import Client
 from tuner.client.problems import NoAnswerError, RefusedDocumentError, ServiceError

@@ -45,7 +45,7 @@ def study(home: Path, simgrid: object) -> Iterator[VirtualStudy]:
 def test_every_setting_of_the_best_is_weighed_wherever_the_search_began(study: VirtualStudy) -> None:
     best = search(study, "random", 2)
     assert best is not None
-    found = setting_losses(study, best, KRONOS)
+    found = setting_losses(study, best, KRONOS, 8)
     assert {row.name for row in found} == set(study.space.varying)
     assert {row.name for row in found if row.assumed is not None} == {"BCAST", "DEPTH", "SWAP", "NBMIN"}
     simulated = {entry.key for entry in study.ranking()}

@@ -8,6 +8,7 @@ from threading import current_thread, main_thread
 
 import pytest
 from replayed import replaying
+from waiting import PATIENCE_S
 
 from hpl.build.simgrid import SimGrid
 from results.store.store import Store
@@ -55,7 +56,7 @@ def test_a_study_runs_in_a_thread_is_stopped_from_another_and_returns_what_it_fo
 
     with ThreadPoolExecutor(1) as executor:
         running = executor.submit(tune, on_this_machine(home, "threaded", 1000), watch, stop)
-        assert first_done.wait(LONG_S)
+        assert first_done.wait(PATIENCE_S)
         stop.ask()
         result: TuneResult = running.result(PATIENCE_S)
     assert main_thread() not in threads

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from as_user import HPLTUNE, Run
 from slurm_lab import SlurmLab
-from waiting import until
+from waiting import PATIENCE_S, until
 
 from runners.slurm.client import switches
 

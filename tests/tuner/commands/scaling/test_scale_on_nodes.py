@@ -15,7 +15,7 @@ import pytest
 from as_user import HPLTUNE, program
 from net_lab import HostsLab
 from on_head import OnHead, on_head
-from waiting import PATIENCE_S
+from waiting import PATIENCE_S, until
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 ASKED = ("--nb", "64", "--binding", "none", "--study", "mine")
