@@ -17,9 +17,7 @@ from script import as_script
 from tuner.options import TuneOptions
 from tuner.replay.landscape import RecordedLandscape
 from tuner.simulation.batch import Wish, simulate
-from tuner.simulation.calibration.agreement import agreement
-from tuner.simulation.calibration.measure import MeasurementPlan, measure
-from tuner.simulation.calibration.model import calibrated_cluster
+from tuner.simulation.calibration import MeasurementPlan, agreement, calibrated_cluster, measure
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.session import cores_here
 from tuner.stopping import StopRequest

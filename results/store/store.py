@@ -26,7 +26,7 @@ from .service.books import ServiceBooks
 from .sqlite import SqliteDatabase
 
 if TYPE_CHECKING:
-    from .nodes.checks import NodeChecks
+    from .node_checks import NodeChecks
 
 BUSY_S = 10.0
 """Seconds that a write waits for the write of another program."""
@@ -81,7 +81,7 @@ class Store(Reader, ServiceBooks):
     @property
     def node_checks(self) -> NodeChecks:
         """The methods for checks of nodes."""
-        from .nodes.checks import NodeChecks  # noqa: PLC0415 - only checks of nodes need it
+        from .node_checks import NodeChecks  # noqa: PLC0415 - only checks of nodes need it
 
         return NodeChecks(self._database.reading, self._database.writing, self._database.alone)
 

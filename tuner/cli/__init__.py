@@ -83,7 +83,7 @@ def main() -> None:
         print(f"hpltune: {stopped.sentence}", file=sys.stderr)
         raise
     except BrokenPipeError:
-        from ..console.progress import UNREAD
+        from ..console import UNREAD
 
         sys.exit(UNREAD)
     except UnicodeEncodeError as error:

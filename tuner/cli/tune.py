@@ -223,7 +223,7 @@ def tune(
     from ..commands.campaigns.extension import BudgetExtension
     from ..commands.campaigns.tune import TuneRequest
     from ..commands.campaigns.tune import tune as search
-    from ..console.progress import output
+    from ..console import output
     from ..options import parse_blas, parse_overrides, user_program, user_source
     from ..tuning.warm_start import absolute
 

@@ -10,7 +10,7 @@ from hpl.blas.catalogue import Blas, BlasLibrary
 from hpl.blas.probe import Probe
 from hpl.blas.registry import family
 from hpl.build.toolchain import Mpi
-from hpl.peak.rpeak import Rpeak, cpu_flags
+from hpl.rpeak import Rpeak, cpu_flags
 from runners.hosts.host_facts import HostFacts, memory_available_bytes
 from search_spaces.machine import BlasFacts, Machine, MachineNode
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from hpl.blas.probe import Probe
-from hpl.peak.rpeak import Rpeak
+from hpl.rpeak import Rpeak
 from results.record import Study
 
 CORE_DGEMM, CORE_RPEAK = "core_dgemm_gflops", "core_rpeak_gflops"

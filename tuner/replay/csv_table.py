@@ -13,11 +13,11 @@ from hpl.output import LARGEST_INT, RATE_TOLERANCE, TIME_RESOLUTION_S
 from hpl.params import Scalar
 from results.flat import COLUMNS
 from results.record import SMALLER_RUNS, Invalidity, TrialState
-from search_spaces.completion import Completion
 from search_spaces.errors import SpaceError
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.parameters.dimension import DIMENSIONS, dimension, ranks_and_threads
 from search_spaces.parameters.values import converted
+from search_spaces.space import Completion
 
 from ..errors import UsageError
 from ..user_files import read_text

@@ -15,8 +15,7 @@ from ..errors import TunerError
 from ..events import TrialProgress, TrialStarted
 from ..options import TuneOptions
 from ..simulation.session import Named, ToldMachine, told_study
-from ..simulation.study import VirtualStudy
-from ..simulation.workers import ToldTrials
+from ..simulation.study import ToldTrials, VirtualStudy
 from ..study.ledger import LearningBook
 from ..study.lifecycle import MachineFacts, begin, closing_study, go_on
 from ..study.session import StudyContext

@@ -12,15 +12,15 @@ from results.stats.ranking import Ranked
 from ..machine.equipment import Equipment
 from ..study.objective import UNITS
 from ..study.rounds import is_shootout
-from .comparison.libraries import LibraryRanking
 from .explanation import explanation_parts
 from .figures.messages import messages
 from .figures.registry import KINDS, SHOWN, FigureSource
 from .figures.size import whole_memory
 from .figures.strongest_pairs import strongest_pairs
-from .known.list import known_table
+from .library_ranking import LibraryRanking
 from .pages.programs import programs_table
 from .pages.virtual_cluster import cluster_table, head_of, virtual_cluster_of
+from .published_results import known_table
 from .ranking import figures, interval_of
 from .story import story_table
 

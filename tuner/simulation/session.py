@@ -29,9 +29,8 @@ from ..trial.varying_label import varying_label
 from .cluster import SimulatedCluster, equipment_of
 from .known import probes_of, refuse_impossible, simulated_space
 from .simulator import Simulator
-from .study import VirtualRunTime, VirtualStudy
+from .study import ToldTrials, VirtualRunTime, VirtualStudy
 from .trials import SimulatedTrials
-from .workers import ToldTrials
 
 AFFORDABLE_S = 30.0
 """A simulation of a search should not take longer than this on one core, unless the user asks for the whole memory."""

@@ -168,7 +168,7 @@ def _with_kernels(whole: Inventory, search: SearchPaths, listener: Listener) -> 
     """Time the kernels on nodes that are known now; Slurm chooses its nodes later, and this host stands for them."""
     if not whole.node_names:
         return with_kernel_rates(whole, search, telling(listener))
-    from ..machine.kernels.together import with_node_kernels  # noqa: PLC0415 - only a cluster needs it
+    from ..machine.kernels import with_node_kernels  # noqa: PLC0415 - only a cluster needs it
 
     whole, notices = with_node_kernels(
         whole,

@@ -8,8 +8,7 @@ if TYPE_CHECKING:
     from ..database import Database
     from .audit import AuditLog
     from .deliveries import Deliveries
-    from .queue import CampaignQueue
-    from .queue_facts import QueueFacts
+    from .queue import CampaignQueue, QueueFacts
     from .schedules import ScheduleBook
     from .tokens import TokenBook
 
@@ -29,7 +28,7 @@ class ServiceBooks:
 
     def queue_facts(self) -> QueueFacts:
         """Count the campaigns that were handed in."""
-        from .queue_facts import queue_facts  # noqa: PLC0415 - only the service needs it
+        from .queue import queue_facts  # noqa: PLC0415 - only the service needs it
 
         return queue_facts(self._database.reading)
 

@@ -24,7 +24,7 @@ from results.report.markdown import to_markdown
 from results.store.store import Store
 from search_spaces.machine import BlasFacts, Machine
 from tuner.cli import app
-from tuner.commands.files.spaces import Here, SpacesRequest, list_spaces, show_space, this_machine
+from tuner.commands.spaces import Here, SpacesRequest, list_spaces, show_space, this_machine
 from tuner.errors import TunerError
 from tuner.user_dirs import UserDirs
 

@@ -17,7 +17,7 @@ from waiting import PATIENCE_S, until
 
 from hpl.build.simgrid import SimGrid
 from results.store.store import Store
-from tuner.console.progress import display
+from tuner.console import display
 from tuner.events import Notice, TrialEnded, TrialStarted
 
 GOES_ON = "`hpltune tune --resume --study full` goes on once there is room\n"

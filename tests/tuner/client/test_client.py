@@ -13,10 +13,9 @@ from replayed import OFFERED, replaying_service
 from running_service import RunningService
 from waiting import PATIENCE_S
 
-from tuner.client.client import Client
+from tuner.client.client import CheckWords, Client, TuneWords
 from tuner.client.problems import NoAnswerError, RefusedDocumentError, ServiceError
 from tuner.client.server import Server
-from tuner.client.words import CheckWords, TuneWords
 from tuner.errors import UsageError
 from tuner.messages.documents import CheckDocument, TuneDocument
 from tuner.messages.live import CampaignEvent, TrialBegunEvent, TrialEndedEvent

@@ -14,7 +14,7 @@ from report_reading import as_json, printed
 from hpl.blas.catalogue import BlasLibrary, Threading
 from hpl.blas.probe import Probe
 from hpl.build.toolchain import Mpi
-from hpl.peak.rpeak import Rpeak
+from hpl.rpeak import Rpeak
 from results.store.store import Store
 from runners.hosts.cluster import Cluster, NodeFacts
 from runners.hosts.host_facts import host_facts

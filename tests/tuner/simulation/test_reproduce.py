@@ -10,8 +10,7 @@ from runners.virtual.load import load_cluster
 from tuner.budget import Budget
 from tuner.options import TuneOptions
 from tuner.simulation.cluster import SimulatedCluster, cluster_dict
-from tuner.simulation.reproduction.best_found import neighbours, search, setting_losses
-from tuner.simulation.reproduction.published import published
+from tuner.simulation.reproduction import neighbours, published, search, setting_losses
 from tuner.simulation.session import virtual_session
 from tuner.simulation.study import VirtualStudy
 from tuner.stopping import StopRequest

@@ -10,7 +10,7 @@ import pytest
 from as_user import program
 
 from hpl.build.toolchain import Mpi
-from hpl.peak.rpeak import Rpeak
+from hpl.rpeak import Rpeak
 from hpl.search_paths import SearchPaths
 from runners.base import JobId, Runner
 from runners.errors import SubmitError

@@ -18,8 +18,7 @@ from results.store.store import Store
 
 from ...database import open_store
 from ...errors import UsageError
-from ...reports.comparison.parts import Comparison
-from ...reports.comparison.sides import Side
+from ...reports.comparison import Comparison, Side
 from ...reports.pages.virtual_cluster import with_head
 from ...study.kinds import RANKED
 from ...study.noise_at_first import noise_at_first
