@@ -12,7 +12,7 @@ from typing import Any
 from as_user import program
 from running_service import RunningService, running_service
 
-from hpl import replay_child
+from hpl.build import replay_child
 
 GFLOPS = 50.0
 """What the programs reach where a test says nothing else: a run of N = 1000 takes 13 ms."""
@@ -31,7 +31,7 @@ def replaying(
     """An executable that prints HPL's output of these runs, and of a run of `gflops` where none of them fits.
 
     Args:
-        runs: as `hpl/replay_child.py` describes them.
+        runs: as `hpl/build/replay_child.py` describes them.
         pace: real seconds that pass for each second of HPL, where a run says nothing else.
         spread: part by which rates differ at most from one run to the next, likewise.
         reports: what each rank says of its BLAS.

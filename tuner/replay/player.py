@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hpl import output, replay_child
+from hpl import output
+from hpl.build import replay_child
 from hpl.dat import HplDat, render
 from hpl.errors import HplError
 from hpl.params import HplParams, Scalar

@@ -111,6 +111,7 @@ def test_ctrl_c_leaves_the_campaign_running_and_says_how_to_go_on(url: str, ther
 
 
 @pytest.mark.process
+@pytest.mark.service
 @pytest.mark.usefixtures("mpirun")
 def test_a_search_survives_the_end_of_the_service_and_says_so(home: Path) -> None:
     assert home

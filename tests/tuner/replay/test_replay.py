@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 from as_user import HPLTUNE, Run
-from waiting import until
+from waiting import PATIENCE_S, until
 
 from results.record import TrialState
 from results.store.store import Store
@@ -30,8 +31,10 @@ def table(home: Path) -> str:
 
 @pytest.fixture
 def no_programs(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    """A user without MPI, compilers and BLAS."""
-    monkeypatch.setenv("PATH", str(home / "nothing"))
+    """A user without MPI, compilers and BLAS; the tests themselves need `cat`."""
+    (home / "bin").mkdir()
+    (home / "bin/cat").symlink_to(str(shutil.which("cat")))
+    monkeypatch.setenv("PATH", str(home / "bin"))
 
 
 def replays() -> list[int]:
@@ -107,12 +110,13 @@ def test_a_stopped_study_goes_on_with_its_table_and_not_with_another(hpltune: Ru
     assert done.stderr.endswith("table.csv was changed since this study began: put it back, or begin a new study\n")
 
 
+@pytest.mark.process
 def test_the_first_ctrl_c_lets_the_run_end_and_resume_goes_on(home: Path, hpltune: Run, table: str) -> None:
     line = [str(HPLTUNE), "tune", "--replay", table, "--replay-speed", "0.02", "--trials", "4", "--study", "mine"]
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    until((home / "data/runs/mine/00001/stdout").exists, timeout_s=120)
+    until((home / "data/runs/mine/00001/stdout").exists)
     process.send_signal(signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=120)
+    stdout, stderr = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, stderr
     assert "`hpltune tune --resume --study mine` goes on." in stdout
     with Store.open(home / "data/hpltune.db") as store:
@@ -120,15 +124,16 @@ def test_the_first_ctrl_c_lets_the_run_end_and_resume_goes_on(home: Path, hpltun
     assert hpltune("tune", "--resume").returncode == 0
 
 
+@pytest.mark.process
 def test_a_kill_ends_the_run_and_loses_nothing(home: Path, hpltune: Run, table: str) -> None:
     line = [str(HPLTUNE), "tune", "--replay", table, "--replay-speed", "1", "--study", "mine"]
     process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     started = home / "data/runs/mine/00001/stderr"
-    until(lambda: started.exists() and started.read_text(), timeout_s=120)
+    until(lambda: started.exists() and started.read_text())
     assert replays()
     process.kill()
     process.wait()
-    until(lambda: not replays(), timeout_s=60)
+    until(lambda: not replays())
     assert "killed" in hpltune("show").stdout
 
 

@@ -22,14 +22,9 @@ from results.store.store import Store
 from tuner.user_dirs import UserDirs
 
 CAMPAIGNS = "/api/v1/campaigns"
-SMALL = {
-    "kind": "tune",
-    "program": OFFERED,
-    "space": "quick",
-    "set": {"N": [400], "NB": [32, 48, 64, 80, 96]},
-    "confirm": 0,
-}
-pytestmark = pytest.mark.usefixtures("home", "mpirun")
+SIZES = {"N": [400], "NB": [32, 48, 64, 80, 96]}
+SMALL = {"kind": "tune", "program": OFFERED, "space": "quick", "set": SIZES, "confirm": 0}
+pytestmark = [pytest.mark.service, pytest.mark.usefixtures("home", "mpirun")]
 
 
 def entry_of(name: str) -> CampaignEntry:

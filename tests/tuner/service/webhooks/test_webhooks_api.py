@@ -133,6 +133,7 @@ def test_a_wrong_public_url_is_named(hpltune: Run, tmp_path: Path) -> None:
     assert (done.returncode, "expected where people open the service" in done.stderr) == (2, True)
 
 
+@pytest.mark.service
 @pytest.mark.usefixtures("mpirun")
 def test_a_real_service_tells_of_a_campaign_in_spite_of_its_death(home: Path, tmp_path: Path) -> None:
     """The receiver fails while the first service lives; the service is killed; the next one delivers."""
