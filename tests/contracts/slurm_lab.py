@@ -46,8 +46,8 @@ AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
 ReturnToService=1
 KillWait=1
-MessageTimeout=2
-SlurmdTimeout=5
+MessageTimeout=10
+SlurmdTimeout=60
 SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
 SlurmdParameters=config_overrides
 NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs={cores} RealMemory=4000 Feature=ib,fast

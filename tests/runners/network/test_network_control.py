@@ -30,7 +30,7 @@ def journal() -> Notes:
 
 @pytest.fixture
 def network(lab: HostsLab, journal: Notes) -> Iterator[NetworkControl]:
-    with NetworkControl(reach(lab), lab.names, ("eth0",), journal, patience=Patience(6.0, 4.0)) as control:
+    with NetworkControl(reach(lab), lab.names, ("eth0",), journal, patience=Patience(60.0, 40.0)) as control:
         yield control
     assert journal.kept == {}
     assert [(mtu(lab, host), tso(lab, host)) for host in lab.names] == [(1500, "on")] * 2
