@@ -13,9 +13,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from landscapes_file import SHIPPED
 from replay import Board
-from script import as_script, opened
+from script import SHIPPED, as_script, opened
 
 from tuner.engines.base import Engine
 from tuner.engines.context import EngineContext

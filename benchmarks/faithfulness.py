@@ -25,10 +25,7 @@ from tuner.events import Event, Notice
 from tuner.machine.textbook import textbook
 from tuner.options import TuneOptions
 from tuner.reports.calibration import check_table
-from tuner.simulation.calibration.agreement import agreement
-from tuner.simulation.calibration.checks import Check, simulate_checks
-from tuner.simulation.calibration.measure import MeasurementPlan, measure
-from tuner.simulation.calibration.model import calibrated_cluster
+from tuner.simulation.calibration import Check, MeasurementPlan, agreement, calibrated_cluster, measure, simulate_checks
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.session import cores_here
 from tuner.stopping import StopRequest

@@ -15,12 +15,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from landscapes_file import SHIPPED, Landscape, LandscapeError, Run
 from replay import NOISE
-from script import as_script, opened
+from script import SHIPPED, as_script, opened
 
 from hpl.witness import Panel
 from results.stats.noise import noise_of
+from tuner.replay.landscape import LandscapeError, RecordedLandscape, Run
 from tuner.trial.early_stopping import CERTAINTY, ENDING_S, FEWEST, EarlyStopping
 
 LEARNT_FROM = (FEWEST, 8, 16)
@@ -31,7 +31,7 @@ REPEATED = 4
 """Configurations that ran twice, with NOISE, when a run is held against the best."""
 
 
-def runs_of(landscape: Landscape) -> list[Run]:
+def runs_of(landscape: RecordedLandscape) -> list[Run]:
     """All full runs, fastest first."""
     found = [run for place in landscape.places for run in place.full if run.gflops and run.panels]
     return sorted(found, key=lambda run: -(run.gflops or 0.0))
@@ -58,7 +58,7 @@ def saved(prospects: EarlyStopping, N: int, run: Run, best_gflops: float) -> flo
     return None
 
 
-def row(landscape: Landscape) -> str:
+def row(landscape: RecordedLandscape) -> str:
     """A landscape as a line of Markdown.
 
     Raises:

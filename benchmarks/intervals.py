@@ -16,8 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from landscapes_file import SHIPPED, Landscape
-from script import as_script, count
+from script import SHIPPED, as_script, count
 from whole_memory import saved, table
 
 from results.stats.compare import RateSample, contrasts
@@ -26,6 +25,7 @@ from results.stats.levels import drift_corrected
 from results.stats.noise import Array, noise_of
 from results.stats.ranking import Ranked, Time
 from results.stats.slower import speed_change
+from tuner.replay.landscape import RecordedLandscape
 
 SEARCHED = (3, 10, 40)
 """Configurations of a study; a landscape is drawn from again for each study."""
@@ -122,7 +122,7 @@ class Machine:
         return self.level(1.0, confirms=True)
 
 
-def rates_of(landscape: Landscape) -> Array:
+def rates_of(landscape: RecordedLandscape) -> Array:
     """The logarithms of the true rates of a landscape's faster part, each rate once."""
     rates = np.unique([place.gflops for place in landscape.places if place.gflops])
     return np.asarray(np.log(rates[-max(SEARCHED[0], int(BETTER * len(rates))) :]))
@@ -223,7 +223,7 @@ def main(arguments: Sequence[str], say: Callable[[str], None] = print) -> int:
     parser.add_argument("--studies", type=count, default=160, help="of each kind of machine")
     asked = parser.parse_args(arguments)
     paths = asked.landscapes or sorted(SHIPPED.glob("*.json"))
-    landscapes = [rates_of(Landscape.read(path)) for path in paths]
+    landscapes = [rates_of(RecordedLandscape.read(path)) for path in paths]
     tallies = {kind: tell(kind, landscapes, asked.studies) for kind in MACHINES}
     say(
         f"{asked.studies} studies of each machine, drawn from {len(paths)} landscapes; of a hundred, ± standard error\n"

@@ -16,7 +16,7 @@ from runners.virtual.cluster import VirtualCluster
 from runners.virtual.load import checked_cluster, load_cluster
 from tuner.simulation.batch import Wish, simulate
 from tuner.simulation.cluster import SimulatedCluster
-from tuner.simulation.reproduction.published import Published, PublishedTest, published
+from tuner.simulation.reproduction import Published, PublishedTest, published
 from tuner.simulation.session import cores_here
 from tuner.stopping import StopRequest
 from tuner.user_dirs import UserDirs

@@ -20,9 +20,10 @@ from functools import cache, partial
 from pathlib import Path
 
 from games import WITHIN, Kept, checked, quantile
-from landscapes_file import SHIPPED, Landscape, LandscapeError
 from replay import Board, Played, Step, play
-from script import as_script, count, opened
+from script import SHIPPED, as_script, count, opened
+
+from tuner.replay.landscape import LandscapeError, RecordedLandscape
 
 ENGINES = "hpl,bayes,optuna-tpe,one-at-a-time,random"
 AFTER = (3, 5, 10)
@@ -32,11 +33,11 @@ MOST_TRIALS = 120
 
 
 @cache
-def _landscape(path: Path) -> Landscape:
-    return Landscape.read(path)
+def _landscape(path: Path) -> RecordedLandscape:
+    return RecordedLandscape.read(path)
 
 
-def part_of(landscape: Landscape, number: int) -> Board:
+def part_of(landscape: RecordedLandscape, number: int) -> Board:
     """One of the random parts of a landscape in which a run succeeds; the same number is the same part each time."""
     chance = random.Random(f"{landscape.name} {number}")
     while True:
@@ -44,7 +45,7 @@ def part_of(landscape: Landscape, number: int) -> Board:
             return Board(landscape, _some_values(landscape, chance))
 
 
-def _some_values(landscape: Landscape, chance: random.Random) -> dict[str, list[str]]:
+def _some_values(landscape: RecordedLandscape, chance: random.Random) -> dict[str, list[str]]:
     """At least half of the values of each parameter."""
     only = {}
     for name, parameter in landscape.search_space().varying.items():

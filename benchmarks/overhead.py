@@ -23,7 +23,7 @@ from statistics import median
 
 from hpl.blas.catalogue import Blas, BlasLibrary, Threading
 from hpl.build.toolchain import Mpi
-from hpl.peak.rpeak import Rpeak
+from hpl.rpeak import Rpeak
 from results.record import Kind, Study, TrialRecord, TrialState
 from results.store.store import Store
 from runners.hosts.host_facts import host_facts

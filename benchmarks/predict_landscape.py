@@ -12,14 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from hosts_lab import Lab, lab_cluster, lab_workshop
-from landscapes_file import Landscape
 from script import as_script
 
 from tuner.options import TuneOptions
+from tuner.replay.landscape import RecordedLandscape
 from tuner.simulation.batch import Wish, simulate
-from tuner.simulation.calibration.agreement import agreement
-from tuner.simulation.calibration.measure import MeasurementPlan, measure
-from tuner.simulation.calibration.model import calibrated_cluster
+from tuner.simulation.calibration import MeasurementPlan, agreement, calibrated_cluster, measure
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.session import cores_here
 from tuner.stopping import StopRequest
@@ -32,7 +30,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("landscape", type=Path)
     parser.add_argument("--rate", default="100mbit", help="line rate of the hosts' network, as tc writes it")
     asked = parser.parse_args(arguments)
-    landscape = Landscape.read(asked.landscape)
+    landscape = RecordedLandscape.read(asked.landscape)
     space = landscape.search_space()
     points = [space.complete(place.params) for place in landscape.places]
     kernels = {str(point["blas"]): str(point["kernel"]) for point in points}

@@ -21,7 +21,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hosts_lab import HOSTS, Lab, lab_workshop
-from landscapes_file import Landscape, Place, Run, kept
 from script import as_script
 
 from hpl.errors import HplError
@@ -36,6 +35,7 @@ from search_spaces.space import SearchSpace
 from tuner.engines.perf.probes import Messages, Probes
 from tuner.machine.calibrator import half_nb_of, messages_of
 from tuner.options import TuneOptions
+from tuner.replay.landscape import RecordedLandscape, RecordedPoint, Run, kept
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.known import machine_of, probes_of
 from tuner.simulation.plan import virtual_plan
@@ -71,7 +71,7 @@ class Recording:
     calibrated_s: float = 0.0
     simulated: bool = False
 
-    def add_to(self, landscape: Landscape, below: float) -> None:
+    def add_to(self, landscape: RecordedLandscape, below: float) -> None:
         """Go on with a recording, where the rate is at most this part below the best."""
         places = {self.space.key(place.params): place for place in landscape.places}
         self.full = {key: list(place.full) for key, place in places.items()}
@@ -93,7 +93,7 @@ class Recording:
     def save(self, path: Path) -> None:
         """Write what there is."""
         places = tuple(
-            Place(
+            RecordedPoint(
                 dict(point),
                 tuple(self.full.get(key, ())),
                 tuple(self.small.get(key, ())),
@@ -101,7 +101,7 @@ class Recording:
             )
             for key, point in self.points().items()
         )
-        Landscape(
+        RecordedLandscape(
             name=self.name,
             description=self.description,
             space=self.text,
@@ -241,7 +241,7 @@ def main(arguments: Sequence[str]) -> int:
         known = with_timed(probes(workshop.site), workshop, real.space)
         real.probes = replace(known, nodes=HOSTS if lab else 1)
         if asked.again is not None:
-            real.add_to(Landscape.read(asked.out), asked.again)
+            real.add_to(RecordedLandscape.read(asked.out), asked.again)
         record_real(real, workshop, asked.rounds, asked.out)
     return 0
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import median
 
-from landscapes_file import Landscape, LandscapeError, Place, Run
-
 from hpl.flops import flop_count, fraction_done
 from hpl.params import Scalar
 from search_spaces.space import SearchSpace
@@ -19,6 +17,7 @@ from tuner.engines.fidelity import FULL, Fidelity, Ladder, Question
 from tuner.engines.outcomes import Outcome
 from tuner.engines.perf.probes import Probes
 from tuner.engines.registry import make_engine
+from tuner.replay.landscape import LandscapeError, RecordedLandscape, RecordedPoint, Run
 from tuner.trial.ladder import PREFIX_PARTS, ladder
 from tuner.tuning.warm_start import Advice, advise
 
@@ -69,12 +68,12 @@ class Board:
         LandscapeError: no full run of these gave a rate.
     """
 
-    def __init__(self, landscape: Landscape, only: Mapping[str, Sequence[str]] | None = None) -> None:
+    def __init__(self, landscape: RecordedLandscape, only: Mapping[str, Sequence[str]] | None = None) -> None:
         self.landscape = landscape
         whole = landscape.search_space()
         known = {whole.key(place.params): place for place in landscape.places}
         self.space: SearchSpace = landscape.search_space(only)
-        self.places: dict[str, Place] = {self.space.key(point): known[whole.key(point)] for point in self.space}
+        self.places: dict[str, RecordedPoint] = {self.space.key(point): known[whole.key(point)] for point in self.space}
         rates = {key: place.gflops for key, place in self.places.items()}
         self.rates = {key: rate for key, rate in rates.items() if rate is not None}
         if not self.rates:

@@ -14,27 +14,27 @@ from pathlib import Path
 from statistics import fmean
 
 import numpy as np
-from landscapes_file import SHIPPED, Landscape, Place
 from replay import LAUNCH_S
 from scipy.stats import spearmanr
-from script import as_script, opened
+from script import SHIPPED, as_script, opened
 
 from hpl.flops import flop_count, fraction_done
+from tuner.replay.landscape import RecordedLandscape, RecordedPoint
 
 Estimate = tuple[float, float]
 """GFLOPS and seconds of the launch."""
 
 
-def small(_landscape: Landscape, place: Place) -> Estimate | None:
+def small(_landscape: RecordedLandscape, place: RecordedPoint) -> Estimate | None:
     """The rate of the small run as it is."""
     run = place.small[0]
     return None if run.gflops is None else (run.gflops, run.cost_s)
 
 
-def prefix(part: float) -> Callable[[Landscape, Place], Estimate | None]:
+def prefix(part: float) -> Callable[[RecordedLandscape, RecordedPoint], Estimate | None]:
     """The rate of the first columns."""
 
-    def estimate(landscape: Landscape, place: Place) -> Estimate | None:
+    def estimate(landscape: RecordedLandscape, place: RecordedPoint) -> Estimate | None:
         run = place.full[0]
         panel = next((panel for panel in run.panels if panel[0] >= part * landscape.N), None)
         if panel is None or panel[1] <= 0 or run.gflops is None:
@@ -46,10 +46,10 @@ def prefix(part: float) -> Callable[[Landscape, Place], Estimate | None]:
     return estimate
 
 
-def bridge(part: float) -> Callable[[Landscape, Place], Estimate | None]:
+def bridge(part: float) -> Callable[[RecordedLandscape, RecordedPoint], Estimate | None]:
     """A small run and a prefix together."""
 
-    def estimate(landscape: Landscape, place: Place) -> Estimate | None:
+    def estimate(landscape: RecordedLandscape, place: RecordedPoint) -> Estimate | None:
         begun, whole = prefix(part)(landscape, place), place.small[0]
         if begun is None or whole.gflops is None:
             return None
@@ -64,14 +64,14 @@ def bridge(part: float) -> Callable[[Landscape, Place], Estimate | None]:
     return estimate
 
 
-RUNGS: dict[str, Callable[[Landscape, Place], Estimate | None]] = {
+RUNGS: dict[str, Callable[[RecordedLandscape, RecordedPoint], Estimate | None]] = {
     "small run": small,
     **{f"prefix of {part:.0%}": prefix(part) for part in (0.05, 0.1, 0.2, 0.3, 0.5)},
     **{f"bridge: small run and {part:.0%}": bridge(part) for part in (0.05, 0.1, 0.2)},
 }
 
 
-def rows(landscape: Landscape) -> Iterator[str]:
+def rows(landscape: RecordedLandscape) -> Iterator[str]:
     """A line of Markdown a rung."""
     launch_s = LAUNCH_S if landscape.simulated else 0.0
     for name, rung in RUNGS.items():

@@ -5,24 +5,24 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from landscapes_file import Landscape, LandscapeError
-
 from hpl.errors import HplError
 from runners.errors import RunnerError
 from search_spaces.errors import SpaceError
 from tuner.errors import TunerError
+from tuner.replay.landscape import LandscapeError, RecordedLandscape
 
+SHIPPED = Path(__file__).parent / "landscapes"
 SENTENCES = (LandscapeError, HplError, RunnerError, SpaceError, TunerError)
 """Errors that say what to do in a sentence."""
 
 
-def opened(path: Path) -> Landscape:
+def opened(path: Path) -> RecordedLandscape:
     """Read a landscape; where its runs contradict each other, standard error gets a caution.
 
     Raises:
-        LandscapeError: as `Landscape.read`.
+        LandscapeError: as `RecordedLandscape.read`.
     """
-    landscape = Landscape.read(path)
+    landscape = RecordedLandscape.read(path)
     if landscape.contradiction:
         print(f"Caution: {path}, {landscape.contradiction}.", file=sys.stderr, flush=True)
     return landscape

@@ -17,11 +17,11 @@ from functools import cache, partial
 from pathlib import Path
 
 from games import WITHIN, Kept, checked, quantile
-from landscapes_file import SHIPPED, Landscape
 from replay import AFTER_SIMULATION, ONE_A_LAUNCH, Board, Played, play
-from script import as_script, count, opened
+from script import SHIPPED, as_script, count, opened
 
 from tuner.engines.registry import ENGINES
+from tuner.replay.landscape import RecordedLandscape
 
 BUDGETS = (0.01, 0.02, 0.05, 0.1)
 MOST = 0.6
@@ -46,7 +46,7 @@ of real or simulated HPL runs. In a game an engine searches such a table; each g
 
 @cache
 def _board(path: Path) -> Board:
-    return Board(Landscape.read(path))
+    return Board(RecordedLandscape.read(path))
 
 
 def _game(path: Path, engine: str, seed: int) -> Played:

@@ -38,7 +38,7 @@ from talk_rebuilt import Values, four, nodes_rebuilt, pairs_at_once_rebuilt, pai
 
 from results.stats.nodes.check import NodeCheck, NodeRun
 from results.stats.nodes.finding import Finding
-from results.stats.nodes.groups.in_common import in_common
+from results.stats.nodes.group_findings import in_common
 from results.stats.nodes.name_ranges import ranges
 from results.stats.nodes.shape import shape_of
 from results.stats.nodes.verdict import ReadinessVerdict, verdict_of

@@ -18,13 +18,13 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from landscapes_file import Landscape
 from script import as_script
 
 from hpl.flops import flop_count
 from results.stats.noise import noise_of
 from runners.virtual.load import load_cluster
 from tuner.machine.problem_size import STEP, Sample
+from tuner.replay.landscape import RecordedLandscape
 from tuner.simulation.batch import Wish, simulate
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.session import cores_here
@@ -54,7 +54,7 @@ class Simulated:
 
 def simulated(path: Path, places: UserDirs) -> list[Simulated]:
     """Some configurations of a landscape's cluster at all sizes."""
-    landscape, own = Landscape.read(path), path.with_suffix(".cluster.toml")
+    landscape, own = RecordedLandscape.read(path), path.with_suffix(".cluster.toml")
     cluster = load_cluster(str(own) if own.exists() else path.stem.removesuffix("-full"))
     site = SimulatedCluster.open(cluster, places, None, None)
     unit = SMALLEST_PART * STEP

@@ -1,8 +1,13 @@
-"""Reads the output of HPL: results, residual checks, errors, and whether it ran to its end.
+"""Reads the output of HPL: results, residual checks, errors, the times of phases, and whether it ran to its end.
 
 It reads netlib's HPL 1.0 to 2.3 and forks. It recognises a result line by its T/V code and reads it word by word, so
 the time it takes grows only with the length of the text. Nothing here raises: from an incomplete text it reads as much
 as there is.
+
+It prints up to six lines behind a result line, each the time of the rank that took longest for that phase:
+rfact (the recursive factorisation of panels; within it pfact, and within that mxswp, the search of pivots with their
+exchange), update (of the rest of the matrix; within it laswp, the exchange of rows) and "up tr sv" (the triangular
+solve). Source: HPL_pdtest.c.
 """
 
 import math
@@ -11,7 +16,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from .flops import seconds
-from .phases import phase_of
 from .variant import is_code
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -26,6 +30,10 @@ TIME_RESOLUTION_S = 0.005
 """HPL rounds the time to two decimals."""
 RATE_TOLERANCE = 0.01
 """Forks print three digits of the rate."""
+
+PHASES = ("rfact", "pfact", "mxswp", "update", "laswp", "up tr sv")
+"""In the order in which HPL prints them."""
+_LINE = re.compile(rf"(?:\+ )?Max aggregated wall time ({'|'.join(PHASES)})[ .]*: +(\d{{1,12}}\.\d\d)")
 
 
 @dataclass(frozen=True)
@@ -188,3 +196,9 @@ def _checked(result: HplResult, residual: float, passed: bool) -> HplResult:  # 
         return replace(result, residual=residual, passed=passed)
     worst = max((result.residual or 0.0, residual), key=lambda value: math.inf if math.isnan(value) else value)
     return replace(result, residual=worst, passed=result.passed and passed)
+
+
+def phase_of(line: str) -> tuple[str, float] | None:
+    """Read a line: the name of the phase and its seconds, to 0.01 s; None where the line is another."""
+    found = _LINE.fullmatch(line)
+    return (found[1], float(found[2])) if found else None

@@ -10,7 +10,9 @@ from typing import Literal
 from hpl.params import HplParams, Scalar
 
 SIMULATOR = "simulator"
-"""The key of `versions` that only simulated studies and trials have."""
+"""The key of `versions` that only simulated and replayed studies and trials have."""
+REPLAY_OF = "replay of "
+"""What stands in place of a simulator's name, before that of a table, where trials are replayed."""
 IMPORT = "import"
 """What stands in place of an engine in a study of imported outputs."""
 IMPORTED_FROM, IMPORTED_SHA256 = "imported_from", "imported_sha256"
@@ -97,8 +99,23 @@ class Study:
 
     @property
     def simulated(self) -> bool:
-        """Whether its trials ran on a virtual cluster."""
+        """Whether no machine ran its trials: a simulator did, or a table told what they gave."""
         return SIMULATOR in self.versions
+
+    @property
+    def replayed(self) -> bool:
+        """Whether a table told what its trials gave."""
+        return self.versions.get(SIMULATOR, "").startswith(REPLAY_OF)
+
+    @property
+    def table(self) -> str:
+        """The name of the table that is replayed; "" where none is."""
+        return self.versions[SIMULATOR].removeprefix(REPLAY_OF) if self.replayed else ""
+
+    @property
+    def how(self) -> str:
+        """How its rates came about, in a word: measured, simulated or replayed."""
+        return "replayed" if self.replayed else "simulated" if self.simulated else "measured"
 
     @property
     def imported(self) -> bool:
@@ -189,12 +206,17 @@ class TrialRecord:
 
     @property
     def simulated(self) -> bool:
-        """Whether it ran in a simulator, where nothing is computed and there is no residual."""
+        """Whether no machine ran it: nothing was computed, and there need not be a residual."""
         return SIMULATOR in self.versions
 
     @property
+    def replayed(self) -> bool:
+        """Whether a table told what it gave."""
+        return self.versions.get(SIMULATOR, "").startswith(REPLAY_OF)
+
+    @property
     def ranked(self) -> bool:
-        """Whether its GFLOPS count: a full run whose residual PASSED, or a simulated one."""
+        """Whether its GFLOPS count: a full run whose residual PASSED, or a simulated or replayed one."""
         if self.state is not TrialState.COMPLETE or not (self.passed or self.simulated):
             return False
         return self.gflops is not None and math.isfinite(self.gflops) and self.gflops > 0

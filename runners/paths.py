@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+AGENT = "agent"
+"""The file that starts the launcher's daemons on nodes."""
 LAST = 4096
 """Characters at the end of the standard output that may say why a run failed."""
 

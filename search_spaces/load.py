@@ -1,6 +1,10 @@
-"""Loads spaces from TOML files; every mistake is named with its file and key, or with its option."""
+"""Loads spaces from TOML files of bounded size; every mistake is named with its file and key, or with its option.
+
+`runners/toml_file.py` does the same: the two folders are siblings that never import each other.
+"""
 
 import difflib
+import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
@@ -18,7 +22,6 @@ from .parameters.parameter import Parameter
 from .parameters.values import converted, values
 from .restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden
 from .space import SIZES, SearchSpace, never_legal
-from .toml_text import SpaceTomlError, parse_toml, read_toml
 
 KEYS: Mapping[str, tuple[type, str]] = {
     "name": (str, "a text"),
@@ -31,6 +34,11 @@ KEYS: Mapping[str, tuple[type, str]] = {
     "start": (list, "[[start]] tables"),
 }
 BUDGET = "budget"
+
+LARGEST_BYTES = 2**20
+"""Most bytes of a file: a thousand lines take only some tens of kilobytes."""
+DEEPEST = 50
+"""Most tables and lists inside each other; a deeper text is no description of a space."""
 
 
 def shipped() -> tuple[str, ...]:
@@ -340,3 +348,54 @@ def _override(name: str, texts: Sequence[str]) -> Any:
         return [converted(name, text) for text in texts]
     except SpaceError as error:
         raise SpaceError(f"--set {name}: {error}") from error
+
+
+class SpaceTomlError(ValueError):
+    """A text is no TOML or too large; the message says what is wrong, without the file's name."""
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse a TOML text.
+
+    Raises:
+        SpaceTomlError: the text is no TOML, is nested too deeply, or has a whole number of more than 64 bits.
+    """
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SpaceTomlError(str(error)) from error
+    except RecursionError as error:
+        raise SpaceTomlError(f"tables or lists are more than {DEEPEST} deep") from error
+    except ValueError as error:  # int() refuses texts of thousands of digits
+        raise SpaceTomlError("a whole number is larger than 64 bits") from error
+    _check(table)
+    return table
+
+
+def _check(table: dict[str, Any]) -> None:
+    left: list[tuple[object, int]] = [(table, 1)]
+    while left:
+        value, depth = left.pop()
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise SpaceTomlError("a whole number is larger than 64 bits")
+        within = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        if within and depth > DEEPEST:
+            raise SpaceTomlError(f"tables or lists are more than {DEEPEST} deep")
+        left += [(each, depth + 1) for each in within]
+
+
+def read_toml(file: Path) -> str:
+    """Read the text of a file.
+
+    Raises:
+        OSError: the file cannot be read.
+        SpaceTomlError: the file is too large or not UTF-8.
+    """
+    with file.open("rb") as opened:
+        read = opened.read(LARGEST_BYTES + 1)
+    if len(read) > LARGEST_BYTES:
+        raise SpaceTomlError(f"the file is larger than {LARGEST_BYTES / 2**20:g} MiB")
+    try:
+        return read.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SpaceTomlError("it is not UTF-8 text") from error

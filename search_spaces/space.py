@@ -1,4 +1,4 @@
-"""A search space: the legal points, counted, numbered and explained.
+"""A search space: the legal points, counted, numbered, explained, completed and compared.
 
 Parameters that share a restriction or depend on one another form a block. Only the points of each block are listed, and
 the space is the product of its blocks. So a space of millions of points costs no more than its largest block, and each
@@ -6,19 +6,21 @@ point has a number.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
+import numpy as np
+
 from hpl.canonical import canonical
 from hpl.params import HplParams, Scalar
+from hpl.sizing import NodeShare, SizingError, n_for_memory
 
-from .alike import Parts
 from .blocks import components, legal_parts
-from .completion import Completion
 from .errors import SpaceError
 from .machine import Machine
 from .node_order import KnownOrders
-from .parameters.dimension import DIMENSIONS, Point
+from .parameters.dimension import DIMENSIONS, Point, dropped_nodes, ranks_and_threads
 from .parameters.parameter import Parameter
 from .restriction import Restriction
 
@@ -27,6 +29,62 @@ SIZES = ("N", "memory_fraction")
 
 NOT_HPL = ("blas", "kernel", "layout", "binding", "mpi", "nodes_dropped", "rank_order")
 """Parameters of a configuration besides HPL's own, `mpi.*` and `net.*`."""
+
+ABSENT = -1
+UNKNOWN = -2
+"""The number of a wished value that no part has."""
+MOST_KNOWN = 20_000
+"""Most cached answers; wishes near one point differ in few blocks, so the same answers are needed again."""
+
+
+class Parts:
+    """The partial points of a block, with their values as numbers.
+
+    Args:
+        parts: the partial points, at least one.
+    """
+
+    def __init__(self, parts: Sequence[Point]) -> None:
+        self._parts = parts
+        self._names = list(dict.fromkeys(name for part in parts for name in part))
+        self._numbers: dict[str, dict[Scalar | None, int]] = {}
+        self._table = np.array([self._column(name) for name in self._names], dtype=np.int32)
+        self._known: dict[tuple[str | None, tuple[int, ...]], Point] = {}
+
+    def nearest(self, wish: Point, keep: str | None) -> Point:
+        """Return the part with the most wished values; of equal ones the first.
+
+        Args:
+            keep: the parameter that must have the wished value, if any part has it.
+        """
+        wished = tuple(
+            self._numbers[name].get(wish[name], UNKNOWN) if name in wish else UNKNOWN for name in self._names
+        )
+        question = (keep if keep in self._names else None, wished)
+        if question not in self._known:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            self._known[question] = self._nearest(wished, question[0])
+        return self._known[question]
+
+    def _nearest(self, wished: tuple[int, ...], keep: str | None) -> Point:
+        agreeing = np.zeros(len(self._parts), dtype=np.int16)
+        for column, number in zip(self._table, wished, strict=True):
+            if number != UNKNOWN:
+                agreeing += column == number
+        if keep is not None:
+            index = self._names.index(keep)
+            kept = self._table[index] == wished[index]
+            agreeing[~kept] -= len(self._names) + 1 if kept.any() else 0
+        return self._parts[int(np.argmax(agreeing))]
+
+    def _column(self, name: str) -> list[int]:
+        """Assign numbers to the values of a parameter, and return the number of each part's value."""
+        values: list[Scalar | None] = [part.get(name) for part in self._parts]
+        present = [value for value in dict.fromkeys(values) if value is not None]
+        numbers: dict[Scalar | None, int] = {value: number for number, value in enumerate(present)}
+        self._numbers[name] = numbers
+        return [numbers.get(value, ABSENT) for value in values]
 
 
 class SearchSpace:
@@ -243,3 +301,59 @@ def never_legal(space: SearchSpace, name: str) -> Iterator[str]:
         point = space.nearest({name: value}, keep=name)
         if point.get(name) != value:
             yield f"no valid combination has {value}: {space.why_not({**point, name: value})}"
+
+
+@dataclass(frozen=True)
+class Completion:
+    """Completes the points of a space on a machine.
+
+    Attributes:
+        space: name of the space, for messages.
+    """
+
+    space: str
+    machine: Machine
+
+    def complete(self, params: Point) -> dict[str, Scalar]:
+        """Add every parameter that HPL and its launch need to a point.
+
+        Raises:
+            SpaceError: N is neither given nor derivable.
+        """
+        return self.with_n(self.with_defaults(params))
+
+    def with_defaults(self, params: Point) -> dict[str, Scalar]:
+        """Add the defaults of all dimensions that a point leaves out; N has none."""
+        full = dict(params)
+        for name, dimension in DIMENSIONS.items():
+            if name not in full:
+                value = dimension.default(full, self.machine)
+                if value is not None:
+                    full[name] = value
+        return full
+
+    def with_n(self, full: Point) -> dict[str, Scalar]:
+        """Add N to a point with all else: that of the machine, or the one that fills a part of its memory.
+
+        Raises:
+            SpaceError: neither is known.
+        """
+        if "N" in full:
+            return dict(full)
+        if "memory_fraction" not in full:
+            if self.machine.N is None:
+                raise SpaceError(f"the space {self.space} leaves N to the budget, but none was chosen: give --set N=…")
+            return {**full, "N": self.machine.N}
+        ranks, _ = ranks_and_threads(full["layout"])
+        P, _, Q = str(full["grid"]).partition("x")
+        node = NodeShare(self.machine.without(dropped_nodes(full)).memory_bytes, ranks)
+        try:
+            N = n_for_memory([node], fraction=float(full["memory_fraction"]), NB=int(full["NB"]), P=int(P), Q=int(Q))
+        except SizingError as error:
+            raise SpaceError(str(error)) from error
+        return {**full, "N": N}
+
+    def default(self, name: str, params: Point) -> Scalar | None:
+        """Return what a parameter of a point would be if the point left it out."""
+        others = {other: value for other, value in params.items() if other != name}
+        return self.complete(others).get(name)

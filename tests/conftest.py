@@ -1,4 +1,5 @@
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -81,6 +82,15 @@ def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SearchPaths:
     for variable in inherited_choices(dict(os.environ)):
         monkeypatch.delenv(variable)
     return SearchPaths(prefix=None, cache=tmp_path / "cache")
+
+
+@pytest.fixture
+def mpirun() -> str:
+    """What starts ranks here, or a skipped test where nothing does."""
+    found = shutil.which("mpirun")
+    if found is None:
+        pytest.skip("needs mpirun: `hpltune setup` installs it")
+    return found
 
 
 @pytest.fixture

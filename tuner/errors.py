@@ -18,5 +18,17 @@ class NotReadyError(TunerError):
     """Nodes of a cluster are not ready for a study."""
 
 
+class NodesLostError(TunerError):
+    """Nodes of a running study no longer answer.
+
+    Attributes:
+        nodes: their names.
+    """
+
+    def __init__(self, nodes: tuple[str, ...]) -> None:
+        super().__init__(f"node {', '.join(nodes)} does not answer any more")
+        self.nodes = nodes
+
+
 OUR_ERRORS = (TunerError, HplError, ResultsError, RunnerError, SpaceError)
 """The bases of all errors that are raised on purpose: each says in a sentence what is wrong."""

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from results.record import TrialRecord
 from results.report.model import Part
-from results.stats.nodes.check import NodeCheck, NodeRun
+
+if TYPE_CHECKING:
+    from results.stats.nodes.check import NodeCheck, NodeRun
 
 PHASES = {
     "pilot": "Pilot runs: how fast is this machine?",
@@ -138,14 +141,14 @@ class PartFound:
 class NodesMeasured:
     """A check of nodes has found out more; this is all that it knows by now."""
 
-    check: NodeCheck
+    check: "NodeCheck"
 
 
 @dataclass(frozen=True)
 class NodesRan:
     """A benchmark of a check ran once on nodes; the next NodesMeasured has these runs, too."""
 
-    runs: tuple[NodeRun, ...]
+    runs: "tuple[NodeRun, ...]"
 
 
 Event = (

@@ -32,6 +32,8 @@ class TuneOptions:
         real_cluster: the cluster to run on, as its file says; None for this machine.
         cluster: the virtual cluster to simulate, as its file says; None for this machine.
         jobs: simulations at a time, None for one a core; `limit_s` real seconds after which one is ended.
+        replay: the table that stands in place of a machine: `table` its file, `sha256` of it, and `speed`, real seconds
+            for each of the table; None where none does.
         from_simulation: study on a virtual cluster: its best are tried first, its rates teach the engine.
         warm_start: studies, outputs of HPL and HPL.dat files that say what is known already.
         nodes_check: what a new study does with nodes that are not ready: "refuse" or "drop"; None checks none.
@@ -64,12 +66,23 @@ class TuneOptions:
     cluster: Mapping[str, Any] | None = None
     jobs: int | None = None
     limit_s: float = DEFAULT_SIMULATION_S
+    replay: Mapping[str, Any] | None = None
     from_simulation: str | None = None
     warm_start: tuple[str, ...] = ()
     nodes_check: str | None = None
     node_speeds: Mapping[str, float] | None = None
     nodes_left_out: tuple[str, ...] = ()
     shootout: bool = False
+
+    @property
+    def on_machines(self) -> bool:
+        """Whether machines run HPL: no simulator, and no table."""
+        return self.cluster is None and self.replay is None
+
+    @property
+    def whole_table(self) -> bool:
+        """Whether all that a table has is searched, so that no other space was named."""
+        return self.replay is not None and self.space == self.replay["table"]
 
     def __str__(self) -> str:
         """What is searched, how, for what and for how long."""

@@ -12,7 +12,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from .model import Copied, Figure, Heading, Matrix, Part, Report, Sentence, Table
-from .page.svg import svg
+from .svg import svg
 from .thinning import thinned
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from sqlalchemy import Connection, delete, func, insert, literal, select, update
 from sqlalchemy.exc import IntegrityError
@@ -19,12 +19,14 @@ from .imports import ImportedStudies
 from .lease import Lease
 from .migrations import migrate
 from .networks import NetworkRecords
-from .nodes.checks import NodeChecks
 from .reading import Reader
 from .rows import json_text, output_row, study_of, study_row, trial_row
 from .schema import CAMPAIGNS, NETWORK_ORIGINALS, NETWORK_PROBES, OUTPUTS, STUDIES, TRIALS
 from .service.books import ServiceBooks
 from .sqlite import SqliteDatabase
+
+if TYPE_CHECKING:
+    from .node_checks import NodeChecks
 
 BUSY_S = 10.0
 """Seconds that a write waits for the write of another program."""
@@ -79,6 +81,8 @@ class Store(Reader, ServiceBooks):
     @property
     def node_checks(self) -> NodeChecks:
         """The methods for checks of nodes."""
+        from .node_checks import NodeChecks  # noqa: PLC0415 - only checks of nodes need it
+
         return NodeChecks(self._database.reading, self._database.writing, self._database.alone)
 
     def __enter__(self) -> Self:

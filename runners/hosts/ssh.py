@@ -16,6 +16,7 @@ from ..forwarded import plain
 from ..job import Job
 from ..launchers.base import Launcher
 from ..local import LocalRunner, Running
+from ..paths import AGENT
 from ..process_tree import MARK
 from ..status import JobState, JobStatus
 from .copies import Copies
@@ -28,7 +29,6 @@ LOOK_S = 10
 """Seconds between two checks of the lease for processes of its job."""
 TOLERATED = 2
 """Checks in a row that a node may miss, because a busy node can be slow to answer."""
-AGENT = "agent"
 
 FIND = f"""grep -lsz "^{MARK}=$1\\$" /proc/[0-9]*/environ"""
 KILL = f"""for file in $({FIND}); do file=${{file#/proc/}}; kill -9 "${{file%/environ}}" 2>/dev/null; done"""

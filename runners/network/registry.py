@@ -9,9 +9,6 @@ from .ip_link import Mtu
 from .setting import PREFIX, Setting
 from .sysctl import Sysctl
 
-CHOICE = "interface"
-"""`net.interface` names the interfaces that the ranks use; it is a setting of the launch, not of a node."""
-
 _ALL: tuple[Setting, ...] = (
     Mtu(),
     Ring("rx_ring", "rx"),

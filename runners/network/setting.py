@@ -11,6 +11,8 @@ SettingValue = str | int | float | bool
 Command = tuple[str, ...]
 
 PREFIX = "net."
+CHOICE = "interface"
+"""`net.interface` names the interfaces that the ranks use; it is a setting of the launch, not of a node."""
 LARGEST = 2**31 - 1
 
 

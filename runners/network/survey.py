@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from ..errors import RefusedError
 from ..hosts.transport import Transport
 from .ip_link import ADDRESSES, Interface, interfaces_in, last_words
-from .registry import CHOICE
 from .script import converse
-from .setting import Command
+from .setting import CHOICE, Command
 
 WHO: Command = ("id", "-u")
 

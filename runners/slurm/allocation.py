@@ -1,9 +1,9 @@
-"""A Slurm job of ours and its trials."""
+"""A Slurm job of ours and its trials, and when Slurm is asked about it."""
 
 import contextlib
 import re
 import time
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
@@ -16,7 +16,6 @@ from . import client
 from .duration import in_words
 from .nodes import out_of_service
 from .options import SlurmOptions
-from .polling import Polling
 from .queue import Queued
 from .spool import Spool, WorkerReport
 from .states import ended, never_starts, outcome, waits, why_it_waits
@@ -27,6 +26,9 @@ SILENCE_S = 900.0
 LATE_S = 120.0
 """Time that the worker has after a trial's walltime to end the trial and to report that."""
 _FAILED_NODE = re.compile(r"[Nn]ode failure on (\S+)")
+
+FIRST_PAUSE_S, LAST_PAUSE_S, ENDING_PAUSE_S = 0.1, 10.0, 1.0
+"""Pauses between two questions to Slurm: short at first and while a job ends, otherwise long enough for any site."""
 
 
 class Doubt(Enum):
@@ -260,3 +262,51 @@ class Allocation:
 
 def _at_limit(trial: Trial) -> str:
     return f"stopped at its time limit of {trial.job.walltime_s:.0f} s"
+
+
+@dataclass
+class Polling:
+    """The questions to Slurm about one job; times are of this process's monotonic clock.
+
+    Attributes:
+        submitted_s: when the job was submitted.
+        asked_s: when Slurm was last asked.
+        answered_s: when Slurm answered last.
+        pause_s: seconds until it is asked again.
+    """
+
+    submitted_s: float = field(default_factory=time.monotonic)
+    asked_s: float = field(init=False)
+    answered_s: float = field(init=False)
+    pause_s: float = FIRST_PAUSE_S
+
+    def __post_init__(self) -> None:
+        self.asked_s = self.answered_s = self.submitted_s
+
+    @property
+    def due(self) -> bool:
+        """Whether Slurm should be asked now."""
+        return time.monotonic() >= self.asked_s + self.pause_s
+
+    @property
+    def silent(self) -> bool:
+        """Whether Slurm did not answer the last question."""
+        return self.answered_s < self.asked_s
+
+    def soon(self) -> None:
+        """Ask at the next opportunity."""
+        self.pause_s = 0.0
+
+    def answered(self) -> None:
+        """Note that Slurm answered: the next pause is longer."""
+        self.asked_s = self.answered_s = time.monotonic()
+        self.pause_s = min(LAST_PAUSE_S, max(FIRST_PAUSE_S, 1.5 * self.pause_s))
+
+    def unanswered(self) -> None:
+        """Note that Slurm did not answer."""
+        self.asked_s = time.monotonic()
+        self.pause_s = LAST_PAUSE_S
+
+    def watch_the_end(self) -> None:
+        """Ask more often, because the job is neither waiting nor running any more."""
+        self.pause_s = min(self.pause_s, ENDING_PAUSE_S)

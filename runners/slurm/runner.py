@@ -1,6 +1,8 @@
-"""The runner that starts jobs through Slurm."""
+"""The runner that starts jobs through Slurm, and tells its workers regularly that hpltune is alive."""
 
+import contextlib
 import os
+import threading
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping
@@ -16,8 +18,8 @@ from ..status import JobState, JobStatus
 from . import client
 from .allocation import Allocation
 from .duration import in_words
-from .keeper import Keeper
 from .options import SlurmOptions
+from .spool import Spool
 from .trials import Trial
 
 SPARE_S = 60.0
@@ -25,6 +27,8 @@ SPARE_S = 60.0
 END_S = 60.0
 """How long the end of a job may take; a hanging node takes longer than Slurm's KillWait."""
 _LOOK_S = 0.05
+
+_BEATS_PER_LEASE = 5
 
 
 class SlurmRunner(Runner):
@@ -212,3 +216,41 @@ class SlurmRunner(Runner):
         numbers = ", ".join(sorted({allocation.number for allocation in allocations}))
         lease = in_words(self._options.lease_s)
         return f"Slurm did not say that job {numbers} has ended: look with squeue; it ends by itself within {lease}"
+
+
+class Keeper:
+    """A thread that writes beats into spools until they are dropped; it dies with this process, and the leases end."""
+
+    def __init__(self, lease_s: float) -> None:
+        self._pause_s = lease_s / _BEATS_PER_LEASE
+        self._spools: set[Spool] = set()
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def keep(self, spool: Spool) -> None:
+        """Start to write beats into a spool."""
+        with self._lock:
+            self._spools.add(spool)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="hpltune-lease", daemon=True)
+            self._thread.start()
+
+    def drop(self, spool: Spool) -> None:
+        """Stop to write beats into a spool."""
+        with self._lock:
+            self._spools.discard(spool)
+
+    def close(self) -> None:
+        """Stop the thread."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout=self._pause_s)
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._pause_s):
+            with self._lock:
+                spools = tuple(self._spools)
+            for spool in spools:
+                with contextlib.suppress(OSError):  # the next beat may succeed; if none does, the lease ends
+                    spool.beat()

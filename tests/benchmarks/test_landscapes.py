@@ -12,7 +12,6 @@ import many_spaces
 import pytest
 import search_quality
 from games import GamesError, Kept
-from landscapes_file import Landscape, LandscapeError
 from record_landscape import Recording, record_real
 from replay import Board, Played, play
 from script import opened
@@ -23,6 +22,7 @@ from runners.errors import SubmitError
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from tuner.engines.fidelity import FULL, Question
+from tuner.replay.landscape import LandscapeError, RecordedLandscape
 from tuner.trial.evaluate import LaunchResult
 from tuner.trial.judge import Failure, Verdict
 from tuner.trial.plan import TrialPlan
@@ -102,22 +102,32 @@ def test_a_landscape_that_is_not_whole_is_refused_with_file_and_place(
 ) -> None:
     path = written(tmp_path, listed)
     with pytest.raises(LandscapeError) as refused:
-        Landscape.read(path)
+        RecordedLandscape.read(path)
     assert str(refused.value).startswith(f"{path}: ")
     assert str(refused.value).endswith(sentence)
 
 
 def test_a_small_n_that_is_not_smaller_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LandscapeError, match="small_N = 4000 has to be below N = 4000"):
-        Landscape.read(written(tmp_path, points(), small_N=4000))
+        RecordedLandscape.read(written(tmp_path, points(), small_N=4000))
 
 
-def test_a_key_that_is_missing_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("key", "sentence"),
+    [
+        ("N", " is no landscape: it lacks 'N'"),
+        (
+            "small_N",
+            ": point 1 (NB=64 grid=1x4 DEPTH=0): it has a small run, but the file does not say their small_N",
+        ),
+    ],
+)
+def test_a_key_that_is_missing_is_named(tmp_path: Path, key: str, sentence: str) -> None:
     path = written(tmp_path, points())
-    path.write_text(json.dumps({key: value for key, value in json.loads(path.read_text()).items() if key != "small_N"}))
+    path.write_text(json.dumps({name: value for name, value in json.loads(path.read_text()).items() if name != key}))
     with pytest.raises(LandscapeError) as refused:
-        Landscape.read(path)
-    assert str(refused.value) == f"{path} is no landscape: it lacks 'small_N'"
+        RecordedLandscape.read(path)
+    assert str(refused.value) == f"{path}{sentence}"
 
 
 @pytest.mark.parametrize(
@@ -141,7 +151,7 @@ def test_a_key_that_is_missing_is_named(tmp_path: Path) -> None:
 def test_a_key_of_the_wrong_kind_is_named(tmp_path: Path, changes: Json, sentence: str) -> None:
     path = written(tmp_path, points(), **changes)
     with pytest.raises(LandscapeError) as refused:
-        Landscape.read(path)
+        RecordedLandscape.read(path)
     assert str(refused.value) == f"{path} is no landscape: {sentence}"
 
 
@@ -158,12 +168,12 @@ def test_a_key_of_the_wrong_kind_is_named(tmp_path: Path, changes: Json, sentenc
 def test_a_file_that_is_no_json_object_is_refused(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "small.json").write_text(text)
     with pytest.raises(LandscapeError, match=words):
-        Landscape.read(tmp_path / "small.json")
+        RecordedLandscape.read(tmp_path / "small.json")
 
 
 def test_a_folder_is_no_landscape(tmp_path: Path) -> None:
     with pytest.raises(LandscapeError, match="cannot be read: Is a directory"):
-        Landscape.read(tmp_path)
+        RecordedLandscape.read(tmp_path)
 
 
 def test_runs_that_contradict_each_other_are_told_once_and_played(
@@ -189,9 +199,9 @@ def a_third_fails() -> list[Json]:
 
 
 def test_a_failure_is_a_failed_trial_at_its_cost_and_is_kept_when_the_landscape_is_saved(tmp_path: Path) -> None:
-    landscape = Landscape.read(written(tmp_path, a_third_fails()))
+    landscape = RecordedLandscape.read(written(tmp_path, a_third_fails()))
     landscape.save(tmp_path / "again.json")
-    assert Landscape.read(tmp_path / "again.json") == landscape
+    assert RecordedLandscape.read(tmp_path / "again.json") == landscape
     board = Board(landscape)
     last = board.space.point(COUNT - 1)
     (outcome,), cost_s = board.launch([Question(last, FULL)], random.Random(1))  # noqa: S311 - no secret
@@ -202,7 +212,7 @@ def test_a_failure_is_a_failed_trial_at_its_cost_and_is_kept_when_the_landscape_
     "engine", ["hpl", "hpl --one-a-launch", "bayes", "grid", "random", "one-at-a-time", "optuna-tpe"]
 )
 def test_an_engine_finds_the_best_of_those_that_do_not_fail(tmp_path: Path, engine: str) -> None:
-    board = Board(Landscape.read(written(tmp_path, a_third_fails())))
+    board = Board(RecordedLandscape.read(written(tmp_path, a_third_fails())))
     assert len(board.rates) == COUNT * 2 // 3
     played = play(board, engine, 0, most_s=2 * board.grid_s, most_trials=4 * COUNT)
     assert played.steps[-1].regret < 0.2
@@ -217,7 +227,7 @@ def test_the_table_of_a_landscape_says_how_many_configurations_fail(
 
 
 def test_parts_in_which_every_run_fails_are_not_played(tmp_path: Path) -> None:
-    landscape = Landscape.read(
+    landscape = RecordedLandscape.read(
         written(tmp_path, [{**point, "full": [TIMED_OUT]} for point in points()[:-1]] + points()[-1:])
     )
     assert [many_spaces.part_of(landscape, number).best for number in range(10)] == [73.0] * 10
@@ -235,7 +245,7 @@ def _never(engine: str, seed: int) -> Played:
 
 
 def test_a_game_that_was_cut_off_is_played_again_and_the_others_are_kept(tmp_path: Path) -> None:
-    board, file = Board(Landscape.read(written(tmp_path, points()))), tmp_path / "kept"
+    board, file = Board(RecordedLandscape.read(written(tmp_path, points()))), tmp_path / "kept"
     arguments = [str(tmp_path / "small.json"), "--engines", "random", "--seeds", "2", "--jobs", "1"]
     assert search_quality.main([*arguments, "--kept", str(file)]) == 0
     file.write_text(file.read_text()[:-20])
@@ -275,7 +285,7 @@ def test_a_recording_keeps_what_failed_with_its_reason_and_goes_on(tmp_path: Pat
     space = load("small", MACHINE, text=SPACE)
     out = tmp_path / "out.json"
     record_real(Recording("small", "Made up", SPACE, MACHINE, space, 1400), workshop, 1, out)
-    full = {place.params["NB"]: place.full for place in Landscape.read(out).places}
+    full = {place.params["NB"]: place.full for place in RecordedLandscape.read(out).places}
     assert [(run.gflops, run.cost_s, run.reason) for NB in (64, 96, 128) for run in full[NB]] == [
         (None, 0.0, "there is no mpirun"),
         (None, 600.0, "ended after 600 s"),

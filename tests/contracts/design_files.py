@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tuner.simulation.design.designs import Design, read_designs
+from tuner.simulation.design import Design, read_designs
 
 
 def designs(folder: Path, text: str) -> tuple[Design, ...]:

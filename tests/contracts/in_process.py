@@ -23,6 +23,7 @@ from results.errors import DamagedWarning
 from results.store.lease import Lease
 from tuner.cli import main
 from tuner.cli.signals import Stopped
+from tuner.cli.terminal import INTERRUPTED
 
 COLUMNS = "80"
 """Width of a pipe, unless the environment says another."""
@@ -55,6 +56,8 @@ def run_in_process(
         sys.stderr.flush()
         printed, said = (_text(stream.getvalue(), charset) for stream in (stdout, stderr))
     assert isinstance(code, int)
+    if code == INTERRUPTED:
+        raise KeyboardInterrupt
     return subprocess.CompletedProcess([str(HPLTUNE), *arguments], code, printed, said)
 
 

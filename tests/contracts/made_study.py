@@ -1,16 +1,19 @@
-"""Studies whose trials a test makes one by one, with real HPL."""
+"""Studies whose trials a test makes one by one, through real MPI: of a program that prints HPL's output, or of HPL."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+
+from replayed import replaying
 
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord
 from results.store.store import Store
 from search_spaces.load import load
-from search_spaces.machine import Machine
+from search_spaces.machine import BlasFacts, Machine
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 from tuner.budget import Budget, Meter
@@ -143,12 +146,18 @@ MakeStudy = Callable[..., MadeStudy]
 
 @contextmanager
 def studies(home: Path) -> Iterator[MakeStudy]:
-    """Makes studies of their own, whose stores are closed at the end."""
+    """Makes studies of their own, whose stores are closed at the end.
+
+    Their runs are those of a program of ours, which prints some `runs` as the test wants, unless a test brings another
+    program or wants real HPL with OpenBLAS.
+    """
     stores = []
 
     def make(
         xhpl: Path | None = None,
         *,
+        runs: Sequence[Mapping[str, Any]] = (),
+        real: bool = False,
         walltime_s: float = 60.0,
         listener: Listener = lambda _: None,
         stop: StopRequest | None = None,
@@ -156,12 +165,17 @@ def studies(home: Path) -> Iterator[MakeStudy]:
         parts: int = 1,
         expected_s: float | None = None,
     ) -> MadeStudy:
-        options = TuneOptions(blas_only=() if xhpl else ("openblas",), xhpl=xhpl)
+        options = TuneOptions(
+            blas_only=("openblas",) if real else (),
+            xhpl=None if real else xhpl or replaying(home, *runs, name="replayed"),
+        )
         workbench = Workbench.open(options, UserDirs.of_user(), lambda _: None, probing=False)
         store = Store.open(home / "batches.db")
         stores.append(store)
         begin(store, "study", options, MachineFacts(host={}, versions={}))
-        machine = Machine(cores=2, memory_bytes=2**34, blas=workbench.site.machine(all_blas=True, N=1000).blas, N=1000)
+        blas = {} if xhpl or real else {"openblas": BlasFacts(("auto",), threaded=True)}
+        facts = blas or workbench.site.machine(all_blas=True, N=1000).blas
+        machine = Machine(cores=2, memory_bytes=2**34, blas=facts, N=1000)
         session = StudySession(
             context=StudyContext(store, listener, stop or StopRequest(), home / "runs"),
             study="study",

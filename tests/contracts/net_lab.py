@@ -131,7 +131,7 @@ class HostsLab:
             *("nsenter", f"--uts={self.folder / f'uts-{host}'}", "--", "taskset", "-c", str(core)),
         ]
 
-    def run(self, host: str, *command: str, timeout_s: float = 60.0) -> str:
+    def run(self, host: str, *command: str, timeout_s: float = PATIENCE_S) -> str:
         """What a command prints on a host."""
         done = subprocess.run(
             [*self.enter(host), *command], capture_output=True, text=True, check=True, timeout=timeout_s

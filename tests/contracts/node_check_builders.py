@@ -9,9 +9,9 @@ from record_strategies import moments, texts
 
 from results.stats.nodes.check import NodeCheck, NodeRun, SoakSample
 from results.stats.nodes.finding import Finding, Severity
-from results.stats.nodes.groups.group_run import GroupRun
+from results.stats.nodes.group_run import GroupRun
 from results.stats.nodes.pair_rate import PairRate
-from results.store.nodes.kept_check import KeptCheck, NodeCheckState
+from results.store.kept_check import KeptCheck, NodeCheckState
 
 FIRST_DAY = datetime(2026, 11, 2, 6, 0, tzinfo=UTC)
 numbers = st.floats(allow_nan=False, allow_infinity=False)

@@ -6,8 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from waiting import PATIENCE_S
 
+PATIENCE_MS = 1000 * PATIENCE_S
+"""For what a browser waits for."""
 CHROMIUM = Path("/usr/bin/chromium")
 NARROW, WIDE = 400, 1280
 READABLE = 4.5
@@ -27,6 +30,7 @@ def running_browser() -> Iterator[Browser]:
         pytest.skip("needs Debian's chromium: apt-get install chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        expect.set_options(timeout=PATIENCE_MS)
         yield browser
         browser.close()
 
@@ -36,6 +40,7 @@ class Visit:
 
     def __init__(self, browser: Browser, file: Path, width: int, **options: object) -> None:
         self._context = browser.new_context(viewport={"width": width, "height": 900}, **options)  # type: ignore[arg-type]
+        self._context.set_default_timeout(PATIENCE_MS)
         self.page: Page = self._context.new_page()
         self.complaints: list[str] = []
         self.requests: list[str] = []

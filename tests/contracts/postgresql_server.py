@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 import psycopg
 import pytest
+from waiting import PATIENCE_S
 
 ROLE, PASSWORD = "tuner", "s3cret/@:?"
 """An ordinary role: it owns its databases, and over TCP it needs the password."""
@@ -24,7 +25,7 @@ SETTINGS = (
     "fsync=off", "full_page_writes=off", "synchronous_commit=off", "max_wal_size=64MB", "shared_buffers=16MB",
     "deadlock_timeout=2s",
 )  # fmt: skip
-READY_S = 30.0
+READY_S = PATIENCE_S
 
 
 class _AsServer(TypedDict, total=False):

@@ -7,7 +7,7 @@ from typing import Any
 from results.report.as_json import to_json
 from results.report.model import Report
 from results.report.terminal import print_report
-from tuner.console.progress import Terminal
+from tuner.console import Terminal
 
 
 def printed(report: Report, width: int = 200) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from waiting import PATIENCE_S
+from waiting import PATIENCE_S, until
 
 from runners.base import JobId, Runner
 from runners.errors import RunnerError
@@ -88,8 +88,8 @@ class RunnerContract:
         assert not running(tmp_path / "program")
 
     def test_a_cancelled_job_is_gone_when_cancel_returns(self, runner: Runner, tmp_path: Path) -> None:
-        job = runner.submit(self.job(tmp_path, "sleep 60; exit 0"))
-        time.sleep(0.5)
+        job = runner.submit(self.job(tmp_path, "sleep 600; exit 0"))
+        until(lambda: running(tmp_path / "program"))
         runner.cancel([job])
         assert not running(tmp_path / "program")
         assert runner.poll([job])[job].state is JobState.CANCELLED
@@ -110,8 +110,8 @@ class RunnerContract:
 
     def test_closing_ends_what_still_runs(self, runner: Runner, tmp_path: Path) -> None:
         with runner:
-            runner.submit(self.job(tmp_path, "sleep 60; exit 0"))
-            time.sleep(0.3)
+            runner.submit(self.job(tmp_path, "sleep 600; exit 0"))
+            until(lambda: running(tmp_path / "program"))
         assert not running(tmp_path / "program")
 
     def test_a_program_that_is_not_there_is_refused(self, runner: Runner, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from typing import Self
 
 import psutil
 import pytest
+from waiting import PATIENCE_S
 
 NEEDED = ("slurmctld", "slurmd", "sbatch", "squeue", "scancel", "sinfo", "scontrol", "srun")
 CORES = 2
@@ -45,8 +46,8 @@ AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
 ReturnToService=1
 KillWait=1
-MessageTimeout=2
-SlurmdTimeout=5
+MessageTimeout=10
+SlurmdTimeout=60
 SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
 SlurmdParameters=config_overrides
 NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs={cores} RealMemory=4000 Feature=ib,fast
@@ -142,7 +143,7 @@ class SlurmLab:
         """As an administrator would: it saves its state."""
         process = psutil.Process(int((self.folder / "slurmctld.pid").read_text()))
         process.terminate()
-        process.wait(10)
+        process.wait(PATIENCE_S)
 
     def jobs(self) -> list[str]:
         """Jobs in the queue."""

@@ -16,7 +16,7 @@ IMPORTED = (
     "tuner.commands.hosts.doctor",
     "tuner.commands.hosts.net_probe",
     "tuner.commands.nodes.check",
-    "tuner.commands.scaling.scale",
+    "tuner.commands.scale",
 )
 
 

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hpl.flops import flop_count, fraction_done, gflops
-from hpl.output import HplResult, parse
-from hpl.phases import PHASES
+from hpl.output import PHASES, HplResult, parse
 
 DATA = Path(__file__).with_name("data")
 CAPTURED = sorted(DATA.glob("*.txt"))

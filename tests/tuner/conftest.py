@@ -7,6 +7,7 @@ import pytest
 from as_user import HPLTUNE, Run
 from in_process import run_in_process
 from made_study import MakeStudy, studies
+from replayed import replaying
 
 
 @pytest.fixture
@@ -52,6 +53,13 @@ def real_hpl() -> None:
     """Skips where real HPL cannot run."""
     if shutil.which("mpicc") is None or shutil.which("mpirun") is None:
         pytest.skip("needs mpicc and mpirun: `hpltune setup` installs them")
+
+
+@pytest.fixture
+def prints_hpl(home: Path, mpirun: str) -> Path:
+    """A program of the user's that behaves as xhpl does and computes nothing: `--xhpl xhpl`."""
+    del mpirun
+    return replaying(home)
 
 
 @pytest.fixture

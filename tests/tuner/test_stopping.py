@@ -127,8 +127,7 @@ def test_a_study_that_compiles_is_ended_at_once_and_leaves_no_study(
 
 
 @pytest.mark.process
-@pytest.mark.real
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("mpirun")
 def test_a_hangup_that_was_ignored_from_the_beginning_stays_ignored(hpltune: Run, home: Path) -> None:
     waiting = program(home / "xhpl", f"#!/bin/sh\ntouch {home}/started\nuntil [ -e {home}/go ]; do sleep 0.1; done\n")
     hpltune("dat", "HPL.dat", "--N", "1000")

@@ -1,4 +1,4 @@
-"""The command line. One command a file; heavy imports stay inside the commands, so that help answers at once."""
+"""The command line. One command a file, which is imported when it is called; heavy imports stay inside commands."""
 
 import os
 import re
@@ -10,46 +10,15 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from .best import best
-from .blas import blas
-from .build import build
-from .calibrate import calibrate
-from .campaign import campaign
-from .campaign_process import campaign_process
-from .check import check
-from .clean import clean
-from .compare import compare
-from .dat import dat
-from .doctor import doctor
-from .explain import explain
-from .export import export
-from .import_outputs import import_
-from .known import known
-from .net import net
-from .nodes import nodes
-from .panels import grouped
-from .plain_help import PlainCommand, PlainGroup
-from .plot import plot
-from .predict import predict
-from .report import report
-from .reproduce import reproduce
-from .run import run
-from .scale import scale
-from .serve import serve
+from .by_name import Program
 from .server import Url, choose_server
-from .setup import setup
-from .show import show
 from .signals import Stopped, stopped_at_once
-from .spaces import spaces
 from .streams import print_anything, tell_warnings
-from .study import study
-from .token import token
-from .tune import tune
 
 NAME = "hpltune"
 
 app = typer.Typer(
-    cls=PlainGroup,
+    cls=Program,
     name=NAME,
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -58,41 +27,6 @@ app = typer.Typer(
     help="Finds the fastest way to run High Performance Linpack on a machine, and proves it.",
     epilog="Start with [bold]hpltune tune[/bold]: five minutes, and you have the best HPL.dat it could find.",
 )
-
-for _command in (
-    tune,
-    show,
-    best,
-    report,
-    plot,
-    compare,
-    blas,
-    explain,
-    export,
-    import_,
-    run,
-    check,
-    dat,
-    reproduce,
-    calibrate,
-    predict,
-    scale,
-    spaces,
-    known,
-    doctor,
-    build,
-    setup,
-    clean,
-    serve,
-):
-    app.command(_command.__name__.rstrip("_"), cls=PlainCommand)(grouped(_command))
-app.command("campaign-process", cls=PlainCommand, hidden=True)(grouped(campaign_process))
-app.add_typer(campaign, name="campaign")
-app.add_typer(study, name="study")
-app.add_typer(net, name="net")
-app.add_typer(nodes, name="nodes")
-app.add_typer(token, name="token")
-
 
 WRONG = 2
 """Exit code of wrong usage, as Typer's own: nothing was run, and the same again fails in the same way."""
@@ -149,7 +83,7 @@ def main() -> None:
         print(f"hpltune: {stopped.sentence}", file=sys.stderr)
         raise
     except BrokenPipeError:
-        from ..console.progress import UNREAD
+        from ..console import UNREAD
 
         sys.exit(UNREAD)
     except UnicodeEncodeError as error:

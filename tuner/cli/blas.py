@@ -98,7 +98,7 @@ def blas(
     from ..commands.campaigns.blas import BlasRequest
     from ..commands.campaigns.blas import blas as compare
     from ..commands.real_cluster import read_cluster
-    from ..console.progress import output
+    from ..console import output
     from ..errors import UsageError
     from ..options import TuneOptions, parse_blas, parse_overrides, user_source
     from ..units import parse_duration_s, parse_price_usd

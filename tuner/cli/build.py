@@ -16,7 +16,7 @@ def build(blas: BlasFiles = None, hpl_source: Source = None, as_json: Json = Fal
         hpltune build --blas openblas --hpl-source ~/hpl-2.3.tar.gz
     """
     from ..commands.hosts import build as command
-    from ..console.progress import display
+    from ..console import display
     from ..options import TuneOptions, parse_blas
 
     out = errors() if as_json else console()

@@ -12,7 +12,7 @@ from .common import MOST_RUNS, BlasFiles, Json, Source
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..commands.models.calibrate import CalibrateResult
+    from ..commands.calibrate import CalibrateResult
 
 
 def calibrate(
@@ -50,8 +50,8 @@ def calibrate(
     """
     from runners.hosts.cluster import load_real_cluster
 
-    from ..commands.models import calibrate as use_case
-    from ..console.progress import output
+    from ..commands import calibrate as use_case
+    from ..console import output
     from ..errors import TunerError, UsageError
     from ..options import TuneOptions, parse_blas
     from .terminal import INTERRUPTED, show_report, watched

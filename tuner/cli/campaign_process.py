@@ -28,7 +28,7 @@ def campaign_process(
     from results.store.lease import Lease
     from results.store.service.campaign_entry import QueueState
 
-    from ..console.progress import output
+    from ..console import output
     from ..errors import UsageError
     from ..service.campaigns.offered import offered_by
     from ..service.campaigns.process import ProcessRequest, work_on

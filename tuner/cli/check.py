@@ -57,7 +57,7 @@ def check(
     """
     from ..commands.campaigns.check import CheckRequest, CheckVerdict
     from ..commands.campaigns.check import check as measure
-    from ..console.progress import output
+    from ..console import output
 
     codes = {
         CheckVerdict.NOT_SLOWER: 0,

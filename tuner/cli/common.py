@@ -1,4 +1,4 @@
-"""Options that several commands share, and the few lines that open what they name."""
+"""Options that several commands share, and the few lines that open and complete what they name."""
 
 import sys
 from collections.abc import Set as AbstractSet
@@ -26,11 +26,12 @@ MOST_AT_ONCE = 10_000
 LARGEST_SEED = 2**32 - 1
 """That the engines' libraries take."""
 
+COMPLETION_S = 2.0
+"""Seconds for which somebody who pressed the tab key waits."""
+
 
 def complete_study(context: typer.Context, incomplete: str) -> list[str]:
     """Names of stored studies, or of the campaigns of a service, for tab completion; silent where there are none."""
-    from .served_names import served_names
-
     try:
         served = served_names(context, incomplete)
         if served is not None:
@@ -98,6 +99,31 @@ Db = Annotated[
         help="Database: a file, or postgresql://user@host:port/name. Default: hpltune.db in hpltune's data folder.",
     ),
 ]
+
+
+def served_names(context: typer.Context, incomplete: str) -> list[str] | None:
+    """Names of campaigns of the service that is asked, for tab completion; None where none is.
+
+    Raises:
+        TunerError: it does not answer.
+    """
+    url = context.find_root().params.get("server")
+    if not url:
+        return None
+    from ..client.connection import Connection
+    from ..client.server import Server
+    from ..messages.addresses import CAMPAIGNS, QUEUE
+    from ..messages.campaigns import CampaignPage
+    from ..messages.queue import QueueModel
+
+    connection = Connection(Server.at(url), COMPLETION_S)
+    begun = connection.get(CAMPAIGNS, CampaignPage, name=incomplete or None, limit=200).campaigns
+    queue = connection.get(QUEUE, QueueModel)
+    connection.close()
+    names = [*(one.name for one in begun), *(entry.name for entry in (*queue.running, *queue.queued, *queue.paused))]
+    return [name for name in dict.fromkeys(names) if name.startswith(incomplete)]
+
+
 Newest = Annotated[
     str | None,
     typer.Argument(metavar="[STUDY]", autocompletion=complete_study, help="A study; without it the newest one."),
@@ -160,14 +186,14 @@ def remark(sentence: str) -> None:
 
 def console() -> "Console":
     """Standard output for people."""
-    from ..console.progress import output
+    from ..console import output
 
     return output()
 
 
 def errors() -> "Console":
     """Standard error for people, beside a result that a script reads."""
-    from ..console.progress import output
+    from ..console import output
 
     return output(stderr=True)
 

@@ -32,7 +32,7 @@ def dat(
 
         hpltune dat HPL.dat --memory-fraction 0.5 --ranks 4
     """
-    from ..commands.files import dat as command
+    from ..commands import dat as command
     from ..options import parse_blas
 
     names, files = parse_blas(blas or [])

@@ -10,14 +10,14 @@ from .terminal import show_report
 
 def _complete(incomplete: str) -> list[str]:
     """Words of published results, for tab completion."""
-    from ..commands.files.known import known_words
+    from ..commands.known import known_words
 
     return known_words(incomplete)
 
 
 def _complete_order(incomplete: str) -> list[str]:
     """What results are sorted by, for tab completion."""
-    from ..commands.files.known import ORDERS
+    from ..commands.known import ORDERS
 
     return [name for name in ORDERS if name.startswith(incomplete)]
 
@@ -54,6 +54,6 @@ def known(
 
         hpltune known cluster --by mflops-per-watt --json
     """
-    from ..commands.files.known import KnownRequest, list_known
+    from ..commands.known import KnownRequest, list_known
 
     show_report(console(), list_known(KnownRequest(words or (), by)).report(), as_json=as_json)

@@ -94,7 +94,7 @@ def probe(
         hpltune net probe --hosts node1,node2 --interface eth0,eth1 --through openmpi --study default-1
     """
     from ..commands.hosts.net_probe import NetProbeRequest, net_probe
-    from ..console.progress import display
+    from ..console import display
     from .common import errors
 
     out, files = errors() if as_json else console(), ReportFiles(html, plot)

@@ -17,8 +17,8 @@ PANELS = {
         "budget", "trials", "run_time", "full", "memory_fraction", "repeats", "confirm", "limit", "walltime", "time",
     ),
     "Machine": (
-        "blas", "xhpl", "hpl_source", "rpeak", "price", "power", "kernel", "layout", "oversubscribe", "like",
-        "threads", "depth", "binding",
+        "replay", "replay_speed", "blas", "xhpl", "hpl_source", "rpeak", "price", "power", "kernel", "layout",
+        "oversubscribe", "like", "threads", "depth", "binding",
     ),
     "Cluster": ("cluster", "parallel", "jobs", "join"),
     "Study and output": ("study", "resume", "out", "plot", "db", "as_json", "count", "page"),

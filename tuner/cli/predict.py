@@ -49,8 +49,8 @@ def predict(
 
         hpltune predict designs.toml --trials 60 --json
     """
-    from ..commands.models import predict as use_case
-    from ..console.progress import output
+    from ..commands import predict as use_case
+    from ..console import output
     from ..engines.registry import check_engine
     from ..options import DEFAULT_SIMULATION_S
     from ..units import parse_duration_s

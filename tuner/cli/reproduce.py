@@ -9,7 +9,7 @@ from .common import LARGEST_SEED, MOST_RUNS, Db, EngineName, Html, Jobs, Json, L
 
 def complete_published(incomplete: str) -> list[str]:
     """Names of publications, for tab completion."""
-    from ..simulation.reproduction.published import names
+    from ..simulation.reproduction import names
 
     return [name for name in names() if name.startswith(incomplete)]
 
@@ -46,8 +46,8 @@ def reproduce(
 
         hpltune reproduce kronos --trials 0 --json
     """
-    from ..commands.models import reproduce as use_case
-    from ..console.progress import output
+    from ..commands import reproduce as use_case
+    from ..console import output
     from ..engines.registry import check_engine
     from ..options import DEFAULT_SIMULATION_S
     from ..units import parse_duration_s

@@ -76,7 +76,7 @@ def run(
     from ..commands.campaigns.run import run as measure
     from ..commands.campaigns.simulate import simulate
     from ..commands.real_cluster import read_cluster
-    from ..console.progress import output
+    from ..console import output
     from ..errors import UsageError
     from ..options import DEFAULT_SIMULATION_S, TuneOptions, parse_blas, user_program, user_source
     from ..simulation.options import simulation_options

@@ -108,10 +108,10 @@ def scale(
     from results.stats.scaling.runs import Scaling
 
     from ..commands.real_cluster import read_cluster
-    from ..commands.scaling.real import scale_real
-    from ..commands.scaling.scale import ScaleRequest
-    from ..commands.scaling.virtual import scale_virtual
-    from ..console.progress import output
+    from ..commands.scale import ScaleRequest
+    from ..commands.scale_real import scale_real
+    from ..commands.scale_virtual import scale_virtual
+    from ..console import output
     from ..errors import UsageError
     from ..options import TuneOptions, parse_blas, user_program, user_source
     from ..simulation.options import simulation_options

@@ -71,7 +71,7 @@ def watch_there(
         TunerError: it failed.
     """
     from ..client.retold import Retold
-    from ..console.progress import display
+    from ..console import display
     from ..events import Notice
 
     console, name = _console(as_json=as_json), campaign.name
@@ -122,7 +122,7 @@ def _show_end(asked: Asked, client: "Client", campaign: "ServedCampaign", consol
 
 
 def _console(*, as_json: bool) -> "Console":
-    from ..console.progress import output
+    from ..console import output
 
     return output(stderr=as_json)
 

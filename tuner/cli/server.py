@@ -74,12 +74,12 @@ def asked_server(context: typer.Context, not_there: "AbstractSet[str]" = frozens
     Raises:
         UsageError: one of these is given, or the address or the token cannot be used.
     """
-    from ..client.server import Server
-    from ..errors import UsageError
-
     chosen = context.find_root().obj
     if not isinstance(chosen, tuple):
         return None
+    from ..client.server import Server
+    from ..errors import UsageError
+
     url, words = chosen
     for option in given(context, not_there):
         raise UsageError(f"{option} is for this machine, and --server (or {VARIABLE}) asks another: leave one out")

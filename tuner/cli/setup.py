@@ -33,7 +33,7 @@ def setup(
         hpltune setup --yes --with simgrid
     """
     from ..commands.hosts import setup as command
-    from ..console.progress import display
+    from ..console import display
     from .consent import agreed
 
     out = errors() if as_json else console()

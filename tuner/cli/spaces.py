@@ -40,7 +40,7 @@ def spaces(
 
         hpltune spaces default --explain "NB=128,grid=2x2,layout=2x1"
     """
-    from ..commands.files.spaces import SpacesRequest, explain_point, list_spaces, show_space
+    from ..commands.spaces import SpacesRequest, explain_point, list_spaces, show_space
     from ..errors import UsageError
 
     if name is None and (explain or set_):

@@ -26,7 +26,7 @@ def watched(console: "Console", *, ends_at_once: bool = False) -> "Iterator[tupl
     Args:
         ends_at_once: the first request ends what runs.
     """
-    from ..console.progress import display
+    from ..console import display
     from .signals import announce_end, announce_stop, stop_on_signals
 
     with stop_on_signals(announce_end if ends_at_once else announce_stop) as stop, display(console) as listener:

@@ -18,7 +18,7 @@ token = typer.Typer(
 
 def _complete_token(incomplete: str) -> list[str]:
     """Names of tokens, for tab completion; silent where there is no database."""
-    from ..commands.access.tokens import token_names
+    from ..commands.tokens import token_names
 
     try:
         with open_store(None, create=False) as store:
@@ -50,7 +50,7 @@ def create(
 
         hpltune token create grafana --scope read --expires never > grafana.token
     """
-    from ..commands.access.tokens import CreateTokenRequest, create_token
+    from ..commands.tokens import CreateTokenRequest, create_token
 
     with open_store(db, create=True) as store:
         made = create_token(store, CreateTokenRequest(name, scope, expires))
@@ -68,7 +68,7 @@ def list_(db: Db = None, as_json: Json = False) -> None:
 
         hpltune token list --json
     """
-    from ..commands.access.tokens import list_tokens
+    from ..commands.tokens import list_tokens
 
     with open_store(db, create=False) as store:
         show_report(console(), list_tokens(store).report(), as_json=as_json)
@@ -85,7 +85,7 @@ def revoke(
 
         hpltune token revoke ada
     """
-    from ..commands.access.tokens import revoke_token
+    from ..commands.tokens import revoke_token
 
     with open_store(db, create=False) as store:
         show_report(console(), revoke_token(store, name).report(), as_json=False)

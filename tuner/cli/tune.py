@@ -40,7 +40,7 @@ BESIDE = {
 }
 """What may be given beside these options: a study that is gone on with or helped has its own for all else."""
 
-NOT_THERE = frozenset({"db", "hpl_source", "join", "out"})
+NOT_THERE = frozenset({"db", "hpl_source", "join", "out", "replay", "replay_speed"})
 """Options that make no sense for a service."""
 RESUMED_THERE = frozenset({"study", "resume", "as_json"})
 
@@ -48,8 +48,13 @@ RESUMED_THERE = frozenset({"study", "resume", "as_json"})
 def tune(
     context: typer.Context,
     space: Annotated[
-        str, typer.Option(metavar="SPACE", autocompletion=complete_space, help="A shipped space or a TOML file.")
-    ] = "default",
+        str | None,
+        typer.Option(
+            metavar="SPACE",
+            autocompletion=complete_space,
+            help="A shipped space or a TOML file. Default: default; with --replay all that the table has.",
+        ),
+    ] = None,
     engine: EngineName = "hpl",
     objective: Annotated[
         str,
@@ -96,6 +101,22 @@ def tune(
         int, typer.Option(min=0, max=MOST_RUNS, help="Further runs of each of the three best configurations.")
     ] = 2,
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of the engine's random numbers.")] = 0,
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="TABLE",
+            help="Run nothing and take the runs of a table: a CSV as `export csv` writes it, or a landscape (JSON).",
+        ),
+    ] = None,
+    replay_speed: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0,
+            max=1000.0,
+            metavar="FACTOR",
+            help="Real seconds for each second of the table; 1 is as it was. Default: 0, as fast as it can.",
+        ),
+    ] = None,
     blas: BlasFiles = None,
     xhpl: Xhpl = None,
     hpl_source: Source = None,
@@ -180,6 +201,8 @@ def tune(
 
         hpltune tune --cluster kronos --space quick --set layout=8x1,4x1,2x1,1x1 --set N=4000 --pareto usd-per-gflops
 
+        hpltune tune --replay old-study.csv --engine bayes --trials 40
+
         hpltune tune --warm-start default-1 --warm-start old/HPL.out
 
         hpltune tune --cluster my-cluster.toml --parallel 4
@@ -200,7 +223,7 @@ def tune(
     from ..commands.campaigns.extension import BudgetExtension
     from ..commands.campaigns.tune import TuneRequest
     from ..commands.campaigns.tune import tune as search
-    from ..console.progress import output
+    from ..console import output
     from ..options import parse_blas, parse_overrides, user_program, user_source
     from ..tuning.warm_start import absolute
 
@@ -231,7 +254,7 @@ def tune(
             warm_start=tuple(absolute(source) for source in warm_start or ()),
         ),
         AskedLimits() if resume else limits,
-        AskedMachine(cluster, rpeak, price, power, parallel, jobs, limit, nodes_check),
+        AskedMachine(cluster, rpeak, price, power, parallel, jobs, limit, nodes_check, replay, replay_speed),
     )
     options, more = asked.options(), BudgetExtension(budget, trials, limits.run_s)
     console = output(stderr=as_json)

@@ -1,11 +1,13 @@
-"""A service of hpltune, for programs in Python."""
+"""A service of hpltune, for programs in Python: the keys of documents are arguments."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Any, Self, TypedDict, Unpack
 from uuid import uuid4
 
 from pydantic import ValidationError
+
+from hpl.params import Scalar
 
 from ..messages.addresses import CAMPAIGNS, QUEUE
 from ..messages.campaigns import CampaignModel, CampaignPage
@@ -15,7 +17,47 @@ from .campaign import ServedCampaign
 from .connection import Connection
 from .problems import RefusedDocumentError
 from .server import EXAMPLE, Server
-from .words import CheckWords, TuneWords
+
+
+class TuneWords(TypedDict, total=False):
+    """The keys of `TuneDocument`; those that are left out have its defaults."""
+
+    name: str
+    priority: int
+    space: str
+    cluster: str
+    budget: str
+    trials: int
+    run_time: str
+    engine: str
+    objective: str
+    pareto: str
+    full: bool
+    memory_fraction: float
+    set: Mapping[str, Scalar | Sequence[Scalar]]
+    points: int
+    repeats: int
+    confirm: int
+    seed: int
+    blas: Sequence[str]
+    program: str
+    rpeak_gflops: float
+    price_usd: float
+    power_w: float
+    parallel: int
+    jobs: int
+    limit: str
+    from_simulation: str
+    warm_start: Sequence[str]
+
+
+class CheckWords(TypedDict, total=False):
+    """The keys of `CheckDocument`, but for the baseline."""
+
+    name: str
+    priority: int
+    runs: int
+    tolerance_percent: float
 
 
 class Client:

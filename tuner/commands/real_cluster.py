@@ -2,19 +2,20 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-
-from runners.hosts.cluster import Cluster, find_real_cluster
-from runners.virtual.load import shipped
+from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from ..words import counted
+
+if TYPE_CHECKING:
+    from runners.hosts.cluster import Cluster
 
 
 @dataclass(frozen=True)
 class RealCluster:
     """A real cluster, and what all its nodes cost and draw together; None if the file does not say."""
 
-    cluster: Cluster
+    cluster: "Cluster"
 
     @property
     def size(self) -> int:
@@ -73,7 +74,12 @@ def read_cluster(name: str | None) -> RealCluster | None:
     Raises:
         runners.toml_file.ClusterFileError: the file cannot be used.
     """
-    if name is None or name in shipped() or not Path(name).is_file():
+    if name is None:
+        return None
+    from runners.hosts.cluster import find_real_cluster  # noqa: PLC0415 - only a cluster needs it
+    from runners.virtual.load import shipped  # noqa: PLC0415 - only a cluster needs it
+
+    if name in shipped() or not Path(name).is_file():
         return None
     cluster = find_real_cluster(Path(name))
     return RealCluster(cluster) if cluster else None

@@ -14,6 +14,8 @@ from search_spaces.space import SearchSpace
 from ..errors import TunerError
 from ..machine.equipment import host_count
 from ..options import TuneOptions
+from ..replay.table import ReplayTable
+from ..replay.tune import read_table
 from ..simulation.cluster import cluster_from
 from ..simulation.known import simulated_space
 from ..study.kinds import SEARCHED
@@ -62,10 +64,24 @@ def cluster_of(study: Study) -> VirtualCluster | None:
     return None if cluster is None else cluster_from(cluster)
 
 
+def table_of(study: Study) -> ReplayTable | None:
+    """The table that a study replays; None where it replays none, or the table is gone or was changed."""
+    replay = TuneOptions.from_json(dict(study.options)).replay
+    if replay is None:
+        return None
+    try:
+        return read_table(replay)
+    except TunerError:
+        return None
+
+
 def stored_space(study: Study, records: Sequence[TrialRecord]) -> SearchSpace:
-    """The space of a study on its virtual cluster, or on a machine that is rebuilt from its trials."""
+    """The space of a study on its virtual cluster or table, or on a machine that is rebuilt from its trials."""
     cluster, N = cluster_of(study), max(int(record.params["N"]) for record in records)
     overrides = TuneOptions.from_json(dict(study.options)).overrides or {}
+    table = table_of(study)
+    if table:
+        return table.space(study.space_name, overrides, study.space_text)
     if cluster:
         return simulated_space(study.space_name, cluster, N, overrides, study.space_text)
     return load(study.space_name, _machine(study, records, N), overrides, study.space_text)

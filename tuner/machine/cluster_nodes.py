@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from hpl.peak.rpeak import Rpeak
+from hpl.rpeak import Rpeak
 from runners.errors import ProcessError, UnreachableError
 from runners.hosts.cluster import Cluster
 from runners.hosts.copies import try_copy
@@ -33,18 +33,6 @@ AskNodes = Callable[
     [Transport, Sequence[str], Sequence[Path], Path | None], Mapping[str, NodeSays | UnreachableError | ProcessError]
 ]
 """Asks nodes by name about themselves, about files that they should have, and about an MPI launcher."""
-
-
-class NodesLostError(TunerError):
-    """Nodes of a running study no longer answer.
-
-    Attributes:
-        nodes: their names.
-    """
-
-    def __init__(self, nodes: tuple[str, ...]) -> None:
-        super().__init__(f"node {', '.join(nodes)} does not answer any more")
-        self.nodes = nodes
 
 
 def survey_nodes(

@@ -4,18 +4,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hpl.blas.catalogue import Blas, BlasLibrary
 from hpl.blas.probe import Probe
 from hpl.blas.registry import family
 from hpl.build.toolchain import Mpi
-from hpl.peak.rpeak import Rpeak, cpu_flags
-from runners.hosts.cluster import Cluster
+from hpl.rpeak import Rpeak, cpu_flags
 from runners.hosts.host_facts import HostFacts, memory_available_bytes
 from search_spaces.machine import BlasFacts, Machine, MachineNode
 
 from ..errors import TunerError
 from .peak import CORE_DGEMM, CORE_RPEAK, dgemm_beats_peak, fastest_dgemm_gflops
+
+if TYPE_CHECKING:
+    from runners.hosts.cluster import Cluster
 
 FOREIGN = "xhpl"
 """Name under which a program the user brought (`--xhpl`) stands where a BLAS would."""
@@ -43,7 +46,7 @@ class Nodes:
     count: int
     cores: int
     memory_bytes: int
-    cluster: Cluster
+    cluster: "Cluster"
     longest_s: float = math.inf
     scarcest: str = ""
 

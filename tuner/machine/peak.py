@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from hpl.blas.probe import Probe
-from hpl.peak.rpeak import Rpeak
+from hpl.rpeak import Rpeak
 from results.record import Study
 
 CORE_DGEMM, CORE_RPEAK = "core_dgemm_gflops", "core_rpeak_gflops"
 """What a study keeps of its machine: GFLOPS of the fastest dgemm on one core, and Rpeak of such a core."""
 
+_OF_TABLE = "the table that is replayed has rates above the Rpeak that is known"
 _OF_MODEL = "the model of this virtual cluster computes faster than its clock_ghz and flops_per_cycle allow"
 
 
@@ -50,7 +51,7 @@ def _why(study: Study) -> str:
     if study.options.get("rpeak_gflops"):
         return f"the Rpeak given with --rpeak ({study.options['rpeak_gflops']:g} GFLOPS) is too low for this machine"
     if study.simulated:
-        return _OF_MODEL
+        return _OF_TABLE if study.replayed else _OF_MODEL
     if _of_cluster_file(study):
         return "rpeak_gflops under [node] of the cluster file is too low for these nodes"
     if dgemm > rpeak > 0:

@@ -10,7 +10,7 @@ from hpl.blas.probe import NotTimedError, Probe, Timing
 from hpl.blas.registry import discover
 from hpl.blas.survey import kernel_survey
 from hpl.build.toolchain import Mpi, find_mpis
-from hpl.peak.rpeak import Rpeak, cpu_flags, detect
+from hpl.rpeak import Rpeak, cpu_flags, detect
 from hpl.search_paths import SearchPaths
 from runners.hosts.host_facts import busy_sentence, host_facts
 from runners.registry import LAUNCHERS

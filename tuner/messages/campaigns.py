@@ -35,7 +35,8 @@ class CampaignModel(BaseModel):
     created_at: datetime
     space: str
     engine: str
-    simulated: bool = Field(description="its trials ran on a virtual cluster; nothing was measured")
+    simulated: bool = Field(description="its trials ran on a virtual cluster or are of a table; nothing was measured")
+    replayed: bool = Field(False, description="its trials are runs of a table, told again")
     trials: int
     failed: int
     best_gflops: float | None = Field(description="expected of one more run of the best; null where no run counts yet")
@@ -53,6 +54,7 @@ class CampaignModel(BaseModel):
             space=Path(study.space_name).name,
             engine=study.engine,
             simulated=study.simulated,
+            replayed=study.replayed,
             trials=line.tally.trials,
             failed=line.tally.failed,
             best_gflops=line.best_gflops,
@@ -71,6 +73,7 @@ class CampaignModel(BaseModel):
             space=document.get("space", ""),
             engine=document.get("engine", ""),
             simulated=document.get("cluster") in clusters_of.shipped(),
+            replayed=False,
             trials=0,
             failed=0,
             best_gflops=None,

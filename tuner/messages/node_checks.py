@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, Field
 
-from results.store.nodes.kept_check import NodeCheckLine, NodeCheckState
+from results.store.kept_check import NodeCheckLine, NodeCheckState
 
 
 class NodeCheckModel(BaseModel):

@@ -1,69 +1,18 @@
-"""Sets the network around a study, and puts back hosts that a killed hpltune left changed."""
+"""Sets the network around a study; what takes part in that is imported only where a cluster has a network to set."""
 
-import platform
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from functools import partial
+from dataclasses import replace
 
 from hpl.params import Scalar
-from results.errors import ResultsError
-from results.store.lease import Lease
-from results.store.networks import NetworkOriginal
 from results.store.store import Store
-from runners.errors import HeldError, RunnerError
-from runners.network.control import NetworkControl
-from runners.network.journal import Holder, Original, reach_of
-from runners.network.mark import settle
-from runners.network.restore import put_all_back
-from runners.network.script import outcome_of_each
+from runners.errors import RunnerError
 from runners.network.setting import PREFIX
 
 from ..errors import TunerError
 from ..events import Listener, Notice
 from ..trial.evaluate import Evaluator
 from ..trial.workbench import Workbench
-
-AGAIN = "`hpltune net restore` tries again"
-
-
-@dataclass(frozen=True)
-class StoreJournal:
-    """Keeps the original values of network settings in a store.
-
-    Attributes:
-        study: the study for which the network is changed, or None.
-    """
-
-    store: Store
-    study: str | None
-
-    @property
-    def holder(self) -> Holder:
-        """The process that changes the network: this one."""
-        return Holder(str(Lease.mine()), self.study or "", may_still_run)
-
-    def remember(self, originals: Sequence[Original]) -> Sequence[Original]:
-        """Store originals; one that is stored already stays."""
-        mine, now = str(Lease.mine()), datetime.now(UTC)
-        rows = [
-            NetworkOriginal(each.host, each.interface, each.setting, each.value, each.ssh, self.study, mine, now)
-            for each in originals
-        ]
-        try:
-            return [original_of(row) for row in self.store.network.remember(rows)]
-        except ResultsError as error:
-            raise HeldError(str(error)) from error
-
-    def forget(self, originals: Sequence[Original]) -> None:
-        """Remove originals from the store."""
-        self.store.network.forget([each.key for each in originals])
-
-
-def original_of(row: NetworkOriginal) -> Original:
-    """Make the original that runners know of a stored one."""
-    return Original(row.host, row.interface, row.setting, row.value, row.ssh)
 
 
 @contextmanager
@@ -73,6 +22,10 @@ def network_around(workbench: Workbench, store: Store, study: str, listener: Lis
     if nodes is None or not nodes.names:
         yield workbench
         return
+    from runners.network.control import NetworkControl  # noqa: PLC0415 - only hosts of a cluster need it
+
+    from .changed_hosts import AGAIN, StoreJournal  # noqa: PLC0415 - only hosts of a cluster need it
+
     cluster = nodes.cluster
     journal = StoreJournal(store, study)
     control = NetworkControl(
@@ -104,99 +57,12 @@ def prepare_network(evaluator: Evaluator, wanted: Mapping[str, Sequence[Scalar]]
         raise TunerError(str(error)) from error
 
 
-def put_back_changed_hosts(
-    store: Store, *, force: bool = False, hosts: Sequence[str] = (), ssh: tuple[str, ...] = ()
-) -> tuple[list[str], list[str]]:
-    """Put back the hosts that a killed hpltune left changed, as far as they answer.
-
-    The store tells what was changed, and so do notes on the hosts.
-
-    Args:
-        force: also put back what a process changed that may still run.
-        hosts: also look for notes on these, whichever database and user they were changed with; `ssh` reaches them.
-
-    Returns:
-        Sentences about what was put back, and about what is still changed.
-    """
-    rows = store.network.originals()
-    busy = [row for row in rows if _not_ours(row) and not (force and row.ssh)]
-    free = [row for row in rows if row not in busy]
-    done: list[Original] = []
-    left: list[str] = []
-    for way in dict.fromkeys((*(row.ssh for row in free), *((ssh,) if hosts else ()))):
-        asked = (*(row.host for row in free if row.ssh == way), *(hosts if way == ssh else ()))
-        settled = partial(_settled, way, hosts, force=force)
-        for host, found in outcome_of_each(tuple(dict.fromkeys(asked)), settled).items():
-            if isinstance(found, RunnerError):
-                left.append(f"Not put back: {found}; it stays recorded, {AGAIN}.")
-                free = [row for row in free if row.host != host]
-            else:
-                done += found
-    outcome = put_all_back([original_of(row) for row in free])
-    store.network.forget([each.key for each in outcome.done])
-    done = list({each.key: each for each in (*done, *outcome.done)}.values())
-    told = [f"Put back on {host}: {_values(done, host)}." for host in dict.fromkeys(_hosts(done))]
-    left += [f"Not put back: {why}; it stays recorded, {AGAIN}." for why in outcome.left.values()]
-    return told, left + list(dict.fromkeys(_owned(row) for row in busy))
-
-
-def _settled(way: tuple[str, ...], named: Sequence[str], host: str, *, force: bool) -> Sequence[Original]:
-    """Put back what the notes of a host tell."""
-    holder = Holder(str(Lease.mine()), "", lambda owner: may_still_run(owner, force=force))
-    return settle(reach_of(way), host, holder, of_all_users=host in named)
-
-
-def may_still_run(owner: str, *, force: bool = False) -> bool:
-    """Whether another process that changed a network may still run.
-
-    Args:
-        force: a process on another machine counts as ended.
-    """
-    lease = Lease.parse(owner)
-    if lease is None:
-        return not force
-    return lease.alive and (lease.of_this_host or not force)
-
-
-def forget_host(store: Store, host: str) -> str:
-    """Remove what is recorded of a host, and say what that was.
-
-    Raises:
-        TunerError: nothing is recorded of it.
-    """
-    rows = [row for row in store.network.originals() if row.host == host]
-    if not rows:
-        raise TunerError(f"nothing is recorded of {host}")
-    store.network.forget([row.key for row in rows])
-    return f"Forgotten: {host}: {_values([original_of(row) for row in rows], host)}."
-
-
 def recover_at_start(store: Store, listener: Listener) -> None:
     """Put back what can be put back before a command begins, and tell the listener."""
+    if not store.network.originals():
+        return
+    from .changed_hosts import put_back_changed_hosts  # noqa: PLC0415 - only hosts of a cluster need it
+
     done, left = put_back_changed_hosts(store)
     for sentence in (*done, *left):
         listener(Notice(sentence))
-
-
-def _not_ours(row: NetworkOriginal) -> bool:
-    """Whether a setting is in use, or its host can only be reached from another machine."""
-    lease = Lease.parse(row.owner)
-    return row.busy is not None or (not row.ssh and lease is not None and lease.host != platform.node())
-
-
-def _owned(row: NetworkOriginal) -> str:
-    lease = Lease.parse(row.owner)
-    who = f"process {lease.pid} on {lease.host}" if lease else "another process"
-    return f"The network of {row.host} is changed by {who}, which puts it back."
-
-
-def _hosts(originals: Sequence[Original]) -> list[str]:
-    return [each.host for each in originals]
-
-
-def _values(originals: Sequence[Original], host: str) -> str:
-    return ", ".join(
-        f"{each.interface + ' ' if each.interface else ''}{each.setting} = {each.value}"
-        for each in originals
-        if each.host == host
-    )

@@ -9,8 +9,8 @@ from pathlib import Path
 from hpl.params import Scalar
 from runners.errors import InvalidJobError, RunnerError
 from runners.hosts.transport import Local, Ssh, Transport, anchored, checked
-from runners.network.registry import CHOICE, setting
-from runners.network.setting import interfaces_of
+from runners.network.registry import setting
+from runners.network.setting import CHOICE, interfaces_of
 from runners.network.survey import Node
 
 from ..errors import UsageError

@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 
-from results.stats.nodes.baseline.since_baseline import NodeFactChange
 from results.stats.nodes.check import NodeCheck
+from results.stats.nodes.since_baseline import NodeFactChange
 from runners.readiness.fact import AtLeast, AtMost, NearNumber, NodeFact
 from runners.readiness.fact_table import FACTS, FILE, fact_named
 

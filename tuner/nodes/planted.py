@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from results.stats.nodes.check import BENCHMARKS, NodeCheck, NodeRun
-from results.stats.nodes.groups.group_run import ORDERS, GroupRun, groups_of
+from results.stats.nodes.group_run import ORDERS, GroupRun, groups_of
 from results.stats.nodes.pair_patterns import PATTERNS, pairs_of
 from results.stats.nodes.pair_rate import PairRate
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from results.stats.nodes.check import NodeRun, SoakSample
-from results.stats.nodes.groups.group_run import GroupRun
+from results.stats.nodes.group_run import GroupRun
 from results.stats.nodes.pair_rate import PairRate
 from runners.hosts.transport import Transport
 

@@ -5,9 +5,7 @@ from dataclasses import asdict
 
 from results.report.model import Column, Figure, Part, Sentence, Series, Table
 
-from ..simulation.reproduction.best_found import BestFound, SettingLoss
-from ..simulation.reproduction.comparison import ComparedTest, simulated_gflops
-from ..simulation.reproduction.published import Published
+from ..simulation.reproduction import BestFound, ComparedTest, Published, SettingLoss, simulated_gflops
 from ..words import listed
 
 HEADS = ("setting", "best", "published", "assumed", "loss with it", "worst", "loss with that")

@@ -7,7 +7,7 @@ from statistics import median
 from results.report.model import Column, Figure, Part, Sentence, Series, Table
 from runners.virtual.cluster import VirtualCluster
 
-from ..simulation.calibration.checks import Check, agreement_of
+from ..simulation.calibration import Check, agreement_of
 from ..simulation.cluster import cluster_dict
 
 PARAMETERS = ("N", "NB", "grid", "DEPTH", "SWAP", "NBMIN")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from results.report.model import Column, Figure, Part, Sentence, Series, Table, Wrap
 
-from ..simulation.design.prediction import Prediction
+from ..simulation.design import Prediction
 
 NARROW = ("design", "Rmax GFLOPS", "% of peak", "$/GFLOPS", "MFLOPS/W")
 """Columns that a narrow page shows; the other figures stand below the table."""

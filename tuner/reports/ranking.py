@@ -30,9 +30,9 @@ def figures(machine: Equipment, gflops: float, params: Mapping[str, Scalar], hos
 def interval_of(study: Study, entry: Ranked) -> tuple[float, float] | None:
     """Return the rates between which a configuration is with 95 % probability; None where that is not known.
 
-    Simulated runs do not depend on chance, so they have no interval.
+    Simulated runs do not depend on chance, so they have no interval; those of a table did.
     """
-    return None if study.simulated else entry.interval_gflops
+    return None if study.how == "simulated" else entry.interval_gflops
 
 
 def above_peak_of(study: Study, shown: Sequence[Ranked]) -> str | None:
@@ -94,7 +94,7 @@ def _remarks(study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked]) -
 
 def how_sure(study: Study, ranking: Sequence[Ranked], sure: Standing | None) -> str | None:
     """Say how sure the first of a whole ranking is the best; nothing of simulations, which need not differ."""
-    if study.simulated:
+    if study.how == "simulated":
         return None
     if len(ranking) == 1:
         return "Only one configuration has a valid run: there is none to compare it with."
@@ -105,7 +105,7 @@ def how_sure(study: Study, ranking: Sequence[Ranked], sure: Standing | None) -> 
 
 def _table(study: Study, shown: Sequence[Ranked], against: Objective | None) -> Table:
     """Build the table of configurations with the figures of merit that are known."""
-    where = " (simulated)" if study.simulated else ""
+    where = f" ({study.how})" if study.simulated else ""
     objective = of_study(study)
     by = "" if objective.name == "gflops" else f" by {objective.unit}"
     front = None if against is None else f"Front of study {study.name}{where}: GFLOPS against {against.unit}"
@@ -185,6 +185,7 @@ def ranking_json(
     ]
     return {
         "study": study.name,
+        "rates": study.how,
         "rpeak_gflops": study.rpeak_gflops,
         "above_peak": above_peak_of(study, shown),
         "machine_changed_percent": 100 * change(ranking, noise_at_first(study.host)),

@@ -7,8 +7,7 @@ from results.report.model import Column, Figure, Part, Sentence, Series, Table, 
 from runners.virtual.cluster import VirtualCluster
 
 from ..machine.peak import model_above_peak
-from ..simulation.reproduction.comparison import ComparedTest, error_sizes, gain, simulated_gflops, typical_error
-from ..simulation.reproduction.published import Published
+from ..simulation.reproduction import ComparedTest, Published, error_sizes, gain, simulated_gflops, typical_error
 from ..words import listed
 
 NARROW = ("test", "published", "simulated", "error")

@@ -12,15 +12,15 @@ from results.stats.ranking import Ranked
 from ..machine.equipment import Equipment
 from ..study.objective import UNITS
 from ..study.rounds import is_shootout
-from .comparison.libraries import LibraryRanking
 from .explanation import explanation_parts
 from .figures.messages import messages
 from .figures.registry import KINDS, SHOWN, FigureSource
 from .figures.size import whole_memory
 from .figures.strongest_pairs import strongest_pairs
-from .known.list import known_table
+from .library_ranking import LibraryRanking
 from .pages.programs import programs_table
 from .pages.virtual_cluster import cluster_table, head_of, virtual_cluster_of
+from .published_results import known_table
 from .ranking import figures, interval_of
 from .story import story_table
 
@@ -32,6 +32,7 @@ HOST_FACTS = (
     ("physical_cores", "cores"),
     ("memory_gib", "memory in GiB"),
     ("virtual_cluster", "virtual cluster"),
+    ("replay", "table"),
     ("description", "description"),
     ("imported_from", "imported from"),
 )
@@ -52,7 +53,7 @@ class StudyPage:
             parts += [Heading("What matters"), *explained]
         parts += [*self._machine(), *self._repeat()]
         facts = summary.to_json() if summary else {"study": self.study.name}
-        simulated = " (simulated)" if self.study.simulated else ""
+        simulated = f" ({self.study.how})" if self.study.simulated else ""
         return Report(f"HPL on {self._place()}: study {self.study.name}{simulated}", tuple(parts), facts)
 
     def _answer(self) -> list[Part]:
@@ -116,7 +117,7 @@ class StudyPage:
         columns = (Column("fact", words=True), Column("value", words=True))
         network = messages(self.found.probes)
         table = Table("", columns, (*rows, *programs), headless=True)
-        return [Heading("The machine"), table, *([network] if network else [])]
+        return [Heading("The table" if self.study.replayed else "The machine"), table, *([network] if network else [])]
 
     def _repeat(self) -> list[Part]:
         """The command and the file that repeat the best run."""
@@ -133,4 +134,5 @@ class StudyPage:
     def _place(self) -> str:
         """The machine in a few words."""
         host = self.study.host
-        return str(host.get("virtual_cluster") or host.get("cpu_model") or "this machine")
+        table = f"the table {self.study.table}" if self.study.replayed else ""
+        return str(table or host.get("virtual_cluster") or host.get("cpu_model") or "this machine")

@@ -13,7 +13,7 @@ from ..study.objective import BETTER, Objective, of_study
 from ..study.rounds import is_shootout
 from ..study.shootout import LibraryBest, best_of_each, sentences
 from ..words import counted
-from .known.standing import PublishedStanding, published_standing
+from .published_results import PublishedStanding, published_standing
 from .ranking import how_sure, ranking_json, ranking_parts
 
 

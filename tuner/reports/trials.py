@@ -6,7 +6,7 @@ from dataclasses import fields
 from hpl.params import Scalar
 from results.flat import COLUMNS, Placed, flat
 from results.metrics import rate_text
-from results.record import IMPORTED_FROM, Study, TrialRecord, TrialState
+from results.record import IMPORTED_FROM, SIMULATOR, Study, TrialRecord, TrialState
 from results.report.model import Column, Table, Wrap
 from results.report.outcome import outcome
 from results.stats.ranking import hosts_of
@@ -121,6 +121,8 @@ def _figures(study: Study, record: TrialRecord) -> dict[str, str]:
     doubt = above_peak(study, [merits.get("percent_of_peak")])
     checked = f"{record.residual} ({'PASSED' if record.passed else 'not passed'})"
     residual = "none, because nothing was computed: simulated" if record.simulated else checked
+    if record.replayed:
+        residual = "not in the table that is replayed" if record.residual is None else f"{checked}, as the table has it"
     return {"GFLOPS": rate, **({"peak": doubt} if doubt else {}), "residual": residual}
 
 
@@ -141,9 +143,11 @@ def _launch(record: TrialRecord, others: Sequence[int]) -> dict[str, str]:
 def _origin(record: TrialRecord) -> dict[str, str]:
     """Which library really ran, when, with which command and in which folder."""
     facts = {}
+    if record.replayed:
+        facts["not measured"] = f"{record.versions[SIMULATOR]}: a table told the result"
     if IMPORTED_FROM in record.versions:
         facts["imported from"] = record.versions[IMPORTED_FROM]
-    if record.observed:
+    if record.observed and not record.replayed:
         seen = record.observed
         threads = "?" if seen.threads is None else str(seen.threads)
         facts["really ran"] = (

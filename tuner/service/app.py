@@ -1,4 +1,4 @@
-"""The application: its parts put together."""
+"""The application: its parts put together, and what stands in front of it."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -8,12 +8,12 @@ from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from ..database import folder_of, open_store
-from . import health
 from .api import (
     campaigns,
     catalogue,
     downloads,
     handed_in,
+    health,
     machine,
     node_checks,
     previews,
@@ -25,22 +25,30 @@ from .api import (
 from .campaigns.dispatcher import Dispatcher
 from .campaigns.host_survey import HostSurvey
 from .campaigns.offered import offered_by
-from .guard import guard
+from .identity import signing_in
+from .identity.arrival import Arrivals
+from .identity.doorkeeper import Doorkeeper
+from .identity.gate import Gate
+from .identity.rate_limit import RateLimit
+from .identity.sessions import SessionKeeper
 from .kept.answers import Answers
 from .kept.files import Files
 from .kept.workshop import Workshop
 from .live import routes as live
 from .live.reader import LiveReader
-from .pages import routes, shipped
+from .observed import routes as operators
+from .observed.metrics import RequestMetrics
+from .observed.observer import Observer
+from .pages import api_page, home, shipped
+from .pages import nodes as node_pages
+from .pages import queue as queue_pages
 from .pages.campaign import routes as campaign_pages
 from .pages.campaign.beliefs import Beliefs
 from .pages.campaign.live_pages import LivePages
-from .pages.home import routes as home
-from .pages.nodes import routes as node_pages
-from .pages.queue import routes as queue_pages
 from .pages.start import routes as start
 from .problems import add_problems
-from .schedules.keeper import ScheduleKeeper
+from .safety import Safety
+from .schedules import ScheduleKeeper
 from .settings import ServiceSettings
 from .webhooks.announcer import announcer_of
 from .webhooks.couriers import Couriers
@@ -101,7 +109,22 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         *(handed_in, previews, campaigns, trials, live, downloads),
         *(catalogue, machine, printed, webhooks, schedules, node_checks),
     )
-    pages = (home, routes, start, queue_pages, campaign_pages, node_pages, shipped)
+    pages = (home, api_page, start, queue_pages, campaign_pages, node_pages, shipped)
     for part in (health, *apis, *pages):
         app.include_router(part.router)
     return app
+
+
+def guard(app: FastAPI, settings: ServiceSettings) -> None:
+    """Guard an application; what is added last sees a request first."""
+    config, sessions = settings.config, SessionKeeper.of_folder(settings.user_dirs.data)
+    app.state.sessions = sessions
+    app.state.metrics = RequestMetrics()
+    app.include_router(signing_in.router)
+    app.include_router(operators.router)
+    app.add_middleware(
+        Gate, doorkeeper=Doorkeeper(config, sessions), limit=RateLimit(config.limits.requests_per_minute)
+    )
+    app.add_middleware(Safety, config=config, only_by_proxy=settings.only_by_proxy)
+    app.add_middleware(Arrivals, proxy=config.proxy)
+    app.add_middleware(Observer, metrics=app.state.metrics)

@@ -5,14 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from runners.virtual.load import load_cluster
-
 from ..budget import DOLLARS, NODE_HOURS, Budget
 from ..errors import UsageError
 from ..options import DEFAULT_SIMULATED_TRIALS, DEFAULT_SIMULATION_S
 from ..units import parse_duration_s, sensible_s
-from .cluster import cluster_dict, cluster_from
-from .costs import usd_per_hour
 
 
 @dataclass(frozen=True)
@@ -36,6 +32,10 @@ def simulation_options(cluster: str | None, jobs: int | None, limit: str | None)
         if lone:
             raise UsageError(f"{lone} is for simulations: name a virtual cluster with --cluster")
         return SimulationOptions(None, DEFAULT_SIMULATION_S)
+    from runners.virtual.load import load_cluster  # noqa: PLC0415 - only a virtual cluster needs it
+
+    from .cluster import cluster_dict  # noqa: PLC0415 - only a virtual cluster needs it
+
     limit_s = parse_duration_s(limit, "--limit") if limit else DEFAULT_SIMULATION_S
     return SimulationOptions(cluster_dict(load_cluster(cluster)), limit_s)
 
@@ -51,7 +51,10 @@ def time_budget(text: str, cluster: Mapping[str, Any] | None, nodes: int) -> Bud
     """
     hours = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*nh\s*", text, re.IGNORECASE)
     if hours:
-        nodes = len(cluster_from(cluster).node_list) if cluster else nodes
+        if cluster:
+            from .cluster import cluster_from  # noqa: PLC0415 - only a virtual cluster needs it
+
+            nodes = len(cluster_from(cluster).node_list)
         wall_s = sensible_s(float(hours[1]) * 3600.0 / nodes, f"--budget {text}")
         return Budget(wall_s=wall_s, unit=NODE_HOURS, hourly=nodes)
     money = re.fullmatch(r"\s*\$?\s*(\d+(?:\.\d+)?)\s*(?:usd|\$)?\s*", text, re.IGNORECASE)
@@ -59,6 +62,9 @@ def time_budget(text: str, cluster: Mapping[str, Any] | None, nodes: int) -> Bud
         return Budget(wall_s=parse_duration_s(text, "--budget"))
     if cluster is None:
         raise UsageError(f"--budget {text}: money is for virtual clusters; write a time, for example 1h30m")
+    from .cluster import cluster_from  # noqa: PLC0415 - only a virtual cluster needs it
+    from .costs import usd_per_hour  # noqa: PLC0415 - only a virtual cluster needs it
+
     found = cluster_from(cluster)
     hourly_usd = usd_per_hour(found)
     if not hourly_usd:

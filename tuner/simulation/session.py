@@ -1,16 +1,19 @@
 """Opening a study on a virtual cluster: what `tune --cluster`, `reproduce` and `predict` have in common."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 
 from results.record import TrialRecord
 from results.store.store import Store
 from search_spaces.load import passed_over
+from search_spaces.space import SearchSpace
 
 from ..budget import Meter
 from ..clock import ToldClock
 from ..engines.fidelity import FULL, Ladder
+from ..engines.perf.probes import Probes
 from ..machine.problem_size import STEP
 from ..options import TuneOptions
 from ..study.incumbent import Incumbent
@@ -24,9 +27,9 @@ from ..trial.ladder import ladder
 from ..trial.plan import TrialPlan, label
 from ..trial.varying_label import varying_label
 from .cluster import SimulatedCluster, equipment_of
-from .known import refuse_impossible, simulated_space
+from .known import probes_of, refuse_impossible, simulated_space
 from .simulator import Simulator
-from .study import VirtualRunTime, VirtualStudy
+from .study import ToldTrials, VirtualRunTime, VirtualStudy
 from .trials import SimulatedTrials
 
 AFFORDABLE_S = 30.0
@@ -54,16 +57,55 @@ def virtual_session(
         begun = begin(context.store, name, options, facts_of(options, site))
     with closing_study(begun.name, context.store):
         with closing(Simulator(site, options.jobs or cores_here(), options.limit_s)) as simulator:
-            study = _opened(begun, options, simulator, context)
+            stored, N = context.store.study(begun.name), study_n(site, options)
+            space = simulated_space(options.space, site.cluster, N, options.overrides or {}, stored.space_text)
+            told = ToldMachine(
+                space,
+                probes_of(site.cluster, space),
+                _ladder(options, N),
+                noisy=bool(site.cluster.noise.between_runs),
+            )
+
+            def trials(book: LearningBook, named: Named) -> ToldTrials:
+                return SimulatedTrials(simulator, book, context.listener, context.stop, named)
+
+            study = told_study(begun, options, told, context, trials)
             yield study
         study.session.end()
 
 
-def _opened(begun: Begun, options: TuneOptions, simulator: Simulator, context: StudyContext) -> VirtualStudy:
-    """The study with all that its earlier trials told."""
-    stored, site = context.store.study(begun.name), simulator.site
-    N = study_n(site, options)
-    space = simulated_space(options.space, site.cluster, N, options.overrides or {}, stored.space_text)
+Named = Callable[[TrialPlan, TrialRecord], str]
+"""Tells a plan from others in one line."""
+
+
+@dataclass(frozen=True)
+class ToldMachine:
+    """What stands for a machine where none runs: its space, what is known of it, and how it behaves.
+
+    Attributes:
+        ladder: how much of a full run may be asked for.
+        noisy: runs of one configuration differ.
+    """
+
+    space: SearchSpace
+    probes: Probes
+    ladder: Ladder
+    noisy: bool
+
+
+def told_study(
+    begun: Begun,
+    options: TuneOptions,
+    machine: ToldMachine,
+    context: StudyContext,
+    make_trials: Callable[[LearningBook, Named], ToldTrials],
+) -> VirtualStudy:
+    """The study with all that its earlier trials told.
+
+    Args:
+        make_trials: what runs its trials, from their book and what names them.
+    """
+    stored, space = context.store.study(begun.name), machine.space
     for sentence in passed_over(space, options.overrides or {}):
         context.say(sentence)
     meter = Meter(options.budget, ToldClock(), spent_wall_s=sum(record.cost_s or 0.0 for record in begun.earlier))
@@ -89,12 +131,13 @@ def _opened(begun: Begun, options: TuneOptions, simulator: Simulator, context: S
 
     return VirtualStudy(
         session=session,
-        site=site,
         ledger=ledger,
-        trials=SimulatedTrials(simulator, book, context.listener, context.stop, named),
+        trials=make_trials(book, named),
+        noisy=machine.noisy,
+        probes=machine.probes,
         run_time=run_time,
         failures=failures,
-        ladder=_ladder(options, N),
+        ladder=machine.ladder,
         earlier=earlier,
     )
 
@@ -104,9 +147,9 @@ def _ladder(options: TuneOptions, N: int) -> Ladder:
     return ladder(N, 1.0, 0.0, prefixes=False) if options.budget.timed else (FULL,)
 
 
-def say_n(study: VirtualStudy, options: TuneOptions) -> None:
+def say_n(study: VirtualStudy, site: SimulatedCluster, options: TuneOptions) -> None:
     """Say where the N that we chose for a study is less than the memory would hold."""
-    chosen_n, whole_n = study.space.largest_n, study.site.largest_n(options.memory_fraction)
+    chosen_n, whole_n = study.space.largest_n, site.largest_n(options.memory_fraction)
     if study.space.asked_n is None and chosen_n < whole_n:
         sentence = f"N={chosen_n}, so that a simulation takes about half a minute."
         study.session.say(f"{sentence} The whole memory would hold N={whole_n}: `--full` simulates there.")

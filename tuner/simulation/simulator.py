@@ -1,4 +1,4 @@
-"""Runs plans in the simulator, several at a time, and hands the results out in the order they were asked for."""
+"""Runs plans in the simulator, several at a time, judges them, and hands the results out in the order of asking."""
 
 import time
 from collections import deque
@@ -9,8 +9,11 @@ from pathlib import Path
 
 import psutil
 
+from hpl import output
 from hpl.flops import seconds
+from hpl.params import HplParams
 from hpl.witness import parse_panels
+from results.record import Invalidity, Observed
 from runners.base import JobId
 from runners.job import Job
 from runners.launchers.smpi import HOSTS, MODEL, PLATFORM, Smpi, SmpiNetwork
@@ -23,9 +26,9 @@ from runners.virtual.platform import Setup, platform_xml
 
 from ..stopping import StopRequest
 from ..trial.evaluate import LaunchResult, run_folder
+from ..trial.judge import Failure, Verdict, another_run, ended_early
 from ..units import gibibytes
 from .cluster import SimulatedCluster
-from .judge import judge_simulated
 from .plan import VirtualPlan
 
 POLL_S = 0.005
@@ -169,3 +172,23 @@ def launcher(site: SimulatedCluster, setup: Setup, ranks: int) -> Smpi:
         eager_bytes=setup.link.eager_bytes,
     )
     return Smpi(site.simgrid.smpimain, network)
+
+
+def judge_simulated(asked: HplParams, status: JobStatus, stdout: str, simulator: str, nodes: int) -> Verdict:
+    """Hold a simulated run against what was asked.
+
+    Args:
+        simulator: name and version, which stand where a real run says which BLAS it mapped.
+    """
+    found = output.parse(stdout)
+    result = found.results[0] if found.results else None
+    observed = Observed(
+        library=simulator, version="", kernel="cost model", threads=1, hosts=(f"{nodes} virtual nodes",)
+    )
+    if result:
+        fault = another_run(asked, result)
+    elif status.state is JobState.TIMEOUT:
+        fault = Failure(Invalidity.TIMEOUT, f"the simulation was {status.message}")
+    else:
+        fault = ended_early(status, found, "", "the simulated HPL printed no result")
+    return Verdict(found.results, (fault,), observed, status.state is JobState.CANCELLED)

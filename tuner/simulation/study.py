@@ -1,7 +1,10 @@
-"""A study whose trials are simulated and whose clock is the simulator's."""
+"""A study whose trials are simulated, several at a time, and whose clock is the simulator's."""
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Protocol, Self
 
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord
@@ -12,6 +15,7 @@ from search_spaces.space import SearchSpace
 from ..engines.base import Engine
 from ..engines.context import EngineContext
 from ..engines.fidelity import FULL, Ladder, Question, Rung
+from ..engines.perf.probes import Probes
 from ..engines.registry import make_engine
 from ..study.confirmation import FINALISTS, Confirmation
 from ..study.kinds import KINDS, is_compared
@@ -20,18 +24,18 @@ from ..study.objective import Objective
 from ..study.search.budget_rule import BudgetRule, FailuresInARow
 from ..study.search.replay import replay_records
 from ..study.search.scheduler import Scheduler
+from ..study.search.workers import Batch, Ended
 from ..study.session import StudySession
 from ..trial.ladder import rung_of
 from ..trial.records import started
-from .cluster import SimulatedCluster
-from .known import probes_of
-from .trials import SimulatedTrials
-from .workers import SimulatedWorkers
+
+Begin = Callable[[Question, int], TrialRecord | None]
+"""Begins to simulate a question; the number says how often its batch did so. Returns the record if it ended at once."""
 
 
 @dataclass
 class VirtualRunTime:
-    """What a full run takes on a virtual cluster: the longest so far, or a guess from the smaller ones.
+    """What a full run takes by a told clock: the longest so far, or a guess from the smaller ones.
 
     Attributes:
         longest_s, guessed_s: 0 while nothing has told.
@@ -54,23 +58,50 @@ class VirtualRunTime:
             self.guessed_s = max(self.guessed_s, cost_s / rung_of(record).operations)
 
 
+class ToldTrials(Protocol):
+    """Trials that no machine runs: they begin, and end in the order in which they began."""
+
+    @property
+    def jobs(self) -> int:
+        """How many may be under way at a time."""
+        ...
+
+    @property
+    def under_way(self) -> int:
+        """How many have begun and not ended."""
+        ...
+
+    def begin(self, record: TrialRecord, *, rung: Rung = FULL, repeat: int = 0) -> TrialRecord | None:
+        """Begin a trial that ran so often before; its record where it ended at once because it cannot run."""
+        ...
+
+    def end_oldest(self) -> TrialRecord:
+        """Wait for the trial that began first, and commit what came of it."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class VirtualStudy:
-    """A session of a study on a virtual cluster.
+    """A session of a study on a virtual cluster or on a table.
 
     Attributes:
+        noisy: runs of one configuration differ: without noise none is repeated.
+        probes: what is known before the first run.
         ladder: how much of a full run the engine may ask for.
         earlier: what the searches of earlier sessions asked.
+        most_runs: how often a complete point can be run and tell something new; None where there is no end.
     """
 
     session: StudySession
-    site: SimulatedCluster
     ledger: Ledger
-    trials: SimulatedTrials
+    trials: ToldTrials
+    noisy: bool
+    probes: Probes
     run_time: VirtualRunTime
     failures: FailuresInARow
     ladder: Ladder
     earlier: Sequence[TrialRecord] = ()
+    most_runs: Callable[[Point], int] | None = None
 
     @property
     def study(self) -> str:
@@ -87,20 +118,14 @@ class VirtualStudy:
         """Whether the user wants nothing more to be started."""
         return self.session.stopped
 
-    @property
-    def noisy(self) -> bool:
-        """Whether runs of one configuration differ: without noise none is repeated."""
-        return bool(self.site.cluster.noise.between_runs)
-
     def ranking(self) -> Sequence[Ranked]:
         """The study's configurations, best first."""
         return self.session.ranking()
 
     def engine(self, name: str, seed: int, points: int | None = None) -> Engine:
-        """A new engine that is told what is known of the cluster, and what a GFLOPS of a configuration is worth."""
+        """A new engine that is told what is known of the machine, and what a GFLOPS of a configuration is worth."""
         objective = self.session.objective
-        probes = probes_of(self.site.cluster, self.space)
-        known = EngineContext(points=points, probes=probes, worth=self._worth_by(objective))
+        known = EngineContext(points=points, probes=self.probes, worth=self._worth_by(objective))
         if objective.against:
             known = replace(known, against=self._worth_by(objective.against))
         return make_engine(name, self.space, seed, known)
@@ -158,6 +183,8 @@ class VirtualStudy:
         return confirmation.run(repeats if self.noisy else 0, self._confirm)
 
     def _confirm(self, params: Point, before: int) -> None:
+        if self.most_runs is not None and before >= self.most_runs(params):
+            return
         if self._begin(params, Kind.CONFIRMATION, before) is None:
             self.trials.end_oldest()
 
@@ -167,9 +194,58 @@ class VirtualStudy:
         for point in points:
             if self.stopped or self.space.key(point) in known:
                 continue
-            if not self.trials.simulator.free:
+            if self.trials.under_way >= self.trials.jobs:
                 self.trials.end_oldest()
             if self._begin(point, kind) is None:
                 known.add(self.space.key(point))
         while self.trials.under_way:
             self.trials.end_oldest()
+
+
+@dataclass
+class SimulatedWorkers:
+    """Begins trials in the thread of the scheduler and ends the oldest first.
+
+    So a study depends on its seed and the number of simulations at a time only, not on which of them was faster.
+    """
+
+    trials: ToldTrials
+    begin: Begin
+    share_launches: bool = field(default=False, init=False)
+    _asked: deque[Question] = field(default_factory=deque, init=False)
+
+    @property
+    def free(self) -> bool:
+        """Whether another simulation may start."""
+        return len(self._asked) < self.trials.jobs
+
+    @property
+    def under_way(self) -> Batch:
+        """What is simulated now, oldest first, for each repeat once."""
+        return tuple(self._asked)
+
+    def submit(self, batch: Batch, repeats: int) -> Sequence[Ended]:
+        """Begin all repeats of a question; what cannot run ends at once and is not repeated."""
+        (question,) = batch
+        for repeat in range(repeats if question.rung == FULL else 1):
+            ended = self.begin(question, repeat)
+            if ended is not None:
+                return [(batch, [ended])]
+            self._asked.append(question)
+        return ()
+
+    def wait(self) -> Sequence[Ended]:
+        """Wait for the simulation that began first."""
+        if not self._asked:
+            return ()
+        question = self._asked.popleft()
+        return [([question], [self.trials.end_oldest()])]
+
+    def __enter__(self) -> Self:
+        """Begin to work."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave what still runs to whoever closes the simulator."""

@@ -35,6 +35,11 @@ class SimulatedTrials:
     _under_way: deque[Planned[VirtualPlan]] = field(default_factory=deque)
 
     @property
+    def jobs(self) -> int:
+        """How many may be under way at a time."""
+        return self.simulator.jobs
+
+    @property
     def under_way(self) -> int:
         """How many have begun and not ended."""
         return len(self._under_way)

@@ -31,8 +31,8 @@ def tune_virtual(
         TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
     """
     with virtual_session(name, options, site, context, resume=resume) as study:
-        _introduce(study, options)
-        say_n(study, options)
+        _introduce(study, site, options)
+        say_n(study, site, options)
         engine = study.engine(options.engine, options.seed, options.points)
         ended = study.search(engine, options.repeats, to_confirm=options.confirm)
         study.session.say(f"Search stopped: {ended}.")
@@ -41,8 +41,8 @@ def tune_virtual(
     return TuneOutcome(study=study.study, ranking=ranking, ended=ended, interrupted=study.stopped)
 
 
-def _introduce(study: VirtualStudy, options: TuneOptions) -> None:
-    cluster = study.site.cluster
+def _introduce(study: VirtualStudy, site: SimulatedCluster, options: TuneOptions) -> None:
+    cluster = site.cluster
     study.session.say(f"Study {study.study}: {options}")
     nodes = counted(len(cluster.node_list), "node")
     study.session.say(

@@ -28,7 +28,7 @@ def completion_notice(store: Store, study: Study, options: TuneOptions, db: str,
         return None
     records = store.records(study.name)
     if options.budget != TuneOptions.from_json(study.options).budget:
-        spent_s = elapsed_s(records) if options.cluster is None else sum(record.cost_s or 0.0 for record in records)
+        spent_s = elapsed_s(records) if options.on_machines else sum(record.cost_s or 0.0 for record in records)
         meter = Meter(options.budget, ToldClock(), spent_wall_s=spent_s)
         for record in records:
             meter.charge(record.cost_s or 0.0, trial=counts(record))

@@ -39,18 +39,21 @@ class Begun:
     earlier: Sequence[TrialRecord] = ()
 
 
-def begin(store: Store, name: str | None, options: TuneOptions, machine: MachineFacts) -> Begun:
+def begin(
+    store: Store, name: str | None, options: TuneOptions, machine: MachineFacts, text: str | None = None
+) -> Begun:
     """Create a study.
 
     Args:
         name: None takes the first that is free after its space.
+        text: TOML of the space; None reads it where the options name it.
 
     Raises:
         StudyExistsError: the name is taken, if only since a moment ago.
     """
     study = replace(
         _study(name or Path(options.space).stem, options.space, options, machine),
-        space_text=space_text(options.space),
+        space_text=space_text(options.space) if text is None else text,
         engine=options.engine,
     )
     if name is None:

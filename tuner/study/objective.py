@@ -119,7 +119,7 @@ class Objective:
         for option, asked in _asked(check_objective(name), check_pareto(against)):
             need = NEEDS[asked]
             if need and getattr(machine.whole, need) is None:
-                where = "in the cluster's file" if study.simulated else f"with {OPTIONS[need]}"
+                where = "in the cluster's file" if study.how == "simulated" else f"with {OPTIONS[need]}"
                 raise UsageError(f"{option} {asked} needs {need} of the machine: give it {where}")
         other = Objective(against, machine) if against else None
         return Objective(name, machine, other, noise_at_first(study.host))

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hpl.build.needed import libraries_of
 from hpl.build.programs import BuildError, Recipe, Xhpl, build, witness_library
@@ -17,9 +18,7 @@ from hpl.witness import Panel, parse_panels
 from results.record import Invalidity
 from runners.base import JobId, Runner
 from runners.errors import HeldError, RefusedError, SubmitError, UnreachableError
-from runners.hosts.copies import named_as_here
 from runners.job import Job
-from runners.network.control import NetworkControl
 from runners.paths import RunPaths
 from runners.status import JobState, JobStatus
 from runners.tail import Tail
@@ -31,6 +30,9 @@ from ..stopping import Stopping
 from ..units import duration, gibibytes
 from .judge import Failure, Verdict, judge
 from .plan import TrialPlan
+
+if TYPE_CHECKING:
+    from runners.network.control import NetworkControl
 
 STOP_AT = "HPLTUNE_STOP_AT"
 """Variable that tells `native/progress.c` to end a run early."""
@@ -89,7 +91,7 @@ class Evaluator:
     search: SearchPaths
     source: HplSource | None
     runner: Runner
-    network: NetworkControl | None = None
+    network: "NetworkControl | None" = None
     listener: Listener = lambda _: None
     patience_s: float = 0.0
     again_s: float = 5.0
@@ -149,7 +151,7 @@ class Evaluator:
         disturbed = ""
         if self.network is not None and not status.lost_nodes:
             disturbed = self.network.disturbed(self.site.node_names)
-        stdout, stderr = paths.read_stdout(), named_as_here(paths.read_stderr())
+        stdout, stderr = paths.read_stdout(), self._said(paths)
         verdict = judge(plan, status, stdout, stderr)
         return LaunchResult(
             verdict=verdict.without_network(disturbed) if disturbed else verdict,
@@ -286,6 +288,15 @@ class Evaluator:
                     return None
                 time.sleep(POLL_S)
             pause_s = min(LONGEST_PAUSE_S, 1.5 * pause_s)
+
+    def _said(self, paths: RunPaths) -> str:
+        """What the run said on its standard error; copies on nodes are named as the files are here."""
+        said = paths.read_stderr()
+        if self.site.nodes is None:
+            return said
+        from runners.hosts.copies import named_as_here  # noqa: PLC0415 - only a cluster needs it
+
+        return named_as_here(said)
 
     def _not_started(self, plan: TrialPlan, fault: Failure, started_at: datetime) -> LaunchResult:
         verdict = Verdict(results=(), faults=tuple(fault for _ in plan.runs), observed=None, cancelled=False)

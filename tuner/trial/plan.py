@@ -8,8 +8,7 @@ from hpl.dat import HplDat, render
 from hpl.params import HplParams, Scalar
 from hpl.sizing import memory_bytes
 from runners.errors import RunnerError
-from runners.network.registry import CHOICE, SETTINGS, setting
-from runners.network.setting import PREFIX, interfaces_of
+from runners.network.setting import CHOICE, PREFIX, interfaces_of
 from search_spaces.errors import SpaceError
 from search_spaces.node_order import NODE_PARAMETERS, placement
 from search_spaces.parameters.dimension import ranks_and_threads
@@ -103,6 +102,8 @@ class TrialPlan:
         """
         if name not in self.network:
             return {}
+        from runners.network.registry import SETTINGS  # noqa: PLC0415 - only trials of a network need it
+
         names = [name, CHOICE] if name != CHOICE and SETTINGS[name].per_interface and CHOICE in self.network else [name]
         return {f"{PREFIX}{one}": self.network[one] for one in names}
 
@@ -209,6 +210,10 @@ def network_of(params: Mapping[str, Scalar], site: Inventory) -> dict[str, Scala
     """
     network = {name.removeprefix(PREFIX): value for name, value in params.items() if name.startswith(PREFIX)}
     require_network(params, site)
+    if not network:
+        return network
+    from runners.network.registry import setting  # noqa: PLC0415 - only trials of a network need it
+
     try:
         for name, value in network.items():
             if name == CHOICE:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from results.record import TrialRecord
 
 from ..clock import Clock
-from ..machine.cluster_nodes import silent_nodes
 from ..machine.inventory import Inventory
 from ..stopping import Stopping
 
@@ -65,6 +64,8 @@ class Repeater:
         if not self.site.node_names:
             self.say(f"Node {names} failed: the run is repeated on what Slurm gives.")
             return ()
+        from ..machine.cluster_nodes import silent_nodes  # noqa: PLC0415 - only a cluster needs it
+
         return_s = self.site.nodes.cluster.return_s if self.site.nodes else 0.0
         self.say(f"Node {names} does not answer: waiting {return_s:.0f} s for it.")
         give_up_s = self.clock.now_s() + return_s

@@ -4,30 +4,27 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import TYPE_CHECKING
 
 from hpl.build.programs import Recipe, build
 from hpl.build.source import obtain
 from hpl.search_paths import SearchPaths
 from runners.base import Runner
-from runners.hosts.cluster import Cluster, stored_cluster
-from runners.hosts.copies import copies_for
-from runners.hosts.ssh import SshRunner
 from runners.local import LocalRunner
 from runners.registry import Installed, launchers
-from runners.slurm.allocation import SILENCE_S
 from search_spaces.parameters.automatic import AUTO
 
 from ..errors import TunerError
 from ..events import BuildStep, Listener, Notice
-from ..machine.cluster_nodes import part_of, survey_nodes, without_nodes
 from ..machine.inventory import Inventory
-from ..machine.kernels.together import with_node_kernels
-from ..machine.slurm_nodes import slurm_runner, survey_slurm
 from ..machine.survey import Wanted, survey, with_kernel_rates
 from ..options import TuneOptions
 from ..user_dirs import UserDirs
 from ..words import counted
 from .evaluate import Evaluator
+
+if TYPE_CHECKING:
+    from runners.hosts.cluster import Cluster
 
 
 @dataclass(frozen=True)
@@ -75,6 +72,13 @@ class Workbench:
         if cluster is None:
             source = None if options.xhpl else obtain(search, options.hpl_source)
             return cls(user_dirs, site, Evaluator(site, search, source, LocalRunner(starters)))
+        from runners.hosts.copies import copies_for  # noqa: PLC0415 - only a cluster needs it
+        from runners.hosts.ssh import SshRunner  # noqa: PLC0415 - only a cluster needs it
+        from runners.slurm.allocation import SILENCE_S  # noqa: PLC0415 - only a cluster needs it
+
+        from ..machine.cluster_nodes import survey_nodes  # noqa: PLC0415 - only a cluster needs it
+        from ..machine.slurm_nodes import slurm_runner, survey_slurm  # noqa: PLC0415 - only a cluster needs it
+
         if cluster.slurm:
             whole, notices = survey_slurm(cluster, cluster.slurm, site)
         else:
@@ -110,6 +114,8 @@ class Workbench:
         cls, whole: Inventory, parallel: int, user_dirs: UserDirs, evaluator: Evaluator, runner: Callable[[], Runner]
     ) -> "Workbench":
         """A workbench with so many equal parts of a cluster, each with a runner of its own."""
+        from ..machine.cluster_nodes import part_of  # noqa: PLC0415 - only a cluster needs it
+
         parts = min(parallel, len(whole.node_names)) if whole.node_names else parallel
         sites = [part_of(whole, number, parts) for number in range(parts)]
         first, *others = (replace(evaluator, site=site, runner=runner()) for site in sites)
@@ -128,6 +134,8 @@ class Workbench:
         """
         if self.whole is None or self.runner is None:
             raise TunerError("this machine is the only node")
+        from ..machine.cluster_nodes import without_nodes  # noqa: PLC0415 - only a cluster needs it
+
         self.close()
         return self.on(
             without_nodes(self.whole, lost), 1 + len(self.others), self.user_dirs, self.evaluator, self.runner
@@ -160,6 +168,8 @@ def _with_kernels(whole: Inventory, search: SearchPaths, listener: Listener) -> 
     """Time the kernels on nodes that are known now; Slurm chooses its nodes later, and this host stands for them."""
     if not whole.node_names:
         return with_kernel_rates(whole, search, telling(listener))
+    from ..machine.kernels import with_node_kernels  # noqa: PLC0415 - only a cluster needs it
+
     whole, notices = with_node_kernels(
         whole,
         search,
@@ -170,7 +180,7 @@ def _with_kernels(whole: Inventory, search: SearchPaths, listener: Listener) -> 
     return whole
 
 
-def cluster_of(options: TuneOptions) -> Cluster | None:
+def cluster_of(options: TuneOptions) -> "Cluster | None":
     """The real cluster of a study, with what a check of its nodes found out; None for this machine.
 
     Raises:
@@ -178,6 +188,8 @@ def cluster_of(options: TuneOptions) -> Cluster | None:
     """
     if options.real_cluster is None:
         return None
+    from runners.hosts.cluster import stored_cluster  # noqa: PLC0415 - only a cluster needs it
+
     cluster = stored_cluster(options.real_cluster)
     if cluster.slurm and options.nodes_left_out:
         names = ",".join((*filter(None, [cluster.slurm.exclude]), *options.nodes_left_out))

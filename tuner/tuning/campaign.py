@@ -16,8 +16,7 @@ from ..clock import RealClock
 from ..engines.base import Engine
 from ..engines.context import EngineContext
 from ..engines.registry import make_engine
-from ..errors import TunerError
-from ..machine.cluster_nodes import NodesLostError
+from ..errors import NodesLostError, TunerError
 from ..machine.left_out import too_slow
 from ..machine.problem_size import SMALLEST_N
 from ..network.around_study import prepare_network

@@ -9,8 +9,8 @@ from hpl.dat import HplDat, render
 from results.record import TrialRecord
 from results.stats.ranking import Ranked
 from results.store.store import Store
-from runners.hosts.ssh import AGENT
 from runners.network.setting import PREFIX
+from runners.paths import AGENT
 
 from ..user_files import write_text
 from .campaign import TuneOutcome

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from .groups.group_run import GroupRun
+from .group_run import GroupRun
 from .pair_rate import PairRate
 
 

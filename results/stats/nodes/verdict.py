@@ -3,11 +3,14 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy import stats
 
 from .check import BENCHMARKS, NodeCheck, NodeRun
-from .correlations import Correlation, correlations
 from .finding import Finding, Severity
-from .groups.group_findings import group_findings
+from .group_findings import group_findings
 from .name_ranges import ranges
 from .network_findings import network_findings
 from .odd_nodes import FEWEST, LEAST_PERCENT, OddNode, odd_nodes
@@ -18,6 +21,40 @@ WRONG_ADVICE = "try other memory first, then another processor, then another boa
 """In the order in which the parts of a computer that computes wrongly were at fault (STAB)."""
 SAME_GROUPS = 0.8
 """Part of the nodes that two splits have in common which count as one."""
+
+SIGNIFICANT = 0.01
+"""Probability, corrected for all pairs, below which a correlation counts."""
+FEWEST_OF_BOTH = 6
+"""Nodes that both benchmarks need."""
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """How two benchmarks go together.
+
+    Attributes:
+        coefficient: Spearman's, -1 to 1; it is of ranks, so that one odd node does not make it.
+        linear: Pearson's, -1 to 1, as STAB's cplot has it.
+        p: of the ranks, corrected for all pairs that were looked at (Holm 1979).
+        explains: part of the variance of one that a line in the other explains, 0 to 1.
+    """
+
+    one: str
+    other: str
+    nodes: int
+    coefficient: float
+    linear: float
+    p: float
+
+    @property
+    def significant(self) -> bool:
+        """Return whether chance does not give it."""
+        return self.p < SIGNIFICANT
+
+    @property
+    def explains(self) -> float:
+        """Return the part of the variance of one that a line in the other explains, 0 to 1."""
+        return self.linear**2
 
 
 @dataclass(frozen=True)
@@ -217,3 +254,30 @@ def _largest_difference(members: Collection[str], results: Mapping[str, Mapping[
     low, high = ends[name]
     less = f"{low} gives {losses[name]:.1f} % less than {high}"
     return f"{ranges(own[name])} differ most in {BENCHMARKS[name].title}: {less}."
+
+
+def correlations(results: Mapping[str, Mapping[str, float]]) -> list[Correlation]:
+    """Correlate all pairs of benchmarks, clearest first.
+
+    Args:
+        results: of each benchmark by node.
+    """
+    found = []
+    for one, other in combinations(sorted(results), 2):
+        nodes = sorted(results[one].keys() & results[other].keys())
+        x, y = (np.asarray([results[name][node] for node in nodes]) for name in (one, other))
+        if len(nodes) < FEWEST_OF_BOTH or np.ptp(x) == 0.0 or np.ptp(y) == 0.0:
+            continue
+        ranks = stats.spearmanr(x, y)
+        linear = float(np.corrcoef(x, y)[0, 1])
+        found.append(Correlation(one, other, len(nodes), float(ranks.statistic), linear, float(ranks.pvalue)))
+    return _corrected(sorted(found, key=lambda pair: pair.p))
+
+
+def _corrected(found: list[Correlation]) -> list[Correlation]:
+    """Correct probabilities, lowest first, for the number of pairs."""
+    corrected, highest = [], 0.0
+    for place, pair in enumerate(found):
+        highest = max(highest, min(1.0, pair.p * (len(found) - place)))
+        corrected.append(Correlation(pair.one, pair.other, pair.nodes, pair.coefficient, pair.linear, highest))
+    return corrected

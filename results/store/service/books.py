@@ -1,12 +1,16 @@
-"""What a store has for the service beside studies."""
+"""What a store has for the service beside studies; each book is imported when it is asked for."""
 
-from ..database import Database
-from .audit import AuditLog
-from .deliveries import Deliveries
-from .queue import CampaignQueue
-from .queue_facts import QueueFacts, queue_facts
-from .schedules import ScheduleBook
-from .tokens import TokenBook
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..database import Database
+    from .audit import AuditLog
+    from .deliveries import Deliveries
+    from .queue import CampaignQueue, QueueFacts
+    from .schedules import ScheduleBook
+    from .tokens import TokenBook
 
 
 class ServiceBooks:
@@ -17,29 +21,41 @@ class ServiceBooks:
     @property
     def queue(self) -> CampaignQueue:
         """The methods for campaigns that are handed in to the service."""
+        from .queue import CampaignQueue  # noqa: PLC0415 - only the service needs it
+
         database = self._database
         return CampaignQueue(database.reading, database.writing, database.alone, database.alive)
 
     def queue_facts(self) -> QueueFacts:
         """Count the campaigns that were handed in."""
+        from .queue import queue_facts  # noqa: PLC0415 - only the service needs it
+
         return queue_facts(self._database.reading)
 
     @property
     def tokens(self) -> TokenBook:
         """The methods for tokens that open the service."""
+        from .tokens import TokenBook  # noqa: PLC0415 - only the service needs it
+
         return TokenBook(self._database.reading, self._database.writing, self._database.alone)
 
     @property
     def audit(self) -> AuditLog:
         """The methods for what was done through the service."""
+        from .audit import AuditLog  # noqa: PLC0415 - only the service needs it
+
         return AuditLog(self._database.reading, self._database.writing)
 
     @property
     def deliveries(self) -> Deliveries:
         """The methods for messages to webhooks."""
+        from .deliveries import Deliveries  # noqa: PLC0415 - only the service needs it
+
         return Deliveries(self._database.reading, self._database.writing, self._database.alone)
 
     @property
     def schedules(self) -> ScheduleBook:
         """The methods for campaigns that are handed in at stated times."""
+        from .schedules import ScheduleBook  # noqa: PLC0415 - only the service needs it
+
         return ScheduleBook(self._database.reading, self._database.alone)

@@ -1,4 +1,4 @@
-"""The campaigns that were handed in to the service: each is a row, which stays when it is done."""
+"""The campaigns that were handed in to the service: each is a row, which stays when it is done; and how they stand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, Select, exists, insert, select, update
+from sqlalchemy import Connection, RowMapping, Select, exists, func, insert, select, update
 
 from ...errors import CampaignStateError, KeyReusedError, StudyExistsError, UnknownStudyError
 from ...plain import time_text, unicode_text
@@ -322,3 +322,26 @@ def _moment(text: str | None) -> datetime | None:
 
 def _now() -> str:
     return time_text(datetime.now(UTC))
+
+
+@dataclass(frozen=True)
+class QueueFacts:
+    """How campaigns stand that were handed in.
+
+    Attributes:
+        counts: of each state that there is.
+        oldest: when the one was handed in that waits longest; None where none waits.
+    """
+
+    counts: Mapping[QueueState, int]
+    oldest: datetime | None
+
+
+def queue_facts(reading: Transaction) -> QueueFacts:
+    """Count campaigns."""
+    by_state = select(CAMPAIGNS.c.state, func.count()).group_by(CAMPAIGNS.c.state)
+    first = select(func.min(CAMPAIGNS.c.handed_in_at)).where(CAMPAIGNS.c.state == QueueState.QUEUED)
+    with reading() as connection:
+        counts = {QueueState(state): count for state, count in connection.execute(by_state)}
+        oldest = connection.execute(first).scalar_one_or_none()
+    return QueueFacts(counts, None if oldest is None else datetime.fromisoformat(oldest))

@@ -9,7 +9,7 @@ from hpl.blas.family import inherited_choices
 from hpl.blas.probe import CHILD, Timing
 from hpl.blas.registry import FAMILIES, discover, family, grouped
 from hpl.blas.survey import kernel_survey
-from hpl.peak.rpeak import cpu_flags
+from hpl.rpeak import cpu_flags
 from hpl.search_paths import SearchPaths
 
 AVX2 = frozenset({"pni", "ssse3", "sse4_2", "avx", "avx2", "fma"})

@@ -28,17 +28,19 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def listening(program: Path) -> Iterator[str]:
     """The port of a program that waits for partners while the block runs."""
-    with subprocess.Popen([program, SHARED, "60"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [program, SHARED, "600"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         yield process.stdout.readline().split("\t")[1].strip()
         process.stdin.close()
-        assert process.wait(10) == 0, "it ends with its input"
+        assert process.wait(PATIENCE_S) == 0, "it ends with its input"
 
 
 def answer(program: Path, order: str, token: str = SHARED) -> list[str]:
     done = subprocess.run(
-        [program, token, "60"], input=f"{order}\n", capture_output=True, text=True, timeout=PATIENCE_S, check=True
+        [program, token, "600"], input=f"{order}\n", capture_output=True, text=True, timeout=PATIENCE_S, check=True
     )
     return done.stdout.splitlines()[1].split("\t")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from hpl.errors import HplError
-from hpl.peak.rpeak import Rpeak, cpu_flags, detect
+from hpl.rpeak import Rpeak, cpu_flags, detect
 
 ZEN5_VM = """\
 vendor_id	: AuthenticAMD

@@ -7,8 +7,7 @@ import pytest
 from rich.console import Console
 
 from results.report.model import Column, Figure, Report, Series, Table
-from results.report.terminal import print_report
-from results.report.text_figures import bar, spark_line, text_lines
+from results.report.terminal import bar, print_report, spark_line, text_lines
 
 GROWN = Figure(
     "How the best rate grew",

@@ -262,15 +262,14 @@ def test_a_server_that_does_not_come_back(server: Server, url: str, monkeypatch:
         assert len(store.records("study", states=[TrialState.COMPLETE])) == 4
 
 
-@pytest.mark.timeout(60)
 def test_a_server_that_is_frozen_is_noticed_and_is_waited_for_once(
     server: Server, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(silence, "SILENT_S", 0.3)
     monkeypatch.setattr(postgresql, "AWAY_S", 0.3)
     with Store.open(f"{url}&connect_timeout=2") as store:
         number = store.begin(begun())
-        with server.frozen():
+        with server.frozen(), monkeypatch.context() as patch:
+            patch.setattr(silence, "SILENT_S", 0.3)
             for _ in range(2):
                 with pytest.raises(ResultsError, match="no server answers there"):
                     store.finish(finished(number))
@@ -280,17 +279,19 @@ def test_a_server_that_is_frozen_is_noticed_and_is_waited_for_once(
 def test_a_server_that_freezes_in_the_middle_of_a_write(
     server: Server, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(silence, "SILENT_S", 2)
     with (
+        monkeypatch.context() as patch,
         closing(psycopg.connect(server.superuser(name_of(url)))) as holder,
         Store.open(url) as store,
         ExitStack() as stack,
     ):
         holder.execute(LOCKS_TRIALS)
+        patch.setattr(silence, "SILENT_S", 5)  # the server is frozen before
         freezing = as_soon_as_it_waits(server, lambda: stack.enter_context(server.frozen()))
         with pytest.raises(ResultsError, match="the connection was lost: everything finished before is kept"):
             store.begin(begun())
         freezing.join()
+        patch.undo()
         stack.close()
         holder.rollback()
         assert store.begin(begun()) == 4

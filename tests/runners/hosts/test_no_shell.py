@@ -94,7 +94,7 @@ def job(folder: Path) -> Job:
         nodes=("h1", "h2"),
         interfaces=("eth0",),
         environment={"A": "y"},
-        walltime_s=30.0,
+        walltime_s=600.0,
     )
 
 
@@ -162,7 +162,7 @@ def test_the_users_own_parameters_in_the_environment_start_nothing_on_a_node(
 ) -> None:
     monkeypatch.setenv("OMPI_MCA_btl_tcp_if_exclude", "lo$(canary)")
     runner = SshRunner(with_open_mpi(lab.folder), Ssh((*lab.enter("h1"), *lab.ssh)), 60.0)
-    given = replace(job(tmp_path), walltime_s=20.0)
+    given = replace(job(tmp_path), walltime_s=600.0)
     status = wait(runner, runner.submit(given))
     assert status.state is not JobState.COMPLETED
     assert "is not sent to h" in RunPaths(given.directory).read_stderr()

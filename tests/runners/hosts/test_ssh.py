@@ -4,7 +4,6 @@ import platform
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -43,7 +42,7 @@ class OnTheLab(RunnerContract):
     launcher: Launcher
 
     def make(self, lab: HostsLab, launcher: Launcher, check_s: float = 60.0) -> SshRunner:
-        return SshRunner(launcher, Ssh((*lab.enter("h1"), *lab.ssh, "-o", "ConnectTimeout=2")), check_s)
+        return SshRunner(launcher, Ssh((*lab.enter("h1"), *lab.ssh, "-o", "ConnectTimeout=5")), check_s)
 
     def job(self, folder: Path, text: str, **changed: object) -> Job:
         return super().job(folder, text, **{"nodes": ("h2",), "binding": "none", "interfaces": ("eth0",), **changed})
@@ -54,7 +53,7 @@ class OnTheLab(RunnerContract):
         assert sorted(RunPaths(tmp_path).read_stdout().split()) == ["h1", "h2"]
 
     def test_a_killed_rank_ends_the_ranks_on_all_nodes(self, runner: Runner, tmp_path: Path) -> None:
-        text = '[ "$(hostname)" = h2 ] && kill -9 $$; sleep 60; exit 0'
+        text = '[ "$(hostname)" = h2 ] && kill -9 $$; sleep 600; exit 0'
         status = wait(runner, runner.submit(self.job(tmp_path, text, ranks=2, nodes=("h1", "h2"))))
         assert status.state is JobState.FAILED
         assert status.lost_nodes == ()
@@ -63,11 +62,11 @@ class OnTheLab(RunnerContract):
     def test_a_node_that_is_cut_off_is_named_and_the_job_ends(
         self, runner: Runner, lab: HostsLab, tmp_path: Path
     ) -> None:
-        job = runner.submit(self.job(tmp_path, "sleep 60; exit 0", ranks=2, nodes=("h1", "h2")))
-        time.sleep(1.5)
+        job = runner.submit(self.job(tmp_path, "sleep 600; exit 0", ranks=2, nodes=("h1", "h2")))
+        until(lambda: len(ranks(tmp_path / "program")) == 2)
         lab.link("h2", "down")
         try:
-            status = wait(runner, job, timeout_s=120)
+            status = wait(runner, job)
         finally:
             lab.link("h2", "up")
         assert status.state is JobState.FAILED

@@ -1,13 +1,13 @@
 """Settings of real kernels on hosts of their own: applied, verified, refused, and put back whatever happens."""
 
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 
 import pytest
 from as_user import program
 from net_lab import HostsLab
 from network_builders import Notes
+from waiting import until
 
 from runners.errors import InvalidJobError, RefusedError, UnreachableError
 from runners.hosts.transport import Local, Ssh
@@ -30,7 +30,7 @@ def journal() -> Notes:
 
 @pytest.fixture
 def network(lab: HostsLab, journal: Notes) -> Iterator[NetworkControl]:
-    with NetworkControl(reach(lab), lab.names, ("eth0",), journal, patience=Patience(6.0, 4.0)) as control:
+    with NetworkControl(reach(lab), lab.names, ("eth0",), journal, patience=Patience(60.0, 40.0)) as control:
         yield control
     assert journal.kept == {}
     assert [(mtu(lab, host), tso(lab, host)) for host in lab.names] == [(1500, "on")] * 2
@@ -163,10 +163,9 @@ def test_a_node_that_a_change_cuts_off_puts_itself_back(lab: HostsLab, journal: 
 def test_a_timer_that_a_killed_hpltune_left_does_not_undo_the_next_change(
     lab: HostsLab, network: NetworkControl
 ) -> None:
-    left = Timer("h2", "left", 60.0)
+    left = Timer("h2", "left", 600.0)
     with subprocess.Popen([*lab.enter("h2"), *left.start("ethtool -K eth0 tso on")]):
-        while not timers(lab):
-            time.sleep(0.05)
+        until(lambda: timers(lab))
         network.apply({"tso": "off"})
         assert timers(lab) == []
 

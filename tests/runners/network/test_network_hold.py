@@ -33,7 +33,7 @@ def said() -> list[str]:
 def control(lab: HostsLab, said: list[str]) -> Iterator[Control]:
     """Makes a study's control; afterwards both hosts are as they were, and no note is left."""
     yield lambda journal: NetworkControl(
-        reach(lab), lab.names, ("eth0",), journal, patience=Patience(6.0), say=said.append
+        reach(lab), lab.names, ("eth0",), journal, patience=Patience(60.0), say=said.append
     )
     assert [(tso(lab, host), gso(lab, host)) for host in lab.names] == [("on", "on")] * 2
     assert [lab.notes(host) for host in lab.names] == [[], []]

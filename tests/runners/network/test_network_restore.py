@@ -9,7 +9,7 @@ from runners.network.restore import put_back
 
 LARGE, USUAL = "3000", "1500"
 MEETING = """#!/bin/sh
-until_is() {{ for _ in $(seq 100); do [ -e "$1" ] && return; sleep 0.1; done; }}
+until_is() {{ for _ in $(seq 2400); do [ -e "$1" ] && return; sleep 0.1; done; }}
 case "$(hostname) $*" in
 "h1 link set"*) until_is {folder}/asked; /sbin/ip "$@"; : >{folder}/lowered; exit;;
 "h2 "*) [ -e {folder}/asked ] || {{ : >{folder}/asked; until_is {folder}/lowered; printf '%2000s' ""; }};;

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from runners.errors import InvalidJobError, RefusedError
 from runners.job import INTERFACE
 from runners.network.ip_link import interfaces_in
-from runners.network.registry import CHOICE, SETTINGS, setting
-from runners.network.setting import interfaces_of
+from runners.network.registry import SETTINGS, setting
+from runners.network.setting import CHOICE, interfaces_of
 from search_spaces.parameters.dimension import NETWORK
 
 DATA = Path(__file__).parents[1] / "data" / "network"

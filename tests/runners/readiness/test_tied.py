@@ -40,7 +40,12 @@ def eventually(lab: HostsLab, word: str, *, there: bool) -> bool:
 def test_what_a_program_prints_and_its_code_come_back(lab: HostsLab, tmp_path: Path) -> None:
     reach = Ssh((*lab.enter("h1"), *lab.ssh))
     said = run_tied(
-        reach, "h2", str(tmp_path), ("A=b c", "sh", "-c", 'pwd; echo "$A"; echo bad >&2; exit 3'), 20.0, lambda: False
+        reach,
+        "h2",
+        str(tmp_path),
+        ("A=b c", "sh", "-c", 'pwd; echo "$A"; echo bad >&2; exit 3'),
+        PATIENCE_S,
+        lambda: False,
     )
     assert said is not None
     assert (said.exit_code, said.stdout, said.stderr) == (3, f"{tmp_path}\nb c\n", "bad\n")

@@ -152,7 +152,7 @@ def test_a_node_that_goes_down_in_the_middle_is_named_and_the_next_trial_gets_ne
 
 
 def test_waiting_longer_than_the_queue_limit_ends_the_job(start: Start, lab: SlurmLab, tmp_path: Path) -> None:
-    busy = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 60")
+    busy = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 600")
     until(lambda: f"{busy} RUNNING" in lab.jobs())
     try:
         runner = start(replace(TWO, queue_limit_s=1.0))
@@ -171,7 +171,7 @@ def test_waiting_longer_than_the_queue_limit_ends_the_job(start: Start, lab: Slu
 def test_a_job_that_waits_in_the_queue_can_be_cancelled(
     start: Start, lab: SlurmLab, tmp_path: Path, *, reuse: bool
 ) -> None:
-    busy = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 60")
+    busy = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 600")
     try:
         runner = start(replace(TWO, reuse=reuse))
         job = runner.submit(program(tmp_path / "a", "echo never"))
@@ -191,11 +191,11 @@ def test_nothing_outlives_a_killed_hpltune(lab: SlurmLab, tmp_path: Path, *, reu
         "import time; from pathlib import Path\n"
         "from runners.slurm.runner import SlurmRunner; from runners.slurm.options import SlurmOptions\n"
         "from runners.job import Job; from runners.launchers.srun import Srun\n"
-        f"options = SlurmOptions(nodes=2, cores_per_node=2, lease_s=2, reuse={reuse})\n"
+        f"options = SlurmOptions(nodes=2, cores_per_node=2, lease_s=5, reuse={reuse})\n"
         f"runner = SlurmRunner(options, Srun(2, mpi='none'), Path({str(tmp_path / 'spool')!r}))\n"
         f"folder = Path({str(job.directory)!r})\n"
         f"runner.submit(Job(program=({job.program[0]!r},), ranks=2, directory=folder, walltime_s=600))\n"
-        "time.sleep(60)\n"
+        "time.sleep(600)\n"
     )
     parent = subprocess.Popen(
         [sys.executable, "-c", text],
@@ -204,7 +204,7 @@ def test_nothing_outlives_a_killed_hpltune(lab: SlurmLab, tmp_path: Path, *, reu
     )
     until(lambda: len(running(Path(job.program[0]))) >= 3)  # srun names the program too
     if reuse:
-        time.sleep(2.5)
+        time.sleep(6)  # longer than the lease
         assert len(running(Path(job.program[0]))) >= 3, "the lease is renewed while hpltune lives"
     parent.kill()
     parent.wait()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from as_user import program
-from waiting import PATIENCE_S
+from waiting import PATIENCE_S, until
 
 ROOT = Path(__file__).parents[3]
 TOOLS = (
@@ -97,9 +97,8 @@ class Checkout:
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def wait_for_pip(self, process: subprocess.Popen[str]) -> None:
-        while not self.installations:
-            assert process.poll() is None, process.communicate()
-            time.sleep(0.05)
+        until(lambda: self.installations or process.poll() is not None)
+        assert process.poll() is None, process.communicate()
 
     @property
     def installations(self) -> int:

@@ -9,8 +9,10 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer.main
 from as_user import Run
 from record_builders import a_study, begun, finished
 
@@ -22,18 +24,20 @@ from results.report.markdown import to_markdown
 from results.store.store import Store
 from search_spaces.machine import BlasFacts, Machine
 from tuner.cli import app
-from tuner.cli.net import net
-from tuner.commands.files.spaces import Here, SpacesRequest, list_spaces, show_space, this_machine
+from tuner.commands.spaces import Here, SpacesRequest, list_spaces, show_space, this_machine
 from tuner.errors import TunerError
 from tuner.user_dirs import UserDirs
 
+PROGRAM: Any = typer.main.get_command(app)
 COMMANDS = [
-    f"{prefix}{command.name or command.callback.__name__}"
-    for prefix, group in (("", app), ("net ", net))
-    for command in group.registered_commands
-    if command.callback
+    f"{name} {own}" if own else name
+    for name, command in PROGRAM.commands.items()
+    for own in getattr(command, "commands", [""])
 ]
 QUICK = ("stored.best", "stored.export", "stored.show", "files.spaces", "campaigns.tune")
+ELSEWHERE = ("runners.slurm", "runners.hosts.ssh", "runners.virtual.load", "tuner.simulation.tune", "tuner.service")
+MOST_BESIDE = 12
+"""Modules that help may import beside those of the command line."""
 SLOW = {"matplotlib", "optuna", "pandas", "scipy"}
 PAGE = Path(__file__).parents[3] / "docs/commands.md"
 
@@ -253,7 +257,29 @@ def test_export_gives_every_format(hpltune: Run, home: Path) -> None:
         assert done.stdout
 
 
+def loaded(text: str) -> set[str]:
+    """The modules that a program has imported at its end."""
+    program = f"import atexit, sys\natexit.register(lambda: print(*sys.modules, file=sys.stderr))\n{text}"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(done.stderr.split())
+
+
+@pytest.mark.process
 def test_what_takes_long_to_import_is_not_imported_before_it_is_needed() -> None:
     modules = ", ".join(f"tuner.commands.{name}" for name in QUICK)
-    text = f"import sys, {modules}; print({SLOW} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout == "set()\n"
+    assert loaded(f"import {modules}") & SLOW == set()
+
+
+@pytest.mark.process
+def test_a_study_on_this_machine_imports_nothing_of_clusters_simulations_and_services() -> None:
+    modules = loaded("import tuner.commands.campaigns.tune")
+    assert {name for name in modules if name.startswith(ELSEWHERE)} == set()
+
+
+@pytest.mark.process
+def test_help_imports_commands_but_nothing_of_what_they_do() -> None:
+    modules = loaded("import sys; from tuner.cli import main; sys.argv = ['hpltune', '--help']; main()")
+    ours = {name for name in modules if name.startswith(("tuner.", "results.", "runners.", "search_spaces.", "hpl."))}
+    beside = {name for name in ours if not name.startswith("tuner.cli")}
+    assert "tuner.cli.tune" in ours
+    assert len(beside) <= MOST_BESIDE, beside

@@ -26,7 +26,7 @@ EXPLAINED = ["--trials", "12", "--set", "N=2000"]
 @pytest.mark.real
 @pytest.mark.long
 @pytest.mark.usefixtures("real_hpl")
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_every_command_of_the_readme_works(hpltune: Run) -> None:
     assert len(COMMANDS) > 10
     for command in COMMANDS:

@@ -18,7 +18,7 @@ from search_spaces.errors import SpaceError
 from search_spaces.load import describe, load
 from search_spaces.machine import BlasFacts, Machine
 from tuner.errors import TunerError
-from tuner.simulation.design.designs import read_designs
+from tuner.simulation.design import read_designs
 
 _constants: ModuleType = import_module("re._constants")
 _parser: ModuleType = import_module("re._parser")

@@ -17,7 +17,7 @@ from waiting import PATIENCE_S, until
 
 from hpl.build.simgrid import SimGrid
 from results.store.store import Store
-from tuner.console.progress import display
+from tuner.console import display
 from tuner.events import Notice, TrialEnded, TrialStarted
 
 GOES_ON = "`hpltune tune --resume --study full` goes on once there is room\n"
@@ -48,11 +48,10 @@ def test_progress_that_cannot_be_written_is_dropped_but_a_result_is_not(*, termi
             console.print("This would be missed.")
 
 
-@pytest.mark.real
 @pytest.mark.process
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("mpirun")
 def test_a_trial_that_ran_when_its_terminal_was_closed_is_cancelled(hpltune: Run, home: Path) -> None:
-    hangs = program(home / "xhpl", f"#!/bin/sh\ntouch {home}/started\nexec sleep 60\n")
+    hangs = program(home / "xhpl", f"#!/bin/sh\ntouch {home}/started\nexec sleep 1000\n")
     keyboard, screen = pty.openpty()
     line = ["setsid", "--ctty", str(HPLTUNE), "tune", *ONE, "--xhpl", str(hangs), "--study", "closed"]
     process = subprocess.Popen(line, stdin=screen, stdout=screen, stderr=screen)
@@ -63,11 +62,10 @@ def test_a_trial_that_ran_when_its_terminal_was_closed_is_cancelled(hpltune: Run
     assert set(states(hpltune, "closed")) == {"cancelled"}
 
 
-@pytest.mark.real
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("prints_hpl")
 def test_a_full_disk_ends_the_session_and_not_a_configuration(hpltune: Run, home: Path) -> None:
     folder = fill(home / "data/runs/full/00002")
-    stopped = hpltune("tune", *ONE, "--study", "full")
+    stopped = hpltune("tune", *ONE, "--xhpl", "xhpl", "--study", "full")
     assert stopped.returncode == 1
     assert stopped.stderr == f"hpltune: no run can be started in {folder}: No space left on device; {GOES_ON}"
     assert states(hpltune, "full") == ["complete", "cancelled"]
@@ -76,12 +74,11 @@ def test_a_full_disk_ends_the_session_and_not_a_configuration(hpltune: Run, home
     assert states(hpltune, "full")[2:].count("complete") > 0
 
 
-@pytest.mark.real
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("prints_hpl")
 def test_a_file_that_cannot_be_run_for_want_of_space_has_not_failed(hpltune: Run, home: Path) -> None:
     fill(home / "data/runs/run-HPL-1/00001")
     hpltune("dat", "HPL.dat", "--N", "1000")
-    stopped = hpltune("run", "HPL.dat")
+    stopped = hpltune("run", "HPL.dat", "--xhpl", "xhpl")
     assert stopped.returncode == 1
     assert stopped.stderr.endswith("run-HPL-1/00001: No space left on device\n")
     assert states(hpltune, "run-HPL-1") == ["cancelled"]

@@ -9,19 +9,20 @@ from pathlib import Path
 from typing import Unpack
 
 import pytest
-from running_service import RunningService, running_service
+from replayed import OFFERED, replaying_service
+from running_service import RunningService
+from waiting import PATIENCE_S
 
-from tuner.client.client import Client
+from tuner.client.client import CheckWords, Client, TuneWords
 from tuner.client.problems import NoAnswerError, RefusedDocumentError, ServiceError
 from tuner.client.server import Server
-from tuner.client.words import CheckWords, TuneWords
 from tuner.errors import UsageError
 from tuner.messages.documents import CheckDocument, TuneDocument
 from tuner.messages.live import CampaignEvent, TrialBegunEvent, TrialEndedEvent
 
 
 def quick(**more: Unpack[TuneWords]) -> TuneWords:
-    return {"space": "quick", "set": {"N": [400], "NB": [32, 48]}, "confirm": 0, **more}
+    return {"program": OFFERED, "space": "quick", "set": {"N": [400], "NB": [32, 48]}, "confirm": 0, **more}
 
 
 def _token(given: str | None = None) -> str | None:
@@ -31,7 +32,7 @@ def _token(given: str | None = None) -> str | None:
 @pytest.fixture
 def service(home: Path) -> Iterator[RunningService]:
     assert home
-    with running_service() as running:
+    with replaying_service() as running:
         yield running
 
 
@@ -41,7 +42,7 @@ def client(service: RunningService) -> Iterator[Client]:
         yield client
 
 
-@pytest.mark.real
+@pytest.mark.usefixtures("mpirun")
 def test_a_campaign_is_handed_in_watched_and_read(client: Client) -> None:
     campaign = client.tune(**quick(name="first", trials=2))
     events = list(campaign.events(everything=True))
@@ -51,7 +52,7 @@ def test_a_campaign_is_handed_in_watched_and_read(client: Client) -> None:
     last = events[-1]
     assert isinstance(last, CampaignEvent)
     assert (last.event, last.state) == ("campaign-ended", "complete")
-    assert campaign.wait(timeout_s=60).state == "complete"
+    assert campaign.wait(timeout_s=PATIENCE_S).state == "complete"
     best, trials = campaign.best(), campaign.trials()
     assert best.ranking[0].expected_gflops > 0
     assert list(trials["number"]) == [record.number for record in campaign.records()]
@@ -63,7 +64,7 @@ def test_a_campaign_is_handed_in_watched_and_read(client: Client) -> None:
     assert [found.name for found in client.campaigns(name="FIR")] == ["first"]
 
 
-@pytest.mark.real
+@pytest.mark.usefixtures("mpirun")
 def test_a_campaign_is_paused_resumed_and_cancelled(client: Client) -> None:
     ahead = client.tune(**quick(name="ahead", budget="30m"))
     behind = client.tune(**quick(name="behind", trials=1))
@@ -72,9 +73,9 @@ def test_a_campaign_is_paused_resumed_and_cancelled(client: Client) -> None:
     assert [entry.name for entry in client.queue().paused] == ["behind"]
     assert behind.resume().state == "queued"
     behind.cancel()
-    assert behind.wait(timeout_s=10).in_queue == "cancelled"
+    assert behind.wait(timeout_s=PATIENCE_S).in_queue == "cancelled"
     ahead.cancel()
-    assert ahead.wait(timeout_s=60).in_queue == "cancelled"
+    assert ahead.wait(timeout_s=PATIENCE_S).in_queue == "cancelled"
 
 
 def test_a_wrong_document_is_refused_with_the_place_of_each_mistake(client: Client) -> None:

@@ -11,18 +11,19 @@ from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE, Run
-from running_service import RunningService, running_service
+from replayed import OFFERED, replaying_service
+from running_service import RunningService
 from waiting import PATIENCE_S, until
 
 from tuner.client.client import Client
 
-SMALL = ("--space", "quick", "--set", "N=400", "--set", "NB=32,48", "--confirm", "0")
+SMALL = ("--xhpl", OFFERED, "--space", "quick", "--set", "N=400", "--set", "NB=32,48", "--confirm", "0")
 
 
 @pytest.fixture
 def service(home: Path) -> Iterator[RunningService]:
     assert home
-    with running_service() as running:
+    with replaying_service() as running:
         yield running
 
 
@@ -53,7 +54,7 @@ def port_of(url: str) -> str:
     return found[1]
 
 
-@pytest.mark.real
+@pytest.mark.usefixtures("mpirun")
 def test_a_search_on_a_service_shows_what_a_search_here_shows(there: Run, hpltune: Run, tmp_path: Path) -> None:
     ran = there("tune", *SMALL, "--trials", "2", "--study", "first")
     assert ran.returncode == 0, ran.stderr
@@ -84,7 +85,7 @@ def test_a_search_on_a_service_shows_what_a_search_here_shows(there: Run, hpltun
 
 
 @pytest.mark.process
-@pytest.mark.real
+@pytest.mark.usefixtures("mpirun")
 def test_ctrl_c_leaves_the_campaign_running_and_says_how_to_go_on(url: str, there: Run) -> None:
     process = begun(url, "tune", *SMALL, "--budget", "30m", "--study", "long")
     assert process.stdout is not None
@@ -110,17 +111,18 @@ def test_ctrl_c_leaves_the_campaign_running_and_says_how_to_go_on(url: str, ther
 
 
 @pytest.mark.process
-@pytest.mark.real
+@pytest.mark.service
+@pytest.mark.usefixtures("mpirun")
 def test_a_search_survives_the_end_of_the_service_and_says_so(home: Path) -> None:
     assert home
-    with running_service() as service:
+    with replaying_service() as service:
         url = str(service.client.base_url)
         process = begun(url, "tune", *SMALL, "--budget", "25s", "--study", "long")
         assert process.stdout is not None
         until(lambda: "#2 " in (process.stdout or [""]).readline())  # type: ignore[union-attr]
         service.end(signal.SIGKILL)
     time.sleep(2.0)
-    with running_service("--port", port_of(url)):
+    with replaying_service("--port", port_of(url)):
         shown, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, said
     words = " ".join(shown.split())

@@ -80,8 +80,7 @@ def junit_case(file: Path) -> ET.Element:
     return case
 
 
-@pytest.mark.real
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("mpirun")
 def test_a_machine_of_the_same_speed_is_not_slower(home: Path, database: str, xhpl: Fake) -> None:
     xhpl(2.001, 1.999, 2.003)
     junit = home / "new" / "check.xml"
@@ -99,8 +98,7 @@ def test_a_machine_of_the_same_speed_is_not_slower(home: Path, database: str, xh
     assert [part.title for part in result.report().parts if isinstance(part, Table)] == ["What else changed"]
 
 
-@pytest.mark.real
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("mpirun")
 def test_a_slower_machine_fails_the_test_of_junit_and_the_command(
     hpltune: Run, home: Path, database: str, xhpl: Fake
 ) -> None:
@@ -120,8 +118,7 @@ def test_a_slower_machine_fails_the_test_of_junit_and_the_command(
     assert failure.get("message", "").startswith("Slower: the machine lost 10.0 % of its rate, and with a")
 
 
-@pytest.mark.real
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("mpirun")
 def test_one_run_that_cannot_tell_says_how_many_would_and_ends_with_2(
     hpltune: Run, home: Path, database: str, xhpl: Fake
 ) -> None:
@@ -134,8 +131,7 @@ def test_one_run_that_cannot_tell_says_how_many_would_and_ends_with_2(
     assert junit_case(home / "check.xml").find("skipped") is not None
 
 
-@pytest.mark.real
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("mpirun")
 def test_runs_with_a_wrong_residual_are_an_error_with_their_reason(
     hpltune: Run, home: Path, database: str, xhpl: Fake
 ) -> None:
@@ -147,8 +143,7 @@ def test_runs_with_a_wrong_residual_are_an_error_with_their_reason(
     assert junit_case(home / "check.xml").find("error") is not None
 
 
-@pytest.mark.real
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("mpirun")
 def test_a_check_that_is_stopped_has_no_answer(database: str, xhpl: Fake) -> None:
     xhpl(1.8)
     stop = StopRequest()

@@ -55,10 +55,9 @@ def test_a_mistake_is_one_sentence_without_the_password(
     assert PASSWORD[:6] not in done.stderr
 
 
-@pytest.mark.real
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("prints_hpl")
 def test_a_study_is_tuned_on_a_server_and_its_commands_find_it_again(hpltune: Run, url: str) -> None:
-    small = ("--space", "quick", "--set", "N=1000", "--trials", "2", "--confirm", "0")
+    small = ("--xhpl", "xhpl", "--space", "quick", "--set", "N=1000", "--trials", "2", "--confirm", "0")
     done = hpltune("tune", *small, "--db", url, "--json")
     assert done.returncode == 0, done.stderr
     assert PASSWORD[:6] not in done.stdout + done.stderr
@@ -68,8 +67,7 @@ def test_a_study_is_tuned_on_a_server_and_its_commands_find_it_again(hpltune: Ru
 
 
 @pytest.mark.process
-@pytest.mark.real
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("mpirun")
 def test_who_keeps_pressing_ctrl_c_does_not_wait_for_a_frozen_server(
     hpltune: Run, home: Path, server: Server, url: str
 ) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from results.report.model import Sentence
 from results.store.store import Store
-from tuner.commands.files.dat import DatRequest, dat
+from tuner.commands.dat import DatRequest, dat
 from tuner.commands.hosts.build import BuildRequest, build
 from tuner.commands.hosts.doctor import DoctorRequest, doctor
 from tuner.commands.hosts.net_restore import NetRestoreRequest, net_restore

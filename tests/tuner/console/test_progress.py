@@ -7,7 +7,7 @@ from record_builders import finished
 from rich.console import Console
 
 from results.report.model import Column, Sentence, Table
-from tuner.console.progress import PlainLines, display
+from tuner.console import PlainLines, display
 from tuner.events import Notice, PartFound, PhaseStarted, TrialEnded, TrialStarted, WorkEnded, WorkStarted
 from tuner.trial.varying_label import legend, varying_label
 

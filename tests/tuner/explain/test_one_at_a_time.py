@@ -13,7 +13,7 @@ from results.report.model import Report
 from search_spaces.parameters.dimension import Point
 from tuner.explain.explanation import Explanation
 from tuner.explain.one_at_a_time import STEPS
-from tuner.reports.one_at_a_time import cost, one_by_one_parts, verdict, why
+from tuner.reports.explanation import cost, one_by_one_parts, verdict, why
 
 LAUNCH_S = 3.25 - 1.91
 """Of the trials that tests make."""

@@ -8,7 +8,7 @@ import pytest
 
 from hpl.blas.catalogue import Blas, BlasLibrary, Threading
 from hpl.build.toolchain import Mpi
-from hpl.peak.rpeak import Rpeak
+from hpl.rpeak import Rpeak
 from hpl.search_paths import SearchPaths
 from results.report.markdown import to_markdown
 from runners.hosts.cluster import Cluster
@@ -20,7 +20,7 @@ from tuner.commands.real_cluster import RealCluster, check_parallel
 from tuner.errors import TunerError
 from tuner.machine.cluster_nodes import AskNodes, on_nodes, part_of, survey_nodes, without_nodes
 from tuner.machine.inventory import Inventory, Nodes
-from tuner.machine.kernels.timed import ClusterKernels
+from tuner.machine.kernels import ClusterKernels
 from tuner.machine.node_checks import SEEN, node_faults
 from tuner.machine.survey import Instruments, Wanted, survey
 from tuner.trial.plan import require_network

@@ -8,7 +8,7 @@ import pytest
 from hpl.blas.catalogue import Blas, BlasLibrary, Threading
 from hpl.blas.probe import Probe, Timing
 from hpl.build.toolchain import Mpi
-from hpl.peak.rpeak import Rpeak
+from hpl.rpeak import Rpeak
 from hpl.search_paths import SearchPaths
 from runners.hosts.host_facts import host_facts
 from search_spaces.parameters.parameter import Parameter

@@ -64,7 +64,7 @@ def test_probe_finds_the_rate_of_fast_ethernet_and_stores_it(net: On, home: Path
     assert done.returncode == 1, "the driver has no LRO, so not everything was measured"
     measured, refused = json.loads(done.stdout)["probes"]
     assert measured["bandwidth_mbit_s"] == pytest.approx(96, rel=0.1)
-    assert 0 < measured["latency_us"] < 10_000
+    assert 0 < measured["latency_us"] < 1_000_000
     assert measured["points"][0][0] == 1
     assert measured["points"][-1][0] == 262_144
     assert "node h1: eth0: net.lro = on was refused: Could not change any device features" in refused["reason"]

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from results.stats.nodes.finding import Severity
-from results.stats.nodes.groups.group_findings import group_findings
-from results.stats.nodes.groups.group_run import GroupRun, groups_of
+from results.stats.nodes.group_findings import group_findings
+from results.stats.nodes.group_run import GroupRun, groups_of
 from results.stats.nodes.verdict import verdict_of
 from runners.status import JobState, JobStatus
-from tuner.nodes.groups.group_hpl import group_run
+from tuner.nodes.group_hpl import group_run
 from tuner.nodes.planted import PlantedFault, virtual_check
-from tuner.reports.nodes.group_table import group_figures, group_tables
+from tuner.reports.nodes.readiness import group_figures, group_tables
 
 NODES = tuple(f"node{number:03}" for number in range(1, 21))
 

@@ -14,11 +14,10 @@ from results.report.markdown import to_markdown
 from tuner.cli import app
 from tuner.commands.hosts.clean import CleanRequest, clean, plan_clean
 from tuner.commands.hosts.setup import SetupRequest, plan_setup, still_missing
-from tuner.provision.install import Installers, installed_packages, note_installed
+from tuner.provision.install import Installers, candidates, installed_packages, lists_are_old, note_installed
 from tuner.provision.needs import Needs, needs
 from tuner.provision.packages import UNPACKED
 from tuner.provision.plan import plan
-from tuner.provision.system import candidates, lists_are_old
 from tuner.user_dirs import UserDirs
 
 ALL = Needs(compiler=True, mpi=True, blas=True)

@@ -11,9 +11,8 @@ from results.metrics import merit
 from results.report.model import Copied, Figure, Report, Sentence, Table
 from results.report.terminal import print_report
 from results.stats.ranking import Ranked
-from tuner.commands.models.predict import PredictResult
-from tuner.simulation.design.designs import Design
-from tuner.simulation.design.prediction import Prediction
+from tuner.commands.predict import PredictResult
+from tuner.simulation.design import Design, Prediction
 
 
 def price_and_power(found: Design) -> tuple[float | None, float | None]:

@@ -12,12 +12,10 @@ from results.report.model import Copied, Figure, Heading, Sentence
 from results.report.terminal import print_report
 from results.stats.ranking import Ranked
 from runners.virtual.load import load_cluster
-from tuner.commands.models.reproduce import ReproduceResult
+from tuner.commands.reproduce import ReproduceResult
 from tuner.reports.reproduction import sentences
 from tuner.simulation.batch import Simulated
-from tuner.simulation.reproduction.best_found import BestFound, SettingLoss
-from tuner.simulation.reproduction.comparison import ComparedTest
-from tuner.simulation.reproduction.published import published
+from tuner.simulation.reproduction import BestFound, ComparedTest, SettingLoss, published
 
 KRONOS = published("kronos")
 

@@ -9,7 +9,7 @@ from tuner.engines.perf.hpl_time import Shapes, log_rate, shape_row
 from tuner.engines.perf.machine_figures import prior
 from tuner.engines.perf.probes import Probes
 from tuner.machine.textbook import textbook
-from tuner.scaling.prediction import MeasuredPoint, fit_machine
+from tuner.scaling.findings import MeasuredPoint, fit_machine
 
 DGEMM = {"openblas": {"auto": 20.0}}
 

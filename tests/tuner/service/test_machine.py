@@ -2,6 +2,7 @@ import pytest
 from fastapi.testclient import TestClient
 from record_builders import a_study
 from running_service import running_service
+from waiting import PATIENCE_S
 
 from results.store.store import Store
 from tuner.service.kept.workshop import Workshop
@@ -13,12 +14,12 @@ PREDICTIONS = "/api/v1/predictions"
 @pytest.mark.usefixtures("home")
 def test_doctor_and_a_prediction_are_asked_of_a_real_service() -> None:
     with running_service() as service:
-        told = service.client.get("/api/v1/doctor", timeout=120)
+        told = service.client.get("/api/v1/doctor", timeout=PATIENCE_S)
         assert told.json()["host"]["physical_cores"] >= 1
         assert "/usr/" not in told.text
         assert service.client.get("/api/v1/doctor").text == told.text
         kronos = {"cluster": "kronos", "trials": 1}
-        predicted = service.client.post(PREDICTIONS, json=kronos, timeout=200)
+        predicted = service.client.post(PREDICTIONS, json=kronos, timeout=PATIENCE_S)
         assert 5.0 < predicted.json()["gflops"] < 28.096
         assert predicted.json()["stopped_early"] is False
         assert service.client.get("/api/v1/campaigns").json()["campaigns"] == []

@@ -10,7 +10,7 @@ from record_builders import a_study, finished
 
 from results.store.store import Store
 from tuner.options import TuneOptions
-from tuner.service.pages.home.asked import SHOWN
+from tuner.service.pages.home import SHOWN
 
 EVIL = "<script>alert(1)<"
 

@@ -1,6 +1,6 @@
 """What a model of a machine is checked against."""
 
-from tuner.simulation.calibration.checks import CheckedRanks, check_points
+from tuner.simulation.calibration import CheckedRanks, check_points
 
 
 def test_checks_fill_all_cores_and_grow_with_the_nodes() -> None:

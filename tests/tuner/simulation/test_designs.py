@@ -7,7 +7,7 @@ import pytest
 from design_files import design
 
 from tuner.errors import TunerError
-from tuner.simulation.design.designs import Design, merge
+from tuner.simulation.design import Design, merge
 
 
 def rate_of(found: Design, blas: str) -> object:

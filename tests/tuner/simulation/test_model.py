@@ -15,8 +15,7 @@ from tuner.simulation.batch import Simulated, Wish, simulate
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.known import machine_of, probes_of
 from tuner.simulation.plan import virtual_plan
-from tuner.simulation.reproduction.comparison import gain, simulate_tests, typical_error
-from tuner.simulation.reproduction.published import published
+from tuner.simulation.reproduction import gain, published, simulate_tests, typical_error
 from tuner.simulation.simulator import Simulator
 from tuner.stopping import StopRequest
 from tuner.user_dirs import UserDirs

@@ -10,8 +10,7 @@ from runners.virtual.load import load_cluster
 from tuner.budget import Budget
 from tuner.options import TuneOptions
 from tuner.simulation.cluster import SimulatedCluster, cluster_dict
-from tuner.simulation.reproduction.best_found import neighbours, search, setting_losses
-from tuner.simulation.reproduction.published import published
+from tuner.simulation.reproduction import neighbours, published, search, setting_losses
 from tuner.simulation.session import virtual_session
 from tuner.simulation.study import VirtualStudy
 from tuner.stopping import StopRequest
@@ -45,7 +44,7 @@ def study(home: Path, simgrid: object) -> Iterator[VirtualStudy]:
 def test_every_setting_of_the_best_is_weighed_wherever_the_search_began(study: VirtualStudy) -> None:
     best = search(study, "random", 2)
     assert best is not None
-    found = setting_losses(study, best, KRONOS)
+    found = setting_losses(study, best, KRONOS, 8)
     assert {row.name for row in found} == set(study.space.varying)
     assert {row.name for row in found if row.assumed is not None} == {"BCAST", "DEPTH", "SWAP", "NBMIN"}
     simulated = {entry.key for entry in study.ranking()}

@@ -41,7 +41,7 @@ def said(
         context = StudyContext(store, events.append, StopRequest(), home / "runs")
         with virtual_session("small", options, site, context) as study:
             events.clear()
-            say_n(study, options)
+            say_n(study, site, options)
     return [event.text if isinstance(event, Notice) else "" for event in events]
 
 

@@ -5,13 +5,12 @@ import os
 import re
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 from as_user import HPLTUNE, Run, program
-from waiting import PATIENCE_S, until
+from waiting import PATIENCE_S, heard, until
 
 from hpl.build.simgrid import find_simgrid
 from runners.virtual.load import cluster_text, load_cluster
@@ -180,11 +179,12 @@ def test_confirming_stays_within_the_budget(hpltune: Run, home: Path) -> None:
 def test_ctrl_c_leaves_no_simulation_behind(home: Path) -> None:
     slow = ("--cluster", "ethernet16", "--space", "quick", "--set", "N=60000", "--trials", "40", "--study", "stop")
     pipe = subprocess.PIPE
-    with subprocess.Popen([str(HPLTUNE), "tune", *slow], cwd=home, stderr=pipe, stdout=pipe) as process:
+    with subprocess.Popen([str(HPLTUNE), "tune", *slow], cwd=home, stderr=pipe, stdout=pipe, text=True) as process:
         until(running_simulations)
+        assert process.stderr is not None
         for _ in range(2):
             process.send_signal(signal.SIGINT)
-            time.sleep(0.2)
+            heard(process.stderr, "Stopping")
         assert process.wait(timeout=PATIENCE_S) in {130, 1}
         process.communicate()
     assert running_simulations() == []

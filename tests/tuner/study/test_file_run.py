@@ -29,7 +29,7 @@ from tuner.trial.plan import Launch, Placement, placed
 from tuner.trial.workbench import Workbench
 from tuner.user_dirs import UserDirs
 
-pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
+pytestmark = pytest.mark.usefixtures("mpirun")
 FAKE = Path(__file__).parents[2] / "fake_bin/mpirun"
 CLUSTER = Cluster(name="lab", backend="slurm", slurm=SlurmTable(nodes=2))
 PRINTS = """#!{python}

@@ -10,7 +10,7 @@ from report_reading import printed
 from results.record import Kind, TrialRecord, TrialState
 from results.report.model import Report
 from results.store.store import Store
-from tuner.reports.comparison.libraries import LibraryRanking
+from tuner.reports.library_ranking import LibraryRanking
 from tuner.study.rounds import Rounds
 
 NEAR = {"openblas": 100.0, "blis": 97.0}

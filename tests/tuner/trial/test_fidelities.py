@@ -1,4 +1,4 @@
-"""Less than a full run, with real HPL: small runs, prefixes, runs that are given up, and what is stored of them."""
+"""Less than a full run: small runs, prefixes, runs that are given up, and what is stored of them."""
 
 import json
 from dataclasses import replace
@@ -8,6 +8,7 @@ import pytest
 from as_user import Run
 from explain_builders import keep, searched
 from record_builders import finished
+from replayed import replaying
 
 from hpl.params import Scalar
 from hpl.witness import Panel, parse_panels
@@ -20,8 +21,6 @@ from tuner.trial.evaluate import LaunchResult
 from tuner.trial.plan import plan
 from tuner.trial.workbench import Workbench
 from tuner.user_dirs import UserDirs
-
-pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 
 
 @pytest.fixture
@@ -37,6 +36,8 @@ def run_prefix(workbench: Workbench, folder: Path, part: float, **changes: Scala
     return workbench.evaluator.evaluate(asked, folder, 60.0, lambda _: None, StopRequest())
 
 
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
 @pytest.mark.parametrize("part", [0.1, 0.5])
 @pytest.mark.parametrize("changes", [{"grid": "1x2", "DEPTH": 1}, {"grid": "1x2", "BCAST": "LnM"}, {"grid": "2x1"}])
 def test_all_ranks_leave_together_at_the_column(
@@ -52,6 +53,8 @@ def test_all_ranks_leave_together_at_the_column(
     assert "PASSED" not in measured.output
 
 
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
 def test_a_prefix_that_does_not_stop_where_it_should_is_a_failure(workbench: Workbench, tmp_path: Path) -> None:
     measured = run_prefix(workbench, tmp_path / "run", 0.1, N=16, NB=32)
     (fault,) = measured.verdict.faults
@@ -59,8 +62,12 @@ def test_a_prefix_that_does_not_stop_where_it_should_is_a_failure(workbench: Wor
     assert fault.reason == "the run did not stop where it was asked to"
 
 
-def test_a_study_stores_small_runs_beside_full_ones_and_ranks_only_full_ones(hpltune: Run) -> None:
-    options = ("--space", "quick", "--set", "N=5000", "--blas", "openblas", "--trials", "7", "--confirm", "1")
+def test_a_study_stores_small_runs_beside_full_ones_and_ranks_only_full_ones(
+    hpltune: Run, home: Path, mpirun: str
+) -> None:
+    assert mpirun
+    replaying(home, spread=0.01, pace=0.0)
+    options = ("--space", "quick", "--set", "N=5000", "--xhpl", "xhpl", "--trials", "7", "--confirm", "1")
     done = hpltune("tune", *options, "--study", "rungs", "--json")
     assert done.returncode == 0, done.stderr
     trials = json.loads(hpltune("show", "rungs", "--json").stdout)
@@ -81,6 +88,8 @@ def test_a_study_stores_small_runs_beside_full_ones_and_ranks_only_full_ones(hpl
     assert "Warm start from study rungs: all configurations are in this space." in again.stdout
 
 
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
 def test_a_run_that_cannot_win_is_ended_and_its_beginning_kept(workbench: Workbench, tmp_path: Path) -> None:
     early_stopping = EarlyStopping()
     for _ in range(FEWEST):

@@ -19,7 +19,7 @@ from tuner.trial.records import started
 from tuner.trial.workbench import Workbench
 from tuner.user_dirs import UserDirs
 
-pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
+pytestmark = pytest.mark.usefixtures("mpirun")
 
 
 @pytest.fixture

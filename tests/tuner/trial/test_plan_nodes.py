@@ -7,7 +7,7 @@ import pytest
 from hpl.blas.catalogue import Blas, BlasLibrary, Threading
 from hpl.build.toolchain import Mpi
 from hpl.params import Scalar
-from hpl.peak.rpeak import Rpeak
+from hpl.rpeak import Rpeak
 from runners.hosts.cluster import Cluster, SlurmTable
 from runners.hosts.host_facts import host_facts
 from tuner.machine.cluster_nodes import on_nodes

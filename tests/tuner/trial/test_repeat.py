@@ -1,8 +1,10 @@
 """A launch is repeated once where not its configurations ended it."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from replayed import replaying
 
 from runners.hosts.cluster import Cluster, SlurmTable
 from tuner.clock import RealClock
@@ -13,7 +15,7 @@ from tuner.trial.repeat import Launched, Repeater
 from tuner.trial.workbench import Workbench
 from tuner.user_dirs import UserDirs
 
-pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
+pytestmark = pytest.mark.usefixtures("mpirun")
 CLUSTER = Cluster(name="lab", backend="slurm", slurm=SlurmTable(nodes=2))
 DISTURBED = Launched([], disturbed="node h2: eth0: net.tso is on")
 LOST = Launched([], lost_nodes=("n2",))
@@ -21,10 +23,9 @@ DONE = Launched([])
 
 
 @pytest.fixture
-def site(home: object) -> Inventory:
+def site(home: Path) -> Inventory:
     """A site whose nodes Slurm chooses."""
-    assert home
-    options = TuneOptions(blas_only=("openblas",))
+    options = TuneOptions(xhpl=replaying(home))
     found = Workbench.open(options, UserDirs.of_user(), lambda _: None, probing=False).site
     return replace(found, nodes=Nodes((), 2, 1, 2**30, CLUSTER))
 

@@ -184,8 +184,7 @@ def test_runs_that_hang_however_long_they_are_given_have_the_first_limit_again(m
     assert limits_s[3:] == [first_s, first_s]
 
 
-@pytest.mark.real
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("mpirun")
 class TestFaultyProgram:
     def tune(self, hpltune: Run, *arguments: str) -> tuple[int, str, list[dict[str, object]]]:
         done = hpltune("tune", *POINT, *arguments)
@@ -194,12 +193,12 @@ class TestFaultyProgram:
 
     def test_a_run_that_hangs_is_ended_soon_and_the_search_goes_on(self, hpltune: Run, home: Path) -> None:
         hangs = faulty(home, "time.sleep(1000 if NB == 192 else 0)")
-        limits = ("--budget", "2m", "--trials", "3", "--engine", "grid")
+        limits = ("--budget", "10m", "--trials", "3", "--engine", "grid")
         code, said, trials = self.tune(hpltune, *hangs, "--set", "N=1000", "--set", "NB=192,96,112", *limits)
         assert code == 0, said
         hung = [trial for trial in trials if trial["invalidity"] == "timeout"]
         assert hung
-        assert all(float(str(trial["cost_s"])) < 60 for trial in hung), hung
+        assert all(float(str(trial["cost_s"])) < 300 for trial in hung), hung
         assert any(trial["kind"] == "search" and trial["state"] == "complete" for trial in trials)
 
     def test_runs_that_take_far_longer_than_small_ones_told_come_to_their_end(self, hpltune: Run, home: Path) -> None:
@@ -237,7 +236,7 @@ class TestFaultyProgram:
 
     def test_what_was_never_started_is_not_tried_again(self, hpltune: Run, home: Path) -> None:
         gone = faulty(home, "Path(sys.argv[0]).unlink()")
-        code, _, trials = self.tune(hpltune, *gone, "--trials", "2", "--budget", "30s")
+        code, _, trials = self.tune(hpltune, *gone, "--trials", "2", "--budget", "10m")
         assert code == 1
         assert [(trial["kind"], trial["state"]) for trial in trials] == [("pilot", "complete"), ("pilot", "failed")]
 

@@ -111,10 +111,10 @@ def test_nothing_can_be_extrapolated_from_nothing() -> None:
         extrapolate([], 1000, QUIET)
 
 
-@pytest.mark.real
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("prints_hpl")
 def test_a_study_tells_between_which_rates_a_run_of_the_whole_memory_will_be(hpltune: Run) -> None:
-    small = ("--space", "quick", "--set", "N=1000", "--set", "NB=64", "--set", "DEPTH=0", "--memory-fraction", "0.01")
+    one = ("--xhpl", "xhpl", "--space", "quick", "--set", "N=1000", "--set", "NB=64", "--set", "DEPTH=0")
+    small = (*one, "--memory-fraction", "0.01")
     done = hpltune("tune", *small, "--trials", "1", "--json", "--study", "ranged")
     assert done.returncode == 0, done.stderr
     full = json.loads(done.stdout)["full"]

@@ -71,7 +71,7 @@ def test_latency_and_bandwidth_are_measured_and_told(told: Told, home: Path) -> 
     assert known is not None
     assert 0.01 < float(found[1]) == pytest.approx(1e6 * known.latency_s, rel=0.1)
     assert 0.001 < float(found[2]) == pytest.approx(1e-9 * known.bytes_s, rel=0.1)
-    assert known.latency_s < 0.01
+    assert known.latency_s < 1
     assert known.bytes_s < 1e12
     assert "calibrate" in (home / "runs/study/ping-pong/command").read_text()
 

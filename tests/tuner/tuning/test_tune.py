@@ -1,11 +1,10 @@
-"""`hpltune tune` as a user runs it: real HPL, real MPI, real BLAS; small."""
+"""`hpltune tune` as a user runs it, with real MPI; and with real HPL and BLAS where their results are looked at."""
 
 import json
 import os
 import shutil
 import signal
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +14,7 @@ import psutil
 import pytest
 from as_user import HPLTUNE, Run, program
 from record_builders import a_study, begun, finished
-from waiting import PATIENCE_S, until
+from waiting import PATIENCE_S, heard, until
 
 from results.store.store import Store
 from tuner.budget import Budget
@@ -24,10 +23,12 @@ from tuner.reports.figures.phases import phases_s
 from tuner.study.lifecycle import LIKE
 from tuner.tuning.prediction_note import prediction_of
 
-pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
+pytestmark = pytest.mark.usefixtures("mpirun")
 ASKED = {"search", "small", "prefix", "given-up"}
 """Kinds of trials that an engine asks for; the last of a budget is always a full run, a search."""
 SMALL = ("--space", "quick", "--set", "N=1000", "--set", "NB=64,128", "--confirm", "1", "--budget", "10m")
+FLOW = (*SMALL, "--xhpl", "xhpl")
+"""The same of a program that only prints HPL's output."""
 
 
 def leftovers() -> list[str]:
@@ -48,6 +49,8 @@ def trials(hpltune: Run, study: str) -> list[dict[str, object]]:
     return found
 
 
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
 def test_a_study_ends_with_its_best_files_and_a_command_that_runs_them(hpltune: Run, home: Path) -> None:
     done = hpltune("tune", *SMALL, "--trials", "3", "--price", "1000", "--power", "100", "--json")
     assert done.returncode == 0, done.stderr
@@ -70,9 +73,10 @@ def test_a_study_ends_with_its_best_files_and_a_command_that_runs_them(hpltune: 
     assert {"rfact", "update"} <= phases_s(run).keys()
 
 
+@pytest.mark.usefixtures("prints_hpl")
 def test_a_value_that_no_point_can_have_is_told_and_the_others_are_searched(hpltune: Run) -> None:
     one = ("--space", "quick", "--set", "N=512", "--set", "NB=64,384", "--set", "grid=1x2", "--set", "layout=2x1")
-    done = hpltune("tune", *one, "--trials", "1", "--confirm", "0")
+    done = hpltune("tune", *one, "--xhpl", "xhpl", "--trials", "1", "--confirm", "0")
     assert done.returncode == 0, done.stderr
     assert (
         "--set NB: no valid combination has 384: N = 512 leaves some of 2 process columns without a panel"
@@ -80,6 +84,8 @@ def test_a_value_that_no_point_can_have_is_told_and_the_others_are_searched(hplt
     )
 
 
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
 def test_every_ask_ends_in_a_record_that_says_what_really_ran(hpltune: Run) -> None:
     hpltune("tune", *SMALL, "--trials", "2", "--study", "told")
     found = trials(hpltune, "told")
@@ -93,15 +99,18 @@ def test_every_ask_ends_in_a_record_that_says_what_really_ran(hpltune: Run) -> N
         assert str(trial["command"]).split()[0].endswith("mpirun")
 
 
+@pytest.mark.usefixtures("prints_hpl")
 @pytest.mark.parametrize("engine", ["grid", "one-at-a-time", "random", "bayes"])
 def test_every_engine_runs_a_study(hpltune: Run, engine: str) -> None:
-    done = hpltune("tune", *SMALL, "--trials", "2", "--engine", engine, "--study", engine)
+    done = hpltune("tune", *FLOW, "--trials", "2", "--engine", engine, "--study", engine)
     assert done.returncode == 0, done.stderr
     found = trials(hpltune, engine)
     assert sum(trial["kind"] == "search" for trial in found) == 2
     assert max(int(str(trial["N"])) for trial in found) == 1000, "no pilot run is larger than what is asked for"
 
 
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
 @pytest.mark.skipif(shutil.which("mpiexec.hydra") is None, reason="needs MPICH beside Open MPI")
 def test_two_mpi_libraries_run_side_by_side_in_one_study(hpltune: Run) -> None:
     two = ("--set", "mpi=openmpi,mpich", "--engine", "grid", "--points", "2", "--study", "mpis")
@@ -112,23 +121,27 @@ def test_two_mpi_libraries_run_side_by_side_in_one_study(hpltune: Run) -> None:
     assert len({str(trial["xhpl_key"]) for trial in asked}) == 2
 
 
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
 def test_an_mpi_library_that_is_not_here_is_said(hpltune: Run) -> None:
     done = hpltune("tune", *SMALL, "--set", "mpi=lam", "--trials", "1", "--study", "lam")
     assert done.returncode == 1
     assert "MPI lam is not on this machine (found: openmpi" in done.stderr
 
 
+@pytest.mark.usefixtures("prints_hpl")
 def test_n_is_chosen_from_the_budget_and_this_is_said(hpltune: Run) -> None:
-    done = hpltune("tune", "--space", "quick", "--budget", "20s", "--trials", "1", "--study", "sized")
+    done = hpltune("tune", "--xhpl", "xhpl", "--space", "quick", "--budget", "20s", "--trials", "1", "--study", "sized")
     assert done.returncode == 0, done.stderr
     assert "was chosen from the budget" in done.stdout
     assert "The whole memory" in done.stdout
 
 
 @pytest.mark.process
+@pytest.mark.usefixtures("prints_hpl")
 def test_a_killed_study_loses_no_finished_trial_and_goes_on(hpltune: Run) -> None:
     study = ("--study", "killed")
-    process = subprocess.Popen([str(HPLTUNE), "tune", *SMALL, "--trials", "6", *study], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([str(HPLTUNE), "tune", *FLOW, "--trials", "6", *study], stdout=subprocess.DEVNULL)
 
     def two_have_begun() -> bool:
         found = hpltune("show", "killed", "--json")
@@ -164,9 +177,10 @@ def test_a_study_of_a_users_space_goes_on_without_the_file(hpltune: Run, home: P
         assert store.study("own").options["hpl_source"] == str(home / "hpl-2.3")
 
 
+@pytest.mark.usefixtures("prints_hpl")
 def test_a_complete_study_goes_on_with_a_larger_budget(hpltune: Run) -> None:
     study = ("--study", "longer")
-    hpltune("tune", *SMALL, "--trials", "2", *study)
+    hpltune("tune", *FLOW, "--trials", "2", *study)
     done = hpltune("tune", "--resume", "--trials", "4", *study)
     assert done.returncode == 0, done.stderr
     assert "engine hpl, 4 trials\n" in done.stdout
@@ -196,9 +210,8 @@ def test_a_study_that_somebody_began_in_the_meantime_is_left_alone(
     broken = program(home / "xhpl", "#!/bin/sh\nexit 3\n")
     with ThreadPoolExecutor() as pool, Store.open(home / "data/hpltune.db") as store:
         slow = pool.submit(hpltune_process, "tune", "--xhpl", str(broken), *name)
-        while not (home / "asked").exists():
-            assert not slow.done()
-            time.sleep(0.1)
+        until(lambda: (home / "asked").exists() or slow.done())
+        assert not slow.done()
         store.create_study(a_study("default-1"))
         store.end_study("default-1", "complete")
         (home / "go").touch()
@@ -209,8 +222,9 @@ def test_a_study_that_somebody_began_in_the_meantime_is_left_alone(
 
 
 @pytest.mark.process
+@pytest.mark.usefixtures("prints_hpl")
 def test_the_first_ctrl_c_lets_the_running_trial_end_and_resume_goes_on(hpltune: Run) -> None:
-    arguments = [str(HPLTUNE), "tune", *SMALL, "--trials", "50", "--study", "stopped"]
+    arguments = [str(HPLTUNE), "tune", *FLOW, "--trials", "50", "--study", "stopped"]
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     for line in process.stdout:
@@ -226,15 +240,15 @@ def test_the_first_ctrl_c_lets_the_running_trial_end_and_resume_goes_on(hpltune:
 
 @pytest.mark.process
 def test_a_second_ctrl_c_ends_the_running_trial_at_once(hpltune: Run, home: Path) -> None:
-    hanging = program(home / "xhpl", f"#!/bin/sh\ntouch {home}/started\nsleep 300\n")
+    hanging = program(home / "xhpl", f"#!/bin/sh\ntouch {home}/started\nsleep 1000\n")
     arguments = [str(HPLTUNE), "run", "HPL.dat", "--xhpl", str(hanging)]
     hpltune("dat", "HPL.dat", "--N", "1000")
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while not (home / "started").exists():
-        assert process.poll() is None
-        time.sleep(0.1)
+    until(lambda: (home / "started").exists() or process.poll() is not None)
+    assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    time.sleep(0.3)
+    assert process.stderr is not None
+    heard(process.stderr, "Stopping after the running trial")
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, stderr
@@ -247,15 +261,15 @@ def test_a_second_ctrl_c_ends_the_running_trial_at_once(hpltune: Run, home: Path
 def test_a_study_that_is_stopped_at_once_in_its_first_run_can_be_resumed(
     hpltune: Run, home: Path, signals: tuple[signal.Signals, ...]
 ) -> None:
-    hanging = program(home / "xhpl", f"#!/bin/sh\ntouch {home}/started\nsleep 300\n")
+    hanging = program(home / "xhpl", f"#!/bin/sh\ntouch {home}/started\nsleep 1000\n")
     arguments = [str(HPLTUNE), "tune", "--xhpl", str(hanging), "--study", "first"]
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while not (home / "started").exists():
-        assert process.poll() is None
-        time.sleep(0.1)
+    until(lambda: (home / "started").exists() or process.poll() is not None)
+    assert process.poll() is None
+    assert process.stderr is not None
     for each in signals:
         process.send_signal(each)
-        time.sleep(0.3)
+        heard(process.stderr, "Stopping a")  # "after the running trial", or "at once"
     stdout, stderr = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, stderr
     assert "Stopped before its first result: `hpltune tune --resume --study first` goes on." in stdout
@@ -263,19 +277,21 @@ def test_a_study_that_is_stopped_at_once_in_its_first_run_can_be_resumed(
     assert not leftovers()
 
 
+@pytest.mark.usefixtures("prints_hpl")
 def test_a_file_with_several_values_gives_one_record_each(hpltune: Run, home: Path) -> None:
     hpltune("dat", "HPL.dat", "--N", "600")
     text = (home / "HPL.dat").read_text()
     lines = text.splitlines()
     lines[6], lines[7] = "2            # of NBs", "32 64        NBs"
     (home / "HPL.dat").write_text("\r\n".join(lines) + "\r\n")
-    done = hpltune("run", "HPL.dat", "--json")
+    done = hpltune("run", "HPL.dat", "--xhpl", "xhpl", "--json")
     assert done.returncode == 0, done.stderr
     runs = json.loads(done.stdout)["runs"]
     assert [run["params"]["NB"] for run in runs] == [32, 64]
     assert all(run["counts"] for run in runs)
 
 
+@pytest.mark.usefixtures("prints_hpl")
 def test_a_file_is_run_like_the_best_of_a_study_by_its_objective(hpltune: Run, home: Path) -> None:
     cluster, objective = {"nodes": 8, "physical_cores": 32}, {"objective": "usd-per-gflops"}
     with Store.open(home / "like.db") as store:
@@ -292,7 +308,7 @@ def test_a_file_is_run_like_the_best_of_a_study_by_its_objective(hpltune: Run, h
             number = store.begin(begun("cheap", key=layout, params=params))
             store.finish(finished(number, gflops, "cheap", key=layout, params=params, kernel="auto"))
     hpltune("dat", "HPL.dat", "--N", "600")
-    done = hpltune("run", "HPL.dat", "--like", "cheap", "--db", "like.db", "--json")
+    done = hpltune("run", "HPL.dat", "--xhpl", "xhpl", "--like", "cheap", "--db", "like.db", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["runs"][0]["params"]["binding"] == "none"
     with Store.open(home / "like.db") as store:
@@ -318,7 +334,7 @@ def test_a_program_that_fails_is_told_in_one_sentence(hpltune: Run, home: Path, 
 
 
 def test_a_hanging_program_is_ended_and_recorded_as_a_timeout(hpltune: Run, home: Path) -> None:
-    hanging = program(home / "xhpl", "#!/bin/sh\ntrap '' TERM\nsleep 300\n")
+    hanging = program(home / "xhpl", "#!/bin/sh\ntrap '' TERM\nsleep 1000\n")
     hpltune("dat", "HPL.dat", "--N", "1000")
     done = hpltune("run", "HPL.dat", "--xhpl", str(hanging), "--walltime", "2s", "--db", "hung.db")
     assert done.returncode == 1
@@ -330,7 +346,7 @@ def test_a_hanging_program_is_ended_and_recorded_as_a_timeout(hpltune: Run, home
 def test_what_a_run_needs_is_not_cleaned_away(hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hpltune("dat", "HPL.dat", "--N", "1000")
     monkeypatch.setenv("HPLTUNE_CACHE", str(home / "cache"))
-    hanging = program(home / "xhpl", "#!/bin/sh\nsleep 300\n")
+    hanging = program(home / "xhpl", "#!/bin/sh\nsleep 1000\n")
     process = subprocess.Popen([str(HPLTUNE), "run", "HPL.dat", "--xhpl", str(hanging)], stdout=subprocess.DEVNULL)
     try:
         output = home / "data/runs/run-HPL-1/00001/stdout"
@@ -346,6 +362,8 @@ def test_what_a_run_needs_is_not_cleaned_away(hpltune: Run, home: Path, monkeypa
     assert not output.exists()
 
 
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
 def test_a_user_library_is_used_under_its_name(hpltune: Run) -> None:
     libraries = [
         Path(f"/usr/lib/{os.uname().machine}-linux-gnu/{name}")
@@ -365,6 +383,8 @@ def test_a_user_library_is_used_under_its_name(hpltune: Run) -> None:
     assert trials(hpltune, "run-HPL-1")[0]["library"] == str(library.resolve())
 
 
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
 @pytest.mark.parametrize(
     ("given", "blas", "words"),
     [
@@ -388,6 +408,8 @@ def test_a_file_is_run_like_a_trial_with_what_the_user_gave_to_its_study(
     assert words in done.stdout + done.stderr, done.stdout + done.stderr
 
 
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
 def test_more_memory_than_is_free_is_refused_before_the_launch(hpltune: Run) -> None:
     hpltune("dat", "HPL.dat", "--N", "1000000")
     done = hpltune("run", "HPL.dat")

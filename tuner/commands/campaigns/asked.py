@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from ...budget import Budget
 from ...errors import UsageError
@@ -45,6 +46,8 @@ class AskedMachine:
         price: US dollars, as people write them.
         limit: real time after which a simulation is stopped, as people write it.
         nodes_check: what happens with nodes that are not ready: "refuse" or "drop"; None checks none.
+        replay: the file of a table that stands in place of a machine.
+        replay_speed: real seconds that pass for each second of the table.
     """
 
     cluster: str | None = None
@@ -55,6 +58,38 @@ class AskedMachine:
     jobs: int | None = None
     limit: str | None = None
     nodes_check: str | None = None
+    replay: Path | None = None
+    replay_speed: float | None = None
+
+    def check_replayed(self) -> dict[str, Any] | None:
+        """What names the table; None where machines or simulations are wanted.
+
+        Raises:
+            UsageError: there is an option of real or virtual machines beside it, or one of tables without it.
+        """
+        if self.replay is None:
+            if self.replay_speed is not None:
+                raise UsageError("--replay-speed is for tables: name one with --replay")
+            return None
+        given = {
+            "--cluster": self.cluster,
+            "--parallel": self.parallel > 1,
+            "--jobs": self.jobs,
+            "--limit": self.limit,
+            "--nodes-check": self.nodes_check,
+        }
+        refuse_beside_replay(given)
+        return {"table": str(self.replay.expanduser().absolute()), "speed": self.replay_speed or 0.0}
+
+
+def refuse_beside_replay(given: Mapping[str, object]) -> None:
+    """Refuse options that change nothing where a table stands in place of a machine.
+
+    Raises:
+        UsageError: there is one.
+    """
+    for option in (option for option, value in given.items() if value):
+        raise UsageError(f"{option} is for machines that run HPL and changes nothing with --replay: leave it out")
 
 
 @dataclass(frozen=True)
@@ -62,11 +97,12 @@ class AskedSearch:
     """What a tuning searches, and how.
 
     Attributes:
+        space: None for the usual one, and with a table for all that it has.
         overrides: values as texts by parameter.
         blas_only: BLAS names to keep; `blas_files` are libraries of the user's.
     """
 
-    space: str = "default"
+    space: str | None = None
     engine: str = "hpl"
     objective: str = "gflops"
     pareto: str | None = None
@@ -83,6 +119,24 @@ class AskedSearch:
     hpl_source: Path | None = None
     from_simulation: str | None = None
     warm_start: tuple[str, ...] = ()
+
+    def check_replayed(self) -> None:
+        """Refuse what a table has no use for: it says what there is, and at which N it ran.
+
+        Raises:
+            UsageError: there is such an option.
+        """
+        refuse_beside_replay(
+            {
+                "--blas": self.blas_only,
+                "--xhpl": self.xhpl,
+                "--hpl-source": self.hpl_source,
+                "--from-simulation": self.from_simulation,
+                "--warm-start": self.warm_start,
+                "--full": self.full,
+                "--memory-fraction": self.memory_fraction != AskedSearch.memory_fraction,
+            }
+        )
 
     def check_simulated(self) -> None:
         """Refuse what a virtual cluster has no use for: its file names its libraries, and it learns from simulations.
@@ -120,6 +174,9 @@ class AskedTuning:
             raise UsageError(
                 f"--points {search.points} makes the engine grid coarser: add --engine grid, or leave it out"
             )
+        replay = machine.check_replayed()
+        if replay is not None:
+            search.check_replayed()
         real = read_cluster(machine.cluster)
         check_parallel(machine.parallel, real)
         check_nodes_check(machine.nodes_check, real)
@@ -127,12 +184,12 @@ class AskedTuning:
         if simulation.cluster is not None:
             search.check_simulated()
         return TuneOptions(
-            space=search.space,
+            space=search.space or (TuneOptions.space if replay is None else str(replay["table"])),
             engine=search.engine,
             objective=check_objective(search.objective),
             pareto=check_pareto(search.pareto, search.objective),
             seed=search.seed,
-            budget=self._budget(real, simulation),
+            budget=self._budget(real, simulation, told=simulation.cluster is not None or replay is not None),
             points=search.points,
             repeats=search.repeats,
             confirm=search.confirm,
@@ -152,17 +209,22 @@ class AskedTuning:
             cluster=simulation.cluster,
             jobs=machine.jobs,
             limit_s=simulation.limit_s,
+            replay=replay,
             from_simulation=search.from_simulation,
             warm_start=search.warm_start,
         )
 
-    def _budget(self, real: RealCluster | None, simulation: SimulationOptions) -> Budget:
-        """The limits, and the usual ones where none are given."""
+    def _budget(self, real: RealCluster | None, simulation: SimulationOptions, *, told: bool) -> Budget:
+        """The limits, and the usual ones where none are given.
+
+        Args:
+            told: no machine runs HPL.
+        """
         limits, run_s = self.limits, self.limits.run_s
         nodes = real.cluster.taken(self.machine.parallel) if real else 1
         timed = time_budget(limits.budget, simulation.cluster, nodes) if limits.budget else Budget()
         trials = limits.trials
-        if simulation.cluster is not None and timed.wall_s is None and run_s is None:
+        if told and timed.wall_s is None and run_s is None:
             trials = trials or simulation.trials
         elif timed.wall_s is None and run_s is None and trials is None:
             timed, trials = (timed, DEFAULT_FULL_TRIALS) if self.search.full else (Budget(wall_s=DEFAULT_WALL_S), None)

@@ -16,14 +16,14 @@ from ...machine.inventory import Inventory
 from ...network.around_study import network_around, recover_at_start
 from ...options import TuneOptions
 from ...provision.setup import provision_if_needed
-from ...reports.comparison.libraries import LibraryRanking
+from ...reports.library_ranking import LibraryRanking
 from ...stopping import StopRequest
 from ...study.lifecycle import closing_study
 from ...study.names import check_name
 from ...study.rounds import is_shootout
 from ...trial.workbench import Workbench
 from ...tuning.enter import enter
-from ...tuning.shootout.libraries import compare_blas
+from ...tuning.library_shootout import compare_blas
 from ...words import listed
 from ..session import Session, open_session
 from .tune import introduce

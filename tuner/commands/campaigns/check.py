@@ -1,4 +1,4 @@
-"""`hpltune check`: whether the machine is slower than when a stored study measured its best configuration."""
+"""`hpltune check`: whether and why the machine is slower than when a stored study measured its best configuration."""
 
 import time
 from dataclasses import asdict, dataclass, field, replace
@@ -27,10 +27,10 @@ from ...options import TuneOptions
 from ...stopping import StopRequest
 from ...study.noise_at_first import noise_at_first
 from ...study.objective import ranking_of
+from ...units import gibibytes
 from ...user_dirs import UserDirs
 from ...user_files import require_writable_file, write_text
 from ...words import counted
-from .changes import ChangedFact, changed_facts
 from .run import RunRequest, RunResult, run
 
 SUITE = "hpltune check"
@@ -38,6 +38,23 @@ SUITE = "hpltune check"
 SPARE_S = 600.0
 """A run is ended after this time and SLOWEST times the time of the baseline: it hangs."""
 SLOWEST = 10
+
+HOST_FACTS = {
+    "hostname": "host",
+    "node_names": "nodes",
+    "cpu_model": "CPU",
+    "physical_cores": "cores",
+    "logical_cpus": "logical CPUs",
+    "memory_total_bytes": "memory",
+    "numa_nodes": "NUMA nodes",
+    "governor": "frequency governor",
+    "hypervisor": "virtual machine",
+    "os_release": "system",
+    "kernel": "kernel of the system",
+}
+"""Facts of a host as a study stores them, and what people call them."""
+VERSIONS = {"hpltune": "hpltune", "hpl": "HPL", "mpi": "MPI", "compiler": "compiler"}
+"""Versions as a study stores them; that of the BLAS has its name."""
 
 
 class CheckVerdict(Enum):
@@ -98,6 +115,15 @@ class Baseline:
     def name(self) -> str:
         """STUDY#TRIAL."""
         return f"{self.study.name}#{self.trial.number}"
+
+
+@dataclass(frozen=True)
+class ChangedFact:
+    """A fact that is not what it was."""
+
+    what: str
+    before: str
+    now: str
 
 
 @dataclass(frozen=True)
@@ -263,12 +289,12 @@ def baseline_of(store: Store, name: str) -> Baseline:
     """The best configuration of a stored study.
 
     Raises:
-        TunerError: it was simulated, or no run of it counts.
+        TunerError: it was simulated or replayed, or no run of it counts.
         ResultsError: there is no such study.
     """
     study = store.study(name)
     if study.simulated:
-        raise UsageError(f"check measures real machines: --baseline {study.name} was simulated")
+        raise UsageError(f"check measures real machines: --baseline {study.name} was {study.how}")
     ranking = ranking_of(store, study)
     if not ranking:
         raise UsageError(f"--baseline {study.name}: that study has no valid run to compare with")
@@ -336,3 +362,43 @@ def _percent(probability: float) -> str:
 
 def _line(change: ChangedFact) -> str:
     return f"{change.what}: {change.before} before, {change.now} now"
+
+
+def changed_facts(before: tuple[Study, TrialRecord], now: tuple[Study, TrialRecord | None]) -> list[ChangedFact]:
+    """Compare what is stored of two trials and their studies; what only one of them has is not compared.
+
+    Args:
+        now: the trial is None if none of today counts.
+    """
+    old, new = _facts(*before), _facts(*now)
+    return [ChangedFact(what, old[what], new[what]) for what in old if what in new and old[what] != new[what]]
+
+
+def _facts(study: Study, trial: TrialRecord | None) -> dict[str, str]:
+    """What is known of a trial, in the words of the table."""
+    host = {what: _told(name, study.host[name]) for name, what in HOST_FACTS.items() if name in study.host}
+    versions = {**study.versions, **(trial.versions if trial else {})}
+    if trial is None:
+        return {**host, **{what: versions[name] for name, what in VERSIONS.items() if name in versions}}
+    named = {**VERSIONS, f"blas {trial.blas}": f"BLAS {trial.blas}"}
+    programs = {what: versions[name] for name, what in named.items() if name in versions}
+    observed = trial.observed
+    ran = {
+        "program": trial.xhpl_key,
+        "library that ran": observed.library if observed else "",
+        "its version": observed.version if observed else "",
+        "its kernel": observed.kernel if observed else "",
+        "its threads": str(observed.threads or "") if observed else "",
+    }
+    return {**host, **programs, **{what: value for what, value in ran.items() if value}}
+
+
+def _told(name: str, value: object) -> str:
+    """A fact of a host as people read it."""
+    if name == "memory_total_bytes" and isinstance(value, int):
+        return gibibytes(value)
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "unknown" if value is None else str(value)

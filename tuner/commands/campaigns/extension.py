@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass, replace
 
-from runners.hosts.cluster import stored_cluster
-
 from ...budget import Budget
 from ...options import TuneOptions
 from ...simulation.options import time_budget
@@ -32,6 +30,10 @@ def prolonged(options: TuneOptions, more: BudgetExtension) -> TuneOptions:
     """
     if more == BudgetExtension():
         return options
-    nodes = stored_cluster(options.real_cluster).taken(options.parallel) if options.real_cluster else 1
+    nodes = 1
+    if options.real_cluster:
+        from runners.hosts.cluster import stored_cluster  # noqa: PLC0415 - only a cluster needs it
+
+        nodes = stored_cluster(options.real_cluster).taken(options.parallel)
     timed = time_budget(more.wall, options.cluster, nodes) if more.wall else Budget()
     return replace(options, budget=replace(timed, trials=more.trials, run_s=more.run_s))

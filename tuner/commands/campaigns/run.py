@@ -173,10 +173,10 @@ def _what_is_not_alike(request: RunRequest, store: Store) -> list[str]:
         return []
     caution = f"Caution: --like {request.like} was"
     if model.simulated:
-        cluster = store.study(model.study).host.get("virtual_cluster", "a virtual cluster")
-        said = (
-            f"simulated on {cluster}. Its BLAS, {model.blas}, is the best of that cluster, perhaps not of this machine"
-        )
+        study = store.study(model.study)
+        where = f"simulated on {study.host.get('virtual_cluster', 'a virtual cluster')}"
+        how, of = (f"replayed from {study.table}", "table") if study.replayed else (where, "cluster")
+        said = f"{how}. Its BLAS, {model.blas}, is the best of that {of}, perhaps not of this machine"
         return [f"{caution} {said}: --blas NAME chooses another."]
     if not model.blas:
         return [f"{caution} not run by hpltune. Its output does not tell the BLAS: the fastest here is taken."]

@@ -2,13 +2,19 @@
 
 import json
 import shlex
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from results.errors import DamagedError
 from results.record import Study
 from results.report.model import Report, Sentence
+from results.stats.nodes.finding import Finding, Severity
+from results.store.kept_check import KeptCheck, NodeCheckState
 from results.store.store import Store
+from runners.hosts.cluster import Cluster, stored_cluster
 from runners.hosts.host_facts import busy_sentence, unbound_sentence
 from search_spaces.load import check_overrides, space_text
 
@@ -21,10 +27,8 @@ from ...machine.mpi_parameters import require_mpi_parameters
 from ...machine.problem_size import SMALLEST_N
 from ...network.around_study import network_around, recover_at_start
 from ...options import TuneOptions
-from ...provision.setup import provision_if_needed
-from ...reports.summary import StudySummary
-from ...simulation.cluster import SimulatedCluster, cluster_from
-from ...simulation.tune import tune_virtual
+from ...provision.needs import needs
+from ...reports.nodes.kept_list import moment
 from ...stopping import StopRequest
 from ...study.completion import completion_notice
 from ...study.lifecycle import closing_study
@@ -42,14 +46,23 @@ from ...tuning.space import load_space
 from ...tuning.warm_start import read_source
 from ...tuning.winner import Written, write_winner
 from ...user_files import require_writable
+from ...words import counted
 from ..session import Session, open_session
 from .extension import BudgetExtension, prolonged
-from .known_slow import known_slow
+
+if TYPE_CHECKING:
+    from ...reports.summary import StudySummary
+
 
 INTERRUPTED = 130
 """Exit code where somebody stopped a command; for commands that return codes yet."""
 SHOWN = 5
 """Configurations that the report of a study shows."""
+
+LOOKED_AT = 5
+"""Checks that are read, the newest first, until one is found that measured something."""
+MOST_SAID = 3
+"""Findings that are told one by one."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +105,7 @@ class TuneResult:
 
     study: str
     notices: tuple[Sentence, ...] = ()
-    summary: StudySummary | None = None
+    summary: "StudySummary | None" = None
     written: Written | None = None
     full: Extrapolation | None = None
     memory_fraction: float = 1.0
@@ -137,10 +150,13 @@ def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneRes
             if complete is not None:
                 return complete
             _check(request, options, session.store)
-            if options.cluster is None:
+            if options.on_machines:
                 program = options.xhpl is not None
-                provision_if_needed(session.user_dirs, listener, options.blas_files, program=program)
-        run = _on_machines if options.cluster is None else _on_virtual_cluster
+                if needs(session.user_dirs, options.blas_files, program=program):
+                    from ...provision.setup import provision_if_needed  # noqa: PLC0415 - few machines need it
+
+                    provision_if_needed(session.user_dirs, listener, options.blas_files, program=program)
+        run = _on_machines if options.on_machines else _on_table if options.replay else _on_virtual_cluster
         outcome = run(request, name, options, session)
         if outcome.left_to_others:
             notice = Sentence(f"The others go on with study {outcome.study} and confirm its winner.")
@@ -156,6 +172,8 @@ def _completed(request: TuneRequest, name: str | None, options: TuneOptions, ses
     notice = completion_notice(session.store, study, options, db, named=request.study is not None)
     if notice is None:
         return None
+    from ...reports.summary import StudySummary  # noqa: PLC0415 - needed at the end
+
     summary = StudySummary.of(study, ranking_of(session.store, study))
     notices = (Sentence(notice, unbroken=True),)
     return TuneResult(study=name, notices=notices, summary=summary, nothing_to_do=True)
@@ -170,7 +188,8 @@ def _check(request: TuneRequest, options: TuneOptions, store: Store) -> None:
     if request.out is not None:
         require_writable(request.out, "--out")
     if not (request.resume or request.join):
-        space_text(options.space)
+        if not options.whole_table:
+            space_text(options.space)
         check_overrides(options.overrides or {})
     if options.from_simulation:
         simulated_ranking(store, options.from_simulation)
@@ -193,8 +212,9 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
             from .ready_nodes import with_ready_nodes  # noqa: PLC0415 - needs SciPy, which most studies do not
 
             options = with_ready_nodes(options, listener, session.stop)
-        for sentence in () if stored else known_slow(options, store):
-            listener(Notice(sentence))
+        if options.real_cluster is not None and not stored:
+            for sentence in known_slow(options, store):
+                listener(Notice(sentence))
         workbench = Workbench.open(options, session.user_dirs, listener, leave_out=stored)
     with closing(workbench):
         if not stored:
@@ -207,10 +227,22 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
 
 def _on_virtual_cluster(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneOutcome:
     """Run a study in simulation."""
+    from ...simulation.cluster import SimulatedCluster, cluster_from  # noqa: PLC0415 - only a virtual cluster needs it
+    from ...simulation.tune import tune_virtual  # noqa: PLC0415 - only a virtual cluster needs it
+
     cluster = cluster_from(options.cluster or {})
     with session.stop.preparing():
         simulated = SimulatedCluster.open(cluster, session.user_dirs, options.hpl_source, session.listener)
     return tune_virtual(options, name, simulated, session.context, resume=request.resume)
+
+
+def _on_table(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneOutcome:
+    """Run a study on a table of runs."""
+    from ...replay.tune import read_table, tune_replayed  # noqa: PLC0415 - only a table needs it
+
+    with session.stop.preparing():
+        table = read_table(options.replay or {})
+    return tune_replayed(options, name, table, session.context, resume=request.resume)
 
 
 def _which(request: TuneRequest, store: Store) -> tuple[str | None, TuneOptions]:
@@ -274,6 +306,8 @@ def _joining(request: TuneRequest, name: str, store: Store) -> TuneOptions:
     if request.study or request.resume:
         raise UsageError("--join helps a study that runs elsewhere: leave --study and --resume out")
     _is_search(name, options)
+    if options.replay is not None:
+        raise TunerError(f"study {name} is replayed from a table: it is done in seconds, so that nobody has to help")
     if options.cluster is not None:
         raise TunerError(f"study {name} is simulated: its own --jobs run several simulations at a time")
     if mine is None and any(lease.of_this_host for lease in store.others(name)):
@@ -309,6 +343,8 @@ def _result(request: TuneRequest, options: TuneOptions, outcome: TuneOutcome, se
     if not outcome.ranking:
         raise TunerError(_no_result(study, store, db))
     stopped = Sentence(f"Stopped before its budget was used: {resume}", unbroken=True)
+    from ...reports.summary import StudySummary  # noqa: PLC0415 - needed at the end
+
     summary = StudySummary.of(study, outcome.ranking)
     result = TuneResult(
         study=outcome.study,
@@ -331,3 +367,63 @@ def _no_result(study: Study, store: Store, db: str) -> str:
     last = f"; the last one: {failed[-1].reason}" if failed else ""
     free = f"`hpltune study delete {shlex.quote(study.name)}{db}` frees the name {study.name}"
     return f"no run was valid, so there is no best configuration{last}. {free}"
+
+
+def known_slow(options: TuneOptions, store: Store) -> Iterator[str]:
+    """Yield sentences on nodes that the last kept check of the study's cluster found slow or wrong, and advice.
+
+    A study that checks its nodes, or chooses already how many of them it drops, gets none.
+    """
+    if options.real_cluster is None or options.nodes_check or "nodes_dropped" in (options.overrides or {}):
+        return
+    cluster = stored_cluster(options.real_cluster)
+    number, kept = _last_measured(store, cluster.name)
+    if kept is None:
+        return
+    used = _used(cluster, kept.check.nodes)
+    found = [finding for finding in kept.findings if _matters(finding, used)]
+    if not found:
+        return
+    for finding in found[:MOST_SAID]:
+        yield f"Caution: check {number} of {moment(kept.check.checked_at)} UTC found: {finding.sentence}."
+    if len(found) > MOST_SAID:
+        more = counted(len(found) - MOST_SAID, "more finding")
+        yield f"{more}: `hpltune nodes show {number}` tells all."
+    yield f"All ranks wait for the slowest node. {_advice(cluster, options.parallel)}"
+
+
+def _last_measured(store: Store, cluster: str) -> tuple[int, KeptCheck | None]:
+    """Return the newest check of a real cluster that came to its end and measured its nodes, with its number."""
+    for line in store.node_checks.lines(cluster, LOOKED_AT):
+        if line.virtual or line.state is not NodeCheckState.COMPLETE:
+            continue
+        with suppress(DamagedError):
+            kept = store.node_checks.read(line.number)
+            if kept.check.runs or kept.check.pairs:
+                return line.number, kept
+    return 0, None
+
+
+def _used(cluster: Cluster, checked: Sequence[str]) -> set[str]:
+    """Return the nodes of a check that a study may use."""
+    if cluster.slurm is None:
+        return set(cluster.hosts).intersection(checked)
+    return set(checked).difference((cluster.slurm.exclude or "").split(","))
+
+
+def _matters(finding: Finding, used: set[str]) -> bool:
+    """Whether something is wrong with a node that is used; one that was silent is asked again anyway."""
+    serious = finding.severity in {Severity.OUT, Severity.SLOW} and finding.what != "silent"
+    return serious and not used.isdisjoint(finding.names)
+
+
+def _advice(cluster: Cluster, parallel: int) -> str:
+    """Say what can be done about nodes."""
+    again = "`--nodes-check drop` measures them again"
+    if cluster.slurm:
+        return f"{again}, and asks Slurm for other nodes than slow ones."
+    if parallel > 1:
+        return f"{again}; without --parallel the search can leave slow ones out."
+    if all(host in cluster.speeds for host in cluster.hosts):
+        return f"`--set nodes_dropped=auto` lets the search leave slow ones out; {again} before."
+    return f"{again}, and lets the search leave slow ones out."

@@ -13,7 +13,7 @@ from hpl.build.simgrid import find_simgrid
 from hpl.build.source import obtain
 from hpl.build.toolchain import compiler_version, find_mpis
 from hpl.errors import HplError
-from hpl.peak.rpeak import Rpeak, cpu_flags, detect
+from hpl.rpeak import Rpeak, cpu_flags, detect
 from hpl.search_paths import SearchPaths
 from results.report.model import Column, Report, Sentence, Table, Tone, Wrap
 from runners.hosts.host_facts import HostFacts, busy_sentence, host_facts

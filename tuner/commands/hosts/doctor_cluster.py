@@ -13,7 +13,7 @@ from hpl.blas.catalogue import Blas
 from hpl.blas.registry import discover
 from hpl.build.toolchain import Mpi
 from hpl.errors import HplError
-from hpl.peak.rpeak import detect
+from hpl.rpeak import detect
 from hpl.search_paths import SearchPaths
 from results.report.model import Column, Report, Sentence, Table
 from results.stats.nodes.name_ranges import ranges
@@ -25,8 +25,7 @@ from runners.toml_file import GIB
 
 from ...errors import TunerError
 from ...machine.cluster_nodes import AskNodes, ask_cluster
-from ...machine.kernels.timed import ClusterKernels, KernelTimer, KindKernels
-from ...machine.kernels.together import mixed_sentence
+from ...machine.kernels import ClusterKernels, KernelTimer, KindKernels, mixed_sentence
 from ...machine.node_checks import common_blas, foreign_cpu, needed_on_nodes, node_cautions, node_faults
 from ...machine.slurm_facts import BY_SRUN, SlurmFacts, ask_slurm, slurm_faults
 from ...machine.survey import usable_mpis

@@ -13,13 +13,13 @@ from runners.errors import RefusedError
 from runners.hosts.transport import Transport
 from runners.network.control import NetworkControl
 from runners.network.netpipe import LARGEST_BYTES, PROGRAMS, measure
-from runners.network.registry import CHOICE
-from runners.network.setting import interfaces_of
+from runners.network.setting import CHOICE, interfaces_of
 from runners.network.survey import Node, look_at, require_interfaces
 
 from ...errors import TunerError, UsageError
 from ...events import Listener, Notice
-from ...network.around_study import AGAIN, StoreJournal, recover_at_start
+from ...network.around_study import recover_at_start
+from ...network.changed_hosts import AGAIN, StoreJournal
 from ...network.options import chosen_interfaces, setting_combinations, way_to_hosts
 from ...network.words import words
 

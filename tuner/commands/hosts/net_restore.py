@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from results.report.model import Report, Sentence
 from results.store.store import Store
 
-from ...network.around_study import forget_host, put_back_changed_hosts
+from ...network.changed_hosts import forget_host, put_back_changed_hosts
 
 
 @dataclass(frozen=True)

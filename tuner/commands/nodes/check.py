@@ -1,4 +1,4 @@
-"""`hpltune nodes check`: whether the nodes of a cluster are ready."""
+"""`hpltune nodes check`: whether the nodes of a cluster are ready, each by itself and in groups."""
 
 import platform
 from collections import defaultdict
@@ -6,22 +6,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hpl.blas.catalogue import Blas
-from hpl.blas.registry import discover
+from hpl.blas.catalogue import Blas, BlasLibrary
+from hpl.blas.registry import discover, family
+from hpl.build.needed import libraries_of
+from hpl.build.programs import Recipe, build
+from hpl.build.source import obtain
 from hpl.errors import HplError
 from hpl.search_paths import SearchPaths
 from results.report.model import Report, Sentence
 from results.stats.nodes.finding import Finding, Severity
 from results.stats.nodes.name_ranges import ranges
 from results.stats.nodes.verdict import ReadinessVerdict, verdict_of
-from runners.hosts.cluster import load_real_cluster
+from runners.hosts.cluster import Cluster, load_real_cluster
 from runners.readiness.fact_table import fact_named
 from runners.readiness.odd_facts import OddFact
 
 from ...errors import TunerError, UsageError
-from ...events import Listener
+from ...events import BuildStep, Listener, WorkEnded, WorkStarted
 from ...machine.survey import usable_mpis
-from ...nodes.groups.groups_step import AskedGroups
+from ...nodes.group_hpl import GroupHpl
+from ...nodes.group_site import group_site
+from ...nodes.groups_step import AskedGroups, Groups
 from ...nodes.measuring import MeasuringPlan, measure
 from ...nodes.planted import KINDS, PlantedFault, virtual_check
 from ...nodes.step import NodesTarget
@@ -29,7 +34,6 @@ from ...reports.nodes.readiness import readiness_page, readiness_report
 from ...stopping import StopRequest
 from ...user_dirs import UserDirs
 from ...words import counted
-from .groups import cluster_for_groups, groups_step
 from .reaching import reached
 from .steps import MadeSteps, MakeGroups, StepMeans, steps_named
 
@@ -230,3 +234,48 @@ def parse_fault(text: str) -> PlantedFault:
     if not 0.0 < lost < 100.0:
         raise UsageError(f"--fault {text}: the percent that it takes of the rate are above 0 and below 100")
     return PlantedFault(kind, tuple(names.split(",")), lost)
+
+
+def cluster_for_groups(file: Path | None, size: int) -> Cluster:
+    """Read a cluster whose nodes can be grouped.
+
+    Raises:
+        UsageError: it has fewer nodes than a group, or others choose its nodes.
+        runners.toml_file.ClusterFileError: the file cannot be used.
+    """
+    if file is None:
+        raise UsageError(f"--groups {size}: this machine is one node: name a cluster with --cluster FILE")
+    cluster = load_real_cluster(file)
+    if cluster.slurm is not None:
+        raise UsageError(
+            f"--groups {size}: {file} is of Slurm, through which no groups run yet; write a cluster file with "
+            'backend = "ssh" and the hosts of an allocation'
+        )
+    if size > cluster.size:
+        raise UsageError(f"--groups {size}: {cluster.name} has only {counted(cluster.size, 'node')}")
+    return cluster
+
+
+def groups_step(cluster: Cluster, asked: AskedGroups, library: BlasLibrary, listener: Listener) -> Groups:
+    """Ask the nodes whether HPL can run on groups of them, and build it.
+
+    Args:
+        library: the build of the BLAS for one thread.
+
+    Raises:
+        TunerError: too few nodes can; the sentence says why.
+        HplError: this machine has no MPI, or HPL cannot be built.
+    """
+    user_dirs = UserDirs.of_user()
+    search = SearchPaths(user_dirs.prefix, user_dirs.cache)
+    mpi = usable_mpis(search)[0]
+    listener(WorkStarted(f"Asking {counted(cluster.size, 'node')} whether HPL can run on groups of them"))
+    try:
+        site = group_site(cluster, asked.size, mpi, () if cluster.copies else (library.path,), user_dirs.shared)
+    finally:
+        listener(WorkEnded())
+    recipe = Recipe(obtain(search), mpi, library)
+    xhpl = build(recipe, search, on_step=lambda *step: listener(BuildStep(*step)))
+    libraries = libraries_of(xhpl.path, library, mpi.variables()) if cluster.copies else ()
+    hpl = GroupHpl(site, xhpl.path, family(library.family).environment("auto", 1, library), libraries)
+    return Groups(hpl, asked, user_dirs)

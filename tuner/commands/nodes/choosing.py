@@ -4,7 +4,7 @@ import re
 from datetime import UTC, date, datetime
 
 from results.errors import ResultsError
-from results.store.nodes.kept_check import NodeCheckLine, NodeCheckState
+from results.store.kept_check import NodeCheckLine, NodeCheckState
 from results.store.store import Store
 
 from ...errors import UsageError

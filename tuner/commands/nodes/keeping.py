@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from results.report.model import Report, Sentence
-from results.stats.nodes.baseline.since_baseline import ALL_LOST, LOST, since_baseline
 from results.stats.nodes.check import NodeCheck
 from results.stats.nodes.finding import Severity
+from results.stats.nodes.since_baseline import ALL_LOST, LOST, since_baseline
 from results.stats.nodes.verdict import in_order
-from results.store.nodes.kept_check import KeptCheck, NodeCheckLine, NodeCheckState
+from results.store.kept_check import KeptCheck, NodeCheckLine, NodeCheckState
 from results.store.store import Store
 
 from ...events import Event, Listener, NodesMeasured, NodesRan

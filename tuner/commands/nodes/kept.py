@@ -3,11 +3,11 @@
 from dataclasses import dataclass, replace
 
 from results.report.model import Report, Sentence
-from results.stats.nodes.baseline.rate_changes import RateChange, rate_changes
-from results.stats.nodes.baseline.since_baseline import since_baseline
 from results.stats.nodes.finding import Finding, Severity
+from results.stats.nodes.rate_changes import RateChange, rate_changes
+from results.stats.nodes.since_baseline import since_baseline
 from results.stats.nodes.verdict import verdict_of
-from results.store.nodes.kept_check import KeptCheck, NodeCheckLine, NodeCheckState
+from results.store.kept_check import KeptCheck, NodeCheckLine, NodeCheckState
 from results.store.store import Store
 
 from ...errors import UsageError

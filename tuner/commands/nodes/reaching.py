@@ -9,11 +9,10 @@ from tempfile import TemporaryDirectory
 from runners.hosts.cluster import Cluster, SlurmTable, load_real_cluster
 from runners.hosts.transport import Local
 from runners.slurm.client import hosts_of_job, shortened, switches
-from runners.slurm.holding.as_ssh import as_ssh
-from runners.slurm.holding.hold import held
-from runners.slurm.holding.steps import SlurmSteps
+from runners.slurm.hold import held
 from runners.slurm.nodes import SlurmNode
 from runners.slurm.options import SlurmOptions
+from runners.slurm.steps import SlurmSteps, as_ssh
 
 from ...errors import TunerError, UsageError
 from ...events import Listener, Notice, WorkEnded, WorkStarted

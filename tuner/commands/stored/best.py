@@ -6,7 +6,7 @@ from results.errors import NoValidRunError
 from results.report.model import Report, Sentence
 from results.store.store import Store
 
-from ...reports.comparison.libraries import LibraryRanking
+from ...reports.library_ranking import LibraryRanking
 from ...reports.pages.virtual_cluster import with_head
 from ...reports.summary import StudySummary
 from ...study.objective import rank_stored

@@ -18,8 +18,7 @@ from results.store.store import Store
 
 from ...database import open_store
 from ...errors import UsageError
-from ...reports.comparison.parts import Comparison
-from ...reports.comparison.sides import Side
+from ...reports.comparison import Comparison, Side
 from ...reports.pages.virtual_cluster import with_head
 from ...study.kinds import RANKED
 from ...study.noise_at_first import noise_at_first
@@ -138,7 +137,7 @@ class ComparedStudy:
         hpl = store.get(self.study.name, best.best_record_number).hpl
         rates = self.gflops[best.key]
         side = Side(name, self.study, replace(best, gflops=rates), hpl.N if hpl else None, self.changed)
-        return side, RateSample(rates, self.noise, self.study.simulated, best.times if in_rounds else ())
+        return side, RateSample(rates, self.noise, self.study.how == "simulated", best.times if in_rounds else ())
 
 
 def _named(store: Store, name: str) -> tuple[Side, RateSample]:

@@ -11,7 +11,7 @@ from search_spaces.space import SearchSpace
 from ...engines.perf.probes import Probes
 from ...explain.explanation import Explanation
 from ...explain.pairs import Crossing, parse_pair
-from ...explain.stored_space import cluster_of, searched, stored_space
+from ...explain.stored_space import cluster_of, searched, stored_space, table_of
 from ...explain.taught_study import TaughtStudy
 from ...machine.equipment import host_count
 from ...reports.explanation import explanation_parts, glossary
@@ -80,7 +80,9 @@ def taught_study(store: Store, study: Study, records: Sequence[TrialRecord]) -> 
 
 def known_before(store: Store, study: Study, space: SearchSpace) -> Probes:
     """What the search knew of its machine before any run, as far as it is stored."""
-    cluster = cluster_of(study)
+    cluster, table = cluster_of(study), table_of(study)
+    if table is not None:
+        return table.probes
     if cluster is not None:
         return probes_of(cluster, space)
     return stored(store, study.name, Probes(nodes=host_count(study.host, "nodes")))

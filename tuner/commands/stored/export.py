@@ -105,7 +105,7 @@ def _below(study: Study, ranking: Sequence[Ranked]) -> list[str]:
     sizes = sorted({int(entry.params["N"]) for entry in ranking if "N" in entry.params})
     N = "" if not sizes else f", N = {sizes[0]:,}" if len(sizes) == 1 else f", N = {sizes[0]:,} to {sizes[-1]:,}"
     when = f"{study.created_at:%Y-%m-%d %H:%M} UTC"
-    where = "simulated" if study.simulated else f"{'imported at' if study.imported else 'measured from'} {when}"
+    where = study.how if study.simulated else f"{'imported at' if study.imported else 'measured from'} {when}"
     return [
         *([sure] if sure else []),
         *sentences(found.libraries, study, ranking),
@@ -120,7 +120,7 @@ def _machine(study: Study) -> str:
     memory = host.get("memory_total_bytes")
     peak = study.rpeak_gflops
     told = [
-        str(host.get("cpu_model", "unknown")),
+        "that of the table" if study.replayed else str(host.get("cpu_model", "unknown")),
         counted(int(str(host["nodes"])), "node") if "nodes" in host else "",
         counted(int(str(host["physical_cores"])), "core") if "physical_cores" in host else "",
         gibibytes(memory) if isinstance(memory, int) else "",

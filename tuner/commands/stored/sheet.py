@@ -7,7 +7,7 @@ from results.report.model import Report
 from results.store.store import Store
 
 from ...reports.story import full_runs
-from ...reports.submission.sheet import Sheet
+from ...reports.submission import Sheet
 
 
 @dataclass(frozen=True)

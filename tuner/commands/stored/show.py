@@ -87,7 +87,7 @@ def _made_by(study: Study) -> str | None:
     """The command other than `tune` that made a study, or None."""
     if not study.space_text:
         return None if study.imported else "run"
-    return "predict" if study.simulated and study.name.startswith("predict-") else None
+    return "predict" if study.how == "simulated" and study.name.startswith("predict-") else None
 
 
 def study_line(store: Store, study: Study, tally: Tally) -> StudyLine:
@@ -146,7 +146,8 @@ class TrialsResult:
     def report(self) -> Report:
         """Report a table of the trials, which others there are, and what was measured of the network."""
         study = self.study
-        title = f"Study {study.name} ({self.state}), space {study.space_name}, engine {study.engine}"
+        how = f", {study.how}" if study.simulated else ""
+        title = f"Study {study.name} ({self.state}{how}), space {study.space_name}, engine {study.engine}"
         if self.failed and not self.whole:
             none = f"No trial of study {study.name} failed or was cancelled."
             return Report(title, (Sentence(none),), self.rows)

@@ -1,7 +1,7 @@
 """The engine `hpl` chooses the run that gains most per second of machine time, on any rung."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,26 +13,35 @@ from results.stats.belief import posterior_rates
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
+from ..arrays import Codes, Vector
 from ..base import Engine
-from ..companions import Group
+from ..companions import Group, gathered
 from ..context import NOTHING_KNOWN, EngineContext
 from ..fidelity import FULL, Fidelity, Ladder, Question, Rung
 from ..model.belief import Belief
 from ..model.fitting import Fitting
 from ..model.growth import Growth
-from ..model.pool import Pool
+from ..model.pool import PointRows, Pool
 from ..model.process import Process
 from ..model.run_covariance import FitError
 from ..outcomes import GIVEN_UP, Outcome
 from ..points import neighbours, own_point
-from .joining import LaunchJoining
-from .opening import Opening
+from ..starts import starts
 from .pending import PendingRuns
 from .search_state import EngineState
 from .weighing import Weighing
 
 LARGEST_BATCH = 8
 """Runs in one launch: what is in it was decided before the first of them was known."""
+
+STARTS = 3
+"""Start points that are measured before the model is asked, beside its favourite."""
+AS_FAST = 0.03
+"""Difference in the logarithm of the rate up to which the untaught model does not know better than experience."""
+
+ENOUGH = 1.5
+"""A companion must be worth so many times as much by the second, without a launch, as the question with its launch: it
+is chosen before that is answered."""
 
 
 @dataclass(frozen=True)
@@ -253,3 +262,123 @@ class HplEngine(Engine):
             for outcome in outcomes:
                 self._instead.tell(pool.points[pool.places[key]], outcome)
         return self._instead.choose(ladder)
+
+
+class Opening:
+    """The first questions of a search.
+
+    Args:
+        engine: whose search it is.
+        knows_dgemm: dgemm was timed, so that what HPL's algorithm says untaught is worth a full run.
+    """
+
+    def __init__(self, engine: Engine, pool: Pool, growth: Growth, asked: PendingRuns, *, knows_dgemm: bool) -> None:
+        self._engine, self._pool, self._growth, self._asked = engine, pool, growth, asked
+        self._knows_dgemm = knows_dgemm
+        self._starts: Iterator[Point] = starts(engine.space)
+        self._started = 0
+
+    def question(self, rung: Rung, runs: int) -> Question | None:
+        """The next of the first questions, or None when it is the model's turn.
+
+        Args:
+            rung: the cheapest, `runs` how many gave a rate so far.
+        """
+        return self._favourite() or self._start(rung, runs)
+
+    def _favourite(self) -> Question | None:
+        """The first full run, of what HPL's model predicts to be the fastest; only where dgemm was timed."""
+        if self._asked or not self._knows_dgemm:
+            return None
+        for _ in self._growth.rounds:
+            if not self._growth.took_in_around(self._pool.modelled(FULL).mean):
+                break
+        usual, found = next(starts(self._engine.space)), dict[str, Scalar]()
+        while found != (found := self._pool.fastest_modelled(usual)):
+            self._pool.add(neighbours(self._engine.space, found))
+        return Question(found, FULL)
+
+    def _start(self, rung: Rung, runs: int) -> Question | None:
+        """The next point that experience suggests, on the cheapest rung, while there are few runs.
+
+        The first is measured in full where the model holds it for about as fast as its favourite.
+        """
+        while self._started < STARTS and runs <= STARTS:
+            start = self._engine.first_unseen(self._starts)
+            self._started += 1
+            if start is None:
+                continue
+            place = self._pool.place(self._engine.key(start), start)
+            asked = FULL if self._started == 1 and self._as_fast(place) else rung
+            if not self._asked.took(place, asked):
+                return Question(start, asked)
+        return None
+
+    def _as_fast(self, place: int) -> bool:
+        rate = self._pool.modelled(FULL).mean
+        return self._knows_dgemm and bool(rate[place] > rate.max() - AS_FAST)
+
+
+@dataclass(frozen=True)
+class LaunchJoining:
+    """A launch on a rung that others may join, whether the pool holds them or not.
+
+    Attributes:
+        belief: what is believed before it.
+        starting_s: seconds of starting, which the runs share; `own_s` those that each adds beside HPL's own time.
+        chance: of configurations, by their value numbers, that they run at all.
+        key: identity of a point.
+        free: whether a point may be asked on the rung.
+    """
+
+    belief: Belief
+    rung: Rung
+    starting_s: float
+    own_s: float
+    chance: Callable[[Codes], Vector]
+    key: Callable[[Point], str]
+    free: Callable[[Point], bool]
+
+    def companions(self, space: SearchSpace, first: Point, most: int) -> Group:
+        """Choose the companions of a point greedily, each as if those before had come out as expected.
+
+        There are none where starting takes no time: alone, each run can follow from the one before.
+
+        Args:
+            most: how many at most.
+
+        Raises:
+            FitError: the covariance of the runs is not positive.
+        """
+        if self.starting_s <= 0:
+            return []
+        worth, seconds = self._worth_and_s(self.belief, self.belief.pool.rows([first]))
+        least = ENOUGH * float(worth[0]) / (self.starting_s + float(seconds[0]))
+        return gathered(space, first, most, self._by_the_second, least)
+
+    def _by_the_second(self, before: Sequence[Point], groups: Sequence[Group]) -> list[float]:
+        """The worth of each group per second; 0 if a point of it is asked already or has a value new to the model."""
+        present = {self.key(point) for point in before}
+        points = {self.key(point): point for group in groups for point in group}
+        points = {key: point for key, point in points.items() if key not in present and self.free(point)}
+        if not points:
+            return [0.0] * len(groups)
+        rows = self.belief.pool.rows(points.values())
+        met = np.flatnonzero(self.belief.process.knows(rows.codes))
+        believed = self.belief.fantasise(self.belief.pool.rows(before), self.rung)
+        worth, seconds = self._worth_and_s(believed, rows.of(met))
+        keys = list(points)
+        weighed = {keys[place]: number for number, place in enumerate(met)}
+
+        def by_the_second(group: Group) -> float:
+            asked = [self.key(point) for point in group]
+            if len(set(asked)) < len(asked) or not weighed.keys() >= set(asked):
+                return 0.0
+            numbers = [weighed[key] for key in asked]
+            return float(worth[numbers].sum() / seconds[numbers].sum())
+
+        return [by_the_second(group) for group in groups]
+
+    def _worth_and_s(self, believed: Belief, rows: PointRows) -> tuple[Vector, Vector]:
+        worth = believed.worth_of(rows, self.rung) * self.chance(rows.codes)
+        return worth, believed.time_s_of(rows, self.rung) + self.own_s

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from results.report.model import Column, Part, Report, Sentence, Table, Tone
-from results.stats.nodes.baseline.rate_changes import RateChange
 from results.stats.nodes.finding import Finding, Severity
 from results.stats.nodes.name_ranges import ranges
+from results.stats.nodes.rate_changes import RateChange
 
 from .readiness import TONES, finding_sentence
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from results.report.model import Column, Report, Sentence, Table
-from results.store.nodes.kept_check import NodeCheckLine, NodeCheckState
+from results.store.kept_check import NodeCheckLine, NodeCheckState
 
 NARROW = ("check", "cluster", "nodes", "verdict")
 STANDING = {NodeCheckState.RUNNING: "running", NodeCheckState.INTERRUPTED: "stopped"}

@@ -1,28 +1,40 @@
 """The report of a check of nodes: the verdict first, then what was found, then all results."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
+from statistics import median
 
-from results.report.model import Column, Heading, Part, Report, Sentence, Table, Tone
-from results.stats.nodes.baseline.since_baseline import ALL_LOST
-from results.stats.nodes.check import BENCHMARKS
+from results.report.model import Column, Figure, Heading, Matrix, Part, Report, Sentence, Series, Table, Tone
+from results.stats.nodes.check import BENCHMARKS, NodeCheck, SoakSample
 from results.stats.nodes.finding import Finding, Severity
+from results.stats.nodes.group_run import ORDERS, GroupRun
 from results.stats.nodes.name_ranges import ranges
+from results.stats.nodes.pair_rate import PairRate
 from results.stats.nodes.shape import ResultShape, shape_of
-from results.stats.nodes.soak import soaked_nodes
+from results.stats.nodes.since_baseline import ALL_LOST
+from results.stats.nodes.soak import SoakedNode, samples_by_node, soaked_nodes
 from results.stats.nodes.verdict import ReadinessVerdict
 
 from ...words import counted
 from .figures import benchmark_figures, node_grid, odd_histograms
-from .group_table import group_figures, group_tables
-from .messages import pair_matrices, pair_tables
-from .soak import soak_figures, soak_tables
 
 TONES = {Severity.OUT: Tone.BAD, Severity.SLOW: Tone.BAD, Severity.ODD: Tone.CAUTION, Severity.NOTE: Tone.PLAIN}
 SHOWN = 30
 """Findings that a terminal and a page show."""
 MOST_PAIRS = 12
 """Correlations that are shown."""
+
+GROUP_COLUMNS = ("order", "runs", "failed", "low", "median", "high")
+MOST_FAILED = 12
+"""Failed runs that are listed."""
+
+MOST_DRAWN = 16
+"""Rows and columns of a heat map of pairs; of a larger cluster each cell stands for several nodes."""
+PAIR_COLUMNS = ("pattern", "pairs", "low", "median", "high", "latency µs", "at once", "all pairs")
+NARROW = ("pattern", "low", "median", "at once", "all pairs")
+
+SHOWN_SOAKED = 12
+"""Nodes in the table and in each figure: those whose rate fell most."""
 
 
 def readiness_report(verdict: ReadinessVerdict) -> Report:
@@ -181,3 +193,166 @@ def _p(p: float | None) -> str:
 
 def _shapes(verdict: ReadinessVerdict) -> Sequence[tuple[str, ResultShape]]:
     return [(name, shape_of(list(values.values()))) for name, values in verdict.results.items() if values]
+
+
+def group_tables(runs: Sequence[GroupRun]) -> Iterator[Table]:
+    """Make a table with a row for each order of groups, and one of the failed runs; none where nothing ran."""
+    rows = [_group_row(order, own) for order in ORDERS if (own := [run for run in runs if run.order == order])]
+    if rows:
+        size = len(runs[0].nodes)
+        columns = (Column("order", words=True), *map(Column, GROUP_COLUMNS[1:]))
+        caption = "Sorted: neighbours. Shuffle: drawn anew in each turn. All groups of a turn run at once."
+        yield Table(f"HPL on groups of {size} nodes, GFLOPS", columns, tuple(rows), caption=caption)
+    failed = [run for run in runs if not run.counts]
+    if failed:
+        columns = (Column("order", words=True), Column("turn"), Column("nodes", words=True), Column("why", words=True))
+        rows = [(run.order, str(run.turn), ranges(run.nodes), run.why) for run in failed[:MOST_FAILED]]
+        caption = f"The first {MOST_FAILED} of {len(failed)}; --json lists all." if len(failed) > MOST_FAILED else ""
+        yield Table("Failed runs on groups", columns, tuple(rows), caption=caption)
+
+
+def group_figures(runs: Sequence[GroupRun]) -> Iterator[Figure]:
+    """Draw the rate of each run over the turns, with its nodes; none where no run counts."""
+    series = tuple(
+        Series(
+            order,
+            tuple(f"{order} {run.turn}" for run in own),
+            tuple(run.gflops or 0.0 for run in own),
+            tuple(ranges(run.nodes) for run in own),
+        )
+        for order in ORDERS
+        if (own := [run for run in runs if run.counts and run.order == order])
+    )
+    if series:
+        yield Figure(f"HPL on groups of {len(runs[0].nodes)} nodes: each run", "order and turn", "GFLOPS", series)
+
+
+def _group_row(order: str, runs: Sequence[GroupRun]) -> tuple[str, ...]:
+    rates = [run.gflops for run in runs if run.counts and run.gflops is not None]
+    figures = (min(rates), median(rates), max(rates)) if rates else ()
+    failed = str(sum(not run.counts for run in runs))
+    return (order, str(len(runs)), failed, *(f"{one:.4g}" for one in figures), *("",) * (3 - len(figures)))
+
+
+def pair_tables(check: NodeCheck) -> Iterator[Table]:
+    """Make a table of each network: the rates of each pattern one pair at a time and all at once."""
+    for network in networks_of_check(check):
+        rows = []
+        for pattern in dict.fromkeys(pair.pattern for pair in check.pairs):
+            alone = _pairs_of(check.pairs, network, pattern)
+            at_once = [pair.rate for pair in _pairs_of(check.pairs_at_once, network, pattern)]
+            if alone:
+                rows.append(_pair_row(pattern, alone, at_once))
+        if rows:
+            title = f"Messages between nodes over {network}, MB/s" if network else "Messages between nodes, MB/s"
+            columns = (Column("pattern", words=True), *map(Column, PAIR_COLUMNS[1:]))
+            caption = (
+                "Low to high: back and forth, one pair at a time. At once: a pair (median) while all of the pattern "
+                "send, and their sum."
+            )
+            yield Table(title, columns, tuple(rows), narrow=NARROW, caption=caption)
+
+
+def networks_of_check(check: NodeCheck) -> list[str]:
+    """Return the names of the networks, in the order in which they were measured."""
+    return list(dict.fromkeys(pair.network for pair in (*check.pairs, *check.pairs_at_once)))
+
+
+def _pairs_of(pairs: Sequence[PairRate], network: str, pattern: str) -> list[PairRate]:
+    return [pair for pair in pairs if (pair.network, pair.pattern) == (network, pattern) and pair.counts]
+
+
+def _pair_row(pattern: str, alone: Sequence[PairRate], at_once: Sequence[float]) -> tuple[str, ...]:
+    rates = [pair.rate for pair in alone]
+    latencies = [pair.latency_us for pair in alone if pair.latency_us is not None]
+    return (
+        pattern,
+        str(len(alone)),
+        *(_figure(figure) for figure in (min(rates), median(rates), max(rates))),
+        f"{median(latencies):.3g}" if latencies else "",
+        *((_figure(median(at_once)), _figure(sum(at_once))) if at_once else ("", "")),
+    )
+
+
+def pair_matrices(check: NodeCheck) -> list[Matrix]:
+    """Draw the rates between nodes; in a large cluster the slowest pair of each two groups of neighbours."""
+    drawn = []
+    for network in networks_of_check(check):
+        over = f" over {network}" if network else ""
+        for how, pairs in (("one pair at a time", check.pairs), ("all pairs at once", check.pairs_at_once)):
+            own = [pair for pair in pairs if pair.network == network and pair.counts]
+            if own:
+                drawn.append(_matrix(f"Slowest rate between nodes{over}, {how}", check.nodes, own))
+    return drawn
+
+
+def _matrix(title: str, nodes: Sequence[str], pairs: Sequence[PairRate]) -> Matrix:
+    groups = _groups_of_nodes(nodes)
+    place = {node: number for number, group in enumerate(groups) for node in group}
+    cells: list[list[float | None]] = [[None] * len(groups) for _ in groups]
+    for pair in pairs:
+        if pair.one in place and pair.other in place:
+            for row, column in ((place[pair.one], place[pair.other]), (place[pair.other], place[pair.one])):
+                known = cells[row][column]
+                cells[row][column] = pair.rate if known is None else min(known, pair.rate)
+    names = tuple(group[0] if len(group) == 1 else f"{group[0]}…" for group in groups)
+    return Matrix(title, "node", "node", names, names, tuple(tuple(row) for row in cells), "MB/s")
+
+
+def _groups_of_nodes(nodes: Sequence[str]) -> list[Sequence[str]]:
+    size = -(-len(nodes) // MOST_DRAWN)
+    return [nodes[first : first + size] for first in range(0, len(nodes), size)]
+
+
+def soak_tables(check: NodeCheck) -> Iterator[Table]:
+    """Make a table of the nodes whose rate fell most; none where there was no burn-in."""
+    nodes = _slowest_soaked(check)
+    if not nodes:
+        return
+    names = ("node", "runs", "first GFLOPS", "last GFLOPS", "median MHz", "hottest °C")
+    columns = (Column("node", words=True), *map(Column, names[1:]))
+    rows = tuple(
+        (
+            one.node,
+            str(one.runs),
+            f"{one.first:.4g}",
+            f"{one.last:.4g}",
+            _figure_if_known(one.mhz),
+            _figure_if_known(one.celsius),
+        )
+        for one in nodes
+    )
+    left = len(soaked_nodes(check)) - len(nodes)
+    caption = "No value: the node has no such sensor, as virtual machines have none."
+    more = f" {left} more nodes kept their rate better." if left else ""
+    yield Table("HPL again and again", columns, rows, caption=f"{caption}{more}")
+
+
+def soak_figures(check: NodeCheck) -> Iterator[Figure]:
+    """Draw rates, clocks and temperatures over time, of the nodes whose rate fell most."""
+    samples = samples_by_node(check)
+    nodes = [one.node for one in _slowest_soaked(check)]
+    kinds: tuple[tuple[str, str, Callable[[SoakSample], float | None]], ...] = (
+        ("Rate while HPL ran again and again", "GFLOPS", lambda one: one.gflops),
+        ("Clock while HPL ran again and again", "MHz", lambda one: one.mhz),
+        ("Temperature while HPL ran again and again", "°C", lambda one: one.celsius),
+    )
+    for title, unit, value in kinds:
+        lines = tuple(line for node in nodes if (line := _soak_line(node, samples[node], value)) is not None)
+        if lines:
+            yield Figure(title, "minutes", unit, lines)
+
+
+def _slowest_soaked(check: NodeCheck) -> Sequence[SoakedNode]:
+    return sorted(soaked_nodes(check), key=lambda one: one.last / one.first)[:SHOWN_SOAKED]
+
+
+def _soak_line(node: str, samples: Sequence[SoakSample], value: Callable[[SoakSample], float | None]) -> Series | None:
+    points = [(one.at_s / 60.0, known) for one in samples if (known := value(one)) is not None]
+    if not points:
+        return None
+    return Series(node, tuple(x for x, _ in points), tuple(y for _, y in points), line=True, bare=len(points) > 40)
+
+
+def _figure_if_known(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from results.report.model import Copied, Heading, Part, Sentence
 
-from ...simulation.design.prediction import Prediction
+from ...simulation.design import Prediction
 from ..designs import design_parts
 from .virtual_cluster import caution, cluster_table, computed
 

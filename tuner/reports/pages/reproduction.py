@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from results.report.model import Copied, Heading, Part
 from runners.virtual.cluster import VirtualCluster
 
-from ...simulation.reproduction.comparison import ComparedTest
-from ...simulation.reproduction.published import Published
+from ...simulation.reproduction import ComparedTest, Published
 from ..reproduction import article_facts, best_parts, test_parts
 from .virtual_cluster import cluster_sentence, cluster_table
 

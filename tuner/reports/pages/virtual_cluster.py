@@ -26,14 +26,33 @@ def head_of(studies: Sequence[Study]) -> list[Sentence]:
 
 
 def simulated_sentences(studies: Sequence[Study]) -> list[Sentence]:
-    """Say which studies were simulated, on which clusters; nothing where none was."""
-    simulated = [study for study in studies if study.simulated]
+    """Say which studies were simulated, on which clusters, and which are of a table; nothing of measured ones."""
+    return [*_replayed_sentences(studies), *_simulated_sentences(studies)]
+
+
+def _replayed_sentences(studies: Sequence[Study]) -> list[Sentence]:
+    """Say which studies are of a table, so that nobody takes their rates for measured here."""
+    replayed = [study for study in studies if study.replayed]
+    if not replayed:
+        return []
+    tables = listed(list(dict.fromkeys(study.table for study in replayed)))
+    rates = "every rate on this page" if len(replayed) == len(studies) else f"the rates of {listed(_names(replayed))}"
+    told = listed(list(dict.fromkeys(str(study.host.get("description", "")) for study in replayed)))
+    about = f" ({told.rstrip('.')})" if len(studies) == 1 and told else ""
+    return [caution(f"Replayed, not measured here: a table told {rates}, {tables}{about}.")]
+
+
+def _names(studies: Sequence[Study]) -> list[str]:
+    return [study.name for study in studies]
+
+
+def _simulated_sentences(studies: Sequence[Study]) -> list[Sentence]:
+    simulated = [study for study in studies if study.how == "simulated"]
     if not simulated:
         return []
     on = listed(list(dict.fromkeys(str(study.host.get("virtual_cluster", "a virtual cluster")) for study in simulated)))
     if len(simulated) < len(studies):
-        names = listed([study.name for study in simulated])
-        return [caution(f"Simulated, not measured: the rates of {names}, on {on}.")]
+        return [caution(f"Simulated, not measured: the rates of {listed(_names(simulated))}, on {on}.")]
     return [caution(computed(simulated[0].versions.get(SIMULATOR), on))]
 
 

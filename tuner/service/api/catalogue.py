@@ -9,8 +9,8 @@ from pydantic import BaseModel, Field, TypeAdapter
 from runners.virtual import load as clusters_of
 from search_spaces import load as spaces_of
 
-from ...commands.files.known import KnownRequest, list_known
-from ...machine.known.known_machines import KnownMachine
+from ...commands.known import KnownRequest, list_known
+from ...machine.known_machines import KnownMachine
 from ..identity.caller import needs
 from ..opened import no_query
 from .responses import as_json

@@ -54,7 +54,8 @@ async def command_sh(request: Request, store: OpenStore, answers: KeptAnswers, n
         text = best_command(store, name)
         if text is None:
             raise Problem(
-                409, f"The best run of campaign {name} was launched by no command: it was simulated or imported."
+                409,
+                f"The best run of campaign {name} was launched by no command: it was simulated, replayed or imported.",
             )
         return text
 

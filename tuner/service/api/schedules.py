@@ -17,7 +17,7 @@ from ..campaigns.wrong import WrongDocumentError, read_as_document
 from ..identity.caller import Caller, demand, needs
 from ..opened import CampaignName, OpenStore, no_query
 from ..problems import Problem
-from ..schedules.cadence import local_zone, parse_cadence
+from ..schedules import local_zone, parse_cadence
 from .desk import AtDesk, Runner
 
 router = APIRouter(prefix="/api/v1/schedules", tags=["schedules"], dependencies=[Depends(no_query)])

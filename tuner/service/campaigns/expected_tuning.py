@@ -5,7 +5,7 @@ from collections.abc import Callable
 from search_spaces.load import space_text
 from search_spaces.space import SearchSpace
 
-from ...commands.files.spaces import EXAMPLE_N
+from ...commands.spaces import EXAMPLE_N
 from ...machine.inventory import Inventory
 from ...options import TuneOptions
 from ...simulation.cluster import cluster_from

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hpl.errors import HplError
-from hpl.peak.rpeak import Rpeak, detect
+from hpl.rpeak import Rpeak, detect
 from runners.hosts.host_facts import HostFacts, host_facts
 
 from ...errors import TunerError

@@ -10,7 +10,7 @@ from typing import Any
 import tomli_w
 
 from ...commands.hosts.doctor import DoctorRequest, doctor
-from ...commands.models.predict import PredictRequest, predict
+from ...commands.predict import PredictRequest, predict
 from ...messages.plain_paths import without_paths
 from ...reports.designs import design_facts
 from ...stopping import StopRequest

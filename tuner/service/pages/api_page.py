@@ -1,13 +1,23 @@
 """The API as a page, made from its own description: it needs no script, and nothing from another site."""
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
+
+from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi.responses import HTMLResponse
 
 from results.report.html import Frame, to_html
 from results.report.model import Column, Heading, Part, Report, Sentence, Table, Wrap
 
+from ..identity.caller import needs
+from ..opened import no_query
+from .frames import PAGE_HEADERS
+
 Described = Mapping[str, Any]
 """A part of an OpenAPI document."""
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=[needs("read")])
 
 
 def api_page(openapi: Described, address: str) -> str:
@@ -93,3 +103,14 @@ def _object(name: str, schema: Described, openapi: Described) -> str:
     if "properties" not in schema:
         return name if "enum" not in schema else _type({"enum": schema["enum"]}, openapi)
     return f"{name} ({', '.join(schema['properties'])})"
+
+
+@router.get("/docs", dependencies=[Depends(no_query)])
+def api(request: Request) -> HTMLResponse:
+    """Show the API."""
+    return HTMLResponse(_api_page(request.app), headers=PAGE_HEADERS)
+
+
+@lru_cache(maxsize=1)
+def _api_page(app: FastAPI) -> str:
+    return api_page(app.openapi(), app.openapi_url or "")

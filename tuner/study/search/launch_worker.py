@@ -8,7 +8,7 @@ from hpl.params import Scalar
 from results.record import Kind, TrialRecord, TrialState
 
 from ...engines.fidelity import FULL, Fidelity, Question, Rung
-from ...machine.cluster_nodes import NodesLostError
+from ...errors import NodesLostError
 from ...trial.evaluate import Evaluator
 from ...trial.judge import Failure
 from ...trial.ladder import at_rung, part_at

@@ -1,22 +1,24 @@
 """Where the trials of a search run: as the scheduler sees it, and on one or several parts of real machines."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Protocol, Self
+from typing import ParamSpec, Protocol, Self, TypeVar
 
 from results.record import TrialRecord
 
 from ...engines.fidelity import Question
 from .launch_worker import LaunchWorker
-from .serial_executor import SerialExecutor
 
 Batch = Sequence[Question]
 """Questions on one rung; where there are several they may share a launch."""
 Ended = tuple[Batch, Sequence[TrialRecord]]
 """A batch, and a record of each of its questions."""
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Workers(Protocol):
@@ -101,3 +103,16 @@ class LaunchWorkers:
     ) -> None:
         """Wait for what still runs."""
         self._executor.shutdown()
+
+
+class SerialExecutor(Executor):
+    """Does one thing after the other, in the thread that asks."""
+
+    def submit(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Do the work now; what it raises is in the future."""
+        future: Future[T] = Future()
+        try:
+            future.set_result(work(*args, **kwargs))
+        except Exception as error:  # noqa: BLE001 - whoever asks for the result gets it
+            future.set_exception(error)
+        return future

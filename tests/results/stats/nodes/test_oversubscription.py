@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from results.stats.nodes.oversubscription import oversubscribed
+from results.stats.nodes.network_findings import oversubscribed
 from results.stats.nodes.pair_patterns import PATTERNS, pairs_of
 from results.stats.nodes.pair_rate import PairRate
 

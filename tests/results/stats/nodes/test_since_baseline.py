@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from node_check_builders import FIRST_DAY
 
-from results.stats.nodes.baseline.rate_changes import rate_changes
-from results.stats.nodes.baseline.since_baseline import since_baseline
 from results.stats.nodes.check import NodeCheck
 from results.stats.nodes.finding import Finding, Severity
+from results.stats.nodes.rate_changes import rate_changes
+from results.stats.nodes.since_baseline import since_baseline
 from tuner.nodes.changed_facts import changed_facts
 from tuner.nodes.planted import PlantedFault, virtual_check
 

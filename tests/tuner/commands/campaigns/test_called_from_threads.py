@@ -7,6 +7,8 @@ from threading import Event as Flag
 from threading import current_thread, main_thread
 
 import pytest
+from replayed import replaying
+from waiting import PATIENCE_S
 
 from hpl.build.simgrid import SimGrid
 from results.store.store import Store
@@ -18,16 +20,14 @@ from tuner.options import TuneOptions
 from tuner.simulation.cluster import cluster_dict
 from tuner.stopping import StopRequest
 
-LONG_S = 120
 
-
-def on_this_machine(study: str, trials: int) -> TuneRequest:
+def on_this_machine(home: Path, study: str, trials: int) -> TuneRequest:
     options = TuneOptions(
         space="quick",
         budget=Budget(trials=trials),
         overrides={"N": ["600"], "NB": ["32", "48", "64", "96", "128"]},
         confirm=0,
-        blas_only=("openblas",),
+        xhpl=replaying(home),
     )
     return TuneRequest(options, study)
 
@@ -44,10 +44,8 @@ def simulated(study: str, db: Path, seed: int) -> TuneRequest:
     return TuneRequest(options, study, db=str(db))
 
 
-@pytest.mark.real
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("mpirun")
 def test_a_study_runs_in_a_thread_is_stopped_from_another_and_returns_what_it_found(home: Path) -> None:
-    del home
     stop, first_done = StopRequest(), Flag()
     threads = set()
 
@@ -57,10 +55,10 @@ def test_a_study_runs_in_a_thread_is_stopped_from_another_and_returns_what_it_fo
             first_done.set()
 
     with ThreadPoolExecutor(1) as executor:
-        running = executor.submit(tune, on_this_machine("threaded", 1000), watch, stop)
-        assert first_done.wait(LONG_S)
+        running = executor.submit(tune, on_this_machine(home, "threaded", 1000), watch, stop)
+        assert first_done.wait(PATIENCE_S)
         stop.ask()
-        result: TuneResult = running.result(LONG_S)
+        result: TuneResult = running.result(PATIENCE_S)
     assert main_thread() not in threads
     assert result.interrupted
     assert result.summary is not None
@@ -73,22 +71,20 @@ def test_a_study_runs_in_a_thread_is_stopped_from_another_and_returns_what_it_fo
     assert Path(result.written.hpl_dat).is_file()
 
 
-@pytest.mark.real
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("mpirun")
 def test_a_second_request_from_another_thread_ends_the_run_that_goes_on(home: Path) -> None:
-    del home
     stop, begun = StopRequest(), Flag()
 
     def watch(event: Event) -> None:
         if isinstance(event, TrialStarted):
             begun.set()
 
-    options = TuneOptions(space="quick", overrides={"N": ["20000"]}, budget=Budget(trials=1), blas_only=("openblas",))
+    options = TuneOptions(space="quick", overrides={"N": ["20000"]}, budget=Budget(trials=1), xhpl=replaying(home))
     with ThreadPoolExecutor(1) as executor:
         running = executor.submit(tune, TuneRequest(options, "ended"), watch, stop)
-        assert begun.wait(LONG_S)
+        assert begun.wait(PATIENCE_S)
         stop.ask(at_once=True)
-        result = running.result(LONG_S)
+        result = running.result(PATIENCE_S)
     assert result.interrupted
     assert result.summary is None
     assert result.notices[0].text == ("Stopped before its first result: `hpltune tune --resume --study ended` goes on.")

@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from as_user import HPLTUNE
 from net_lab import HostsLab, other_cpu
 from on_head import OnHead, on_head
+from waiting import until
 
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
@@ -183,9 +183,8 @@ def test_two_coordinators_on_nodes_of_their_own_work_on_one_study(hpltune: OnHea
         first = pool.submit(
             hpltune, "tune", "--cluster", str(halves[0]), *FAST, "--trials", "24", "--confirm", "1", "--study", "shared"
         )
-        while not (home / "data/runs/shared/00003").exists():
-            assert not first.done(), first.result().stdout + first.result().stderr
-            time.sleep(0.1)
+        until(lambda: (home / "data/runs/shared/00003").exists() or first.done())
+        assert not first.done(), first.result().stdout + first.result().stderr
         helper = subprocess.run(
             [*lab.enter("h2"), str(HPLTUNE), "tune", "--cluster", str(halves[1]), "--join", "shared"],
             capture_output=True,

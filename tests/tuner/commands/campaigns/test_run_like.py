@@ -12,7 +12,7 @@ from hpl.blas.probe import Probe
 from hpl.build.toolchain import Mpi
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
-from hpl.peak.rpeak import Rpeak
+from hpl.rpeak import Rpeak
 from results.store.store import Store
 from runners.hosts.host_facts import host_facts
 from tuner.commands.campaigns.run import RunRequest, plan_of

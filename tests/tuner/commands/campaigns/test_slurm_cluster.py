@@ -182,7 +182,7 @@ def test_nodes_that_do_not_come_within_the_budget_end_the_study_with_a_sentence(
     hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = cluster(home, lab, monkeypatch, exclusive=True)
-    blocker = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 120")
+    blocker = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 600")
     try:
         done = hpltune("tune", "--cluster", file, *FAST, "--budget", "4s", "--trials", "1")
     finally:
@@ -196,7 +196,7 @@ def test_waiting_for_nodes_is_told_and_one_ctrl_c_ends_it(
     hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = cluster(home, lab, monkeypatch, exclusive=True)
-    blocker = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 120")
+    blocker = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 600")
     tune = (str(HPLTUNE), "tune", "--cluster", file, *FAST, "--budget", "5m", "--trials", "1")
     try:
         process = subprocess.Popen(tune, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from results.report.model import Table
 from results.report.terminal import print_report
-from tuner.commands.files.known import MOST_SOURCES, ORDERS, KnownRequest, known_words, list_known
+from tuner.commands.known import MOST_SOURCES, ORDERS, KnownRequest, known_words, list_known
 from tuner.errors import TunerError, UsageError
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tuner.commands.models.calibrate import CalibrateRequest, calibrate
+from tuner.commands.calibrate import CalibrateRequest, calibrate
 from tuner.events import Event, Notice
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest

@@ -7,7 +7,7 @@ import pytest
 from as_user import Run
 from report_reading import as_json
 
-from tuner.commands.models.predict import PredictRequest, predict
+from tuner.commands.predict import PredictRequest, predict
 from tuner.events import Event, Notice
 from tuner.stopping import StopRequest
 

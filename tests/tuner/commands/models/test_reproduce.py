@@ -13,7 +13,7 @@ from waiting import PATIENCE_S
 
 from results.report.model import Table
 from results.report.terminal import print_report
-from tuner.commands.models.reproduce import ReproduceRequest, ReproduceResult, reproduce
+from tuner.commands.reproduce import ReproduceRequest, ReproduceResult, reproduce
 from tuner.events import Event, PartFound, TrialEnded
 from tuner.stopping import StopRequest
 

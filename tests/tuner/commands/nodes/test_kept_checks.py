@@ -10,7 +10,7 @@ from node_check_builders import a_check, kept
 from results.errors import ResultsError
 from results.stats.nodes.check import NodeCheck
 from results.stats.nodes.verdict import verdict_of
-from results.store.nodes.kept_check import NodeCheckState
+from results.store.kept_check import NodeCheckState
 from results.store.store import Store
 from tuner.commands.nodes.check import NodesCheckResult
 from tuner.commands.nodes.keeping import KeepRequest, keep_check

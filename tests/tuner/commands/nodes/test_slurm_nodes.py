@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from as_user import HPLTUNE, Run
 from slurm_lab import SlurmLab
-from waiting import until
+from waiting import PATIENCE_S, until
 
 from runners.slurm.client import switches
 
@@ -58,14 +58,14 @@ def test_a_partition_that_is_down_is_one_sentence(hpltune: Run, lab: SlurmLab, c
 @pytest.mark.process
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_who_stops_the_wait_for_nodes_leaves_no_job(lab: SlurmLab, cluster: str, how: signal.Signals) -> None:
-    busy = lab.ask("sbatch", "--parsable", "--exclusive", "--nodes=2", "--wrap=sleep 60")
+    busy = lab.ask("sbatch", "--parsable", "--exclusive", "--nodes=2", "--wrap=sleep 600")
     try:
         until(lambda: lab.jobs() == [f"{busy} RUNNING"])
         asked = ("nodes", "check", "--cluster", cluster, "--facts")
         with subprocess.Popen([HPLTUNE, *asked], stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as waiting:
             until(lambda: any("PENDING" in job for job in lab.jobs()))
             waiting.send_signal(how)
-            code = waiting.wait(20)
+            code = waiting.wait(PATIENCE_S)
         assert code == (-9 if how is signal.SIGKILL else 128 + how)
         until(lambda: lab.jobs() == [f"{busy} RUNNING"])
     finally:

@@ -15,7 +15,7 @@ import pytest
 from as_user import HPLTUNE, program
 from net_lab import HostsLab
 from on_head import OnHead, on_head
-from waiting import PATIENCE_S
+from waiting import PATIENCE_S, until
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 ASKED = ("--nb", "64", "--binding", "none", "--study", "mine")
@@ -148,16 +148,17 @@ def test_ctrl_c_reports_what_was_measured_and_leaves_nothing_on_any_node(
         said += line
         if line.startswith("#2"):
             break
-    while not running(lab, "h1"):
-        assert process.poll() is None
-        time.sleep(0.02)
+    until(lambda: running(lab, "h1") or process.poll() is not None)
+    assert process.poll() is None
+    assert process.stderr is not None
+    told = ""
     for _ in range(often):
         process.send_signal(signal.SIGINT)
         time.sleep(0.3)
     out, err = process.communicate(timeout=PATIENCE_S)
     said += out
-    assert process.returncode == 130, said + err
-    assert "Stored as study mine." in said, said + err
+    assert process.returncode == 130, said + told + err
+    assert "Stored as study mine." in said, said + told + err
     assert left_behind(lab) == []
     states = [trial["state"] for trial in trials(head)]
     assert states == ["complete"] * 3 if often == 1 else ["complete", "complete", "cancelled"]

@@ -16,7 +16,7 @@ from results.report.markdown import to_markdown
 from results.stats.half_rate import half_rate_n
 from results.store.store import Store
 from tuner.commands.stored.sheet import submission_sheet
-from tuner.reports.submission.sheet import Sheet
+from tuner.reports.submission import Sheet
 
 
 @pytest.fixture

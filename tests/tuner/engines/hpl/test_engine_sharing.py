@@ -8,8 +8,7 @@ from hpl.flops import flop_count
 from search_spaces.space import SearchSpace
 from tuner.engines.companions import shared_seconds
 from tuner.engines.fidelity import FULL, Fidelity, Rung
-from tuner.engines.hpl.engine import HplEngine
-from tuner.engines.hpl.opening import STARTS
+from tuner.engines.hpl.engine import STARTS, HplEngine
 from tuner.engines.outcomes import Outcome
 
 CHEAP = Rung(Fidelity.SMALL, 0.35)

@@ -275,10 +275,10 @@ def test_the_whole_front_is_confirmed_where_runs_differ(hpltune: Run, home: Path
     assert confirmed == {"8x1", "4x1", "2x1", "1x1"}
 
 
-@pytest.mark.real
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("prints_hpl")
 def test_where_all_use_the_same_nodes_the_fastest_is_searched_and_it_is_said(hpltune: Run) -> None:
-    small = ("--space", "quick", "--set", "N=600", "--set", "NB=64,128", "--trials", "3", "--confirm", "1")
+    one = ("--xhpl", "xhpl", "--space", "quick", "--set", "N=600", "--set", "NB=64,128")
+    small = (*one, "--trials", "3", "--confirm", "1")
     done = hpltune("tune", *small, "--pareto", "usd-per-gflops", "--price", "2490", "--study", "one")
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())

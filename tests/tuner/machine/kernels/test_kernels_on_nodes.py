@@ -16,7 +16,7 @@ from hpl.blas.registry import discover
 from hpl.blas.survey import kernel_survey
 from hpl.search_paths import SearchPaths
 from runners.hosts.transport import Local, Ssh, Transport
-from tuner.machine.kernels.timed import ClusterKernels, KernelTimer
+from tuner.machine.kernels import ClusterKernels, KernelTimer
 
 SOURCE = r"""
 #include <stdlib.h>

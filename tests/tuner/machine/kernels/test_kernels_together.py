@@ -4,9 +4,7 @@ from pathlib import Path
 
 from hpl.blas.catalogue import BlasLibrary, Threading
 from hpl.blas.probe import Probe
-from tuner.machine.kernels.cpu_kinds import CpuKind
-from tuner.machine.kernels.timed import ClusterKernels, KindKernels
-from tuner.machine.kernels.together import common_probes, mixed_sentence
+from tuner.machine.kernels import ClusterKernels, CpuKind, KindKernels, common_probes, mixed_sentence
 
 OPENBLAS = BlasLibrary("openblas", "openblas", "1", Path("/lib/openblas.so"), Threading.SERIAL, "", "/lib")
 USED = {"auto": "SkylakeX"}

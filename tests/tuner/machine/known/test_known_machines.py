@@ -4,8 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from tuner.machine.known.known_machines import COLUMNS, KnownMachinesError, known_machines, read_known_machines
-from tuner.machine.known.same_cpu import cpu_key, same_cluster, same_cpu
+from tuner.machine.known_machines import (
+    COLUMNS,
+    KnownMachinesError,
+    cpu_key,
+    known_machines,
+    read_known_machines,
+    same_cluster,
+    same_cpu,
+)
 
 ROW = "Kronos,cluster,AMD Sempron 2500+,8,8,14.53,28.10,900,12300,180,https://example.org/kronos,ATLAS"
 

@@ -11,9 +11,8 @@ from results.report.html import to_html
 from results.report.markdown import to_markdown
 from results.report.model import Column, Report, Table
 from results.stats.ranking import Ranked
-from tuner.machine.known.known_machines import known_machines
-from tuner.reports.known.list import known_table
-from tuner.reports.known.standing import PublishedStanding, published_standing
+from tuner.machine.known_machines import known_machines
+from tuner.reports.published_results import PublishedStanding, known_table, published_standing
 from tuner.reports.summary import StudySummary
 
 

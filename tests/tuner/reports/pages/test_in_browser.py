@@ -14,18 +14,16 @@ from results.report.html import to_html
 from results.report.model import Report
 from results.stats.ranking import Ranked, rank
 from runners.virtual.load import load_cluster
-from tuner.commands.models.predict import PredictResult
-from tuner.commands.models.reproduce import ReproduceResult
+from tuner.commands.predict import PredictResult
+from tuner.commands.reproduce import ReproduceResult
 from tuner.commands.stored.best import BestResult
 from tuner.reports.figures.registry import FigureSource
 from tuner.reports.study_page import StudyPage
 from tuner.reports.summary import StudySummary
 from tuner.simulation.batch import Simulated
 from tuner.simulation.cluster import cluster_dict, equipment_of
-from tuner.simulation.design.prediction import Prediction
-from tuner.simulation.reproduction.best_found import BestFound, SettingLoss
-from tuner.simulation.reproduction.comparison import ComparedTest
-from tuner.simulation.reproduction.published import published
+from tuner.simulation.design import Prediction
+from tuner.simulation.reproduction import BestFound, ComparedTest, SettingLoss, published
 
 KRONOS = load_cluster("kronos")
 LAYOUTS = {"8x1": 9.0, "4x1": 5.0, "2x1": 2.8, "1x1": 1.5}

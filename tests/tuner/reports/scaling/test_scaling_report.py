@@ -11,7 +11,7 @@ from results.report.model import Report
 from results.stats.scaling.efficiency import CountResult
 from results.stats.scaling.overhead import PARTS, Overhead
 from results.stats.scaling.runs import NodeOrder, Scaling
-from tuner.reports.scaling.report import scaling_report
+from tuner.reports.scaling import scaling_report
 from tuner.scaling.findings import ScalingFindings
 
 SHARES = (0.05, 0.14, 0.06, 0.74, 0.01)

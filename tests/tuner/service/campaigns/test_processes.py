@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from running_service import RunningService, running_service
+from replayed import OFFERED, replaying_service
+from running_service import RunningService
 from waiting import until
 
 from results.record import TrialState
@@ -21,8 +22,9 @@ from results.store.store import Store
 from tuner.user_dirs import UserDirs
 
 CAMPAIGNS = "/api/v1/campaigns"
-SMALL = {"kind": "tune", "space": "quick", "set": {"N": [400], "NB": [32, 48, 64, 80, 96]}, "confirm": 0}
-pytestmark = [pytest.mark.real, pytest.mark.usefixtures("home")]
+SIZES = {"N": [400], "NB": [32, 48, 64, 80, 96]}
+SMALL = {"kind": "tune", "program": OFFERED, "space": "quick", "set": SIZES, "confirm": 0}
+pytestmark = [pytest.mark.service, pytest.mark.usefixtures("home", "mpirun")]
 
 
 def entry_of(name: str) -> CampaignEntry:
@@ -76,7 +78,7 @@ def _environment(process: str) -> str:
 
 
 def test_a_campaign_is_measured_and_its_hpl_dat_comes_home() -> None:
-    with running_service() as service:
+    with replaying_service() as service:
         hand_in(service, "first", trials=3)
         until(lambda: entry_of("first").state == "done")
         assert service.client.get(f"{CAMPAIGNS}/first").json()["state"] == "complete"
@@ -85,7 +87,7 @@ def test_a_campaign_is_measured_and_its_hpl_dat_comes_home() -> None:
 
 
 def test_campaigns_of_one_machine_run_one_after_another() -> None:
-    with running_service() as service:
+    with replaying_service() as service:
         for name in ("one", "two"):
             hand_in(service, name, trials=2)
         until(lambda: entry_of("one").state == "done")
@@ -97,7 +99,7 @@ def test_campaigns_of_one_machine_run_one_after_another() -> None:
 
 
 def test_a_paused_campaign_goes_on_where_it_was() -> None:
-    with running_service() as service:
+    with replaying_service() as service:
         hand_in(service, "long", budget="30m")
         until(lambda: len(trials_of("long")) >= 2)
         service.client.post(f"{CAMPAIGNS}/long/pause")
@@ -111,14 +113,14 @@ def test_a_paused_campaign_goes_on_where_it_was() -> None:
 
 
 def test_the_end_of_a_service_ends_no_campaign_and_the_next_one_finds_it() -> None:
-    with running_service() as service:
+    with replaying_service() as service:
         hand_in(service, "long", budget="30m")
         until(lambda: owner_of("long") is not None)
         owner = owner_of("long")
         service.end(signal.SIGKILL)
     count = len(trials_of("long"))
     until(lambda: len(trials_of("long")) > count)
-    with running_service() as service:
+    with replaying_service() as service:
         told = service.client.get("/api/v1/queue").json()
         assert [entry["name"] for entry in told["running"]] == ["long"]
         assert owner_of("long") == owner, "it is not started again"
@@ -134,7 +136,7 @@ def test_kills_at_random_moments_lose_no_trial_and_run_none_twice(request: pytes
     chance = random.Random(kills)  # noqa: S311 - moments, no secrets
     known: dict[int, str] = {}
     for kill in range(kills):
-        with running_service() as service:
+        with replaying_service() as service:
             if kill == 0:
                 hand_in(service, "long", budget="60m")
             service.client.post(f"{CAMPAIGNS}/long/resume")  # five deaths are the most that are started again
@@ -146,7 +148,7 @@ def test_kills_at_random_moments_lose_no_trial_and_run_none_twice(request: pytes
             time.sleep(chance.uniform(0.0, 3.0))
             service.end(signal.SIGKILL)
         known = unchanged(known)
-    with running_service() as service:
+    with replaying_service() as service:
 
         def works() -> bool:
             service.client.post(f"{CAMPAIGNS}/long/resume")  # it has failed if the death found just now was the fifth

@@ -2,10 +2,9 @@ import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
+from waiting import PATIENCE_S
 
 from tuner.service.kept.values import Kept
-
-WAIT_S = 120
 
 
 class Made:
@@ -18,7 +17,7 @@ class Made:
         self.count += 1
         number = self.count
         self.begun.set()
-        assert self._let is None or self._let.wait(WAIT_S), "nobody let the value be made"
+        assert self._let is None or self._let.wait(PATIENCE_S), "nobody let the value be made"
         return f"value {number}"
 
 
@@ -32,14 +31,14 @@ def test_many_who_ask_at_once_wait_for_one() -> None:
     kept, made = Kept[str](10), Made(let)
 
     def ask() -> str:
-        together.wait(WAIT_S)
+        together.wait(PATIENCE_S)
         return kept.get("a", 1, made)
 
     with ThreadPoolExecutor(8) as pool:
         asked = [pool.submit(ask) for _ in range(8)]
-        together.wait(WAIT_S)
+        together.wait(PATIENCE_S)
         let.set()
-        assert {answer.result(WAIT_S) for answer in asked} == {"value 1"}
+        assert {answer.result(PATIENCE_S) for answer in asked} == {"value 1"}
     assert made.count == 1
 
 
@@ -59,11 +58,11 @@ def test_who_asks_with_a_new_stamp_while_a_value_is_made_gets_the_next_one_made_
     kept, made = Kept[str](10), Made(let)
     with ThreadPoolExecutor(4) as pool:
         first: Future[str] = pool.submit(kept.get, "a", 1, made)
-        assert made.begun.wait(WAIT_S), "the first value was not begun"
+        assert made.begun.wait(PATIENCE_S), "the first value was not begun"
         later = [pool.submit(kept.get, "a", 2, made) for _ in range(3)]
         let.set()
-        assert first.result(WAIT_S) == "value 1"
-        assert {answer.result(WAIT_S) for answer in later} == {"value 2"}
+        assert first.result(PATIENCE_S) == "value 1"
+        assert {answer.result(PATIENCE_S) for answer in later} == {"value 2"}
     assert made.count == 2
 
 

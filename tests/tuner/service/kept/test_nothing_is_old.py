@@ -13,6 +13,7 @@ from fastapi.testclient import TestClient
 from record_builders import a_study, begun, finished
 from service_client import served
 from sqlalchemy import event
+from waiting import PATIENCE_S
 
 from results.record import Study, TrialState
 from results.store.store import Store
@@ -21,7 +22,6 @@ from tuner.service.kept.files import FileKind, Files
 from tuner.service.kept.writer import Writer
 from tuner.study.lifecycle import LIKE
 
-WAIT_S = 120
 SLOW_S = 0.03
 """Seconds that the database takes for each statement of a service: two make an answer of a slow machine."""
 PAGES = ("/", "/board", "/campaigns/one")
@@ -118,7 +118,7 @@ def test_of_those_who_ask_while_a_file_is_written_one_write_serves_all(
     def write(*_: object, **__: object) -> bytes:
         trials = one.count("one", [TrialState.COMPLETE])
         begun.release()
-        assert let.acquire(timeout=WAIT_S), "nobody let the file be written"
+        assert let.acquire(timeout=PATIENCE_S), "nobody let the file be written"
         written.append(trials)
         return b"%d" % trials
 
@@ -131,11 +131,11 @@ def test_of_those_who_ask_while_a_file_is_written_one_write_serves_all(
     async def ask() -> list[bytes]:
         files = Files(CountedAnswers(one), one.place)
         first = asyncio.create_task(files.of("one", FileKind.PARQUET))
-        assert await asyncio.to_thread(begun.acquire, timeout=WAIT_S), "the first file was not begun"
+        assert await asyncio.to_thread(begun.acquire, timeout=PATIENCE_S), "the first file was not begun"
         end_the_trial(one)
         others = [asyncio.create_task(files.of("one", FileKind.PARQUET)) for _ in range(3)]
         for _ in (first, *others):
-            assert await asyncio.to_thread(asked.acquire, timeout=WAIT_S), "somebody did not ask"
+            assert await asyncio.to_thread(asked.acquire, timeout=PATIENCE_S), "somebody did not ask"
         await asyncio.sleep(0.1)  # what they read becomes a request in the next turns of the loop
         let.release(2)
         found = [await task for task in (first, *others)]

@@ -14,7 +14,7 @@ from results.store.store import Store
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from tuner.service.pages.campaign.digest import Digest
-from tuner.service.pages.campaign.words import differences
+from tuner.service.pages.campaign.live_page import differences
 
 PAGE = "/campaigns/study"
 EVIL = "<script>alert(1)<"

@@ -9,11 +9,12 @@ import pytest
 from explain_builders import keep
 from live_watch import begin
 from node_check_builders import kept
+from page_visit import PATIENCE_MS
 from playwright.sync_api import Browser, Page
 from record_builders import a_study, finished
 from running_service import OpenService, service_in_thread
 
-from results.store.nodes.kept_check import NodeCheckState
+from results.store.kept_check import NodeCheckState
 from results.store.service.campaign_entry import CampaignOrder
 from results.store.store import Store
 from tuner.nodes.planted import PlantedFault, virtual_check
@@ -86,6 +87,7 @@ def test_no_style_depends_on_the_width_and_the_scheme_at_a_time() -> None:
 
 def test_nothing_keeps_people_from_using_a_page(browser: Browser, service: OpenService) -> None:
     context = browser.new_context(base_url=str(service.client.base_url), bypass_csp=True)
+    context.set_default_timeout(PATIENCE_MS)
     page, found = context.new_page(), dict[str, Any]()
     for address in PAGES:
         page.goto(address)

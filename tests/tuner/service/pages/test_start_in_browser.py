@@ -6,17 +6,18 @@ from pathlib import Path
 
 import pytest
 from as_user import Run
+from page_visit import PATIENCE_MS
 from playwright.sync_api import Browser, Page, expect
 from running_service import RunningService, running_service
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("home")]
-LONG_MS = 90_000
 
 
 @contextmanager
 def opened(browser: Browser, service: RunningService, *, script: bool = True) -> Iterator[Page]:
     """The form in a browser; whatever that complains of fails the test, but for the answer to a mistake."""
     context = browser.new_context(base_url=str(service.client.base_url), java_script_enabled=script)
+    context.set_default_timeout(PATIENCE_MS)
     page, complaints = context.new_page(), list[str]()
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -40,14 +41,14 @@ def test_a_campaign_is_started_watched_and_its_hpl_dat_runs(browser: Browser, tm
         page.get_by_label("Further runs of the best ones").fill("0")
         preview = page.get_by_role("region", name="What would come of it")
         expect(preview).to_contain_text("valid combination")
-        expect(preview).to_contain_text("3 trials", timeout=20_000)
+        expect(preview).to_contain_text("3 trials")
         page.get_by_role("button", name="Start").click()
 
         expect(page).to_have_url(f"{service.client.base_url}/campaigns/first")
-        expect(page.get_by_role("region", name="Running now")).to_be_visible(timeout=LONG_MS)
+        expect(page.get_by_role("region", name="Running now")).to_be_visible()
         expect(page.get_by_role("status")).to_contain_text("It runs.")
         page.evaluate("window.watched = true")
-        expect(page.get_by_role("status")).to_contain_text("It is complete.", timeout=LONG_MS)
+        expect(page.get_by_role("status")).to_contain_text("It is complete.")
         expect(page.get_by_role("region", name="Trials, newest first").locator("tbody tr").nth(2)).to_be_visible()
         assert page.evaluate("window.watched"), "the page changed by itself, without being read again"
         with page.expect_download() as found:
@@ -71,5 +72,5 @@ def test_without_javascript_a_mistake_is_told_and_mended_and_a_button_cancels(br
         page.get_by_role("button", name="Start").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Campaign quick-1")
         page.get_by_role("button", name="Cancel").click()
-        expect(page.get_by_text("It was cancelled").first).to_be_visible(timeout=LONG_MS)
+        expect(page.get_by_text("It was cancelled").first).to_be_visible()
         expect(page.get_by_role("button", name="Resume")).to_be_visible()

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuner.errors import UsageError
-from tuner.service.schedules.cadence import DAYS, parse_cadence
+from tuner.service.schedules import DAYS, parse_cadence
 
 MONDAY = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -12,7 +12,7 @@ from results.store.service.campaign_entry import WantedState
 from results.store.service.schedules import Schedule
 from results.store.store import Store
 from tuner.service.campaigns.offered import Offered
-from tuner.service.schedules.keeper import ScheduleKeeper
+from tuner.service.schedules import ScheduleKeeper
 
 SCHEDULES = "/api/v1/schedules"
 SUNDAY = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
@@ -88,7 +88,7 @@ def test_a_document_that_no_longer_fits_does_not_stop_the_others(book: Store) ->
 def test_a_hand_in_that_fails_for_a_while_is_tried_again(book: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     book.schedules.add(WEEKLY)
     with monkeypatch.context() as broken:
-        broken.setattr("tuner.service.schedules.keeper.hand_in", _unable)
+        broken.setattr("tuner.service.schedules.hand_in", _unable)
         look(book, DUE)
     assert campaigns(book) == []
     look(book, DUE)

@@ -9,6 +9,7 @@ from as_user import Run
 from fastapi.testclient import TestClient
 from queue_contract import ORDER
 from record_builders import a_study, begun, finished
+from replayed import replaying
 from running_service import running_service
 from service_client import served
 from waiting import until
@@ -132,14 +133,15 @@ def test_a_wrong_public_url_is_named(hpltune: Run, tmp_path: Path) -> None:
     assert (done.returncode, "expected where people open the service" in done.stderr) == (2, True)
 
 
-@pytest.mark.real
-@pytest.mark.usefixtures("home")
-def test_a_real_service_tells_of_a_campaign_in_spite_of_its_death(tmp_path: Path) -> None:
+@pytest.mark.service
+@pytest.mark.usefixtures("mpirun")
+def test_a_real_service_tells_of_a_campaign_in_spite_of_its_death(home: Path, tmp_path: Path) -> None:
     """The receiver fails while the first service lives; the service is killed; the next one delivers."""
     small = {"kind": "tune", "name": "first", "space": "quick", "trials": 1, "confirm": 0, "set": {"N": [400]}}
+    small["program"] = "printed"
     with receiver(*[503] * 1000) as there:
         file = tmp_path / "serve.toml"
-        file.write_text(PUBLIC + there.table(tmp_path))
+        file.write_text(f'{PUBLIC}{there.table(tmp_path)}\n[programs]\nprinted = "{replaying(home)}"\n')
         with running_service("--config", str(file)) as service:
             assert service.client.post("/api/v1/campaigns", json=small).status_code == 201
             until(lambda: there.received)

@@ -1,6 +1,5 @@
-"""Several runs in one launch, with real HPL; a program of ours stands in where one of them must fail."""
+"""Several runs in one launch of a program of ours that prints HPL's output."""
 
-import shlex
 import subprocess
 import sys
 from dataclasses import replace
@@ -8,9 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from as_user import Run, program
+from as_user import Run
 from made_study import SMALL, MakeStudy, point
 from record_builders import begun, finished
+from replayed import GFLOPS
 
 from hpl.dat_parse import parse
 from hpl.witness import of_run, parse_panels
@@ -25,24 +25,7 @@ from tuner.trial.ladder import outcomes_of, rung_of
 from tuner.trial.records import started
 
 ROOT = Path(__file__).parents[4]
-pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
-
-FAILING = """#!{python}
-import os, sys
-from pathlib import Path
-lines = Path("HPL.dat").read_text().splitlines()
-N, NBs = int(lines[5].split()[0]), [int(NB) for NB in lines[7].split()[: int(lines[6].split()[0])]]
-if os.environ.get("OMPI_COMM_WORLD_RANK", "0") != "0":
-    sys.exit()
-for NB in NBs:
-    if NB == 64:
-        {failure}
-    seconds = (2 / 3 * N**3 + 3 / 2 * N**2) / 1e9
-    print(f"WR11C2R4 {{N}} {{NB}} 1 2 {{seconds:.2f}} 1.0000e+00", flush=True)
-    print("||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= 0.0039 ...... PASSED", flush=True)
-print("End of Tests.")
-"""
-"""An HPL of 1 GFLOPS that fails at NB = 64, whatever it was to run after that."""
+pytestmark = pytest.mark.usefixtures("mpirun")
 
 
 def states(records: list[TrialRecord]) -> list[TrialState]:
@@ -217,21 +200,20 @@ def test_a_point_that_cannot_be_planned_keeps_nothing_else_from_running(make_stu
 @pytest.mark.parametrize(
     ("failure", "walltime_s", "sentence"),
     [
-        ("os.kill(os.getpid(), 9)", 60.0, "signal 9"),
-        ("__import__('time').sleep(300)", 2.0, "stopped at its time limit of 2 s"),
-        ("sys.exit()", 60.0, "HPL printed 1 of 3 results"),
+        ({"ends": "signal", "number": 9}, 60.0, "signal 9"),
+        ({"ends": "hang"}, 2.0, "stopped at its time limit of 2 s"),
+        ({"ends": "silence"}, 60.0, "HPL printed 1 of 3 results"),
     ],
 )
 def test_a_run_that_fails_condemns_only_itself(
-    make_study: MakeStudy, home: Path, failure: str, walltime_s: float, sentence: str
+    make_study: MakeStudy, failure: dict[str, object], walltime_s: float, sentence: str
 ) -> None:
-    broken = program(home / "xhpl", FAILING.format(python=shlex.quote(sys.executable), failure=failure))
-    study = make_study(broken, walltime_s=walltime_s)
-    wishes = [point(NB=NB, BCAST="1rM", DEPTH=1, RFACT="crout", NBMIN=4, blas="xhpl") for NB in (32, 64, 96)]
+    study = make_study(runs=[{"when": {"NB": 64}, **failure}], walltime_s=walltime_s)
+    wishes = [point(NB=NB) for NB in (32, 64, 96)]
     before, failed, after = study.launch(wishes, Kind.SMALL, SMALL)
     assert states([before, failed, after]) == [TrialState.COMPLETE, TrialState.FAILED, TrialState.COMPLETE], failed
     assert sentence in failed.reason
-    assert before.gflops == after.gflops == 1.0
+    assert before.gflops == after.gflops == GFLOPS
     assert before.directory == failed.directory != after.directory
     assert [outcome.sharing for outcome in outcomes_of([before, failed, after])] == [2, 2, 1]
 

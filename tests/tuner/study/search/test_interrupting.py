@@ -7,14 +7,13 @@ from threading import Thread
 
 import pytest
 from made_study import MakeStudy
+from waiting import PATIENCE_S
 
 from hpl.params import Scalar
 from tuner.cli.signals import Stopped, stop_on_signals
 from tuner.engines.base import Engine
 from tuner.stopping import Interrupted, StopRequest
 from tuner.study.search.scheduler import STOPPED
-
-GIVE_UP_S = 240
 
 
 class Endless(Engine):
@@ -25,7 +24,7 @@ class Endless(Engine):
     def _propose(self) -> dict[str, Scalar] | None:
         os.kill(os.getpid(), self.number)
         began = time.monotonic()
-        while time.monotonic() < began + GIVE_UP_S:
+        while time.monotonic() < began + PATIENCE_S:
             sum(range(1_000))
         return self.space.point(0)
 
@@ -69,8 +68,7 @@ def test_a_request_from_another_thread_ends_what_thinks_at_its_end_and_lets_prep
         pytest.fail("after a request nothing is worked out any more")
 
 
-@pytest.mark.real
-@pytest.mark.usefixtures("real_hpl")
+@pytest.mark.usefixtures("mpirun")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_search_ends_without_a_trial_where_the_signal_comes_while_the_engine_thinks(
     make_study: MakeStudy, number: signal.Signals

@@ -30,7 +30,7 @@ from tuner.study.session import StudyContext, StudySession
 from tuner.trial.workbench import Workbench
 from tuner.user_dirs import UserDirs
 
-pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
+pytestmark = pytest.mark.usefixtures("mpirun")
 FAKE = Path(__file__).parents[3] / "fake_bin/mpirun"
 CLUSTER = Cluster(name="lab", backend="slurm", slurm=SlurmTable(nodes=2))
 

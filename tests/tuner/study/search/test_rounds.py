@@ -5,8 +5,8 @@ import json
 import pytest
 from as_user import Run
 
-pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
-GRID = ("--space", "quick", "--set", "N=600", "--set", "NB=32,64", "--blas", "openblas", "--engine", "grid")
+pytestmark = pytest.mark.usefixtures("prints_hpl")
+GRID = ("--space", "quick", "--set", "N=600", "--set", "NB=32,64", "--xhpl", "xhpl", "--engine", "grid")
 ROUNDS = (*GRID, "--points", "3", "--repeats", "3", "--confirm", "0", "--study", "rounds")
 
 

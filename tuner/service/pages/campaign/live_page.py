@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from results.metrics import rate_text
-from results.record import Study, TrialRecord
+from results.record import Kind, Study, TrialRecord
 from results.stats.ranking import hosts_of
 from results.store.store import Store
 
+from ....budget import Budget
 from ....machine.equipment import Equipment
 from ....messages.live import LiveState
 from ....reports.ranking import figures
@@ -20,17 +22,14 @@ from ....reports.story import story_table
 from ....reports.trials import configuration, trials_table
 from ....study.objective import UNITS
 from ....units import duration
+from ....words import counted
 from ...live.campaign_story import CampaignStory
 from ...live.position import GOES_ON
 from ...live.running_runs import RunningRuns
 from ..filled import rendered
-from ..queue.actions import Buttons, buttons_of
-from ..queue.standing import begun_sentences
+from ..queue import Buttons, begun_sentences, buttons_of
 from .beliefs import Beliefs, ModelBelief, measured_here
-from .curves import best_curve, panel_curve
 from .digest import Digest
-from .heat import heat_map
-from .words import differences, headline, time_left, why
 
 NEWEST_TRIALS, STORY_ROWS, MOST_RUNNING = 20, 30, 8
 """Of the list of trials, of the table in the Kronos form, and of running trials: rows that are shown."""
@@ -38,6 +37,46 @@ FRESH_S = 0.5
 """Seconds for which what was read last is shown again, if nothing was written since or the page looks again soon."""
 CLOCK_S = 5
 """Seconds after which words about time are said anew."""
+
+SHADES = 9
+"""Colours, which the style names heat-0 to heat-8."""
+MOST_ROWS, MOST_COLUMNS = 40, 16
+"""Of the map; where there are more, those with the best rates are shown."""
+
+WIDTH, HEIGHT, LEFT, BELOW = 360, 120, 44, 18
+"""Of a curve in the SVG's units: of all of it, and what the words left of and below the line take."""
+AIR = 0.08
+"""Part of the height that is left above and below the line."""
+Points = Sequence[tuple[float, float]]
+
+STATES: Mapping[LiveState, str] = {
+    "queued": "It waits for its turn.",
+    "running": "It runs.",
+    "paused": "It is paused.",
+    "complete": "It is complete.",
+    "interrupted": "It was interrupted: `hpltune tune --resume` goes on with it.",
+    "killed": "It was killed: `hpltune tune --resume` goes on with it.",
+    "failed": "It failed.",
+    "cancelled": "It was cancelled.",
+    "removed": "It was removed.",
+}
+WHY: Mapping[Kind, str] = {
+    Kind.SMALL: "The engine asked for it at a smaller N, where it tells much for its time.",
+    Kind.PREFIX: "The engine asked for its first columns only, which tell much for their time.",
+    Kind.PILOT: "A small run, which shows how long runs take.",
+    Kind.CONFIRMATION: "One of the best runs again, to be sure which is the best.",
+    Kind.EXTRAPOLATION: "The winner at a smaller N, to predict the run with the whole memory.",
+    Kind.RUN: "A run of the HPL.dat that was given.",
+}
+ENGINES: Mapping[str, str] = {
+    "hpl": "The engine expects to gain most from it for each second that it takes.",
+    "bayes": "The engine expects to gain most from it.",
+    "random": "It was drawn by chance.",
+    "grid": "It is the next of the grid.",
+    "one-at-a-time": "It changes one parameter of the best so far.",
+}
+MOST_DIFFERENCES = 6
+"""Parameters of a running trial that are compared with those of the best."""
 
 
 @dataclass(frozen=True)
@@ -193,3 +232,195 @@ def _figures(study: Study, best: TrialRecord | None) -> Sequence[tuple[str, str]
         return ()
     merits = figures(Equipment.of(study), best.gflops, best.params, hosts_of(best))
     return [(UNITS[name][0], UNITS[name][1].format(value)) for name, value in merits.items()]
+
+
+@dataclass(frozen=True)
+class HeatCell:
+    """One NB and grid; no text where no full run had them."""
+
+    text: str = ""
+    shade: int = 0
+    runs: int = 0
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """A table for a template.
+
+    Attributes:
+        columns: grids, from flat to square and beyond.
+        rows: each NB with a cell for each grid.
+        left_out: some are not shown.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[int, tuple[HeatCell, ...]], ...]
+    low: str
+    high: str
+    left_out: bool
+
+
+def heat_map(digest: Digest) -> HeatMap | None:
+    """Make the heat map of a campaign; None before the first full run."""
+    cells = digest.cells
+    if not cells:
+        return None
+    by_best = sorted(cells, key=lambda key: -cells[key].best_gflops)
+    sizes, grids = list(dict.fromkeys(NB for NB, _ in by_best)), list(dict.fromkeys(grid for _, grid in by_best))
+    rows, columns = sorted(sizes[:MOST_ROWS]), sorted(grids[:MOST_COLUMNS])
+    rates = [cell.best_gflops for cell in cells.values()]
+    low, high = min(rates), max(rates)
+
+    def of(NB: int, grid: tuple[int, int]) -> HeatCell:
+        cell = cells.get((NB, grid))
+        if cell is None:
+            return HeatCell()
+        part = (cell.best_gflops - low) / (high - low) if high > low else 1.0
+        return HeatCell(rate_text(cell.best_gflops), min(SHADES - 1, int(part * SHADES)), cell.runs)
+
+    return HeatMap(
+        columns=tuple(f"{P} x {Q}" for P, Q in columns),
+        rows=tuple((NB, tuple(of(NB, grid) for grid in columns)) for NB in rows),
+        low=rate_text(low),
+        high=rate_text(high),
+        left_out=len(sizes) > len(rows) or len(grids) > len(columns),
+    )
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line for a template.
+
+    Attributes:
+        line: its points as SVG wants them.
+        dots: the points that are marked.
+        low, high: words at the lower and upper end of the left axis, with their heights.
+        start, end: words at the ends of the lower axis.
+        told: all of it in one sentence, for those who do not see it.
+    """
+
+    line: str
+    dots: tuple[tuple[float, float], ...]
+    low: tuple[str, float]
+    high: tuple[str, float]
+    start: str
+    end: str
+    told: str
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: int = LEFT
+    below: int = HEIGHT - BELOW
+
+
+def best_curve(digest: Digest) -> Curve | None:
+    """Draw the best rate so far against machine time; None before the first full run."""
+    steps = digest.improvements
+    if not steps:
+        return None
+    last_s = max(digest.machine_s, steps[-1].machine_s) or 1.0
+    corners: list[tuple[float, float]] = []
+    for step in steps:
+        if corners:
+            corners.append((step.machine_s, corners[-1][1]))
+        corners.append((step.machine_s, step.gflops))
+    corners.append((last_s, steps[-1].gflops))
+    first, best, whole = rate_text(steps[0].gflops), rate_text(steps[-1].gflops), duration(last_s)
+    told = f"The best rate grew from {first} to {best} GFLOPS in {whole} of machine time."
+    marked = [(step.machine_s, step.gflops) for step in steps]
+    return _curve(corners, marked, (0.0, last_s), ("0", f"{whole} of machine time"), told)
+
+
+def panel_curve(points: Points, number: int) -> Curve | None:
+    """Draw the rate of a running trial over its operations; None before there are two points."""
+    if len(points) < 2:
+        return None
+    rates = [rate for _, rate in points]
+    told = (
+        f"The rate of trial {number} over {points[-1][0]:.0%} of its operations: "
+        f"between {rate_text(min(rates))} and {rate_text(max(rates))} GFLOPS, {rate_text(rates[-1])} now."
+    )
+    return _curve(points, points[-1:], (0.0, 1.0), ("0 %", "100 % of its operations"), told)
+
+
+def _curve(points: Points, marked: Points, span: tuple[float, float], words: tuple[str, str], told: str) -> Curve:
+    rates = [rate for _, rate in points]
+    low, high = min(rates), max(rates)
+    room = HEIGHT - BELOW
+
+    def placed(point: tuple[float, float]) -> tuple[float, float]:
+        x = LEFT + (WIDTH - LEFT - 6) * (point[0] - span[0]) / (span[1] - span[0])
+        part = (point[1] - low) / (high - low) if high > low else 0.5
+        return round(x, 1), round(room * (1 - AIR - (1 - 2 * AIR) * part), 1)
+
+    line = " ".join(f"{x},{y}" for x, y in map(placed, points))
+    ends = ((rate_text(low), placed((0.0, low))[1]), (rate_text(high), placed((0.0, high))[1]))
+    return Curve(line, tuple(map(placed, marked)), *ends, *words, told)
+
+
+def headline(state: LiveState, digest: Digest) -> str:
+    """Say what a screen reader tells by itself: how the campaign stands, and its best."""
+    best = digest.best
+    so_far = " so far" if state in GOES_ON else ""
+    found = f"The best{so_far}: {rate_text(best.gflops)} GFLOPS, in trial {best.number}." if best else ""
+    return f"{STATES[state]} {found or 'No full run counts yet.'}"
+
+
+def time_left(study: Study, digest: Digest, now: datetime, session: int) -> str | None:
+    """Say what is left of the budget; None where nothing is limited.
+
+    Args:
+        session: number of the session, from 0; the time of earlier ones is not known here.
+    """
+    asked = study.options.get("budget")
+    budget = Budget(**asked) if isinstance(asked, dict) else Budget()
+    parts, left_s = [], list[float]()
+    if budget.trials is not None:
+        trials = max(0, budget.trials - digest.counted)
+        parts.append(
+            f"{min(digest.counted, budget.trials)} of {counted(budget.trials, 'trial')} of its budget are done"
+        )
+        left_s += [trials * digest.machine_s / digest.ended] if digest.ended else []
+    if budget.run_s is not None:
+        left_s.append(budget.run_s - digest.machine_s)
+    if budget.wall_s is not None and study.simulated:
+        left_s.append(budget.wall_s - digest.machine_s)
+    elif budget.wall_s is not None and session == 0:
+        left_s.append(budget.wall_s - (now - study.created_at).total_seconds())
+    if left_s:
+        virtual = " of its table's time" if study.replayed else " of its virtual time" if study.simulated else ""
+        parts.append(
+            f"about {duration(max(0.0, min(left_s)))}{virtual} are left" if min(left_s) > 0 else "its time is up"
+        )
+    text = ", ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}." if text else None
+
+
+def why(study: Study, record: TrialRecord, best: TrialRecord | None) -> str:
+    """Say why a trial runs."""
+    if record.kind in WHY:
+        return WHY[record.kind]
+    if study.engine == "hpl" and best is None:
+        return "One of the first runs, chosen by what is known of HPL before any full run."
+    return ENGINES.get(study.engine, f"The engine {study.engine} asked for it.")
+
+
+def differences(record: TrialRecord, best: TrialRecord | None, belief: ModelBelief | None) -> list[str]:
+    """Say in which parameters a trial differs from the best, and what the model believes of its values."""
+    if best is None or best.key == record.key:
+        return []
+    names = [name for name, value in record.params.items() if best.params.get(name) != value and name != "threshold"]
+    said = [
+        f"{name} {record.params[name]} instead of {best.params.get(name, 'none')}"
+        f"{_believed(belief, name, record.params[name])}"
+        for name in names[:MOST_DIFFERENCES]
+    ]
+    more = len(names) - len(said)
+    return [*said, *([f"and {more} more"] if more > 0 else [])]
+
+
+def _believed(belief: ModelBelief | None, name: str, value: object) -> str:
+    found: Mapping[str, Any] | None = belief.of_value(name, value) if belief else None
+    if found is None:
+        return ""
+    tried = "" if found["runs"] else ", not run yet"
+    return f" (the model: {found['percent']:+.1f} ± {found['sd']:.1f} %{tried})"

@@ -23,8 +23,7 @@ from ...live.stream import HEARTBEAT_S, RETRY_MS, EventStream
 from ...opened import CampaignName, OpenStore, no_query
 from ..filled import FILLED_HEADERS, rendered
 from ..frames import address_of, links_of
-from ..queue.actions import like, may_change
-from ..queue.routes import check_address, waiting_page
+from ..queue import check_address, like, may_change, waiting_page
 from .live_page import LivePage
 from .live_pages import LivePages
 

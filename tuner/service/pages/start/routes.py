@@ -1,4 +1,4 @@
-"""Addresses of the form that starts a campaign."""
+"""Addresses of the form that starts a campaign, and what it tells of the machine and of a preview."""
 
 import secrets
 from dataclasses import dataclass
@@ -14,16 +14,19 @@ from results.store.store import Store
 
 from ....messages.documents import TuneDocument
 from ....messages.plain_paths import without_paths
+from ....units import dollars, duration, gibibytes
+from ....words import counted, listed
 from ...api.desk import AtDesk, Desk
 from ...api.previews import Surveying
 from ...campaigns.hand_in import HandIn, hand_in
-from ...campaigns.host_survey import HostSurvey
+from ...campaigns.host_survey import HostSurvey, HostView
 from ...campaigns.kinds.registry import KINDS
 from ...campaigns.preview import Preview, PreviewRequest, preview
 from ...campaigns.wrong import WrongDocumentError
 from ...identity.forms import Form, csrf_field
 from ...opened import OpenStore
 from ...problems import Problem
+from ..facts import StatedFact
 from ..filled import FILLED_HEADERS, rendered
 from ..frames import address_of
 from .choices import choices, fresh_texts
@@ -37,11 +40,13 @@ from .filled_in import (
     texts_of_document,
     texts_of_form,
 )
-from .words import machine_facts, preview_facts
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 KEY = "key"
 """The hidden field that makes one campaign of a form that is sent twice."""
+
+MOST_NAMED = 5
+"""Campaigns ahead that are named."""
 
 
 @dataclass(frozen=True)
@@ -150,3 +155,39 @@ def _texts_of(store: Store, name: str) -> Texts:
             409, f"Campaign {name} was handed in to another version of hpltune: fill in a new form."
         ) from error
     return {**texts_of_document(document), "priority": [str(entry.order.priority)]}
+
+
+def machine_facts(seen: HostView) -> list[StatedFact]:
+    """What is known of this machine without timing anything."""
+    host, inventory = seen.host, seen.inventory
+    facts = [
+        StatedFact("CPU", f"{host.cpu_model}, {counted(host.physical_cores, 'core')}"),
+        StatedFact("Memory", f"{gibibytes(host.memory_available_bytes)} free of {gibibytes(host.memory_total_bytes)}"),
+        StatedFact("Rpeak", f"{seen.rpeak.gflops:.4g} GFLOPS"),
+    ]
+    if inventory is None:
+        return [*facts, StatedFact("Missing", without_paths(seen.missing))]
+    names = [entry.name for entry in inventory.blas]
+    mpis = [f"{mpi.name} {mpi.version}" for mpi in inventory.mpis]
+    return [*facts, StatedFact("BLAS", ", ".join(names)), StatedFact("MPI", ", ".join(dict.fromkeys(mpis)))]
+
+
+def preview_facts(seen: Preview) -> list[StatedFact]:
+    """What would come of a campaign."""
+    expected = seen.expected
+    facts = [StatedFact("Works on", listed(list(seen.nodes)) + (", by simulating" if expected.simulated else ""))]
+    if seen.points is not None:
+        facts.append(StatedFact("Space", f"{counted(seen.points, 'valid combination')}"))
+    facts.append(StatedFact("Ends after", expected.limits + (" of the virtual cluster" if expected.simulated else "")))
+    if expected.usd is not None:
+        facts.append(StatedFact("Costs", f"about {dollars(expected.usd)} of the machine's time"))
+    return [*facts, StatedFact("Before it", _before(seen))]
+
+
+def _before(seen: Preview) -> str:
+    if not seen.ahead:
+        return "nothing: it starts now"
+    named = list(seen.ahead[:MOST_NAMED])
+    more = [f"{len(seen.ahead) - len(named)} more"] if len(seen.ahead) > len(named) else []
+    wait = "" if seen.wait_s is None else f", for about {duration(seen.wait_s)}"
+    return listed([*named, *more]) + wait

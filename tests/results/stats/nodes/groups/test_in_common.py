@@ -1,6 +1,6 @@
 import random
 
-from results.stats.nodes.groups.in_common import guilty, in_common
+from results.stats.nodes.group_findings import guilty, in_common
 
 
 def test_the_node_that_fails_every_run_is_suspected_and_its_partners_are_not() -> None:

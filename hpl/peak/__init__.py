@@ -1,1 +1,0 @@
-"""Rpeak: cores, clock and operations per cycle."""

@@ -1,1 +1,0 @@
-"""How nodes changed since an earlier check of the same cluster."""

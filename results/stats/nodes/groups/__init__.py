@@ -1,1 +1,0 @@
-"""Runs of HPL on groups of nodes, and which nodes are common to bad ones."""

@@ -1,1 +1,0 @@
-"""Checks of nodes in the store."""

@@ -1,0 +1,199 @@
+"""`hpltune tune --replay` as a user runs it: a table stands in place of a machine, and everything says so."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import psutil
+import pytest
+from as_user import HPLTUNE, Run
+from waiting import PATIENCE_S, until
+
+from results.record import TrialState
+from results.store.store import Store
+from tuner.engines.registry import ENGINES
+
+RATES = {(64, "1x2"): (20.1, 20.3, 20.2), (96, "1x2"): (22.0, 22.4), (128, "1x2"): (24.1, 24.3, 24.2),
+         (64, "2x1"): (18.0,), (96, "2x1"): (19.0,), (128, "2x1"): (21.0, 21.2)}  # fmt: skip
+BEST = {"NB": 128, "grid": "1x2"}
+
+
+@pytest.fixture
+def table(home: Path) -> str:
+    """A table of six configurations; a run takes a minute."""
+    rows = [f"10000,{NB},{grid},{rate},60" for (NB, grid), rates in RATES.items() for rate in rates]
+    (home / "table.csv").write_text("\n".join(["N,NB,grid,gflops,cost_s", *rows]) + "\n")
+    return "table.csv"
+
+
+@pytest.fixture
+def no_programs(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """A user without MPI, compilers and BLAS; the tests themselves need `cat`."""
+    (home / "bin").mkdir()
+    (home / "bin/cat").symlink_to(str(shutil.which("cat")))
+    monkeypatch.setenv("PATH", str(home / "bin"))
+
+
+def replays() -> list[int]:
+    """Living programs that replay a run of this test's user."""
+    mine = os.environ["HPLTUNE_DATA"]
+    running = psutil.process_iter(["pid", "cmdline", "status", "environ"])
+    return [
+        process.info["pid"]
+        for process in running
+        if (process.info["environ"] or {}).get("HPLTUNE_DATA") == mine
+        and "replay.json" in (process.info["cmdline"] or [])
+        and process.info["status"] != psutil.STATUS_ZOMBIE
+    ]
+
+
+@pytest.mark.usefixtures("no_programs")
+def test_a_study_needs_nothing_of_this_machine_and_finds_the_best_of_the_table(hpltune: Run, table: str) -> None:
+    done = hpltune("tune", "--replay", table, "--trials", "6", "--engine", "grid", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["rates"] == "replayed"
+    assert {name: found["ranking"][0]["params"][name] for name in BEST} == BEST
+    assert {rate for entry in found["ranking"] for rate in entry["gflops"]} <= {
+        rate for rates in RATES.values() for rate in rates
+    }
+    said = " ".join(done.stderr.split())
+    assert "Replayed, nothing is measured: table.csv, 12 runs of 6 configurations. 6 of its 6 configurations" in said
+    assert "2 configurations of the table ran once, so that nothing tells how much runs of these differ." in said
+
+
+def test_a_budget_is_time_of_the_table(hpltune: Run, table: str, home: Path) -> None:
+    done = hpltune("tune", "--replay", table, "--budget", "5m", "--confirm", "1", "--engine", "random")
+    assert done.returncode == 0, done.stderr
+    assert "of the table this search would have taken" in done.stdout
+    with Store.open(home / "data/hpltune.db") as store:
+        costs_s = [record.cost_s or 0.0 for record in store.records("table-1")]
+    assert set(costs_s) == {60.0}
+    assert 180 <= sum(costs_s) <= 300
+
+
+def test_a_configuration_is_not_confirmed_by_a_run_that_it_has_told_already(hpltune: Run, home: Path) -> None:
+    (home / "table.csv").write_text("N,NB,grid,gflops\n8000,64,1x2,20\n8000,96,1x2,22\n8000,96,1x2,22.2\n")
+    done = hpltune("tune", "--replay", "table.csv", "--confirm", "3", "--json")
+    first, second = json.loads(done.stdout)["ranking"]
+    assert (sorted(first["gflops"]), second["gflops"]) == ([22.0, 22.2], [20.0])
+
+
+def test_the_same_seed_gives_the_same_study(hpltune: Run, table: str) -> None:
+    def told(seed: int, name: str) -> list[tuple[object, object]]:
+        hpltune("tune", "--replay", table, "--trials", "5", "--engine", "random", "--seed", str(seed), "--study", name)
+        return [(trial["key"], trial["gflops"]) for trial in json.loads(hpltune("show", name, "--json").stdout)]
+
+    assert told(1, "one") == told(1, "again") != told(2, "other")
+
+
+@pytest.mark.parametrize("engine", ["hpl", "bayes", "grid", "one-at-a-time", "random", "optuna-tpe"])
+def test_every_engine_searches_a_table(hpltune: Run, table: str, engine: str) -> None:
+    assert engine in ENGINES
+    done = hpltune("tune", "--replay", table, "--trials", "4", "--confirm", "0", "--engine", engine, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["ranking"]
+
+
+def test_a_stopped_study_goes_on_with_its_table_and_not_with_another(hpltune: Run, table: str, home: Path) -> None:
+    hpltune("tune", "--replay", table, "--trials", "2", "--engine", "grid", "--study", "mine")
+    done = hpltune("tune", "--resume", "--study", "mine", "--trials", "6")
+    assert done.returncode == 0, done.stderr
+    searched = [trial for trial in json.loads(hpltune("show", "mine", "--json").stdout) if trial["kind"] == "search"]
+    assert len({trial["key"] for trial in searched}) == 6
+    (home / table).write_text((home / table).read_text() + "10000,32,1x2,30,60\n")
+    done = hpltune("tune", "--resume", "--study", "mine", "--trials", "7")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith("table.csv was changed since this study began: put it back, or begin a new study\n")
+
+
+@pytest.mark.process
+def test_the_first_ctrl_c_lets_the_run_end_and_resume_goes_on(home: Path, hpltune: Run, table: str) -> None:
+    line = [str(HPLTUNE), "tune", "--replay", table, "--replay-speed", "0.02", "--trials", "4", "--study", "mine"]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    until((home / "data/runs/mine/00001/stdout").exists)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130, stderr
+    assert "`hpltune tune --resume --study mine` goes on." in stdout
+    with Store.open(home / "data/hpltune.db") as store:
+        assert [record.state for record in store.records("mine")] == [TrialState.COMPLETE]
+    assert hpltune("tune", "--resume").returncode == 0
+
+
+@pytest.mark.process
+def test_a_kill_ends_the_run_and_loses_nothing(home: Path, hpltune: Run, table: str) -> None:
+    line = [str(HPLTUNE), "tune", "--replay", table, "--replay-speed", "1", "--study", "mine"]
+    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    started = home / "data/runs/mine/00001/stderr"
+    until(lambda: started.exists() and started.read_text())
+    assert replays()
+    process.kill()
+    process.wait()
+    until(lambda: not replays())
+    assert "killed" in hpltune("show").stdout
+
+
+def test_everything_says_that_nothing_was_measured(hpltune: Run, table: str, home: Path) -> None:
+    for name in ("mine", "other"):
+        hpltune("tune", "--replay", table, "--trials", "6", "--engine", "grid", "--study", name, "--confirm", "1")
+    assert "│ replayed │" in hpltune("show").stdout
+    assert json.loads(hpltune("show", "--json").stdout)[0]["rates"] == "replayed"
+    assert "Study mine (complete, replayed)" in hpltune("show", "mine").stdout
+    trial = hpltune("show", "mine", "1").stdout
+    assert "replay of table.csv: a table told the result" in trial
+    assert "not in the table that is replayed" in trial
+    assert "Best of study mine (replayed)" in hpltune("best", "mine").stdout
+    assert "Study mine, replayed, N = 10,000" in hpltune("export", "md", "mine").stdout
+    assert (
+        "The run was replayed from a table: only a run on the machine itself"
+        in hpltune("export", "sheet", "mine").stdout
+    )
+    assert "check measures real machines: --baseline mine was replayed" in hpltune("check", "--baseline", "mine").stderr
+    hpltune("report", "mine", "-o", "page.html")
+    page = (home / "page.html").read_text()
+    assert "Replayed, not measured here: a table told every rate on this page, table.csv" in page
+    assert "HPL on the table table.csv: study mine (replayed)" in page
+    rows = hpltune("export", "csv", "mine").stdout.splitlines()
+    columns = dict(zip(rows[0].split(","), rows[1].split(","), strict=True))
+    assert (columns["simulated"], columns["library"]) == ("True", "replay of table.csv")
+
+
+def test_what_was_exported_can_be_replayed(hpltune: Run, table: str, home: Path) -> None:
+    hpltune("tune", "--replay", table, "--trials", "6", "--engine", "grid", "--study", "mine")
+    (home / "again.csv").write_text(hpltune("export", "csv", "mine").stdout)
+    done = hpltune("tune", "--replay", "again.csv", "--trials", "6", "--engine", "grid", "--json")
+    assert done.returncode == 0, done.stderr
+    best = json.loads(done.stdout)["ranking"][0]["params"]
+    assert {name: best[name] for name in BEST} == BEST
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--replay", "gone.csv"), "gone.csv: there is no such file"),
+        (("--replay-speed", "1"), "--replay-speed is for tables: name one with --replay"),
+        (("--replay", "table.csv", "--set", "NB=32"), "NB is 64, 96 and 128 in the table, and 32 in the space"),
+        *(
+            (("--replay", "table.csv", *option), f"{option[0]} is for machines that run HPL and changes nothing with")
+            for option in (
+                ("--blas", "openblas"),
+                ("--full",),
+                ("--cluster", "kronos"),
+                ("--jobs", "2"),
+                ("--warm-start", "x"),
+                ("--memory-fraction", "0.5"),
+            )
+        ),
+    ],
+)
+def test_what_a_table_cannot_do_is_one_sentence(
+    hpltune: Run, table: str, options: tuple[str, ...], sentence: str
+) -> None:
+    assert table
+    done = hpltune("tune", *options)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert sentence in done.stderr

@@ -1,0 +1,162 @@
+"""`hpltune calibrate`: a virtual cluster from measurements of this machine or of a real cluster."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import tomli_w
+
+from hpl.build.simgrid import find_simgrid
+from hpl.params import Scalar
+from results.report.model import Report
+from runners.virtual.cluster import VirtualCluster
+
+from ..errors import TunerError
+from ..events import Listener, Notice
+from ..hold_folders import hold_folders
+from ..machine.inventory import Inventory
+from ..machine.textbook import full_memory_n
+from ..options import TuneOptions
+from ..provision.setup import provision_if_needed
+from ..reports.calibration import calibration_facts, calibration_parts, verdict
+from ..simulation.calibration import (
+    Check,
+    CheckedRanks,
+    MeasurementPlan,
+    calibrated_cluster,
+    check_points,
+    grown,
+    measure,
+    simulate_checks,
+)
+from ..simulation.cluster import SimulatedCluster, cluster_dict
+from ..simulation.session import cores_here
+from ..stopping import StopRequest
+from ..trial.workbench import Workbench
+from ..user_dirs import UserDirs
+from ..user_files import write_text
+from ..words import counted
+
+LARGEST_CHECK_N = 8192
+
+
+@dataclass(frozen=True)
+class CalibrateRequest:
+    """What is asked of `hpltune calibrate`.
+
+    Attributes:
+        out: where the cluster file goes; None to get it in the result only.
+        options: the machine, its BLAS libraries and HPL's source.
+        checks: HPL configurations to check the model against.
+        rounds: how often everything is measured.
+        binding: what a rank is bound to.
+    """
+
+    out: Path | None
+    options: TuneOptions
+    checks: int
+    rounds: int
+    binding: str = "core"
+
+
+@dataclass(frozen=True)
+class CalibrateResult:
+    """The model and how well it predicts.
+
+    Attributes:
+        cluster: the model; None where somebody stopped the measurements.
+        checks: real runs beside their simulations.
+        interrupted: somebody stopped it.
+        unwritten: why the cluster file could not be written; None where it was, or none was asked for.
+    """
+
+    cluster: VirtualCluster | None
+    checks: tuple[Check, ...] = ()
+    interrupted: bool = False
+    unwritten: TunerError | None = None
+
+    @property
+    def text(self) -> str:
+        """The model as the text of a cluster file."""
+        return "" if self.cluster is None else model_text(self.cluster)
+
+    @property
+    def unchecked(self) -> str | None:
+        """Why the model is unchecked although there are checks; None where one of them counts."""
+        if not self.checks or verdict(self.checks) is not None:
+            return None
+        why = self.checks[0].reason or self.checks[0].simulated.reason
+        return f"no HPL run gave a result both measured and simulated, so the model is unchecked; the first: {why}"
+
+    def report(self) -> Report:
+        """How well the model predicts; the model itself is among the facts."""
+        if self.cluster is None:
+            return Report("Calibration")
+        facts = calibration_facts(self.cluster, self.checks)
+        return Report(f"Calibration of {self.cluster.name}", calibration_parts(self.checks), facts)
+
+
+def calibrate(request: CalibrateRequest, listener: Listener, stop: StopRequest) -> CalibrateResult:
+    """Measure, write the cluster file, and check how well the model predicts.
+
+    Raises:
+        HplError, TunerError: something is missing, or nothing could be measured.
+    """
+    user_dirs = UserDirs.of_user()
+    if request.checks:
+        find_simgrid()
+    with stop.preparing():
+        provision_if_needed(user_dirs, listener, request.options.blas_files, program=False)
+    with hold_folders(user_dirs):
+        with stop.preparing():
+            workbench = Workbench.open(request.options, user_dirs, listener)
+        with closing(workbench):
+            inventory = workbench.site
+            kernels = _kernels(request, inventory)
+            points = _points(request, inventory, kernels)
+            asked = MeasurementPlan(kernels, points, request.rounds, request.binding)
+            measured = measure(workbench, asked, listener, stop)
+        if stop.requested:
+            return CalibrateResult(None, interrupted=True)
+        cluster = calibrated_cluster(inventory, measured, inventory.host.hostname or "this machine")
+        unwritten = _write(request.out, cluster)
+        checks: list[Check] = []
+        if points:
+            with stop.preparing():
+                virtual = SimulatedCluster.open(cluster, user_dirs, request.options.hpl_source, None)
+            listener(Notice(f"Simulating the {counted(len(points), 'checked configuration')}"))
+            checks = simulate_checks(virtual, points, measured, cores_here(), stop)
+    return CalibrateResult(cluster, tuple(checks), stop.requested, unwritten)
+
+
+def _kernels(request: CalibrateRequest, inventory: Inventory) -> dict[str, str]:
+    """The BLAS libraries to time, each with its best kernel."""
+    names = request.options.blas_only or (inventory.ranked_blas()[0].name,)
+    return {name: inventory.kernels(name, slow=True)[0] for name in names}
+
+
+def _points(
+    request: CalibrateRequest, inventory: Inventory, kernels: Mapping[str, str]
+) -> Sequence[Mapping[str, Scalar]]:
+    """The configurations to check, with the first of the BLAS libraries."""
+    cores, nodes = inventory.host.physical_cores, inventory.node_count
+    blas, kernel = next(iter(kernels.items()))
+    largest_n = min(grown(LARGEST_CHECK_N, nodes), full_memory_n(inventory, NB=64, P=1, Q=cores))
+    return check_points(CheckedRanks(cores, blas, kernel, nodes, request.binding), largest_n, request.checks)
+
+
+def _write(out: Path | None, cluster: VirtualCluster) -> TunerError | None:
+    """Write the cluster file as soon as it is known; why that was not possible, or None."""
+    if out is None:
+        return None
+    try:
+        write_text(out, model_text(cluster))
+    except TunerError as error:
+        return error
+    return None
+
+
+def model_text(cluster: VirtualCluster) -> str:
+    """A virtual cluster as the text of its file."""
+    return tomli_w.dumps(cluster_dict(cluster))

@@ -1,1 +1,0 @@
-"""Use cases around files: HPL.dat and search spaces."""

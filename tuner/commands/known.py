@@ -1,0 +1,94 @@
+"""`hpltune known`: published HPL results of other people's machines."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from results.report.model import Report, Sentence
+
+from ..errors import TunerError, UsageError
+from ..machine.known_machines import KnownMachine, known_machines
+from ..reports.published_results import known_json, known_table
+from ..words import counted
+
+MOST_SOURCES = 12
+"""Results whose sources a terminal lists below the table."""
+ORDERS: Mapping[str, Callable[[KnownMachine], float | None] | None] = {
+    "machine": None,
+    "cpu": None,
+    "cores": lambda machine: machine.cores,
+    "gflops": lambda machine: machine.rmax_gflops,
+    "percent-of-peak": lambda machine: machine.percent_of_peak,
+    "mflops-per-watt": lambda machine: machine.mflops_per_watt,
+}
+"""What results are sorted by; of figures the largest comes first, and unknown ones come last."""
+
+
+@dataclass(frozen=True)
+class KnownRequest:
+    """Which published results to list.
+
+    Attributes:
+        words: each must be in the machine's name, kind, CPU or note; none lists all.
+        by: what they are sorted by.
+    """
+
+    words: Sequence[str] = ()
+    by: str = "machine"
+
+
+@dataclass(frozen=True)
+class KnownResult:
+    """Published results, sorted."""
+
+    machines: tuple[KnownMachine, ...]
+    by: str
+
+    def report(self) -> Report:
+        """Report a table, and where the figures stand."""
+        count, few = len(self.machines), len(self.machines) <= MOST_SOURCES
+        more = "" if few else f" Up to {MOST_SOURCES} are listed with their sources: add a word, or --json."
+        table = known_table(
+            self.machines,
+            watts=self.by == "mflops-per-watt",
+            caption=f"{counted(count, 'published result')}. Where the CPU has unlike cores, no peak is told.{more}",
+        )
+        sources = [Sentence(f"{machine.machine}: {machine.source}", unbroken=True) for machine in self.machines]
+        facts: list[object] = [known_json(machine) for machine in self.machines]
+        return Report("Published HPL results", (table, *(sources if few else ())), facts)
+
+
+def list_known(request: KnownRequest) -> KnownResult:
+    """List published results.
+
+    Raises:
+        TunerError: nothing has these words, or there is no such order.
+    """
+    if request.by not in ORDERS:
+        raise UsageError(f"--by {request.by}: choose one of {', '.join(ORDERS)}")
+    words = [word.casefold() for text in request.words for word in text.split()]
+    found = [machine for machine in known_machines() if all(word in _text(machine) for word in words)]
+    if not found:
+        asked = " ".join(request.words)
+        raise TunerError(f"no published result has {asked!r} in its name, CPU or note: `hpltune known` lists all")
+    return KnownResult(tuple(sorted(found, key=_order(request.by))), request.by)
+
+
+def known_words(incomplete: str) -> list[str]:
+    """Words of names and CPUs that begin so, for tab completion."""
+    words = {word for machine in known_machines() for word in f"{machine.machine} {machine.cpu}".split()}
+    return sorted(word for word in words if word.casefold().startswith(incomplete.casefold()))
+
+
+def _text(machine: KnownMachine) -> str:
+    return f"{machine.machine} {machine.kind} {machine.cpu} {machine.note}".casefold()
+
+
+def _order(by: str) -> Callable[[KnownMachine], tuple[bool, float, str, str]]:
+    figure = ORDERS[by]
+
+    def key(machine: KnownMachine) -> tuple[bool, float, str, str]:
+        value = figure(machine) if figure else None
+        cpu = machine.cpu.casefold() if by == "cpu" else ""
+        return (value is None, -(value or 0.0), cpu, machine.machine.casefold())
+
+    return key

@@ -1,1 +1,0 @@
-"""Use cases around virtual clusters: calibrate, predict, reproduce."""

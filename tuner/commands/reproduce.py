@@ -1,0 +1,210 @@
+"""`hpltune reproduce`: a published tuning simulated, and what the same hardware could have done."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from results.record import Study
+from results.report.model import Part, Report, Sentence
+from results.stats.ranking import Ranked
+from runners.virtual.cluster import VirtualCluster
+from runners.virtual.load import load_cluster
+
+from ..budget import Budget
+from ..database import db_option
+from ..errors import TunerError
+from ..events import Listener, PartFound
+from ..options import TuneOptions
+from ..reports.best_found import best_found_facts, best_found_parts
+from ..reports.pages.reproduction import ReproductionPage
+from ..reports.ranking import ranking_parts
+from ..reports.reproduction import comparison_parts, reproduction_facts
+from ..simulation.cluster import SimulatedCluster, cluster_dict
+from ..simulation.reproduction import (
+    BestFound,
+    ComparedTest,
+    Published,
+    published,
+    search,
+    setting_losses,
+    simulate_tests,
+)
+from ..simulation.session import cores_here, virtual_session, why_nothing
+from ..stopping import StopRequest
+from ..study.names import free_name
+from ..study.objective import ranking_of
+from ..study.session import StudyContext
+from .session import Session, open_session
+
+
+@dataclass(frozen=True)
+class ReproduceRequest:
+    """What is asked of `hpltune reproduce`.
+
+    Attributes:
+        name: of the publication.
+        trials: of each of the two searches; 0 simulates the published tests only.
+        jobs: simulations at a time; None for one a core.
+        limit_s: real seconds after which one simulation is ended.
+        db: a file or a URL; None for the user's own database.
+    """
+
+    name: str
+    trials: int
+    seed: int
+    jobs: int | None
+    engine: str
+    limit_s: float
+    db: str | None
+
+    @property
+    def command(self) -> str:
+        """The command that does the same."""
+        trials, seed = ("--trials", str(self.trials)), ("--seed", str(self.seed))
+        return shlex.join(["hpltune", "reproduce", self.name, *trials, "--engine", self.engine, *seed])
+
+
+@dataclass(frozen=True)
+class StoppedSearch:
+    """A search that somebody stopped.
+
+    Attributes:
+        ranking: its configurations so far, best first.
+        sentence: how to go on with it.
+    """
+
+    study: Study
+    ranking: Sequence[Ranked]
+    sentence: str
+
+    def parts(self) -> list[Part]:
+        """The best configuration so far, and how to go on."""
+        best = ranking_parts(self.study, self.ranking[:1], self.ranking) if self.ranking else []
+        return [*best, Sentence(self.sentence, unbroken=True)]
+
+
+@dataclass(frozen=True)
+class ReproduceResult:
+    """What was found.
+
+    Attributes:
+        tests: the published tests beside their simulations; fewer than published where somebody stopped it.
+        found: what the searches found; None where there was none or one was stopped.
+        study: what `hpltune show` needs to find the trials of the first search.
+        stopped: the search that somebody stopped.
+        unfinished: the sentence that not all tests were simulated because somebody stopped it; "" where they were.
+        simulator: name and version of what simulated it; None where that is not known.
+        command: it does the same again.
+    """
+
+    cluster: VirtualCluster
+    published: Published
+    tests: tuple[ComparedTest, ...]
+    found: BestFound | None = None
+    study: str = ""
+    stopped: StoppedSearch | None = None
+    unfinished: str = ""
+    simulator: str | None = None
+    command: str = ""
+
+    @property
+    def interrupted(self) -> bool:
+        """Somebody stopped it."""
+        return bool(self.unfinished) or self.stopped is not None
+
+    def report(self) -> Report:
+        """Published beside simulated, then what the searches found."""
+        search = None if self.found is None else best_found_facts(self.published, self.found)
+        facts = reproduction_facts(self.cluster, self.published, self.tests, search)
+        title = f"A published tuning, simulated: {self.published.source}"
+        if self.unfinished:
+            return Report(title, (Sentence(self.unfinished),), facts)
+        tests = comparison_parts(self.cluster, self.published, self.tests)
+        return Report(title, (*tests, *self._search_parts()), facts)
+
+    def page(self) -> Report:
+        """The same as a page, which also says what was simulated; without parts where not all tests were."""
+        if self.unfinished:
+            return replace(self.report(), parts=())
+        page = ReproductionPage(self.cluster, self.published, self.tests, tuple(self._search_parts()))
+        return replace(self.report(), parts=page.parts(self.simulator, self.command))
+
+    def _search_parts(self) -> list[Part]:
+        """What the searches found, or how far one came."""
+        found = self.found
+        parts = [] if found is None else list(best_found_parts(self.published, self.tests, found, self.study))
+        return [*parts, *(self.stopped.parts() if self.stopped is not None else [])]
+
+
+def reproduce(request: ReproduceRequest, listener: Listener, stop: StopRequest) -> ReproduceResult:
+    """Simulate a publication's tests, tell the listener how they compare, then search.
+
+    Raises:
+        TunerError: the publication is not known, or no simulation gave a result.
+        hpl.errors.HplError: SimGrid or HPL's source is missing.
+        results.errors.ResultsError: the database cannot be used.
+    """
+    figures = published(request.name)
+    with open_session(request.db, listener, stop) as session:
+        with stop.preparing():
+            site = SimulatedCluster.open(load_cluster(figures.cluster), session.user_dirs, None, listener)
+        jobs = request.jobs or cores_here()
+        tests = simulate_tests(site, figures, jobs=jobs, limit_s=request.limit_s, stop=stop)
+        result = ReproduceResult(site.cluster, figures, tests, simulator=site.simulator, command=request.command)
+        if stop.requested:
+            sentence = f"Stopped before all published tests were simulated: {_begins_anew(request)}"
+            return replace(result, unfinished=sentence)
+        listener(PartFound(result.report().parts))
+        if all(row.simulated.gflops is None for row in tests):
+            raise TunerError(f"no simulation gave a result; the last one: {tests[-1].simulated.reason}")
+        return _searched(request, result, site, session) if request.trials else result
+
+
+def _begins_anew(request: ReproduceRequest) -> str:
+    return f"`hpltune reproduce {request.name}` begins anew."
+
+
+def _searched(
+    request: ReproduceRequest, result: ReproduceResult, site: SimulatedCluster, session: Session
+) -> ReproduceResult:
+    """Search freely and as advised; the result with what was found, or with the search that was stopped."""
+    name = free_name(session.store, f"reproduce-{request.name}")
+    db = db_option(request.db, session.store)
+    found, last = _search(request, result.published, site, name, session.context)
+    result = replace(result, found=found, study=f"{name}{db}")
+    if not session.stop.requested:
+        return result
+    study = session.store.study(last)
+    goes_on = f"`hpltune tune --resume --study {last}{db}` goes on with its search"
+    sentence = f"Study {last} was stopped: {goes_on}, {_begins_anew(request)}"
+    return replace(result, stopped=StoppedSearch(study, ranking_of(session.store, study), sentence))
+
+
+def _search(
+    request: ReproduceRequest, figures: Published, site: SimulatedCluster, name: str, context: StudyContext
+) -> tuple[BestFound | None, str]:
+    """Search freely, then as advised.
+
+    Returns:
+        What was found, None where the first search was stopped, and the name of the last study.
+    """
+    options = TuneOptions(
+        space=figures.space,
+        engine=request.engine,
+        seed=request.seed,
+        budget=Budget(trials=request.trials),
+        jobs=request.jobs,
+        limit_s=request.limit_s,
+        cluster=cluster_dict(site.cluster),
+    )
+    with virtual_session(name, options, site, context) as study:
+        winner = search(study, request.engine, request.seed)
+        settings = () if winner is None else setting_losses(study, winner, figures, site.cluster.cores)
+    if winner is None and not context.stop.requested:
+        raise TunerError(why_nothing(context.store, name))
+    if winner is None:
+        return None, name
+    held = {setting: [str(value) for value in values] for setting, values in figures.advice.values.items()}
+    with virtual_session(f"{name}-advised", replace(options, overrides=held), site, context) as study:
+        advised = search(study, request.engine, request.seed)
+    return BestFound(winner, settings, advised), study.study

@@ -1,0 +1,150 @@
+"""`hpltune token`: makes, lists and revokes tokens of the service."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from getpass import getuser
+
+from results.report.model import Column, Report, Sentence, Table
+from results.store.service.access import AccessScope
+from results.store.service.audit import Deed
+from results.store.service.token_entry import TokenEntry
+from results.store.store import Store
+
+from ..errors import UsageError
+from ..units import parse_duration_s
+
+NAME = re.compile(r"[A-Za-z0-9][\w.@+-]{0,63}", re.ASCII)
+NEVER = "never"
+DONE, MADE = 200, 201
+
+
+@dataclass(frozen=True)
+class CreateTokenRequest:
+    """The token to make.
+
+    Attributes:
+        scope: "read", "run" or "admin".
+        expires: a duration from now, as "90d", or "never".
+    """
+
+    name: str
+    scope: str
+    expires: str
+
+
+@dataclass(frozen=True)
+class CreateTokenResult:
+    """A new token, which cannot be read again."""
+
+    entry: TokenEntry
+    token: str
+
+    def sentence(self) -> str:
+        """Say what the token is, without it."""
+        end = f"works until {_day(self.entry.expires_at)}" if self.entry.expires_at else "never expires"
+        return f"token {self.entry.name} has scope {self.entry.scope} and {end}; it is shown only now, so keep it safe"
+
+
+@dataclass(frozen=True)
+class TokensResult:
+    """All tokens."""
+
+    entries: Sequence[TokenEntry]
+    now: datetime
+
+    def report(self) -> Report:
+        """Report a table."""
+        facts: list[object] = [_facts(entry, self.now) for entry in self.entries]
+        if not self.entries:
+            said = "There is no token: `hpltune token create NAME` makes one. Until then only this machine is served."
+            return Report("Tokens", (Sentence(said),), facts)
+        names = ("token", "scope", "state", "created", "expires", "last used")
+        columns = tuple(Column(name, words=True) for name in names)
+        return Report("Tokens", (Table("Tokens", columns, tuple(self._row(one) for one in self.entries)),), facts)
+
+    def _row(self, entry: TokenEntry) -> tuple[str, ...]:
+        expires = _day(entry.expires_at) if entry.expires_at else NEVER
+        used = f"{entry.used_at:%Y-%m-%d %H:%M}" if entry.used_at else NEVER
+        return entry.name, entry.scope, entry.state(self.now), _day(entry.created_at), expires, used
+
+
+@dataclass(frozen=True)
+class RevokeResult:
+    """A token that opens nothing any more."""
+
+    entry: TokenEntry
+
+    def report(self) -> Report:
+        """Report what was done."""
+        said = f"Token {self.entry.name} opens nothing any more, also where a browser is signed in with it."
+        return Report("Revoke a token", (Sentence(said),), {"revoked": self.entry.name})
+
+
+def create_token(store: Store, request: CreateTokenRequest) -> CreateTokenResult:
+    """Make a token.
+
+    Raises:
+        UsageError: the name, the scope or the time cannot be one.
+        ResultsError: a token that still works has this name.
+    """
+    if not NAME.fullmatch(request.name):
+        raise UsageError(f"token {request.name!r}: use 1 to 64 letters, digits and . _ @ + -, a letter or digit first")
+    if request.scope not in list(AccessScope):
+        raise UsageError(f"--scope {request.scope}: choose read, run or admin")
+    expires_at = _moment(request.expires)
+    entry, token = store.tokens.create(request.name, AccessScope(request.scope), expires_at)
+    _note(
+        store,
+        "token create",
+        entry.name,
+        MADE,
+        f"scope {entry.scope}, expires {_day(expires_at) if expires_at else NEVER}",
+    )
+    return CreateTokenResult(entry, token)
+
+
+def list_tokens(store: Store) -> TokensResult:
+    """List all tokens."""
+    return TokensResult(store.tokens.entries(), datetime.now(UTC))
+
+
+def revoke_token(store: Store, name: str) -> RevokeResult:
+    """Let a token open nothing from now on.
+
+    Raises:
+        ResultsError: there is no token of this name.
+    """
+    entry = store.tokens.revoke(name)
+    _note(store, "token revoke", name, DONE)
+    return RevokeResult(entry)
+
+
+def token_names(store: Store) -> list[str]:
+    """Names of tokens that are not revoked, for tab completion."""
+    return [entry.name for entry in store.tokens.entries() if entry.revoked_at is None]
+
+
+def _moment(expires: str) -> datetime | None:
+    if expires.strip().lower() == NEVER:
+        return None
+    return datetime.now(UTC) + timedelta(seconds=parse_duration_s(expires, "--expires"))
+
+
+def _note(store: Store, action: str, target: str, status: int, detail: str = "") -> None:
+    store.audit.note(Deed(getuser(), "", action, target, status, detail))
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d}"
+
+
+def _facts(entry: TokenEntry, now: datetime) -> Mapping[str, object]:
+    moments = {name: getattr(entry, name) for name in ("created_at", "expires_at", "revoked_at", "used_at")}
+    return {
+        "name": entry.name,
+        "scope": entry.scope,
+        "state": entry.state(now),
+        **{name: None if moment is None else moment.isoformat() for name, moment in moments.items()},
+    }

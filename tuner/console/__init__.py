@@ -1,1 +1,0 @@
-"""The terminal: what it shows while a command works."""

@@ -1,1 +1,0 @@
-"""BLAS kernels timed on the nodes of a cluster, once for each kind of CPU."""

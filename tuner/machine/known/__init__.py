@@ -1,1 +1,0 @@
-"""Published HPL results of other people's machines, and which of them are of the same CPU."""

@@ -1,0 +1,254 @@
+"""Reads a CSV of trials as a table to replay: one that `hpltune export csv` wrote, or one that somebody made."""
+
+import csv
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+from hpl.flops import seconds
+from hpl.output import LARGEST_INT, RATE_TOLERANCE, TIME_RESOLUTION_S
+from hpl.params import Scalar
+from results.flat import COLUMNS
+from results.record import SMALLER_RUNS, Invalidity, TrialState
+from search_spaces.errors import SpaceError
+from search_spaces.machine import BlasFacts, Machine
+from search_spaces.parameters.dimension import DIMENSIONS, dimension, ranks_and_threads
+from search_spaces.parameters.values import converted
+from search_spaces.space import Completion
+
+from ..errors import UsageError
+from ..user_files import read_text
+from .landscape import LARGEST_BYTES, RecordedLandscape, RecordedPoint, Run
+
+MOST_ROWS = 200_000
+LONGEST_CELL = 20_000
+"""Characters; a command line of a large cluster is the longest cell of an export."""
+NEEDED = ("N", "NB", "grid", "gflops")
+LEFT_OUT = frozenset(str(kind) for kind in SMALLER_RUNS)
+"""Kinds of trials that are less than a full run."""
+ENDED = (str(TrialState.COMPLETE), str(TrialState.FAILED), "")
+"""States of trials that tell something; "" where there is no such column."""
+NOT_SEARCHED = frozenset({"threshold", "memory_fraction"})
+"""Parameters that a column may have and a configuration of a table has not."""
+ENOUGH_BYTES = 2**62
+"""Of memory: what is in a table did fit."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the file, with its number in it, from 1 for the head."""
+
+    path: Path
+    number: int
+    cells: Mapping[str, str]
+
+    def text(self, name: str) -> str:
+        """A cell; "" where it is empty or there is no such column."""
+        return self.cells.get(name, "").strip()
+
+    def number_in(self, name: str) -> float | None:
+        """A finite number of at least 0; None where the cell is empty.
+
+        Raises:
+            UsageError: it is none.
+        """
+        text = self.text(name)
+        if not text:
+            return None
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not (math.isfinite(value) and value >= 0) or "_" in text:
+            raise self.wrong(name, "expected a number of at least 0")
+        return value
+
+    def wrong(self, name: str, expected: str) -> UsageError:
+        """The sentence that a cell is not as it has to be."""
+        text = self.text(name)
+        shown = text if len(text) <= 40 else f"{text[:40]}..."
+        return UsageError(f"{self.path}, row {self.number}, column {name}: {shown or 'nothing'}: {expected}")
+
+
+def read_csv(path: Path) -> RecordedLandscape:
+    """Read a file; its configurations are those of its full runs.
+
+    Raises:
+        UsageError: it cannot be read or used; the sentence names the file, and the row and column where there is one.
+    """
+    rows = list(_rows(path))
+    names = _parameters(path, rows)
+    runs: dict[tuple[tuple[str, Scalar], ...], list[Run]] = {}
+    for row in filter(_is_full_run, rows):
+        point = _point(row, names)
+        runs.setdefault(tuple(point.items()), []).append(_run(row, int(point["N"])))
+    if not any(run.gflops for each in runs.values() for run in each):
+        raise UsageError(f"{path}: no row is a full run with a rate above 0, so there is nothing to replay")
+    points = [dict(items) for items in runs]
+    machine = _machine(points)
+    completion = Completion(path.name, machine)
+    return RecordedLandscape(
+        name=path.name,
+        description=f"{sum(map(len, runs.values()))} runs of {len(points)} configurations",
+        space=_space(path, points),
+        machine=machine,
+        N=machine.N or 0,
+        small_n=0,
+        probes={},
+        places=tuple(
+            RecordedPoint(completion.complete(point), tuple(each), ())
+            for point, each in zip(points, runs.values(), strict=True)
+        ),
+        nodes=max(1, *(len(set(filter(None, row.text("hosts").split(",")))) for row in rows)),
+    )
+
+
+def _is_full_run(row: Row) -> bool:
+    """Whether a row tells of a full run that HPL was started for and that has ended."""
+    never_started = row.text("state") == TrialState.FAILED and not row.text("N")
+    return row.text("kind") not in LEFT_OUT and row.text("state") in ENDED and not never_started
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    """Yield the rows below the head.
+
+    Raises:
+        UsageError: the file is no such table, or too large.
+    """
+    text = read_text(path, f"--replay {path}", LARGEST_BYTES).removeprefix("\ufeff")
+    lines = csv.reader(StringIO(text, newline=""), strict=True)
+    number = 0
+    try:
+        head = [name.strip() for name in next(lines, [])]
+        _check_head(path, head)
+        for number, cells in enumerate(lines, start=2):
+            if number > MOST_ROWS:
+                raise UsageError(f"{path} has more than {MOST_ROWS:,} rows: keep those that you want to replay")
+            if not any(cells):
+                continue
+            if len(cells) != len(head):
+                raise UsageError(f"{path}, row {number}: it has {len(cells)} cells, and the head has {len(head)}")
+            if max(map(len, cells)) > LONGEST_CELL:
+                raise UsageError(f"{path}, row {number}: a cell has more than {LONGEST_CELL:,} characters")
+            yield Row(path, number, dict(zip(head, cells, strict=True)))
+    except csv.Error as error:
+        raise UsageError(f"{path}, row {number + 1}: it is no CSV: {error}") from error
+
+
+def _check_head(path: Path, head: Sequence[str]) -> None:
+    """Refuse a head that names something twice, not at all, or wrongly.
+
+    Raises:
+        UsageError: it does.
+    """
+    missing = [name for name in NEEDED if name not in head]
+    if missing:
+        raise UsageError(
+            f"{path}, row 1: there is no column {missing[0]}; a table to replay has at least {', '.join(NEEDED)}, "
+            "as `hpltune export csv` writes them"
+        )
+    twice = [name for name in head if head.count(name) > 1]
+    if twice:
+        raise UsageError(f"{path}, row 1: column {twice[0] or 'without a name'} is there twice")
+    for name in head:
+        if name not in COLUMNS:
+            try:
+                dimension(name)
+            except SpaceError as error:
+                raise UsageError(f"{path}, row 1, column {name}: {error}") from error
+
+
+def _parameters(path: Path, rows: Sequence[Row]) -> list[str]:
+    """The parameters that the rows have, in the order of a space.
+
+    Raises:
+        UsageError: there are no rows.
+    """
+    if not rows:
+        raise UsageError(f"{path} has no row below its head, so there is nothing to replay")
+    head = rows[0].cells
+    order = [*(name for name in DIMENSIONS if name in head), *(name for name in head if name not in COLUMNS)]
+    return [
+        name
+        for name in dict.fromkeys(order)
+        if name not in NOT_SEARCHED and (name in NEEDED or any(row.text(name) for row in rows))
+    ]
+
+
+def _point(row: Row, names: Sequence[str]) -> dict[str, Scalar]:
+    """The configuration of a row, without what is empty there and has a default.
+
+    Raises:
+        UsageError: a cell is no value of its parameter.
+    """
+    found: dict[str, Scalar] = {}
+    for name in names:
+        text, known = row.text(name), dimension(name)
+        if not text and name not in NEEDED and name in DIMENSIONS:
+            continue
+        value = converted(name, text)
+        if not text or not known.accepts(value) or (isinstance(value, int) and abs(value) > LARGEST_INT):
+            raise row.wrong(name, f"expected {known.expected}")
+        found[name] = value
+    if "layout" not in found:
+        P, Q = str(found["grid"]).split("x")
+        ranks, threads = row.text("ranks") or str(int(P) * int(Q)), row.text("threads") or "1"
+        found["layout"] = f"{ranks}x{threads}"
+        try:
+            ranks_and_threads(found["layout"])
+        except SpaceError as error:
+            raise row.wrong("ranks", str(error)) from error
+    return found
+
+
+def _run(row: Row, N: int) -> Run:
+    """The run of a row.
+
+    Raises:
+        UsageError: a figure is wrong, or figures do not fit each other.
+    """
+    gflops, time_s, cost_s, residual = map(row.number_in, ("gflops", "time_s", "cost_s", "residual"))
+    failed = row.text("state") == TrialState.FAILED or row.text("passed").lower() in {"false", "0", "no"}
+    if failed:
+        reason = row.text("reason") or "the run failed"
+        stage = next((one for one in Invalidity if one == row.text("invalidity")), Invalidity.RUNTIME)
+        return Run(None, cost_s or 0.0, cost_s or 0.0, reason=reason, residual=residual, stage=stage)
+    if not gflops:
+        raise row.wrong("gflops", "expected a rate above 0, or failed in a column state")
+    hpl_s = seconds(N, gflops)
+    if not math.isfinite(hpl_s) or hpl_s <= 0:
+        raise row.wrong("gflops", f"no run of N={N} has such a rate")
+    if time_s is not None and abs(time_s - hpl_s) > TIME_RESOLUTION_S + RATE_TOLERANCE * hpl_s:
+        raise row.wrong("time_s", f"{gflops:g} GFLOPS at N={N} take {hpl_s:.2f} s")
+    return Run(gflops, hpl_s, max(hpl_s, cost_s or 0.0), residual=residual)
+
+
+def _machine(points: Sequence[Mapping[str, Scalar]]) -> Machine:
+    """The smallest machine on which all configurations could run."""
+    layouts = [ranks_and_threads(point["layout"]) for point in points]
+    blas: dict[str, dict[str, None]] = {}
+    for point in points:
+        blas.setdefault(str(point.get("blas", "unknown")), {})[str(point.get("kernel", "auto"))] = None
+    return Machine(
+        cores=max(ranks * threads for ranks, threads in layouts),
+        memory_bytes=ENOUGH_BYTES,
+        blas={name: BlasFacts(tuple(kernels), usual_kernel=next(iter(kernels))) for name, kernels in blas.items()},
+        N=max(int(point["N"]) for point in points),
+        mpis=tuple(dict.fromkeys(str(point["mpi"]) for point in points if "mpi" in point)) or Machine.mpis,
+    )
+
+
+def _space(path: Path, points: Sequence[Mapping[str, Scalar]]) -> str:
+    """The TOML of a space that has all configurations."""
+    lines = [f"name = {json.dumps(path.stem)}", f"description = {json.dumps(f'the runs in {path.name}')}"]
+    lines.append("[parameters]")
+    for name in dict.fromkeys(name for point in points for name in point):
+        found = list(dict.fromkeys(point[name] for point in points if name in point))
+        numbers = [value for value in found if type(value) is int]
+        group, dot, rest = name.partition(".")
+        key = f"{group}.{json.dumps(rest)}" if dot else name
+        lines.append(f"{key} = {json.dumps(sorted(numbers) if len(numbers) == len(found) else found)}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,206 @@
+"""Plays a run of a table: a program prints HPL's output of it, and what it printed is judged as a run of HPL is."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hpl import output
+from hpl.build import replay_child
+from hpl.dat import HplDat, render
+from hpl.errors import HplError
+from hpl.params import HplParams, Scalar
+from hpl.witness import parse_panels
+from results.record import Invalidity, Observed
+from runners.job import Job
+from runners.launchers.base import last_words
+from runners.local import LocalRunner
+from runners.status import JobState, JobStatus
+from runners.tail import Tail
+
+from ..engines.fidelity import Fidelity, Rung
+from ..stopping import Stopping
+from ..trial.evaluate import STOP_AT, LaunchResult, run_folder
+from ..trial.judge import Failure, Verdict, another_run, ended_early
+from ..trial.ladder import at_rung
+from ..trial.plan import Launch, PlanError, TrialPlan, parse_layout
+from .landscape import Run
+from .table import ReplayTable
+
+POLL_S = 0.005
+TABLE = "replay.json"
+"""In the folder of a run: what the program prints."""
+PANELS = 20
+"""Progress lines of a run whose panels the table does not have."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayPlan(TrialPlan):
+    """A configuration, and the run of the table that answers for it."""
+
+    run: Run
+
+
+def replay_plan(params: Mapping[str, Scalar], table: ReplayTable, rung: Rung, seed: int, repeat: int) -> ReplayPlan:
+    """Choose the run that answers for a complete point. Pure.
+
+    Args:
+        seed, repeat: as `ReplayTable.run` takes them.
+
+    Raises:
+        PlanError: the table has no such run, or HPL takes no such values.
+    """
+    ranks, threads = parse_layout(str(params["layout"]))
+    try:
+        hpl = HplParams.from_words(at_rung(params, rung))
+    except HplError as error:
+        raise PlanError(str(error)) from error
+    return ReplayPlan(
+        runs=(hpl,),
+        hpl_dat=render(HplDat.of(hpl)),
+        blas=str(params["blas"]),
+        library=None,
+        kernel=str(params.get("kernel", "auto")),
+        ranks=ranks,
+        threads=threads,
+        environment={},
+        launch=Launch(binding=str(params.get("binding", "core")), mpi=str(params.get("mpi", ""))),
+        stop_at=rung.part if rung.fidelity is Fidelity.PREFIX else None,
+        run=table.run(params, rung, seed, repeat),
+    )
+
+
+class NoMpi:
+    """Starts one process, which stands for all ranks: so a table of a large cluster needs neither MPI nor cores."""
+
+    def command(self, job: Job) -> list[str]:
+        """The program itself."""
+        return list(job.program)
+
+    def explain(self, job: Job, exit_code: int, said: str) -> str:
+        """How the program ended."""
+        del job
+        return last_words("the replay", exit_code, said)
+
+
+@dataclass
+class Player:
+    """Plays runs of one table, one at a time.
+
+    Attributes:
+        speed: real seconds that pass for each second of the table; 0 plays as fast as it can.
+    """
+
+    table: ReplayTable
+    speed: float = 0.0
+    runner: LocalRunner = field(default_factory=lambda: LocalRunner(NoMpi()))
+
+    def close(self) -> None:
+        """End what still runs."""
+        self.runner.close()
+
+    def play(
+        self, plan: ReplayPlan, directory: Path, stop: Stopping, on_fraction: Callable[[float, float], None]
+    ) -> LaunchResult:
+        """Write the run's folder, run the program there, and judge what it printed.
+
+        Args:
+            on_fraction: told the part of HPL's operations that is done, and the real seconds since the start.
+
+        Raises:
+            RunnerError, TunerError: it cannot be started.
+        """
+        started_at = datetime.now(UTC)
+        with run_folder(directory) as paths:
+            paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
+            (directory / TABLE).write_text(json.dumps(self._told(plan)), encoding="utf-8")
+            status = self._wait(self._job(plan, directory), Tail(paths.stderr), stop, on_fraction)
+        stdout, stderr = paths.read_stdout(), paths.read_stderr()
+        return LaunchResult(
+            verdict=judge_replayed(plan, status, stdout, stderr, self.table),
+            command=paths.read_command(),
+            output=stdout,
+            errors_text=stderr,
+            started_at=started_at,
+            ended_at=datetime.now(UTC),
+            cost_s=0.0 if status.state is JobState.CANCELLED else self._cost_s(plan),
+            xhpl_key="",
+        )
+
+    def _job(self, plan: ReplayPlan, directory: Path) -> Job:
+        stop_at = {} if plan.stop_at is None else {STOP_AT: str(plan.stop_at)}
+        return Job(
+            program=(sys.executable, "-IS", replay_child.__file__, TABLE),
+            ranks=1,
+            directory=directory,
+            launcher_environment=stop_at,
+        )
+
+    def _wait(self, job: Job, tail: Tail, stop: Stopping, on_fraction: Callable[[float, float], None]) -> JobStatus:
+        """Start a job and wait for its end, telling how far it is."""
+        job_id, began_s = self.runner.submit(job), time.monotonic()
+        while True:
+            status = self.runner.poll([job_id])[job_id]
+            panels = parse_panels("\n".join(tail.lines()))
+            if panels:
+                on_fraction(panels[-1].fraction, time.monotonic() - began_s)
+            if status.state.final:
+                return status
+            if stop.at_once:
+                self.runner.cancel([job_id])
+            time.sleep(POLL_S)
+
+    def _told(self, plan: ReplayPlan) -> dict[str, object]:
+        """What the program reads."""
+        run, (hpl,) = plan.run, plan.runs
+        pace = self.speed * run.cost_s / run.time_s if run.time_s else 0.0
+        told: dict[str, object] = {"pace": pace, "panels": panels_of(run, hpl)}
+        if run.gflops is None:
+            told |= {"time_s": run.time_s, "ends": "exit", "after": 1.0, "says": run.reason}
+        else:
+            told |= {"gflops": run.gflops, "residual": run.residual}
+        return {"runs": [told]}
+
+    def _cost_s(self, plan: ReplayPlan) -> float:
+        """Seconds of the table that a run took, as far as it was played."""
+        run, (hpl,) = plan.run, plan.runs
+        if plan.stop_at is None or run.gflops is None:
+            return run.cost_s
+        panel = self.table.panel(run, hpl.N, plan.stop_at)
+        return run.cost_s if panel is None else run.cost_s - run.time_s + panel[1]
+
+
+def panels_of(run: Run, hpl: HplParams) -> Sequence[tuple[int, float]]:
+    """The progress of a run: that of the table, or after as many operations as HPL does in that time."""
+    if run.panels:
+        return [*([] if run.panels[0][0] == 0 else [(0, 0.0)]), *run.panels]
+    columns = dict.fromkeys(hpl.N * turn // PANELS // hpl.NB * hpl.NB for turn in range(PANELS))
+    return [(column, run.time_s * (1 - (1 - column / hpl.N) ** 3)) for column in columns]
+
+
+def judge_replayed(plan: ReplayPlan, status: JobStatus, stdout: str, stderr: str, table: ReplayTable) -> Verdict:
+    """Hold what the program printed against what was asked; what failed in the table fails for the reason there."""
+    found, (asked,) = output.parse(stdout), plan.runs
+    result = found.results[0] if found.results else None
+    where = f"{table.nodes} nodes of the table"
+    observed = Observed(library=table.simulator, version="", kernel="table", threads=plan.threads, hosts=(where,))
+    cancelled = status.state is JobState.CANCELLED
+    stopped = any(panel.stopped for panel in parse_panels(stderr))
+    fault: Failure | None
+    if cancelled:
+        fault = ended_early(status, found, stderr, "the replay was cancelled")
+    elif plan.run.gflops is None:
+        fault = Failure(plan.run.stage, f"{table.name} says: {plan.run.reason}")
+    elif plan.stop_at is not None:
+        fault = None if stopped else ended_early(status, found, stderr, "the replay did not stop where it was asked to")
+    elif result is None:
+        fault = ended_early(status, found, stderr, "the replay printed no result")
+    else:
+        fault = another_run(asked, result)
+        if fault is None and not result.consistent:
+            sentence = f"{result.gflops} GFLOPS do not fit {result.time_s} s at N={result.N}"
+            fault = Failure(Invalidity.CORRECTNESS, sentence)
+    return Verdict(found.results if plan.stop_at is None else (), (fault,), observed, cancelled)

@@ -1,0 +1,267 @@
+"""Reports a comparison: its sides, a table of pairs, sentences, a figure of all runs, and the same as facts."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from results.metrics import rate_text
+from results.record import Study
+from results.report.model import Column, Figure, Part, Sentence, Series, Table, Wrap
+from results.report.ranking_table import named_values
+from results.stats.compare import Contrast, least_p
+from results.stats.ranking import Ranked, varying
+
+from ..machine.equipment import host_count
+from ..words import counted, listed
+
+MOST_SENTENCES = 6
+"""Most pairs of which each has sentences of its own."""
+WORDS = frozenset({"A", "B", "test", "verdict"})
+"""Columns of the table of pairs that hold words."""
+TESTS = {"paired": "paired t, by rounds", "welch": "Welch's t", "permutation": "permutation", "none": "none"}
+
+
+@dataclass(frozen=True)
+class Side:
+    """The best configuration of a study, or the best with one value of a parameter.
+
+    Attributes:
+        name: the study, or the parameter with its value.
+        best: the configuration; its rates are corrected to the last speed of a machine that changed.
+        N: of its runs; None if that is not known.
+        changed: relative change of the machine's speed in the study; 0 for none.
+    """
+
+    name: str
+    study: Study
+    best: Ranked
+    N: int | None
+    changed: float = 0.0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The sides, and how each differs from each.
+
+    Attributes:
+        sides: at least two.
+        contrasts: one for each pair of sides, in the order of `itertools.combinations`.
+        difference_percent: the difference for which the needed runs are computed.
+    """
+
+    sides: Sequence[Side]
+    contrasts: Sequence[Contrast]
+    difference_percent: float
+
+    @property
+    def pairs(self) -> list[tuple[Side, Side, Contrast]]:
+        """Both sides and the difference of each pair."""
+        sides = combinations(self.sides, 2)
+        return [(one, other, contrast) for (one, other), contrast in zip(sides, self.contrasts, strict=True)]
+
+    def parts(self) -> list[Part]:
+        """Report the configurations, the pairs, and what they amount to."""
+        said = [*self._sentences(), *warnings(self.sides)]
+        return [self._side_table(), self._pair_table(), self._figure(), *map(Sentence, said)]
+
+    def facts(self) -> list[object]:
+        """The pairs, as JSON can hold them."""
+        return [
+            {
+                "sides": [_side_facts(one), _side_facts(other)],
+                "effect_percent": contrast.effect_percent,
+                "interval_percent": None if contrast.exact else list(contrast.interval_percent),
+                "test": contrast.test,
+                "p": contrast.p,
+                "p_holm": contrast.p_holm,
+                "difference_shown": contrast.shown,
+                "runs": list(contrast.runs),
+                "difference_percent": self.difference_percent,
+                "needed_runs": list(contrast.needed_runs),
+                "warnings": warnings((one, other)),
+            }
+            for one, other, contrast in self.pairs
+        ]
+
+    def _side_table(self) -> Table:
+        """Build the table of the best configurations, with the parameters in which they differ."""
+        names = varying([side.best for side in self.sides]) or sorted(self.sides[0].best.params)
+        columns = ("side", "median GFLOPS", "runs", "configuration")
+        rows = [
+            (
+                side.name,
+                rate_text(side.best.median_gflops),
+                str(side.best.runs),
+                named_values(side.best.params, names),
+            )
+            for side in self.sides
+        ]
+        heads = tuple(Column(name, words=name in {"side", "configuration"}) for name in columns)
+        return Table("Each side at its best", heads, tuple(rows))
+
+    def _pair_table(self) -> Table:
+        """Build the table of pairs."""
+        columns = ("A", "B", "difference %", "95 % interval", "p (Holm)", "test", "runs", "verdict")
+        heads = tuple(
+            Column(name, words=name in WORDS, wrap=Wrap.ANYWHERE if name in "AB" else Wrap.AT_WORDS) for name in columns
+        )
+        rows = tuple(_row(one, other, contrast) for one, other, contrast in self.pairs)
+        tested = sum(contrast.p is not None for contrast in self.contrasts)
+        caption = f"p is corrected for {tested} tests, intervals are not." if tested > 1 else ""
+        narrow = ("A", "B", "difference %", "95 % interval", "p (Holm)", "verdict")
+        return Table("Rate of A against that of B", heads, rows, narrow=narrow, caption=caption)
+
+    def _figure(self) -> Figure:
+        """Draw the rates of each side as points."""
+        series = [Series(side.name, (side.name,) * side.best.runs, side.best.gflops) for side in self.sides]
+        return Figure("Runs of each side at its best configuration", "side", "GFLOPS", tuple(series))
+
+    def _sentences(self) -> list[str]:
+        """Say what is shown of each pair; of many pairs only in how many something is."""
+        pairs = self.pairs
+        if len(pairs) > MOST_SENTENCES:
+            shown = sum(contrast.shown for _, _, contrast in pairs)
+            return [f"A difference can be shown in {shown} of {counted(len(pairs), 'pair')}."]
+        return [sentence for pair in pairs for sentence in self._told(*pair)]
+
+    def _told(self, one: Side, other: Side, contrast: Contrast) -> list[str]:
+        """Say whether a difference is shown, and otherwise how many more runs would show one."""
+        if contrast.exact:
+            return [_simulated(one, other, contrast)]
+        noise = [_untested(one, other, contrast)] if contrast.test == "none" else []
+        if contrast.shown:
+            return [_shown(one, other, contrast), *noise]
+        said = [f"No difference can be shown between {one.name} and {other.name}.", *noise]
+        if contrast.test == "permutation":
+            one_side, other_side = contrast.runs[0], counted(contrast.runs[1], "run")
+            said.append(
+                f"With {one_side} and {other_side} a permutation test cannot give a p below "
+                f"{least_p(contrast.runs):.2f}, however large the difference is."
+            )
+        return [*said, self._needed(one, other, contrast)]
+
+    def _needed(self, one: Side, other: Side, contrast: Contrast) -> str:
+        """Say how many more runs would show a difference of the stated size."""
+        size = f"a difference of {self.difference_percent:g} %"
+        more = [
+            f"{counted(count, 'more run')} of {side.name}"
+            for count, side in zip(contrast.needed_runs, (one, other), strict=True)
+            if count
+        ]
+        if not more:
+            return f"So many runs show {size} with 80 % probability: the difference is probably smaller."
+        return f"It takes {' and '.join(more)} to show {size} with 80 % probability."
+
+
+def _shown(one: Side, other: Side, contrast: Contrast) -> str:
+    """Say which side is faster, and by how much."""
+    low, high = contrast.interval_percent
+    percent, ends, faster, slower = contrast.effect_percent, (low, high), one, other
+    if percent < 0:
+        faster, slower = other, one
+        percent, ends = _inverse(percent), (_inverse(high), _inverse(low))
+    surely = "probably " if contrast.p_holm is None else ""
+    return (
+        f"{faster.name} is {surely}{percent:.2f} % faster than {slower.name} "
+        f"(95 % interval {ends[0]:.2f} to {ends[1]:.2f} %)."
+    )
+
+
+def _simulated(one: Side, other: Side, contrast: Contrast) -> str:
+    """Say how two simulated sides differ, whose runs do not depend on chance."""
+    certain = "simulated runs do not depend on chance."
+    if not contrast.shown:
+        return f"{one.name} and {other.name} are equally fast: {certain}"
+    faster, slower, percent = (one, other, contrast.effect_percent)
+    if percent < 0:
+        faster, slower, percent = other, one, _inverse(percent)
+    return f"{faster.name} is {percent:.2f} % faster than {slower.name}: {certain}"
+
+
+def _inverse(percent: float) -> float:
+    """Return in percent how much faster the second is, from how much faster the first is."""
+    return 100.0 * (1.0 / (1.0 + percent / 100.0) - 1.0)
+
+
+def _untested(one: Side, other: Side, contrast: Contrast) -> str:
+    """Say why there is no test."""
+    once = [side.name for side, runs in zip((one, other), contrast.runs, strict=True) if runs == 1]
+    if not once:
+        return "The runs of both do not differ at all, so the interval is from the noise of the study, without a test."
+    names = " and ".join(once)
+    return f"{names} ran only once, which may be luck: the interval is from the noise of the study, without a test."
+
+
+def _row(one: Side, other: Side, contrast: Contrast) -> tuple[str, ...]:
+    low, high = contrast.interval_percent
+    verdict = "none shown"
+    if contrast.shown:
+        faster = "A faster" if contrast.effect > 0 else "B faster"
+        verdict = faster if contrast.exact or contrast.p_holm is not None else f"{faster}, probably"
+    return (
+        one.name,
+        other.name,
+        f"{contrast.effect_percent:+.2f}",
+        "none" if contrast.exact else f"{low:+.2f} to {high:+.2f}",
+        "" if contrast.p_holm is None else _p_text(contrast.p_holm),
+        TESTS[contrast.test],
+        f"{contrast.runs[0]}, {contrast.runs[1]}",
+        verdict,
+    )
+
+
+def _p_text(p: float) -> str:
+    return "<0.0001" if p < 0.0001 else f"{p:.2g}"
+
+
+def _side_facts(side: Side) -> dict[str, object]:
+    return {
+        "name": side.name,
+        "study": side.study.name,
+        "simulated": side.study.simulated,
+        "replayed": side.study.replayed,
+        "N": side.N,
+        "configuration": dict(side.best.params),
+        "trial": side.best.best_record_number,
+        "gflops": list(side.best.gflops),
+    }
+
+
+FACTS: tuple[tuple[str, Callable[[Side], object]], ...] = (
+    ("N", lambda side: side.N),
+    ("CPU", lambda side: side.study.host.get("cpu_model")),
+    ("nodes", lambda side: host_count(side.study.host, "nodes")),
+    ("cores", lambda side: side.study.host.get("physical_cores")),
+)
+"""What should be the same on all sides, by its name in a sentence; unknown values are None."""
+
+
+def _unlike_origins(sides: Sequence[Side]) -> list[str]:
+    """Say which sides were simulated or replayed, where not all of them came about in the same way."""
+    if len({side.study.how for side in sides}) == 1:
+        return []
+    told = []
+    for how in ("simulated", "replayed"):
+        names = [side.name for side in sides if side.study.how == how]
+        told += [f"{listed(names)} {'was' if len(names) == 1 else 'were'} {how}"] if names else []
+    if any(side.study.how == "measured" for side in sides):
+        told.append("the rest ran on a real machine")
+    return [f"{listed(told)}."]
+
+
+def warnings(sides: Sequence[Side]) -> list[str]:
+    """Say in what the sides differ beside their configurations, so that a difference may be due to that."""
+    said = []
+    for name, value in FACTS:
+        known = [(side.name, found) for side in sides if (found := value(side)) is not None]
+        if len({found for _, found in known}) > 1:
+            values = listed([f"{side} has {found}" for side, found in known])
+            said.append(f"The sides differ in {name}, which may be the reason for a difference: {values}.")
+    said += _unlike_origins(sides)
+    for study, changed in {side.study.name: side.changed for side in sides if side.changed}.items():
+        did = "sped up" if changed > 0 else "slowed"
+        said.append(
+            f"The machine {did} by {100 * abs(changed):.1f} % during study {study}; its rates are corrected to "
+            "the last speed."
+        )
+    return said

@@ -1,1 +1,0 @@
-"""Parts of the report that compares studies, or the values of one parameter."""

@@ -1,1 +1,0 @@
-"""Published HPL results beside a study, and in a list of their own."""

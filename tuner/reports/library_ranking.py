@@ -1,0 +1,181 @@
+"""The ranking of BLAS libraries that ran in rounds, for people and for scripts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from results.record import Study, TrialRecord
+from results.report.model import Column, Figure, Part, Sentence, Series, Table, Wrap
+from results.report.ranking_table import NUMBERS, named_values
+from results.stats.ranking import Ranked, varying
+from results.store.store import Store
+
+from ..machine.equipment import Equipment
+from ..machine.peak import above_peak
+from ..study.objective import ranking_of
+from ..study.rounds import CLAIMED, LEAST_ROUNDS, Order, Place, Rounds, champions, near, shown_noise
+from ..study.shootout import memory_n, n_of, small_n
+from ..words import counted, listed
+
+TOLD_APART = frozenset({"blas", "N"})
+"""Parameters that the table tells elsewhere: they are not listed with those of a library's best."""
+
+
+@dataclass(frozen=True)
+class LibraryRanking:
+    """The libraries of a study, each by its best configuration.
+
+    Attributes:
+        order: of those that ran in rounds.
+        best: of all libraries, by name, fastest first.
+    """
+
+    study: Study
+    order: Order
+    best: Mapping[str, Ranked]
+
+    @classmethod
+    def of(cls, study: Study, records: Sequence[TrialRecord], ranking: Sequence[Ranked]) -> "LibraryRanking":
+        """What the trials of a study tell, and the ranking of all its configurations."""
+        order = Rounds.of(records, shown=shown_noise(study, records)).order()
+        return cls(study, order, champions(records, ranking))
+
+    @classmethod
+    def stored(cls, store: Store, study: Study) -> "LibraryRanking":
+        """What a stored study tells."""
+        return cls.of(study, store.records(study.name), ranking_of(store, study))
+
+    @property
+    def others(self) -> list[str]:
+        """Libraries without rounds, fastest first."""
+        placed = {place.blas for place in self.order.places}
+        return [name for name in self.best if name not in placed]
+
+    def parts(self) -> list[Part]:
+        """Report the ranking, how sure it is, and what it holds for."""
+        if not self.best:
+            return []
+        return [self._table(), *self._figure(), *map(Sentence, self.sentences())]
+
+    def sentences(self) -> list[str]:
+        """How sure the order is, and what it holds for."""
+        N = n_of(next(iter(self.best.values())))
+        small = small_n(N, memory_n(self.study)) if N else None
+        doubt = above_peak(self.study, self._percents())
+        return [*self._how_sure(), *self._without_rounds(), *filter(None, (small, doubt))]
+
+    def to_json(self) -> dict[str, object]:
+        """The ranking by name."""
+        return {
+            "study": self.study.name,
+            "rounds": self.order.rounds,
+            "order_is_known": self.order.known,
+            "confidence": CLAIMED,
+            "tied": [place.blas for place in self.order.tied],
+            "ranking": [place.to_json() for place in self.order.places],
+            "without_rounds": {name: self.best[name].expected_gflops for name in self.others},
+            "sentences": self.sentences(),
+        }
+
+    def _how_sure(self) -> list[str]:
+        places, rounds = self.order.places, self.order.rounds
+        if not places:
+            alone = len(near(self.best)) < 2
+            return [] if alone else ["No round was whole, so the order is only that of the searches."]
+        if rounds < LEAST_ROUNDS:
+            return [f"{counted(rounds, 'round')} cannot tell the order: {LEAST_ROUNDS} or more can."]
+        said = []
+        tied = self.order.tied
+        if len(tied) == 1:
+            said.append(
+                f"{places[0].blas} is the fastest with {100 * CLAIMED:.0f} % confidence: it is {_ahead(places[1])}."
+            )
+        else:
+            named = listed([place.blas for place in tied])
+            said.append(f"{named} are a tie: {counted(rounds, 'round')} show no sure difference. {_at_most(tied)}")
+        said += [
+            f"{place.blas} is slower than {before.blas} with {100 * CLAIMED:.0f} % confidence."
+            for before, place in pairwise(places[1:])
+            if place.surely_behind
+        ]
+        return said
+
+    def _without_rounds(self) -> list[str]:
+        compared = near(self.best)
+        slow = [name for name in self.others if name not in compared]
+        if slow and len(compared) == 1:
+            return [f"{compared[0]} is the fastest beyond doubt: no other library reaches half of its rate."]
+        return [f"{listed(slow)} {'is' if len(slow) == 1 else 'are'} far behind: no round was needed."] if slow else []
+
+    def _table(self) -> Table:
+        names = [place.blas for place in self.order.places] + self.others
+        entries = [self.best[name] for name in names]
+        params = [name for name in varying(entries) if name not in TOLD_APART] if len(entries) > 1 else []
+        percents, rounds = self._percents(), self.order.rounds
+        cells = {
+            "": [str(number) for number in range(1, len(names) + 1)],
+            "BLAS": names,
+            "GFLOPS": [f"{self._gflops(name):.2f}" for name in names],
+            **({"rounds": [str(rounds) if name not in self.others else "" for name in names]} if rounds else {}),
+            "slower by %": ["", *(self._behind(name) for name in names[1:])],
+            **({"% of peak": [f"{value:.1f}" for value in percents if value]} if all(percents) else {}),
+            **{name: [str(entry.params.get(name, "")) for entry in entries] for name in params},
+        }
+        alike = [name for name in entries[0].params if name not in {*params, "blas", "threshold"}]
+        words = {"BLAS", *(name for name in params if name not in NUMBERS)}
+        return Table(
+            f"BLAS libraries in study {self.study.name}, each at its own best",
+            tuple(Column(head, words=head in words, wrap=Wrap.NEVER) for head in cells),
+            tuple(zip(*cells.values(), strict=True)),
+            bold=frozenset({0}),
+            narrow=tuple(head for head in cells if head not in params),
+            below=tuple(
+                f"{number}  {named_values(entry.params, params)}" for number, entry in enumerate(entries, start=1)
+            ),
+            caption="All have " + named_values(entries[0].params, alike) if alike else "",
+        )
+
+    def _figure(self) -> list[Figure]:
+        """The rates of each library, round by round; nothing without rounds."""
+        turns = tuple(range(1, self.order.rounds + 1))
+        series = tuple(Series(place.blas, turns, place.rates, line=True) for place in self.order.places)
+        return [Figure("The best of each BLAS, round by round", "round", "GFLOPS", series)] if series else []
+
+    def _gflops(self, name: str) -> float:
+        rates = {place.blas: place.gflops for place in self.order.places}
+        return rates.get(name, self.best[name].expected_gflops)
+
+    def _percents(self) -> list[float | None]:
+        machine = Equipment.of(self.study)
+        names = [*(place.blas for place in self.order.places), *self.others]
+        return [
+            machine.used_on(self.best[name].hosts, self.best[name].params).merit(self._gflops(name)).percent_of_peak
+            for name in names
+        ]
+
+    def _behind(self, name: str) -> str:
+        lead = next((place.behind for place in self.order.places if place.blas == name), None)
+        if lead is None:
+            fastest = max(map(self._gflops, self.best))
+            return f"{100 * (1 - self._gflops(name) / fastest):.1f}"
+        low, high = (_slower(percent) for percent in lead.interval_percent)
+        return f"{_slower(lead.percent):.1f} ({low:.1f} to {high:.1f})"
+
+
+def _slower(percent: float) -> float:
+    """By how many percent the other is slower than one that is so many percent faster than it."""
+    return 100 * (1 - 1 / (1 + percent / 100))
+
+
+def _ahead(other: Place) -> str:
+    lead = other.behind
+    if lead is None:
+        return ""
+    low, high = lead.interval_percent
+    return f"{lead.percent:.1f} % faster than {other.blas} (95 % interval: {low:.1f} to {high:.1f} %)"
+
+
+def _at_most(tied: Sequence[Place]) -> str:
+    """How large a difference may still be."""
+    far = max((abs(end) for place in tied if place.behind for end in place.behind.interval_percent), default=0.0)
+    return f"If there is one, it is below {far:.1f} %."

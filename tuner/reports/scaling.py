@@ -1,0 +1,391 @@
+"""The report and page of `hpltune scale`: the verdict first, then rates and efficiency, then where the time goes."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+
+from results.report.model import Column, Copied, Figure, Heading, Part, Report, Sentence, Series, Table, Tone, Wrap
+from results.report.outcome import outcome
+from results.stats.scaling.efficiency import CountResult
+from results.stats.scaling.growth import ScalingGrowth
+from results.stats.scaling.limit import Limit
+from results.stats.scaling.orders import OrdersCompared
+from results.stats.scaling.overhead import BROADCAST, PANEL, PARTS, SOLVE, SWAP, UPDATE, Overhead
+from results.stats.scaling.runs import NodeOrder, Scaling, alike
+
+from ..scaling.findings import NextDoubling, ScalingFindings
+from ..words import counted, listed
+
+EFFICIENCY = "efficiency %"
+SHOWN_FAILED = 5
+"""Runs that do not count, of which each has a sentence."""
+
+LIMITS = {
+    PANEL: "the factorisation of panels limits, which only one column of ranks does at a time",
+    BROADCAST: "the network limits, or ranks that wait for the panel of another column",
+    SWAP: "the network limits, in the exchange of rows",
+    UPDATE: "the update itself is slower: a slow node, or a lower clock",
+    SOLVE: "the solve at the end limits: N is small for so many ranks",
+}
+LIMITS_OF_CORES = {
+    **LIMITS,
+    BROADCAST: "messages within the machine limit, or ranks that wait for the panel of another column",
+    SWAP: "the exchange of rows within the machine limits",
+    UPDATE: "the update itself is slower: cores share memory bandwidth, cache and clock",
+}
+NAMES = {
+    PANEL: "panel",
+    BROADCAST: "broadcast and waiting",
+    SWAP: "swap of rows",
+    UPDATE: "update",
+    SOLVE: "solve",
+}
+"""What people read of each part of the time."""
+SAME = 1e-3
+"""A part of the rate that nobody need hear of."""
+
+
+def scaling_report(machine: str, study: str, findings: ScalingFindings) -> Report:
+    """Make the report for a terminal and for scripts."""
+    parts = (*_told(machine, study, findings), *tables(findings))
+    return Report(f"HPL on more {findings.noun}s of {machine}", parts, scaling_facts(machine, study, findings))
+
+
+def _told(machine: str, study: str, findings: ScalingFindings) -> Iterator[Part]:
+    """What the runs tell, in sentences."""
+    if not findings.limits:
+        yield Sentence(f"Runs on two numbers of {findings.noun}s must count before anything is told.", tone=Tone.BAD)
+    good = all(limit.little for limit in findings.limits)
+    for sentence in verdicts(findings):
+        yield Sentence(sentence, tone=Tone.GOOD if good else Tone.PLAIN)
+    for compared in orders_with_effects(findings):
+        tone = Tone.CAUTION if compared.differ else Tone.PLAIN
+        yield Sentence(order_sentence(compared, findings), tone=tone)
+    for growth in findings.growth:
+        yield Sentence(growth_sentence(growth, findings.noun))
+    for doubling in findings.doublings:
+        yield Sentence(doubling_sentence(doubling, findings.noun))
+    if findings.lost_nodes:
+        yield Sentence(f"Lost on the way: {listed(findings.lost_nodes)}.", tone=Tone.BAD)
+    for record in findings.failed[:SHOWN_FAILED]:
+        yield Sentence(f"Trial {record.number} does not count: {outcome(record).strip()}", tone=Tone.BAD)
+    if len(findings.failed) > SHOWN_FAILED:
+        yield Sentence(f"{counted(len(findings.failed) - SHOWN_FAILED, 'more run')} did not count.", tone=Tone.BAD)
+    how = f"Simulated on {machine}; nothing was measured. S" if findings.simulated else "S"
+    yield Sentence(f"{how}tored as study {study}.")
+
+
+def tables(findings: ScalingFindings) -> Iterator[Table]:
+    """Make the tables of rates and of the parts of the time."""
+    if findings.results:
+        yield _rates(findings)
+    if findings.overheads:
+        yield _times(findings)
+
+
+def _rates(findings: ScalingFindings) -> Table:
+    """Make the table of rates; what matters comes first, because a narrow page begins at the left."""
+    counted_as = f"{findings.noun}s"
+    columns = (
+        Column("scaling", words=True), Column("order", words=True), Column(counted_as), Column(EFFICIENCY),
+        Column("GFLOPS"), Column("N"), Column("PxQ", words=True), Column("runs"),
+    )  # fmt: skip
+    rows = tuple(_rate_row(result) for result in findings.results)
+    caption = (
+        f"Efficiency: GFLOPS of each {findings.noun} against the smallest number; in brackets the interval that holds "
+        "it with 95 %."
+    )
+    narrow = ("scaling", "order", counted_as, EFFICIENCY, "GFLOPS", "N")
+    return _telling(Table("Rates and efficiency", columns, rows, caption=caption, narrow=narrow))
+
+
+def _rate_row(result: CountResult) -> tuple[str, ...]:
+    told = f"{percent(result.efficiency)}{interval_text(result.interval)}"
+    return (
+        str(result.scaling),
+        str(result.order),
+        str(result.count),
+        told,
+        f"{result.usual_gflops:.4g}",
+        str(result.N),
+        result.grid,
+        str(len(result.gflops)),
+    )
+
+
+def _times(findings: ScalingFindings) -> Table:
+    counted_as = f"{findings.noun}s"
+    heads = ("scaling", "order", counted_as, "most lost in", *PARTS, "time s")
+    columns = tuple(Column(head, words=head in {"scaling", "order", "most lost in"}, wrap=Wrap.NEVER) for head in heads)
+    rows = tuple(_time_row(one) for one in findings.overheads)
+    caption = (
+        "Parts of the time in %, by HPL's own timers. HPL does not time the broadcast: it is the rest, with all "
+        f"waiting for panels. Lost: % of the time that is lost against the fewest {findings.noun}s."
+    )
+    narrow = ("scaling", "order", counted_as, *PARTS)
+    return _telling(Table("Where the time goes", columns, rows, caption=caption, narrow=narrow))
+
+
+def _time_row(one: Overhead) -> tuple[str, ...]:
+    worst = max(one.lost, key=lambda name: one.lost[name])
+    lost = f"{worst} {percent(one.lost[worst])}" if one.lost[worst] >= 0.005 else ""
+    shares = (percent(one.shares[name]) for name in PARTS)
+    return str(one.scaling), str(one.order), str(one.count), lost, *shares, f"{one.time_s:.4g}"
+
+
+def _telling(table: Table) -> Table:
+    """Return a table without the kinds of scaling and orders of which all rows have the same."""
+    same = {
+        column.name
+        for number, column in enumerate(table.columns)
+        if column.name in {"scaling", "order"} and len({row[number] for row in table.rows}) == 1
+    }
+    kept = table.only(tuple(column.name for column in table.columns if column.name not in same))
+    return replace(kept, narrow=table.narrow)
+
+
+def scaling_facts(machine: str, study: str, findings: ScalingFindings) -> dict[str, object]:
+    """Tell everything to scripts."""
+    return {
+        "machine": machine,
+        "study": study,
+        "simulated": findings.simulated,
+        "counted": f"{findings.noun}s",
+        "results": [{**asdict(one), "usual_gflops": one.usual_gflops} for one in findings.results],
+        "overheads": [asdict(one) for one in findings.overheads],
+        "orders": [{**asdict(one), "differ": one.differ} for one in findings.orders],
+        "growth": [asdict(one) for one in findings.growth],
+        "limits": [
+            {
+                "scaling": limit.result.scaling,
+                "order": limit.result.order,
+                "count": limit.result.count,
+                "efficiency": limit.result.efficiency,
+                "part": limit.part,
+                "lost": limit.lost,
+                "share": limit.share,
+            }
+            for limit in findings.limits
+        ],
+        "predictions": [_doubling(one) for one in findings.doublings],
+        "lost_nodes": list(findings.lost_nodes),
+        "failed": [{"trial": record.number, "reason": record.reason} for record in findings.failed],
+        "verdict": list(verdicts(findings)),
+    }
+
+
+def _doubling(one: NextDoubling) -> dict[str, object]:
+    return {
+        "scaling": one.scaling,
+        "count": one.count,
+        "N": one.N,
+        "gflops": one.expected.gflops,
+        "interval_gflops": list(one.expected.interval_gflops),
+        "efficiency": one.efficiency,
+        "checked": None if one.checked is None else asdict(one.checked),
+        "measured_gflops": one.measured_gflops,
+    }
+
+
+def scaling_page(report: Report, findings: ScalingFindings, command: str) -> Report:
+    """Make the page in the order in which it is read.
+
+    Args:
+        report: for a terminal.
+        command: does the same again.
+    """
+    said = [part for part in report.parts if not isinstance(part, Table)]
+    tables = [part for part in report.parts if isinstance(part, Table)]
+    parts: list[Part] = list(said)
+    if findings.results:
+        parts += [Heading("Efficiency and rates"), efficiency_figure(findings), *rate_figures(findings)]
+        parts += tables[:1]
+    if findings.overheads:
+        parts += [Heading("Where the time goes"), *time_figures(findings), *tables[1:]]
+    parts += [Heading("Run it again"), Copied(command)]
+    return replace(report, parts=tuple(parts))
+
+
+def _series(findings: ScalingFindings) -> list[tuple[str, list[CountResult]]]:
+    """The results of each kind of scaling and order, with a name."""
+    several = len({result.order for result in findings.results}) > 1
+    found = []
+    for scaling in Scaling:
+        for order in NodeOrder:
+            own = [one for one in findings.results if (one.scaling, one.order) == (scaling, order)]
+            if own:
+                found.append((f"{scaling}, {order}" if several else str(scaling), own))
+    return found
+
+
+def efficiency_figure(findings: ScalingFindings) -> Figure:
+    """Draw the efficiency over the number of nodes, with its interval."""
+    lines = []
+    for name, own in _series(findings):
+        middle = tuple(100 * one.efficiency for one in own)
+        ends = [one.interval or (one.efficiency, one.efficiency) for one in own]
+        lines.append(
+            Series(
+                name,
+                tuple(float(one.count) for one in own),
+                middle,
+                line=True,
+                low=tuple(100 * low for low, _ in ends),
+                high=tuple(100 * high for _, high in ends),
+            )
+        )
+    return Figure("Efficiency", f"{findings.noun}s", "efficiency in %", tuple(lines), x_log=True)
+
+
+def rate_figures(findings: ScalingFindings) -> list[Figure]:
+    """Draw GFLOPS over the number of nodes for each kind of scaling, with the ideal line and the next doubling."""
+    return [
+        _rate_figure(findings, scaling)
+        for scaling in Scaling
+        if any(one.scaling is scaling for one in findings.results)
+    ]
+
+
+def _rate_figure(findings: ScalingFindings, scaling: Scaling) -> Figure:
+    own = [(name, results) for name, results in _series(findings) if results[0].scaling is scaling]
+    lines = [
+        Series(name, tuple(float(one.count) for one in results), tuple(one.usual_gflops for one in results), line=True)
+        for name, results in own
+    ]
+    predicted = [one for one in findings.doublings if one.scaling is scaling]
+    first = own[0][1][0]
+    counts = [float(one.count) for one in own[0][1]] + [float(one.count) for one in predicted]
+    each = first.usual_gflops / first.count
+    lines.append(
+        Series("ideal", tuple(counts), tuple(count * each for count in counts), line=True, bare=True, behind=True)
+    )
+    lines += [
+        Series(
+            "predicted",
+            (float(one.count),),
+            (one.expected.gflops,),
+            low=(one.expected.interval_gflops[0],),
+            high=(one.expected.interval_gflops[1],),
+        )
+        for one in predicted
+    ]
+    title = "GFLOPS, weak scaling" if scaling is Scaling.WEAK else "GFLOPS, strong scaling"
+    return Figure(title, f"{findings.noun}s", "GFLOPS", tuple(lines), x_log=True, y_log=True)
+
+
+def time_figures(findings: ScalingFindings) -> list[Figure]:
+    """Draw the parts of the time over the number of nodes, one figure for each kind of scaling and order."""
+    figures = []
+    for name, own in _series(findings):
+        spent = [one for one in findings.overheads if alike(one, own[0])]
+        if spent:
+            counts = tuple(str(one.count) for one in spent)
+            bars = tuple(
+                Series(NAMES[part], counts, tuple(100 * one.shares[part] for one in spent)) for part in reversed(PARTS)
+            )
+            title = f"Parts of the time: {name}"
+            figures.append(Figure(title, f"{findings.noun}s", "% of the time", bars, stacked=True))
+    return figures
+
+
+def percent(part: float) -> str:
+    """A part of 1 in percent, with two digits or three."""
+    return f"{100 * part:.1f}" if abs(part) < 0.0995 else f"{100 * part:.0f}"
+
+
+def interval_text(interval: tuple[float, float] | None) -> str:
+    """An interval of parts in percent, in brackets; nothing if there is none."""
+    return "" if interval is None else f" ({percent(interval[0])} to {percent(interval[1])})"
+
+
+def verdicts(findings: ScalingFindings) -> Iterator[str]:
+    """Yield a sentence for each kind of scaling: the efficiency at the largest number, and what limits it."""
+    differ = {one.scaling for one in findings.orders if one.differ}
+    for limit in findings.limits:
+        result = limit.result
+        alone = len([one for one in findings.limits if one.result.scaling is result.scaling]) == 1
+        if result.order is NodeOrder.SHUFFLED and not alone and result.scaling not in differ:
+            continue
+        order = f", {result.order} nodes" if not alone and result.scaling in differ else ""
+        first = next(one for one in findings.results if alike(one, result))
+        reached = _efficiency(result, first, findings.noun)
+        yield f"{_scaling(result.scaling)}{order}: {reached}{_limit(limit, findings)}"
+
+
+def _scaling(scaling: Scaling) -> str:
+    return "Weak scaling" if scaling is Scaling.WEAK else "Strong scaling"
+
+
+def _efficiency(result: CountResult, first: CountResult, noun: str) -> str:
+    faster = result.usual_gflops / first.usual_gflops
+    return (
+        f"{counted(result.count, noun)} are {faster:.3g} times as fast as {first.count}, "
+        f"an efficiency of {percent(result.efficiency)} %{interval_text(result.interval)}."
+    )
+
+
+def _limit(limit: Limit, findings: ScalingFindings) -> str:
+    if limit.little:
+        return " Nothing limits yet."
+    if limit.part is None:
+        return " The reason is not told: HPL timed no phases, or the runs take less than a second."
+    noun = findings.noun
+    at = counted(limit.result.count, noun)
+    why = (LIMITS_OF_CORES if noun == "core" else LIMITS)[limit.part]
+    if limit.part == UPDATE and findings.depth:
+        why = "with look-ahead it also holds the broadcast, and waiting for it: --depth 0 tells them apart"
+    name = NAMES[limit.part][0].upper() + NAMES[limit.part][1:]
+    return f" {name}: {percent(limit.share)} % of the time at {at}, {percent(limit.lost)} % lost: {why}."
+
+
+def order_sentence(compared: OrdersCompared, findings: ScalingFindings) -> str:
+    """Say whether it matters which nodes are neighbours."""
+    effect = max(compared.effects, key=lambda one: abs(one.loss)) if compared.differ else compared.effects[-1]
+    at = counted(effect.count, findings.noun)
+    word = "slower" if effect.loss >= 0 else "faster"
+    interval = effect.interval
+    if interval is not None and effect.loss < 0:
+        interval = (-interval[1], -interval[0])
+    scaling = _scaling(compared.scaling)
+    if not compared.differ and abs(effect.loss) < SAME:
+        return f"{scaling}: sorted and shuffled lists are equally fast."
+    chance = "p < 0.001" if (compared.p or 0.0) < 0.001 else f"p = {compared.p:.2g}"
+    told = f"{percent(abs(effect.loss))} % {word}{interval_text(interval)} on {at}, {chance}"
+    if not compared.differ:
+        return f"{scaling}: shuffled lists are not shown to differ from sorted ones ({told})."
+    if effect.loss < 0:
+        return f"{scaling}: shuffled lists are {told}: the sorted list puts ranks badly; try rank_order in a search."
+    return (
+        f"{scaling}: shuffled lists are {told}: it matters which nodes are neighbours; look at the uplinks of switches."
+    )
+
+
+def growth_sentence(growth: ScalingGrowth, noun: str) -> str:
+    """Say how the loss grows."""
+    told = f"{percent(growth.part)} %{interval_text(growth.interval)}"
+    if growth.scaling is Scaling.WEAK:
+        return f"Weak scaling: each doubling of {noun}s adds {told} to the time."
+    if growth.part >= 1:
+        return f"Strong scaling: more {noun}s make this N slower, not faster."
+    most = f"at most {1 / growth.part:.3g} times the speed" if growth.part > 0 else "no bound on the speed is seen"
+    return f"Strong scaling: by Amdahl's law {told} of the time stays, whatever the {noun}s: {most}."
+
+
+def doubling_sentence(doubling: NextDoubling, noun: str) -> str:
+    """Say what twice the nodes should give, and how good such a prediction was before."""
+    low, high = doubling.expected.interval_gflops
+    said = (
+        f"{_scaling(doubling.scaling)}, predicted: {counted(doubling.count, noun)} give {doubling.expected.gflops:.4g} "
+        f"GFLOPS ({low:.4g} to {high:.4g}) with N={doubling.N}, an efficiency of {percent(doubling.efficiency)} %."
+    )
+    if doubling.checked is None:
+        return said
+    off = doubling.checked.gflops / doubling.measured_gflops - 1
+    low, high = doubling.checked.interval_gflops
+    inside = "within" if low <= doubling.measured_gflops <= high else "outside"
+    most = doubling.count // 2
+    return f"{said} The same from fewer {noun}s was {100 * off:+.1f} % off for {most}, {inside} its interval."
+
+
+def orders_with_effects(findings: ScalingFindings) -> list[OrdersCompared]:
+    """The comparisons of sorted and shuffled lists that say something."""
+    return [one for one in findings.orders if one.effects and one.p is not None]

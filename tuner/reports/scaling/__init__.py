@@ -1,1 +1,0 @@
-"""Reports of how HPL scales."""

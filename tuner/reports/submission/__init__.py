@@ -1,1 +1,0 @@
-"""Sheets for lists of the fastest machines."""

@@ -1,0 +1,297 @@
+"""The first page: its addresses, and what it shows of machines and campaigns."""
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse
+from pydantic import Field
+
+from results.errors import UnknownStudyError
+from results.metrics import rate_text
+from results.store.service.access import AccessScope
+from results.store.service.campaign_entry import CampaignEntry, QueueState
+from results.store.store import Store
+from results.store.study_list import StudiesAsked
+
+from ...commands.stored.campaigns import CampaignsRequest, LineOf, list_campaigns
+from ...engines.registry import descriptions
+from ...errors import UsageError
+from ...messages.campaigns import AskedQuery
+from ...messages.plain_paths import without_paths
+from ...reports.studies import StudyLine
+from ..api.campaigns import Word
+from ..api.cursors import campaign_cursor, campaign_place
+from ..api.desk import OF_THE_QUEUE
+from ..campaigns.fair_order import in_order
+from ..campaigns.kinds.base import node_set
+from ..campaigns.offered import Offered
+from ..campaigns.wrong import WrongDocumentError
+from ..identity.caller import caller_of, needs
+from ..kept.answers import KeptAnswers
+from ..kept.files import KeptFiles
+from ..opened import OpenStore
+from .filled import FILLED_HEADERS, rendered
+from .frames import PAGE_HEADERS, address_of
+from .queue import TIME, waiting_now
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=[needs("read")])
+REFRESH_S = 15
+"""Seconds until a browser without JavaScript reads the page again while something runs or waits."""
+LOOK_S = 5
+"""Seconds after which one with JavaScript does."""
+
+SHOWN = 50
+"""Campaigns of a page."""
+
+Names = Annotated[list[Word], Field(default_factory=list, max_length=SHOWN)]
+
+FILTERS = ("name", "state", "space", "engine", "simulated")
+
+
+class HomeQuery(AskedQuery):
+    """Filters of the list; a field that is left empty filters nothing."""
+
+    name: Word = ""
+    state: Literal["", "running", "complete", "interrupted", "killed"] = ""
+    space: Word = ""
+    engine: Word = ""
+    simulated: Literal["", "yes", "no"] = ""
+    cursor: str | None = None
+    studies: Names
+
+    @property
+    def filters(self) -> dict[str, str]:
+        """The filters that are set."""
+        return {key: text for key, text in self.model_dump(include=set(FILTERS)).items() if text}
+
+    def request(self) -> CampaignsRequest:
+        """What to list."""
+        asked = StudiesAsked(
+            before=campaign_place(self.cursor) if self.cursor else None,
+            engine=self.engine or None,
+            space=self.space or None,
+            named=self.name or None,
+            simulated=None if not self.simulated else self.simulated == "yes",
+        )
+        return CampaignsRequest(SHOWN, asked, self.state or None)
+
+
+Asked = Annotated[HomeQuery, Query()]
+
+
+class CompareQuery(AskedQuery):
+    """What to compare."""
+
+    studies: Names
+
+
+ComparedStudies = Annotated[CompareQuery, Query()]
+
+MOST_WAITING = 25
+"""Campaigns of the queue that are shown, and of those that ended before they began."""
+ENDED_EARLY = (QueueState.FAILED, QueueState.CANCELLED)
+
+MOST_NODES = 4
+"""Of a cluster that are named."""
+STATES = ("running", "complete", "interrupted", "killed")
+
+
+@router.get("/")
+async def home(request: Request, store: OpenStore, answers: KeptAnswers, query: Asked) -> HTMLResponse:
+    """Show machines, the queue and campaigns."""
+    offered = _offered(request)
+    part = await answers.of_all(request, lambda: board(store, offered, answers.line, query))
+    choices = filter_choices(offered)
+    kept = {**query.filters, **({"cursor": query.cursor} if query.cursor else {})}
+    values: dict[str, Any] = {
+        "board": part.decode(),
+        "query": query,
+        "filtered": bool(query.filters),
+        "polled": urlencode(kept),
+        "may_start": caller_of(request).scope.covers(AccessScope.RUN),
+        "goes_on": await answers.read(lambda: goes_on(store)),
+        "states": [(one, one) for one in choices["state"]],
+        "spaces": [(one, one) for one in choices["space"]],
+        "engines": [(one, one) for one in choices["engine"]],
+        "refresh_s": REFRESH_S,
+        "look_s": LOOK_S,
+    }
+    return HTMLResponse(rendered("home/page.html.j2", **values), headers=FILLED_HEADERS)
+
+
+@router.get("/board")
+async def board_part(request: Request, store: OpenStore, answers: KeptAnswers, query: Asked) -> HTMLResponse:
+    """Send the part of the first page that changes by itself."""
+    offered = _offered(request)
+    part = await answers.of_all(request, lambda: board(store, offered, answers.line, query))
+    return HTMLResponse(part, headers=FILLED_HEADERS)
+
+
+@router.get("/compare")
+async def compare(store: OpenStore, answers: KeptAnswers, files: KeptFiles, query: ComparedStudies) -> HTMLResponse:
+    """Compare campaigns, or let people choose some."""
+    names, wrong, status = query.studies, "", 200
+    try:
+        if names:
+            return HTMLResponse(await files.comparison(names), headers=PAGE_HEADERS)
+    except UnknownStudyError as error:
+        wrong, status = _sentence(error), 404
+    except UsageError as error:
+        wrong, status = _sentence(error), 422
+    page = await answers.read(lambda: compare_form(store, answers.line, names, wrong))
+    return HTMLResponse(page, status, headers=FILLED_HEADERS)
+
+
+def _sentence(error: Exception) -> str:
+    said = without_paths(str(error))
+    return f"{said[:1].upper()}{said[1:]}."
+
+
+def _offered(request: Request) -> Offered:
+    offered = request.app.state.offered
+    assert isinstance(offered, Offered)  # noqa: S101 - set before the first request
+    return offered
+
+
+@dataclass(frozen=True)
+class CampaignRow:
+    """A line of the list.
+
+    Attributes:
+        state: how the campaign stands, in the queue where that tells more than its study.
+    """
+
+    name: str
+    when: str
+    state: str
+    space: str
+    engine: str
+    trials: int
+    failed: int
+    best: str
+
+
+def board(store: Store, offered: Offered, line_of: LineOf, query: HomeQuery) -> str:
+    """The part of the first page that changes by itself."""
+    entries = store.queue.entries(OF_THE_QUEUE)
+    order = in_order(store, entries)
+    first = {entry.name for entry in order[:MOST_WAITING]}
+    found = list_campaigns(store, query.request(), line_of)
+    states = {entry.name: entry.state.value for entry in entries}
+    early = store.queue.without_study(ENDED_EARLY, MOST_WAITING)
+    values: dict[str, Any] = {
+        "machines": machines(offered, entries, store.queue.hosts_at_work()),
+        "waiting": waiting_now(store, entries, order, first),
+        "more_waiting": len(order) - MOST_WAITING,
+        "paused": [entry for entry in entries if entry.state is QueueState.PAUSED][:MOST_WAITING],
+        "early": early,
+        "rows": [_row(line, states) for line in found.lines],
+        "picked": query.studies,
+        "newest": _first_page(query) if query.cursor else None,
+        "older": _older(found.older, query),
+        "filtered": bool(query.filters or query.cursor),
+        "address_of": address_of,
+    }
+    return rendered("home/board.html.j2", **values)
+
+
+def compare_form(store: Store, line_of: LineOf, picked: Sequence[str], wrong: str) -> str:
+    """The page where people choose what to compare.
+
+    Args:
+        wrong: what is wrong with those that are chosen; "" where nothing is.
+    """
+    found = list_campaigns(store, CampaignsRequest(SHOWN), line_of)
+    rows = [_row(line, {}) for line in found.lines]
+    return rendered("home/compare.html.j2", rows=rows, picked=picked, wrong=wrong, address_of=address_of)
+
+
+def goes_on(store: Store) -> bool:
+    """Whether the first page changes by itself: something runs or waits."""
+    counts = store.queue_facts().counts
+    return any(counts.get(state) for state in OF_THE_QUEUE) or bool(store.queue.hosts_at_work())
+
+
+def filter_choices(offered: Offered) -> dict[str, Sequence[str]]:
+    """What the filters let people choose from."""
+    return {"state": STATES, "engine": tuple(descriptions()), "space": offered.space_names}
+
+
+def _row(line: StudyLine, states: dict[str, str]) -> CampaignRow:
+    best = "" if line.best_gflops is None else rate_text(line.best_gflops)
+    study, tally = line.study, line.tally
+    return CampaignRow(
+        study.name,
+        study.created_at.strftime(TIME),
+        states.get(study.name, line.state),
+        study.space_name,
+        study.engine,
+        tally.trials,
+        tally.failed,
+        best,
+    )
+
+
+def _first_page(query: HomeQuery) -> str:
+    return f"/?{urlencode(query.filters)}" if query.filters else "/"
+
+
+def _older(place: Any, query: HomeQuery) -> str | None:
+    return f"/?{urlencode({**query.filters, 'cursor': campaign_cursor(place)})}" if place else None
+
+
+@dataclass(frozen=True)
+class MachineView:
+    """A machine or a cluster that the service offers.
+
+    Attributes:
+        nodes: names of its nodes; "" for this machine itself.
+        busy: campaigns that work there now; nobody where it is free.
+        others: studies of the command line that do.
+        wrong: why it cannot be used; "" where it can.
+    """
+
+    name: str
+    nodes: str
+    busy: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    wrong: str = ""
+
+
+def machines(
+    offered: Offered, entries: Sequence[CampaignEntry], at_work: Sequence[tuple[str, str]]
+) -> list[MachineView]:
+    """Tell of this machine, and of the clusters in the service's file.
+
+    Args:
+        entries: those that run, and others, which are passed over.
+        at_work: names of studies that somebody works on, each with the host of that process.
+    """
+    running = [entry for entry in entries if entry.state is QueueState.RUNNING]
+    here = platform.node()
+    known = {entry.name for entry in running}
+    others = tuple(dict.fromkeys(name for name, host in at_work if host == here and name not in known))
+    found = [MachineView(f"{here} (this machine)", "", _busy(running, (here,)), others)]
+    return [*found, *(_cluster(name, offered, running) for name in sorted(offered.clusters))]
+
+
+def _cluster(name: str, offered: Offered, running: Sequence[CampaignEntry]) -> MachineView:
+    try:
+        nodes = node_set(name, offered)
+    except WrongDocumentError as error:
+        return MachineView(name, "", wrong=error.sentence)
+    if nodes == (platform.node(),):
+        return MachineView(
+            name, "simulated here", tuple(e.name for e in running if e.order.document.get("cluster") == name)
+        )
+    more = len(nodes) - MOST_NODES
+    named = ", ".join([*nodes[:MOST_NODES], *([f"{more} more"] if more > 0 else [])])
+    return MachineView(name, named, _busy(running, nodes))
+
+
+def _busy(running: Sequence[CampaignEntry], nodes: Sequence[str]) -> tuple[str, ...]:
+    return tuple(entry.name for entry in running if set(nodes) & set(entry.order.node_set))

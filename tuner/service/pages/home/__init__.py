@@ -1,1 +1,0 @@
-"""The first page: machines, the queue, and all campaigns; and campaigns compared."""

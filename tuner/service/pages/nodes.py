@@ -1,0 +1,282 @@
+"""Pages of checks of nodes: their addresses, the part that changes while a check goes on, and the map of the nodes."""
+
+import asyncio
+import math
+from collections.abc import AsyncIterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
+from starlette.concurrency import run_in_threadpool
+
+from results.errors import ResultsError
+from results.report.html import Frame, to_html
+from results.report.model import Sentence, Table, Tone
+from results.stats.nodes.check import BENCHMARKS
+from results.stats.nodes.verdict import ReadinessVerdict
+from results.store.kept_check import NodeCheckState
+from results.store.service.access import AccessScope
+from results.store.service.campaign_entry import CampaignEntry, QueueState
+from results.store.store import Store
+
+from ...commands.nodes.kept import ShownCheck, show_check
+from ...messages.documents import NodesDocument
+from ...messages.plain_paths import without_paths
+from ...reports.nodes.figures import node_scores
+from ...reports.nodes.kept_list import moment, standing
+from ...words import counted
+from ..api.desk import AtDesk
+from ..api.node_checks import CheckNumber, require_check
+from ..campaigns.hand_in import HandIn, hand_in
+from ..campaigns.wrong import WrongDocumentError
+from ..identity.caller import caller_of, needs
+from ..identity.forms import Form, csrf_field
+from ..kept.answers import Answers, KeptAnswers
+from ..live.reader import LiveReader
+from ..live.routes import Reading, room_for_one
+from ..live.stream import HEARTBEAT_S, RETRY_MS, EventStream
+from ..opened import OpenStore, no_query
+from ..problems import Problem
+from .filled import FILLED_HEADERS, rendered
+from .frames import PAGE_HEADERS, address_of
+from .queue import Buttons, buttons_of, may_change, why_failed
+
+router = APIRouter(include_in_schema=False, dependencies=[needs("read")])
+LISTED = 100
+LOOK_S = 1.0
+"""Seconds between two looks at a check that goes on."""
+REFRESH_S = 5
+"""Seconds until a browser without JavaScript reads the page of a check that goes on again."""
+OVER = format_sse_event(data_str="", event="over")
+
+TONES = {Tone.BAD: "bad", Tone.CAUTION: "caution", Tone.GOOD: "good"}
+
+SHADES = 9
+"""Colours, from the worst to the best."""
+LEAST_SPREAD = 5.0
+"""A node that is so many percent below the median has the lightest colour, unless another one is worse."""
+WIDEST, NAMED = 24, 64
+"""Nodes in a row at most; the largest cluster whose cells show names."""
+
+
+@router.get("/node-checks", dependencies=[Depends(no_query)])
+async def checks_page(request: Request, desk: AtDesk, store: OpenStore, answers: KeptAnswers) -> HTMLResponse:
+    """List checks of nodes, and start one."""
+    lines = await answers.read(lambda: store.node_checks.lines(count=LISTED))
+    rows = [(line, moment(line.checked_at), standing(line)) for line in lines]
+    page = rendered(
+        "nodes/list.html.j2",
+        rows=rows,
+        may_start=caller_of(request).scope.covers(AccessScope.RUN),
+        clusters=sorted(desk.offered.clusters),
+        csrf=csrf_field(request),
+    )
+    return HTMLResponse(page, headers=FILLED_HEADERS)
+
+
+@router.post("/node-checks", dependencies=[needs("run")])
+def start_check(desk: AtDesk, sent: Form) -> Response:
+    """Start a check of nodes; its campaign's page leads to it."""
+    document = NodesDocument.model_validate({"cluster": sent.get("cluster") or None})
+    try:
+        entry = hand_in(HandIn(document, desk.caller.name), desk.offered, desk.dispatcher.store)
+    except WrongDocumentError as error:
+        raise Problem(422, f"{error.path}: {without_paths(error.sentence)}.") from error
+    desk.dispatcher.wake()
+    return RedirectResponse(address_of(entry.name), 303)
+
+
+@router.get("/node-checks/{number}", dependencies=[Depends(no_query)])
+async def check_page(request: Request, store: OpenStore, answers: KeptAnswers, number: CheckNumber) -> HTMLResponse:
+    """Show one check."""
+    await answers.read(lambda: require_check(store, number))
+    part = await answers.read(lambda: check_part(store, number))
+    line = await answers.read(lambda: store.node_checks.line(number))
+    entry = await answers.read(lambda: store.queue.find(line.campaign or ""))
+    page = rendered(
+        "nodes/page.html.j2",
+        part=part,
+        line=line,
+        moment=moment(line.checked_at),
+        live=f"/node-checks/{number}/live?seen={part.mark}",
+        refresh_s=REFRESH_S,
+        csrf=csrf_field(request),
+        change=f"{address_of(entry.name)}/do" if entry and may_change(entry, caller_of(request)) else None,
+    )
+    return HTMLResponse(page, headers=FILLED_HEADERS)
+
+
+@router.get("/node-checks/{number}/report", dependencies=[Depends(no_query)])
+async def check_report(request: Request, store: OpenStore, answers: KeptAnswers, number: CheckNumber) -> HTMLResponse:
+    """Show the report of a check with all figures."""
+    await answers.read(lambda: require_check(store, number))
+    text = await answers.of_all(request, lambda: _report(store, number))
+    return HTMLResponse(text.decode(), headers=PAGE_HEADERS)
+
+
+def _report(store: Store, number: int) -> str:
+    page = show_check(store, str(number)).page()
+    links = (("All checks of nodes", "/node-checks"), (f"Check {number}", f"/node-checks/{number}"))
+    return to_html([page], frame=Frame(links))
+
+
+@router.get("/node-checks/{number}/live", response_class=EventStream, status_code=200)
+async def live_check(
+    store: OpenStore,
+    answers: KeptAnswers,
+    reader: Reading,
+    number: CheckNumber,
+    seen: Annotated[str, Query(max_length=20)] = "",
+) -> Response:
+    """Send what a check has found out, as soon as it is kept, until the check ends."""
+    room_for_one(reader)
+    await answers.read(lambda: require_check(store, number))
+    with ExitStack() as stack:
+        await run_in_threadpool(stack.enter_context, reader.all())  # it counts as one who watches
+        return EventStream(_sent(store, answers, reader, number, seen), stack.pop_all().close)
+
+
+async def _sent(store: Store, answers: Answers, reader: LiveReader, number: int, seen: str) -> AsyncIterator[bytes]:
+    yield format_sse_event(retry=RETRY_MS)
+    quiet_s, version = 0.0, ""
+    while not reader.draining:
+        now = await answers.read(store.lists.version)
+        if now != version or quiet_s >= HEARTBEAT_S:
+            try:
+                part = await answers.read(lambda: check_part(store, number))
+            except ResultsError:  # the database is away
+                await asyncio.sleep(LOOK_S)
+                continue
+            if part.mark != seen:
+                yield format_sse_event(data_str=part.html, event="check")
+                yield format_sse_event(data_str=part.buttons, event="buttons")
+            elif quiet_s >= HEARTBEAT_S:
+                yield KEEPALIVE_COMMENT
+            if not part.goes_on:
+                yield OVER
+                return
+            seen, version, quiet_s = part.mark, now, 0.0
+        await asyncio.sleep(LOOK_S)
+        quiet_s += LOOK_S
+
+
+@dataclass(frozen=True)
+class CheckPart:
+    """What a page shows of a check.
+
+    Attributes:
+        html: what changes; `buttons` those of its campaign, inside a form.
+        mark: a hash of both.
+        goes_on: it may change by itself.
+    """
+
+    html: str
+    buttons: str
+    mark: str
+    goes_on: bool
+
+
+def check_part(store: Store, number: int) -> CheckPart:
+    """Read a check and show it.
+
+    Raises:
+        ResultsError: there is none, or it is damaged.
+    """
+    shown = show_check(store, str(number))
+    campaign = shown.line.campaign
+    entry = None if campaign is None else store.queue.find(campaign)
+    running = shown.line.state is NodeCheckState.RUNNING and _is_at_work(entry, campaign)
+    report = shown.report()
+    told = [part for part in report.parts if isinstance(part, Sentence)][1:]
+    failed = why_failed(entry) if entry is not None and entry.state is QueueState.FAILED else ""
+    html = rendered(
+        "nodes/check.html.j2",
+        headline=_headline(shown, told, running=running),
+        failed=failed,
+        told=[_plain(one) for one in (told if running else told[1:])],
+        map=node_map(shown.result.verdict),
+        tables=[one for one in report.parts if isinstance(one, Table)],
+        running=running,
+    )
+    buttons = rendered("queue/buttons.html.j2", buttons=buttons_of(entry) if entry and running else Buttons())
+    return CheckPart(html, buttons, sha256((html + buttons).encode()).hexdigest()[:12], running)
+
+
+def _is_at_work(entry: CampaignEntry | None, campaign: str | None) -> bool:
+    """Whether somebody works on a check that has not ended; of the command line nobody knows."""
+    return campaign is None or (entry is not None and entry.state is QueueState.RUNNING)
+
+
+def _headline(shown: ShownCheck, told: list[Sentence], *, running: bool) -> str:
+    check = shown.result.verdict.check
+    if running:
+        done = [BENCHMARKS[name].title for name in shown.result.verdict.results]
+        last = f", last {done[-1]}" if done else ""
+        verb = "is" if len(check.nodes) == 1 else "are"
+        return f"{counted(len(check.nodes), 'node')} {verb} measured: {counted(len(done), 'benchmark')} so far{last}."
+    if shown.line.state is not NodeCheckState.COMPLETE:
+        return "This check was stopped; what it had measured until then:"
+    return told[0].text if told else ""
+
+
+def _plain(sentence: Sentence) -> tuple[str, str]:
+    return TONES.get(sentence.tone, ""), without_paths(sentence.text)
+
+
+@dataclass(frozen=True)
+class NodeCell:
+    """A node of the map.
+
+    Attributes:
+        text: how far it is from the median in percent, or what else is known.
+        shade: of its colour; None for none.
+        words: all in words.
+    """
+
+    node: str
+    text: str
+    shade: int | None
+    words: str
+
+
+@dataclass(frozen=True)
+class NodeMap:
+    """All nodes in their order, a row after the other.
+
+    Attributes:
+        low: percent from the median that has the lightest colour.
+        named: names are seen in the cells.
+    """
+
+    rows: tuple[tuple[NodeCell, ...], ...]
+    low: str
+    named: bool
+
+
+def node_map(verdict: ReadinessVerdict) -> NodeMap:
+    """Draw all nodes of a check."""
+    nodes, scores = verdict.check.nodes, node_scores(verdict)
+    low = min([-LEAST_SPREAD, *(score for score in scores.values())])
+    cells = [_cell(node, verdict, scores, low) for node in nodes]
+    wide = min(WIDEST, max(1, math.isqrt(len(nodes) - 1) + 1)) if nodes else 1
+    rows = tuple(tuple(cells[first : first + wide]) for first in range(0, len(cells), wide))
+    return NodeMap(rows, _percent(low), len(nodes) <= NAMED)
+
+
+def _cell(node: str, verdict: ReadinessVerdict, scores: Mapping[str, float], low: float) -> NodeCell:
+    score = scores.get(node)
+    if node in verdict.out or node in verdict.check.silent:
+        return NodeCell(node, "out", None, f"{node}: out")
+    if score is None:
+        return NodeCell(node, "…", None, f"{node}: not measured yet")
+    shade = min(SHADES - 1, int(max(0.0, 1.0 - score / low) * SHADES))
+    slow = ", slow" if node in verdict.slow else ""
+    return NodeCell(node, _percent(score), shade, f"{node}: {_percent(score)} % from the median{slow}")
+
+
+def _percent(value: float) -> str:
+    return f"{value:+.1f}".replace("-", "\N{MINUS SIGN}") if abs(value) >= 0.05 else "0"

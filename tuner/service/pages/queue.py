@@ -1,0 +1,264 @@
+"""Pages of campaigns that were handed in: how one stands before its study begins, and what may be done with it."""
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from results.errors import CampaignStateError
+from results.store.service.access import AccessScope
+from results.store.service.campaign_entry import CampaignEntry, QueueState, WantedState
+from results.store.store import Store
+
+from ...messages.plain_paths import without_paths
+from ...words import listed
+from ..api.desk import OF_THE_QUEUE, Runner, Starting, ask_of, handed_in_entry
+from ..campaigns.dispatcher import Dispatcher
+from ..campaigns.fair_order import in_order
+from ..campaigns.logs import last_lines, log_file
+from ..campaigns.waiting import NodesTaken, Waiting, waiting
+from ..identity.caller import Caller, caller_of, needs
+from ..identity.forms import Form, csrf_field
+from ..opened import CampaignName, OpenStore
+from ..problems import Problem
+from .facts import StatedFact
+from .filled import FILLED_HEADERS, rendered
+from .frames import address_of
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+LOOK_S = 2
+"""Seconds after which the page of a campaign that has not begun looks again."""
+LOG_LINES = 30
+
+GOES_ON = frozenset(OF_THE_QUEUE)
+"""States after which a page is looked at again."""
+TIME = "%Y-%m-%d %H:%M UTC"
+
+WANTED: Mapping[str, WantedState] = {
+    "pause": WantedState.PAUSE,
+    "resume": WantedState.RUN,
+    "cancel": WantedState.CANCEL,
+}
+"""What the buttons of a campaign's page ask for."""
+_POSSIBLE: Mapping[QueueState, tuple[str, ...]] = {
+    QueueState.QUEUED: ("pause", "cancel"),
+    QueueState.RUNNING: ("pause", "cancel"),
+    QueueState.PAUSED: ("resume", "cancel"),
+    QueueState.FAILED: ("resume",),
+    QueueState.CANCELLED: ("resume",),
+    QueueState.DONE: (),
+}
+_ASKED: Mapping[WantedState, str] = {
+    WantedState.RUN: "",
+    WantedState.PAUSE: "It pauses when its running trial has ended.",
+    WantedState.CANCEL: "It is being cancelled: its running trial ends now.",
+}
+
+
+@dataclass(frozen=True)
+class StandingPart:
+    """The part of a page that tells how a campaign stands.
+
+    Attributes:
+        mark: a hash of what it says.
+        goes_on: it may change by itself.
+    """
+
+    html: str
+    mark: str
+    goes_on: bool
+
+
+@router.get("/campaigns/{name}/waiting", dependencies=[needs("read")])
+def waiting_part(
+    request: Request,
+    store: OpenStore,
+    starting: Starting,
+    name: CampaignName,
+    seen: Annotated[str, Query(max_length=20)] = "",
+) -> Response:
+    """Send how a campaign stands where that has changed, and the page of its study once that is there."""
+    if store.queue.is_study(name) or check_address(store, name) is not None:
+        return Response(status_code=204, headers={"HX-Refresh": "true"})
+    part = _part(request, store, handed_in_entry(store, name), starting)
+    return Response(status_code=204) if part.mark == seen else HTMLResponse(part.html, headers=FILLED_HEADERS)
+
+
+@router.post("/campaigns/{name}/do")
+def do(store: OpenStore, starting: Starting, caller: Runner, name: CampaignName, sent: Form) -> Response:
+    """Pause, resume or cancel a campaign; its page then tells how it stands."""
+    wanted = WANTED.get(sent.get("do", ""))
+    if wanted is None:
+        raise Problem(422, f"do: choose one of {', '.join(WANTED)}.")
+    with suppress(CampaignStateError):  # it ended meanwhile
+        ask_of(store, caller, name, wanted)
+        starting.wake()
+    return RedirectResponse(address_of(name), 303)
+
+
+def check_address(store: Store, name: str) -> str | None:
+    """The address of the check of nodes that a campaign makes or made; None where there is none."""
+    made = store.node_checks.lines(count=1, campaign=name)
+    return f"/node-checks/{made[0].number}" if made else None
+
+
+def waiting_page(request: Request, store: Store, name: str, starting: Dispatcher) -> HTMLResponse:
+    """The page of a campaign that has no study yet.
+
+    Raises:
+        Problem: nobody handed in a campaign of this name.
+    """
+    entry = handed_in_entry(store, name)
+    part = _part(request, store, entry, starting)
+    values = {"name": name, "part": part, "address": address_of(name), "look_s": LOOK_S}
+    return HTMLResponse(rendered("queue/page.html.j2", **values), headers=FILLED_HEADERS)
+
+
+def _part(request: Request, store: Store, entry: CampaignEntry, starting: Dispatcher) -> StandingPart:
+    log = _log(store, entry, starting) if entry.state is QueueState.FAILED else ()
+    standing = standing_of(store, entry)
+    values = {
+        "standing": standing,
+        "buttons": buttons_of(entry),
+        "may_change": may_change(entry, caller_of(request)),
+        "like": like(entry, caller_of(request)),
+        "address": address_of(entry.name),
+        "log": [without_paths(line) for line in log],
+    }
+    mark = sha256(repr(values).encode()).hexdigest()[:12]
+    html = rendered("queue/standing.html.j2", **values, csrf=csrf_field(request), mark=mark)
+    return StandingPart(html, mark, standing.goes_on)
+
+
+def _log(store: Store, entry: CampaignEntry, starting: Dispatcher) -> list[str]:
+    return list(last_lines(log_file(store, starting.user_dirs, entry.name), LOG_LINES))
+
+
+@dataclass(frozen=True)
+class QueueStanding:
+    """How a campaign stands.
+
+    Attributes:
+        headline: in a sentence or two.
+        facts: who handed it in, and for which machines.
+        document: what was asked.
+        goes_on: this may change by itself.
+    """
+
+    headline: str
+    facts: Sequence[StatedFact]
+    document: Sequence[StatedFact]
+    goes_on: bool
+
+
+def standing_of(store: Store, entry: CampaignEntry) -> QueueStanding:
+    """Tell how a campaign stands that has no study yet."""
+    order = entry.order
+    facts = [
+        StatedFact("Handed in", f"by {order.handed_in_by}, {entry.handed_in_at.strftime(TIME)}"),
+        StatedFact("Works on", listed(list(order.node_set))),
+        StatedFact("Priority", str(order.priority)),
+    ]
+    return QueueStanding(_headline(store, entry), facts, _asked(order.document), entry.state in GOES_ON)
+
+
+def waiting_now(
+    store: Store, entries: Sequence[CampaignEntry], order: Sequence[CampaignEntry], asked: Collection[str]
+) -> list[Waiting]:
+    """Say of campaigns that wait why they do.
+
+    Args:
+        entries: the whole queue.
+        order: those that wait, in the order in which they are started.
+        asked: names of those of which it is said.
+    """
+    running = {entry.name for entry in entries if entry.state is QueueState.RUNNING}
+    others = [(host, name) for name, host in store.queue.hosts_at_work() if name not in running]
+    return waiting(entries, order, NodesTaken(others), asked)
+
+
+def why_waits(store: Store, entry: CampaignEntry) -> str:
+    """Say of a campaign in the queue where it stands there and why it waits."""
+    entries = store.queue.entries(OF_THE_QUEUE)
+    found = waiting_now(store, entries, in_order(store, entries), {entry.name})
+    return f"It is number {found[0].position} of the queue. {found[0].why}" if found else "It waits for its turn."
+
+
+def why_failed(entry: CampaignEntry) -> str:
+    """Say why a campaign failed."""
+    return f"It failed: {without_paths(entry.reason) or 'its log tells why'}."
+
+
+def begun_sentences(store: Store, entry: CampaignEntry) -> list[str]:
+    """What the queue adds to the page of a campaign that has a study."""
+    if entry.state is QueueState.QUEUED:
+        return [why_waits(store, entry)]
+    if entry.state is QueueState.FAILED:
+        return [why_failed(entry)]
+    asked = buttons_of(entry).asked
+    return [asked] if asked else []
+
+
+def _headline(store: Store, entry: CampaignEntry) -> str:
+    match entry.state:
+        case QueueState.QUEUED:
+            return why_waits(store, entry)
+        case QueueState.RUNNING:
+            return "It has begun: its machines are looked at, and HPL is built where that is needed."
+        case QueueState.PAUSED:
+            return "It was paused before it began."
+        case QueueState.CANCELLED:
+            return "It was cancelled before it began."
+        case QueueState.FAILED:
+            return why_failed(entry)
+    return "It is done."
+
+
+def _asked(document: Any) -> list[StatedFact]:
+    values = {key: value for key, value in document.items() if key not in {"name", "set"}}
+    return [StatedFact(key, _text(value)) for key, value in {**values, **document.get("set", {})}.items()]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(_text(one) for one in value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+@dataclass(frozen=True)
+class Buttons:
+    """Buttons of a campaign's page.
+
+    Attributes:
+        shown: what each sends, and what stands on it.
+        asked: what was asked and is not done yet, in a sentence; "" for nothing.
+    """
+
+    shown: tuple[tuple[str, str], ...] = ()
+    asked: str = ""
+
+
+def buttons_of(entry: CampaignEntry) -> Buttons:
+    """The buttons that change a campaign now."""
+    possible, asked = _POSSIBLE[entry.state], ""
+    if entry.state is QueueState.RUNNING and entry.wanted is not WantedState.RUN:
+        possible = ("resume", "cancel") if entry.wanted is WantedState.PAUSE else ()
+        asked = _ASKED[entry.wanted]
+    return Buttons(tuple((do, do.capitalize()) for do in possible), asked)
+
+
+def may_change(entry: CampaignEntry, caller: Caller) -> bool:
+    """Whether somebody may press them."""
+    own = entry.order.handed_in_by == caller.name
+    return caller.scope.covers(AccessScope.RUN if own else AccessScope.ADMIN)
+
+
+def like(entry: CampaignEntry, caller: Caller) -> str | None:
+    """The address of the form filled in as a campaign was; None where it cannot be, or not by this person."""
+    copies = entry.order.kind == "tune" and caller.scope.covers(AccessScope.RUN)
+    return f"/new?from={quote(entry.name, safe='')}" if copies else None

@@ -1,1 +1,0 @@
-"""Campaigns that were handed in: what may be done with them, and their pages before their studies begin."""

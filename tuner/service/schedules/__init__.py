@@ -1,1 +1,0 @@
-"""Campaigns at stated times: every Monday at 06:00."""

@@ -1,0 +1,338 @@
+"""Calibration: measures what a model of this machine is made of, and checks the model against HPL runs."""
+
+import math
+import random
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import median
+
+from scipy.stats import spearmanr
+
+from hpl.build.programs import Recipe, build_calibrator
+from hpl.cpuinfo import ROOT
+from hpl.params import Scalar
+from results.record import Kind, TrialRecord, TrialState
+from runners.paths import RunPaths
+from runners.toml_file import GIB
+from runners.virtual.cluster import SharedMemory, VirtualCluster, VirtualNodes
+
+from ..errors import TunerError
+from ..events import Listener, Notice
+from ..machine.calibrator import Figures, between_nodes, messages_of, parse_figures, pooled, shared_of, this_machine
+from ..machine.cluster_nodes import with_nodes
+from ..machine.inventory import Inventory
+from ..machine.textbook import textbook
+from ..stopping import StopRequest
+from ..trial.evaluate import Evaluator
+from ..trial.pipeline import NO_STUDY, MemoryBook, run_alone
+from ..trial.plan import plan
+from ..trial.records import started
+from ..trial.workbench import Workbench
+from .batch import Simulated, Wish, simulate
+from .cluster import SimulatedCluster
+
+CALIBRATOR_LIMIT_S = CHECK_LIMIT_S = 600.0
+LEAST_N = 1000
+"""N of the plan that tells where the calibrator's ranks are; they compute no matrix."""
+
+CACHE_KIB = 512.0
+"""Second-level cache of a core where the kernel does not tell."""
+
+
+SIMULATION_LIMIT_S = 600.0
+SIZES = (2000, 3000, 4000, 6000, 8000)
+"""Values of N on one node."""
+BLOCKS = (128, 64, 256, 192, 96, 384)
+"""Values of NB."""
+
+FEWEST = 3
+"""The fewest configurations whose order says something."""
+
+
+@dataclass(frozen=True)
+class MeasurementPlan:
+    """What is measured.
+
+    Attributes:
+        kernels: the kernel of each BLAS to time.
+        points: the configurations of the checks.
+        rounds: how often everything is measured.
+        binding: what ranks of the calibrator are bound to.
+    """
+
+    kernels: Mapping[str, str]
+    points: Sequence[Mapping[str, Scalar]]
+    rounds: int
+    binding: str = "core"
+
+
+@dataclass(frozen=True)
+class Measurements:
+    """What was measured.
+
+    Attributes:
+        shared: what messages within a node take, where several nodes were measured.
+        figures: what routines and messages take, by BLAS, one for each round.
+        rates: GFLOPS of the valid runs, by the number of their configuration.
+        reasons: why a run of a configuration is not valid, by its number.
+    """
+
+    shared: SharedMemory = field(default_factory=SharedMemory)
+    figures: dict[str, list[Figures]] = field(default_factory=dict)
+    rates: dict[int, list[float]] = field(default_factory=dict)
+    reasons: dict[int, str] = field(default_factory=dict)
+
+    def add_check(self, number: int, record: TrialRecord) -> None:
+        """Take in the real run of a configuration."""
+        if record.state is not TrialState.COMPLETE or record.gflops is None:
+            self.reasons[number] = record.reason or "no result"
+        else:
+            self.rates.setdefault(number, []).append(record.gflops)
+
+
+@dataclass(frozen=True)
+class Calibrator:
+    """The program that times routines and messages, one rank on each core.
+
+    Attributes:
+        binding: what its ranks are bound to.
+        folder: where it runs.
+    """
+
+    evaluator: Evaluator
+    binding: str
+    folder: Path
+    stop: StopRequest
+
+    def time(self, blas: str, kernel: str, name: str, *arguments: str) -> Figures:
+        """Run the program in a folder of that name, and read what it prints.
+
+        Raises:
+            TunerError: it cannot time this BLAS, or it failed.
+        """
+        evaluator, inventory = self.evaluator, self.evaluator.site
+        library = inventory.library(blas, 1)
+        if library is None or evaluator.source is None:
+            raise TunerError("calibrating needs a BLAS of this machine; a program of your own hides its routines")
+        program = build_calibrator(Recipe(evaluator.source, inventory.mpi, library), evaluator.search)
+        cores = inventory.host.physical_cores
+        point = textbook(N=LEAST_N, NB=64, blas=blas, kernel=kernel, ranks=cores, threads=1)
+        every_core = plan({**point, "binding": self.binding}, inventory)
+        folder = self.folder / name
+        status = evaluator.run_program(program, arguments, every_core, folder, CALIBRATOR_LIMIT_S, self.stop)
+        if status.exit_code != 0 and not self.stop.requested:
+            raise TunerError(f"timing {blas}'s routines failed: {status.message}")
+        return parse_figures(RunPaths(folder).read_stdout())
+
+    def on_node(self, name: str) -> "Calibrator":
+        """The same program on one node of a cluster."""
+        return replace(self, evaluator=replace(self.evaluator, site=with_nodes(self.evaluator.site, (name,))))
+
+
+def measure(workbench: Workbench, asked: MeasurementPlan, listener: Listener, stop: StopRequest) -> Measurements:
+    """Time the routines and run the checks in turn, several times over: a drift of the machine then hits both alike.
+
+    The checks run in another order each time, so that something that repeats itself does not always hit the same ones.
+
+    Returns:
+        What was measured until somebody stopped it.
+
+    Raises:
+        HplError, RunnerError: a program cannot be built or started.
+    """
+    with _folder(workbench) as folder:
+        calibrator = Calibrator(workbench.evaluator, asked.binding, folder, stop)
+        found = Measurements(_shared(asked, calibrator, listener))
+        book, numbers = MemoryBook(folder / "checks"), range(len(asked.points))
+        for turn in range(asked.rounds):
+            head = f"Round {turn + 1} of {asked.rounds}: "
+            for blas, kernel in asked.kernels.items():
+                if stop.requested:
+                    return found
+                listener(Notice(f"{head}timing {blas}'s routines on all {workbench.site.host.physical_cores} cores"))
+                found.figures.setdefault(blas, []).append(calibrator.time(blas, kernel, f"{blas}-{turn}"))
+            for number in random.Random(turn).sample(numbers, len(numbers)):  # noqa: S311 - not for secrets
+                if stop.requested:
+                    return found
+                new = started(NO_STUDY, asked.points[number], Kind.RUN, "")
+                found.add_check(number, run_alone(workbench.evaluator, book, new, CHECK_LIMIT_S, stop))
+            if numbers:
+                listener(Notice(f"{head}{len(numbers)} HPL runs to check against are done"))
+    return found
+
+
+def _shared(asked: MeasurementPlan, calibrator: Calibrator, listener: Listener) -> SharedMemory:
+    """What messages within a node take; the usual figures where there is one node, or one core on each."""
+    inventory = calibrator.evaluator.site
+    if not inventory.nodes or inventory.nodes.cores < 2 or len(inventory.node_names) < 2:
+        return SharedMemory()
+    first = inventory.node_names[0]
+    listener(Notice(f"Timing messages within {first}"))
+    blas, kernel = next(iter(asked.kernels.items()))
+    return shared_of(messages_of(calibrator.on_node(first).time(blas, kernel, "shared", "messages")))
+
+
+@contextmanager
+def _folder(workbench: Workbench) -> Iterator[Path]:
+    """A new folder where runs may write; on a cluster all nodes see it."""
+    shared = workbench.user_dirs.data / "runs" if workbench.site.nodes else None
+    if shared:
+        shared.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="hpltune-calibrate-", dir=shared, ignore_cleanup_errors=True) as name:
+        yield Path(name)
+
+
+def calibrated_cluster(inventory: Inventory, measured: Measurements, name: str) -> VirtualCluster:
+    """Make a virtual cluster of what was measured: this machine as one node, or the nodes of a real cluster."""
+    host, rpeak, real = inventory.host, inventory.rpeak, inventory.nodes
+    per_cycle = rpeak.flop_per_cycle or 1
+    nodes = VirtualNodes(
+        count=inventory.node_count,
+        cores=real.cores if real else host.physical_cores,
+        clock_ghz=rpeak.gflops / (rpeak.cores * per_cycle),
+        flops_per_cycle=per_cycle,
+        memory_gib=(real.memory_bytes if real else host.memory_available_bytes) / GIB,
+        price_usd=(real.cluster.node.price_usd if real else None) or 0.0,
+        power_w=(real.cluster.node.power_w if real else None) or 0.0,
+    )
+    described = f"{inventory.node_count} nodes" if real else host.cpu_model
+    today = time.strftime("%Y-%m-%d")
+    description = f"{described}, calibrated on {today}"
+    pools = {blas: pooled(runs) for blas, runs in measured.figures.items()}
+    cluster = this_machine(name, nodes, cache_kib(), pools, description)
+    cluster = cluster.model_copy(update={"basis": f"measured on {name} by `hpltune calibrate` on {today}"})
+    return between_nodes(cluster, measured.shared) if inventory.node_count > 1 else cluster
+
+
+def cache_kib(root: Path = ROOT) -> float:
+    """Second-level cache of the first core in KiB, as the kernel tells."""
+    for index in sorted((root / "sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        try:
+            if (index / "level").read_text(encoding="ascii").strip() == "2":
+                return float((index / "size").read_text(encoding="ascii").strip().removesuffix("K"))
+        except (OSError, ValueError):
+            continue
+    return CACHE_KIB
+
+
+@dataclass(frozen=True)
+class Check:
+    """A real HPL run that no figure was fitted to, beside its simulation.
+
+    Attributes:
+        params: the configuration.
+        gflops: each valid real run; none where it failed, with the reason.
+        simulated: what the calibrated model predicts.
+    """
+
+    params: Mapping[str, Scalar]
+    gflops: tuple[float, ...]
+    reason: str
+    simulated: Simulated
+
+    @property
+    def error(self) -> float | None:
+        """Predicted over the median of the real rates, less 1; None where there is no rate to compare."""
+        if not self.gflops or not self.simulated.gflops:
+            return None
+        return self.simulated.gflops / median(self.gflops) - 1
+
+
+@dataclass(frozen=True)
+class CheckedRanks:
+    """How the checks run: on all cores, one rank each."""
+
+    cores: int
+    blas: str
+    kernel: str
+    nodes: int = 1
+    binding: str = "core"
+
+
+def check_points(ranks: CheckedRanks, largest_n: int, count: int) -> list[dict[str, Scalar]]:
+    """Choose configurations to check: sizes, block sizes, grids and look-ahead, spread over what people try."""
+    sizes = [grown(N, ranks.nodes) for N in SIZES if largest_n >= grown(N, ranks.nodes)] or [largest_n]
+    grids = [(P, ranks.cores // P) for P in range(1, ranks.cores + 1) if ranks.cores % P == 0]
+    points: list[dict[str, Scalar]] = []
+    for number in range(count):
+        P, Q = grids[number % len(grids)]
+        N, NB = sizes[(number * 2 + 1) % len(sizes)], BLOCKS[number % len(BLOCKS)]
+        point = textbook(N=N, NB=NB, blas=ranks.blas, kernel=ranks.kernel, ranks=ranks.cores, threads=1)
+        changes: dict[str, Scalar] = {
+            "grid": f"{P}x{Q}",
+            "DEPTH": (number // 2) % 2,
+            "SWAP": ("mix", "long", "bin")[number % 3],
+            "NBMIN": (4, 8)[(number // 3) % 2],
+            "binding": ranks.binding,
+        }
+        points.append({**point, **changes})
+    return points
+
+
+def grown(N: int, nodes: int) -> int:
+    """The size on so many nodes that is as much work for each as N is on one, rounded to a hundred."""
+    return 100 * round(N / 100 * math.cbrt(nodes))
+
+
+def simulate_checks(
+    site: SimulatedCluster,
+    points: Sequence[Mapping[str, Scalar]],
+    measured: Measurements,
+    jobs: int,
+    stop: StopRequest,
+) -> list[Check]:
+    """Simulate the configurations whose real runs were measured; fewer where somebody stopped it."""
+    wishes = [Wish.of_real(point) for point in points]
+    simulated = simulate(site, wishes, jobs=jobs, limit_s=SIMULATION_LIMIT_S, stop=stop)
+    return [
+        Check(point, tuple(measured.rates.get(number, ())), measured.reasons.get(number, ""), one)
+        for number, (point, one) in enumerate(zip(points, simulated, strict=False))
+    ]
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Real and predicted rates, configuration by configuration.
+
+    Attributes:
+        errors: predicted over real, less 1.
+        correlation: Spearman's, from -1 to 1; not a number with fewer than FEWEST configurations.
+        winner: the real rate of the predicted winner over the real rate of the real winner, at most 1.
+    """
+
+    errors: tuple[float, ...]
+    correlation: float
+    winner: float
+
+    @property
+    def median_error(self) -> float:
+        """The median size of the errors."""
+        return median(abs(error) for error in self.errors)
+
+    @property
+    def largest_error(self) -> float:
+        """The size of the largest error."""
+        return max(abs(error) for error in self.errors)
+
+    @property
+    def bias(self) -> float:
+        """The median of the errors with their signs: what they have in common."""
+        return median(self.errors)
+
+
+def agreement_of(checks: Sequence[Check]) -> Agreement | None:
+    """How well the predicted rates agree with the medians of the real ones; None where no check has both."""
+    pairs = [(median(row.gflops), row.simulated.gflops) for row in checks if row.gflops and row.simulated.gflops]
+    return agreement(*zip(*pairs, strict=True)) if pairs else None
+
+
+def agreement(real: Sequence[float], predicted: Sequence[float]) -> Agreement:
+    """Compare the rates of the same configurations; all are above zero, and there is at least one."""
+    order = spearmanr(real, predicted).statistic if len(real) >= FEWEST else math.nan
+    chosen = max(range(len(real)), key=lambda number: predicted[number])
+    errors = tuple(guess / rate - 1 for rate, guess in zip(real, predicted, strict=True))
+    return Agreement(errors, float(order), real[chosen] / max(real))

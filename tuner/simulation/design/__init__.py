@@ -1,1 +1,0 @@
-"""Designs of clusters that do not exist yet."""

@@ -1,1 +1,0 @@
-"""Published tunings beside simulated ones."""

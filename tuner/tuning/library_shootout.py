@@ -1,0 +1,351 @@
+"""`hpltune blas`: each BLAS is searched by itself for the same time, then the best of all run in rounds."""
+
+import random
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from hpl.errors import HplError
+from results.record import Kind, TrialRecord
+from results.stats.ranking import Ranked
+from search_spaces.space import SearchSpace
+
+from ..budget import Meter
+from ..clock import RealClock
+from ..errors import NodesLostError, TunerError
+from ..events import PhaseStarted
+from ..machine.inventory import with_one_blas
+from ..machine.problem_size import SMALLEST_N
+from ..network.around_study import prepare_network
+from ..options import TuneOptions
+from ..study.incumbent import Incumbent
+from ..study.ledger import Ledger
+from ..study.lifecycle import Begun, elapsed_s
+from ..study.objective import Objective
+from ..study.rounds import CLAIMED, Order, Rounds, champions, near, shown_noise
+from ..study.search.launch_worker import LaunchWorker
+from ..study.search.unavailable import UnavailableParts
+from ..study.session import StudyContext, StudySession
+from ..study.shootout import blas_of, n_of
+from ..trial.evaluate import Evaluator
+from ..trial.plan import require_network
+from ..trial.workbench import Workbench
+from ..units import compact, duration
+from ..words import listed
+from .campaign import Campaign
+from .sizing import BudgetTooSmallError
+from .space import load_space, programs_for, searched_n
+
+SEARCH_PART = 0.65
+"""Part of the time for the searches; the rest is for the rounds."""
+LEAST_RUNS = 10
+"""Runs for which the share of each library should have room, where a budget is called too small."""
+
+MOST_ROUNDS = 30
+"""Rounds after which it ends where no time is limited."""
+MOST_FAILURES = 2
+"""Failed runs in a row with which a champion is out."""
+
+AGAIN = 1
+"""Further runs of each of a library's three best: its champion must not owe its place to luck, because rounds cannot
+change it any more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shootout:
+    """What a comparison of libraries found.
+
+    Attributes:
+        left_out: why a library could not be compared, by its name.
+        ended: the sentence why the rounds ended.
+        interrupted: the user stopped it.
+    """
+
+    study: str
+    left_out: Mapping[str, str]
+    ended: str
+    interrupted: bool
+
+
+def compare_blas(options: TuneOptions, begun: Begun, workbench: Workbench, context: StudyContext) -> Shootout:
+    """Compare the libraries of a machine in a study that was entered.
+
+    Raises:
+        TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents it.
+    """
+    campaign = BlasCampaign(options=options, begun=begun, workbench=workbench, context=context)
+    try:
+        return campaign.run()
+    except NodesLostError as lost:
+        on = f"`hpltune blas --resume --study {shlex.quote(begun.name)}` goes on once it is repaired"
+        raise TunerError(f"{lost}: {on}") from lost
+
+
+@dataclass(frozen=True)
+class Champion:
+    """The best configuration of a library.
+
+    Attributes:
+        best: with the runs of its search.
+        worker: runs it.
+        full_s: seconds that a run should take; None where that is not known.
+    """
+
+    best: Ranked
+    worker: LaunchWorker
+    full_s: float | None
+
+
+@dataclass(kw_only=True)
+class BlasCampaign:
+    """One call of `hpltune blas`: searches, and then rounds.
+
+    Attributes:
+        meter: of the whole budget.
+        left_out: why a library could not be compared, by its name.
+    """
+
+    options: TuneOptions
+    begun: Begun
+    workbench: Workbench
+    context: StudyContext
+    meter: Meter = field(init=False)
+    left_out: dict[str, str] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        budget = replace(self.options.budget, trials=None)
+        self.meter = Meter(budget, RealClock(), spent_wall_s=elapsed_s(self.begun.earlier))
+        for record in self.begun.earlier:
+            self.meter.charge(record.cost_s or 0.0, trial=False)
+
+    def run(self) -> Shootout:
+        """Search each library, the one with the fastest dgemm first, and run the rounds.
+
+        Raises:
+            TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents it.
+        """
+        names = [entry.name for entry in self.workbench.site.ranked_blas()]
+        number = 1 + max((record.session for record in self.begun.earlier), default=-1)
+        champions = self._champions(names, number)
+        if len(champions) < 2 and not self.context.stop.requested:
+            raise TunerError(self._too_few(champions))
+        rivals = {name: champions[name] for name in near({name: one.best for name, one in champions.items()})}
+        played = play(rivals, self.begun.name, self.context, self.meter, number + len(names))
+        stopped = self.context.stop.requested
+        self.context.store.end_study(self.begun.name, "interrupted" if stopped else "complete")
+        return Shootout(
+            study=self.begun.name,
+            left_out={**self.left_out, **played.failed},
+            ended=played.ended,
+            interrupted=stopped,
+        )
+
+    def _champions(self, names: Sequence[str], number: int) -> dict[str, Champion]:
+        """The best configuration of each library that has one; the first says which N all have."""
+        N, found = searched_n(self.begun.earlier), dict[str, Champion]()
+        for place, name in enumerate(names):
+            if self.context.stop.requested:
+                break
+            options = self._options_of(name, N, len(names))
+            self.context.say(f"Library {place + 1} of {len(names)}: {name}, {options.budget}.")
+            search = LibrarySearch(
+                blas=name,
+                options=options,
+                study=self.begun.name,
+                number=number + place,
+                whole=self.meter,
+                earlier=self.begun.earlier,
+            )
+            try:
+                champion = search.run(self.workbench, self.context)
+            except NodesLostError:
+                raise
+            except BudgetTooSmallError as error:
+                if N is None:
+                    raise TunerError(self._budget_needed(error.run_s, len(names))) from error
+                self._leave_out(name, str(error))
+                continue
+            except (TunerError, HplError) as error:
+                self._leave_out(name, str(error))
+                continue
+            if champion is not None:
+                found[name], N = champion, n_of(champion.best) or N
+            elif not self.context.stop.requested:
+                self._leave_out(name, "no run of it was valid")
+        return found
+
+    def _options_of(self, name: str, N: int | None, libraries: int) -> TuneOptions:
+        """The options of one library's search: its share of the time, and the N of the first library."""
+        budget = self.options.budget
+        wall_s = None if budget.wall_s is None else SEARCH_PART / libraries * budget.wall_s
+        overrides = {**(self.options.overrides or {}), **({"N": [str(N)]} if N else {})}
+        return replace(self.options, budget=replace(budget, wall_s=wall_s), overrides=overrides, blas_only=(name,))
+
+    def _leave_out(self, name: str, reason: str) -> None:
+        self.left_out[name] = reason
+        self.context.say(f"{name} is left out: {reason}.")
+
+    def _budget_needed(self, run_s: float, libraries: int) -> str:
+        needed_s = run_s * LEAST_RUNS * libraries / SEARCH_PART
+        return (
+            f"one run takes about {duration(run_s)}, more than the share of each of {libraries} libraries of the "
+            f"budget ({self.options.budget}): their comparison needs --budget {compact(needed_s)} or more"
+        )
+
+    def _too_few(self, found: Collection[str]) -> str:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in self.left_out.items())
+        only = f"only {listed(list(found))} gave a result" if found else "no library gave a result"
+        return f"{only}, so there is nothing to compare ({reasons})"
+
+
+@dataclass(frozen=True)
+class Played:
+    """What the rounds told, and why they ended.
+
+    Attributes:
+        failed: libraries that were taken out, with the reason.
+    """
+
+    order: Order
+    ended: str
+    failed: Mapping[str, str]
+
+
+def play(champions: Mapping[str, Champion], study: str, context: StudyContext, meter: Meter, session: int) -> Played:
+    """Run each champion once a round, each round in an order of its own, so that no library always runs first.
+
+    Args:
+        champions: at least one, by library.
+        meter: of the whole budget.
+        session: its number.
+
+    Raises:
+        NodesLostError, TunerError, ResultsError: a sentence says what prevents it.
+    """
+    draw = random.Random(f"{study} {session}")  # noqa: S311 - no secret
+    workers = {name: _in_rounds(champion, study, context, meter, session) for name, champion in champions.items()}
+    failures, failed = dict.fromkeys(champions, 0), dict[str, str]()
+    store = context.store
+    noise = shown_noise(store.study(study), store.records(study, kinds=(Kind.SEARCH,)))
+    context.listener(PhaseStarted("rounds", None))
+    turn = 0
+    while True:
+        left = [name for name in champions if name not in failed]
+        order = Rounds.of(store.records(study, kinds=(Kind.CONFIRMATION,)), left, noise).order()
+        ended = _why_end(order, turn, [champions[name] for name in left], context, meter)
+        if ended:
+            return Played(order, ended, failed)
+        turn += 1
+        for name in draw.sample(left, len(left)):
+            if context.stop.requested:
+                break
+            record = workers[name].trial(champions[name].best.params, Kind.CONFIRMATION)
+            failures[name] = 0 if record.ranked else failures[name] + 1
+            if failures[name] == MOST_FAILURES:
+                failed[name] = f"its best configuration failed {MOST_FAILURES} times in a row: {record.reason}"
+
+
+def _why_end(order: Order, turns: int, left: Sequence[Champion], context: StudyContext, meter: Meter) -> str | None:
+    """The sentence why no further round follows, or None."""
+    if context.stop.requested:
+        return "you asked for it"
+    if len(left) < 2:
+        return "only one library is near the fastest rate"
+    if order.known:
+        return f"the order is known with {100 * CLAIMED:.0f} %"
+    if turns >= MOST_ROUNDS and not meter.budget.timed:
+        return f"{turns} rounds do not tell the order"
+    return meter.out_of_time(sum(champion.full_s or 0.0 for champion in left))
+
+
+def _in_rounds(champion: Champion, study: str, context: StudyContext, meter: Meter, number: int) -> LaunchWorker:
+    """The worker of a champion's search, for which now the whole budget counts."""
+    worker = champion.worker
+    session = replace(worker.session, meter=meter, number=number)
+    ledger = Ledger(context=context, study=study, meter=meter, incumbent=Incumbent(session.objective), joinable=False)
+    return replace(worker, session=session, book=ledger, limits=replace(worker.limits, session=session))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LibrarySearch:
+    """The search of one library.
+
+    Attributes:
+        blas: the library.
+        options: with its share of the budget, and the N of all libraries once that is known.
+        number: of its session.
+        whole: meter of the whole budget, which is charged too.
+        earlier: all trials of earlier sessions of the study.
+    """
+
+    blas: str
+    options: TuneOptions
+    study: str
+    number: int
+    whole: Meter
+    earlier: Sequence[TrialRecord]
+
+    def run(self, workbench: Workbench, context: StudyContext) -> Champion | None:
+        """Search; None where no run was valid.
+
+        Raises:
+            NodesLostError, TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents it.
+        """
+        text = context.store.study(self.study).space_text
+        evaluator = replace(workbench.evaluator, site=with_one_blas(workbench.site, self.blas))
+        space = self._space(evaluator, workbench, context, text)
+        session, ledger = self._begun(space, context)
+        campaign = Campaign(
+            options=self.options,
+            text=text,
+            session=session,
+            ledger=ledger,
+            unavailable=UnavailableParts(context, self.study),
+            evaluators=(evaluator,),
+            joined=False,
+        )
+        searched = campaign.search()
+        worker, confirmation = searched.worker, searched.confirmation
+        in_rounds = [one for one in self._earlier_trials() if one.kind is Kind.CONFIRMATION]
+        if not in_rounds:
+            confirmation.run(AGAIN, lambda params, _: worker.trial(params, Kind.SEARCH))
+        champion = champions(in_rounds, confirmation.session.ranking()).get(self.blas)
+        return None if champion is None else Champion(champion, worker, confirmation.run_time.full_s)
+
+    def _space(self, evaluator: Evaluator, workbench: Workbench, context: StudyContext, text: str) -> SearchSpace:
+        """The space of this library, for which programs are built and the network is taken."""
+        space = load_space(self.options, evaluator.site, SMALLEST_N, text)
+        require_network(space.parameters, evaluator.site)
+        prepare_network(evaluator, {name: parameter.values for name, parameter in space.parameters.items()})
+        names, threads, mpis = programs_for(space, evaluator.site)
+        with context.stop.preparing():
+            workbench.build(names, threads, context.listener, mpis)
+        return space
+
+    def _begun(self, space: SearchSpace, context: StudyContext) -> tuple[StudySession, Ledger]:
+        objective = Objective.of("gflops", context.store.study(self.study))
+        earlier = self._earlier_trials()
+        meter = Meter(self.options.budget, RealClock(), spent_wall_s=elapsed_s(earlier))
+        session = StudySession(
+            context=context,
+            study=self.study,
+            space=space,
+            objective=objective,
+            meter=meter,
+            number=self.number,
+            blas=self.blas,
+        )
+        ledger = Ledger(
+            context=context,
+            study=self.study,
+            meter=meter,
+            incumbent=Incumbent(objective),
+            joinable=False,
+            whole=self.whole,
+        )
+        ledger.count(earlier)
+        return session, ledger
+
+    def _earlier_trials(self) -> list[TrialRecord]:
+        """Those of this library."""
+        return [record for record in self.earlier if blas_of(record.params) == self.blas]

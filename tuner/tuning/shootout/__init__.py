@@ -1,1 +1,0 @@
-"""The campaign of `hpltune blas`: a search of each library, then rounds."""
