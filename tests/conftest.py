@@ -2,13 +2,13 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
-from kinds import sort_by_kind
+from kinds import fixtures_of, sort_by_kind
 from net_lab import HostsLab, hosts_lab
 from postgresql_server import Server, running_server
 from slurm_lab import SlurmLab, slurm_lab
@@ -54,10 +54,17 @@ def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
+def server_of_worker() -> Iterator[Server]:
     """PostgreSQL, or a skipped test where there is none."""
     with running_server() as server:
         yield server
+
+
+@pytest.fixture
+def server(server_of_worker: Server) -> Iterator[Server]:
+    """PostgreSQL, whose databases go with the test that made them."""
+    yield server_of_worker
+    server_of_worker.drop_databases()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -141,10 +148,37 @@ def slurm(slurm_of_module: SlurmLab, request: pytest.FixtureRequest) -> Iterator
         slurm_of_module.mend()
 
 
-@pytest.fixture(scope="session")
-def browser() -> Iterator["Browser"]:
-    """A real browser, or skipped tests where there is none."""
-    from page_visit import running_browser
+class BrowserOfWorker:
+    """A browser that the first test opens which needs one."""
 
-    with running_browser() as opened:
-        yield opened
+    def __init__(self) -> None:
+        self._end = ExitStack()
+        self._opened: Browser | None = None
+
+    def opened(self) -> "Browser":
+        """The browser, or a skipped test where there is none."""
+        from page_visit import running_browser
+
+        if self._opened is None:
+            self._opened = self._end.enter_context(running_browser())
+        return self._opened
+
+    def close(self) -> None:
+        self._end.close()
+        self._opened = None
+
+
+_browser = BrowserOfWorker()
+
+
+@pytest.fixture
+def browser() -> "Browser":
+    """A real browser, or a skipped test where there is none."""
+    return _browser.opened()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """Close the browser before a test that needs none: its loop of events would be in the way of asyncio."""
+    if nextitem is None or "browser" not in fixtures_of(nextitem):
+        _browser.close()

@@ -56,6 +56,8 @@ def group_of(item: pytest.Item) -> str | None:
     if fixtures & {"hosts", "twelve_hosts"}:
         folders = item.path.relative_to(item.config.rootpath / "tests").parts
         return f"hosts of {folders[0]} {folders[1]}" if folders[1] == "commands" else f"hosts of {folders[0]}"
+    if "browser" in fixtures:
+        return "browser"
     return item.nodeid.partition("::")[0] if shares_a_fixture(item) else None
 
 

@@ -1,7 +1,6 @@
 """Requests that the OpenAPI document allows, and some that it does not, made up by schemathesis."""
 
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,13 +14,10 @@ from explain_builders import keep
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 from record_builders import a_study, finished
+from running_service import OpenService, service_in_thread
 from schemathesis import GenerationMode
 
 from results.store.store import Store
-from tuner.service.config import LimitsTable, ListenTable, ServiceConfig
-from tuner.service.server import Service
-from tuner.service.settings import ServiceSettings
-from tuner.user_dirs import UserDirs
 
 LEFT_OUT = re.compile("/events$|/doctor$|/predictions$|report.html|parquet")
 """Streams without an end, and what takes many seconds."""
@@ -29,20 +25,12 @@ INSIDE = ("Traceback", 'File "', ".py", "sqlite", "hpltune.db")
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> Iterator[str]:
+def service(store: Store, tmp_path: Path) -> Iterator[OpenService]:
     """A server on a port of its own, with one campaign, which starts none."""
-    config = ServiceConfig(listen=ListenTable(port=0), limits=LimitsTable(requests_per_minute=10**6))
-    place = str(tmp_path / "hpltune.db")
-    with Store.open(place) as store:
-        keep(store, a_study("one"), [finished(1, 75.0, "one")])
-        store.end_study("one", "complete")
-        user_dirs = UserDirs(tmp_path / "cache", tmp_path / "data")
-        service = Service(ServiceSettings(user_dirs, place, config, starts_campaigns=False))
-        running = threading.Thread(target=service.run)
-        running.start()
-        yield service.url
-        service.end()
-        running.join()
+    keep(store, a_study("one"), [finished(1, 75.0, "one")])
+    store.end_study("one", "complete")
+    with service_in_thread(store, tmp_path) as service:
+        yield service
 
 
 def said_well(case: Any) -> None:
@@ -69,8 +57,8 @@ def all_that_was_asked(request: requests.PreparedRequest) -> str:
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
-def test_every_request_that_can_be_made_up_gets_a_right_answer_or_a_sentence(url: str) -> None:
-    schema = schemathesis.openapi.from_url(f"{url}/api/v1/openapi.json")
+def test_every_request_that_can_be_made_up_gets_a_right_answer_or_a_sentence(service: OpenService) -> None:
+    schema = schemathesis.openapi.from_url(f"{service.client.base_url}/api/v1/openapi.json")
     tried = 0
     for found in schema.get_all_operations():
         operation: Any = found.ok()  # type: ignore[union-attr]  # the document can be read

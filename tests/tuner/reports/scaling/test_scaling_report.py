@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from page_visit import NARROW, Visit, running_browser
+from page_visit import NARROW, Visit
+from playwright.sync_api import Browser
 from report_reading import printed
 
 from results.report.html import to_html
@@ -47,14 +48,13 @@ def test_an_order_that_all_rows_have_is_not_repeated_in_each() -> None:
     assert "strong" in text
 
 
-def test_a_phone_shows_efficiency_and_what_limits_without_moving_the_table(tmp_path: Path) -> None:
+def test_a_phone_shows_efficiency_and_what_limits_without_moving_the_table(tmp_path: Path, browser: Browser) -> None:
     file = tmp_path / "scaling.html"
     file.write_text(to_html([report(*NodeOrder)]), encoding="utf-8")
-    with running_browser() as browser:
-        visit = Visit(browser, file, NARROW)
-        for head in ("efficiency %", "most lost in"):
-            box = visit.page.get_by_role("columnheader", name=head).bounding_box()
-            assert box is not None
-            assert box["x"] + box["width"] <= NARROW, head
-        assert visit.page.evaluate("document.documentElement.scrollWidth") <= NARROW
-        visit.close()
+    visit = Visit(browser, file, NARROW)
+    for head in ("efficiency %", "most lost in"):
+        box = visit.page.get_by_role("columnheader", name=head).bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= NARROW, head
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= NARROW
+    visit.close()

@@ -1,4 +1,4 @@
-"""Live events of all campaigns, from a real server."""
+"""Live events of all campaigns, from a server that answers on a port."""
 
 from itertools import islice
 
@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 from live_watch import begin, end, trials, watching
 from record_builders import START, a_study
-from running_service import RunningService
+from running_service import OpenService
 
 from results.record import Study
 from results.store.store import Store
@@ -18,7 +18,7 @@ def study(name: str, minute: int) -> Study:
     return a_study(name, created_at=START.replace(minute=minute))
 
 
-def test_campaigns_are_told_of_as_they_begin_and_end(service: RunningService, store: Store) -> None:
+def test_campaigns_are_told_of_as_they_begin_and_end(service: OpenService, store: Store) -> None:
     store.create_study(study("old", 1))
     store.end_study("old", "complete")
     store.create_study(study("one", 2))
@@ -40,7 +40,7 @@ def test_campaigns_are_told_of_as_they_begin_and_end(service: RunningService, st
         assert event.data["campaign"] == "old"
 
 
-def test_the_stream_of_all_goes_on_after_any_event(service: RunningService, store: Store) -> None:
+def test_the_stream_of_all_goes_on_after_any_event(service: OpenService, store: Store) -> None:
     with watching(service.client, f"{EVENTS}?after=0") as sent:
         store.create_study(study("one", 1))
         live = [next(sent)]

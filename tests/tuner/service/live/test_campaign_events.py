@@ -1,4 +1,4 @@
-"""Live events of one campaign, from a real server whose database another process writes."""
+"""Live events of one campaign, from a server that answers on a port, whose database others write."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from live_watch import SentEvent, Watch, begin, end, trials, watched, watching
 from record_builders import a_study
-from running_service import RunningService
+from running_service import OpenService, running_service
 from waiting import until
 
 from results.store.store import Store
@@ -37,7 +37,7 @@ def what(event: SentEvent) -> tuple[str, int]:
     return event.kind, event.data.get("number", 0)
 
 
-def test_a_watcher_hears_of_a_campaign_until_it_ends(service: RunningService, store: Store) -> None:
+def test_a_watcher_hears_of_a_campaign_until_it_ends(service: OpenService, store: Store) -> None:
     store.create_study(a_study())
     with watching(service.client, EVENTS) as sent:
         first = next(sent)
@@ -57,7 +57,7 @@ def test_a_watcher_hears_of_a_campaign_until_it_ends(service: RunningService, st
     assert rest[-1].data["best_trial"] == 1
 
 
-def test_an_event_is_heard_of_without_waiting_for_the_next(service: RunningService, store: Store) -> None:
+def test_an_event_is_heard_of_without_waiting_for_the_next(service: OpenService, store: Store) -> None:
     store.create_study(a_study())
     with watching(service.client, EVENTS) as sent:
         next(sent)
@@ -67,7 +67,7 @@ def test_an_event_is_heard_of_without_waiting_for_the_next(service: RunningServi
 
 
 def test_a_stream_goes_on_after_any_event_with_nothing_twice_and_nothing_lost(
-    service: RunningService, store: Store
+    service: OpenService, store: Store
 ) -> None:
     store.create_study(a_study())
     with watching(service.client, f"{EVENTS}?after=0") as sent:
@@ -104,7 +104,7 @@ def test_an_ended_campaign_is_told_with_one_event(client: TestClient, store: Sto
     assert (only.kind, only.data["trials"], only.data["best_gflops"]) == ("campaign-ended", 2, 80.0)
 
 
-def test_a_campaign_that_goes_on_is_told_on(service: RunningService, store: Store) -> None:
+def test_a_campaign_that_goes_on_is_told_on(service: OpenService, store: Store) -> None:
     store.create_study(a_study())
     trials(store, 70.0)
     store.end_study("study", "interrupted")
@@ -131,7 +131,7 @@ def test_an_unknown_campaign_has_no_events(client: TestClient) -> None:
     assert client.get(EVENTS, params={"before": "r1"}).status_code == 422
 
 
-def test_fifty_watchers_hear_the_same(service: RunningService, store: Store) -> None:
+def test_fifty_watchers_hear_the_same(service: OpenService, store: Store) -> None:
     store.create_study(a_study())
     watches = [Watch(service.client, EVENTS) for _ in range(50)]
     until(lambda: all(watch.seen for watch in watches))
@@ -149,7 +149,7 @@ def test_a_name_that_is_html_is_data(client: TestClient, store: Store) -> None:
     assert only.data["campaign"] == "<img src=x onerror=alert(1)>"
 
 
-def test_a_killed_campaign_ends(service: RunningService, store: Store) -> None:
+def test_a_killed_campaign_ends(service: OpenService, store: Store) -> None:
     path = os.pathsep.join(sys.path)
     command = [sys.executable, "-c", ABANDONED, store.place]
     with subprocess.Popen(
@@ -164,7 +164,7 @@ def test_a_killed_campaign_ends(service: RunningService, store: Store) -> None:
     assert (last.kind, last.data["state"], last.data["running"]) == ("campaign-ended", "killed", [1])
 
 
-def test_a_removed_campaign_ends(service: RunningService, store: Store) -> None:
+def test_a_removed_campaign_ends(service: OpenService, store: Store) -> None:
     store.create_study(a_study())
     with watching(service.client, EVENTS) as sent:
         next(sent)
@@ -173,10 +173,13 @@ def test_a_removed_campaign_ends(service: RunningService, store: Store) -> None:
         assert next(sent, None) is None
 
 
-def test_watchers_do_not_hold_up_the_end_of_the_service(service: RunningService, store: Store) -> None:
+@pytest.mark.service
+@pytest.mark.usefixtures("home")
+def test_watchers_do_not_hold_up_the_end_of_the_service(store: Store) -> None:
     store.create_study(a_study())
-    watches = [Watch(service.client, EVENTS) for _ in range(10)]
-    until(lambda: all(watch.seen for watch in watches))
-    code, said = service.end()
-    assert (code, said) == (0, "hpltune: the service has ended\n")
-    assert all(len(watch.to_the_end()) == 1 for watch in watches)
+    with running_service("--db", store.place) as service:
+        watches = [Watch(service.client, EVENTS) for _ in range(10)]
+        until(lambda: all(watch.seen for watch in watches))
+        code, said = service.end()
+        assert (code, said) == (0, "hpltune: the service has ended\n")
+        assert all(len(watch.to_the_end()) == 1 for watch in watches)

@@ -1,4 +1,4 @@
-"""A real browser watches a campaign whose trials another process writes meanwhile."""
+"""A real browser watches a campaign whose trials others write meanwhile."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from live_watch import begin, end, trials
 from page_visit import PATIENCE_MS
 from playwright.sync_api import Browser, Page, expect
 from record_builders import a_study
-from running_service import RunningService
+from running_service import OpenService
 
 from results.store.store import Store
 
@@ -18,7 +18,7 @@ NARROW, WIDE = 400, 1280
 
 
 @contextmanager
-def visited(browser: Browser, service: RunningService, width: int = WIDE, *, script: bool = True) -> Iterator[Page]:
+def visited(browser: Browser, service: OpenService, width: int = WIDE, *, script: bool = True) -> Iterator[Page]:
     """The page in a browser; whatever it complains of fails the test."""
     context = browser.new_context(
         base_url=str(service.client.base_url),
@@ -38,7 +38,7 @@ def visited(browser: Browser, service: RunningService, width: int = WIDE, *, scr
 
 
 def test_a_campaign_grows_before_the_eyes_of_who_watches_it(
-    browser: Browser, service: RunningService, store: Store
+    browser: Browser, service: OpenService, store: Store
 ) -> None:
     store.create_study(a_study(NAME))
     with visited(browser, service) as page:
@@ -63,7 +63,7 @@ def test_a_campaign_grows_before_the_eyes_of_who_watches_it(
 
 
 def test_without_javascript_a_running_campaign_is_read_again(
-    browser: Browser, service: RunningService, store: Store
+    browser: Browser, service: OpenService, store: Store
 ) -> None:
     store.create_study(a_study(NAME))
     with visited(browser, service, script=False) as page:
@@ -76,7 +76,7 @@ def test_without_javascript_a_running_campaign_is_read_again(
 
 
 @pytest.mark.parametrize("width", [NARROW, WIDE])
-def test_the_page_fits(browser: Browser, service: RunningService, store: Store, width: int) -> None:
+def test_the_page_fits(browser: Browser, service: OpenService, store: Store, width: int) -> None:
     store.create_study(a_study(NAME))
     trials(store, 70.0, None, 80.0, name=NAME)
     begin(store, NAME)
@@ -84,7 +84,7 @@ def test_the_page_fits(browser: Browser, service: RunningService, store: Store, 
         assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
-def test_the_keyboard_reaches_all_that_scrolls(browser: Browser, service: RunningService, store: Store) -> None:
+def test_the_keyboard_reaches_all_that_scrolls(browser: Browser, service: OpenService, store: Store) -> None:
     store.create_study(a_study(NAME))
     trials(store, 70.0, name=NAME)
     with visited(browser, service, NARROW) as page:

@@ -1,7 +1,7 @@
 """Pages of the service as axe-core sees them, narrow and wide, light and dark."""
 
+import re
 from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from node_check_builders import kept
 from page_visit import PATIENCE_MS
 from playwright.sync_api import Browser, Page
 from record_builders import a_study, finished
-from running_service import RunningService, running_service
+from running_service import OpenService, service_in_thread
 
 from results.store.kept_check import NodeCheckState
 from results.store.service.campaign_entry import CampaignOrder
@@ -36,14 +36,15 @@ PAGES = (
     "/docs",
     "/sign-in",
 )
-WIDTHS = (400, 1280)
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+LOOKS: tuple[tuple[int, Literal["light", "dark"]], ...] = ((400, "dark"), (1280, "light"))
+"""Each width and each scheme once: as the styles are, none depends on both."""
+MEDIA = r"@media[^{]*\{(?:[^{}]*@media)?"
+STYLES = (Path(__file__).parents[4] / "tuner/service/pages/assets").glob("*.css")
 
 
 @pytest.fixture
-def service(store: Store, home: Path) -> Iterator[RunningService]:
+def service(store: Store, tmp_path: Path) -> Iterator[OpenService]:
     """A service with campaigns of each kind; the one that waits is for a machine that is not there."""
-    del home
     for name, gflops in (("before", 70.0), ("after", 80.0)):
         runs = [finished(number, gflops + number, study=name, key="k", params={"NB": 64}) for number in (1, 2, 3)]
         keep(store, a_study(name, space_text=""), runs)
@@ -54,7 +55,7 @@ def service(store: Store, home: Path) -> Iterator[RunningService]:
     store.node_checks.add(kept(ready=False))
     large = virtual_check(512, faults=[PlantedFault("flaky-node", ("node007",))])
     store.node_checks.add(kept(large, state=NodeCheckState.RUNNING))
-    with running_service("--db", store.place) as service:
+    with service_in_thread(store, tmp_path) as service:
         yield service
 
 
@@ -63,7 +64,7 @@ def complaints(page: Page) -> list[tuple[str, str]]:
     page.eval_on_selector_all("details", "all => all.forEach(one => { one.open = true })")
     page.evaluate(AXE)
     found = list[tuple[str, str]]()
-    for width, scheme in product(WIDTHS, SCHEMES):
+    for width, scheme in LOOKS:
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)
         assert page.evaluate("document.documentElement.scrollWidth") == width, (page.url, width)
@@ -74,8 +75,17 @@ def complaints(page: Page) -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.long
-def test_nothing_keeps_people_from_using_a_page(browser: Browser, service: RunningService) -> None:
+def test_no_style_depends_on_the_width_and_the_scheme_at_a_time() -> None:
+    questions = [
+        found for style in STYLES for found in re.findall(r"@media[^{]*\{(?:[^{}]*@media)?", style.read_text())
+    ]
+    assert len(questions) >= 2
+    for found in questions:
+        assert found.count("@media") == 1, found
+        assert not ("width" in found and "prefers-color-scheme" in found), found
+
+
+def test_nothing_keeps_people_from_using_a_page(browser: Browser, service: OpenService) -> None:
     context = browser.new_context(base_url=str(service.client.base_url), bypass_csp=True)
     context.set_default_timeout(PATIENCE_MS)
     page, found = context.new_page(), dict[str, Any]()
