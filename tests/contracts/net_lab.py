@@ -355,7 +355,7 @@ class HostsLab:
         )
 
     def _wait_for_sshd(self) -> None:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + PATIENCE_S
         for host in self._all:
             while subprocess.run([*self.enter("h1"), *self.ssh, host, "true"], check=False).returncode != 0:
                 assert time.monotonic() < deadline, f"sshd of {host} does not answer"

@@ -186,7 +186,7 @@ class SlurmLab:
                     for process in psutil.Process(reaper.pid).children(recursive=True):
                         with contextlib.suppress(psutil.NoSuchProcess):
                             process.kill()
-                reaper.wait(60)
+                reaper.wait(PATIENCE_S)
             self._reapers.clear()
 
 
