@@ -4,7 +4,7 @@ It reads netlib's HPL 1.0 to 2.3 and forks. It recognises a result line by its T
 the time it takes grows only with the length of the text. Nothing here raises: from an incomplete text it reads as much
 as there is.
 
-It prints up to six lines behind a result line, each the time of the rank that took longest for that phase:
+HPL prints up to six lines behind a result line, each the time of the rank that took longest for that phase:
 rfact (the recursive factorisation of panels; within it pfact, and within that mxswp, the search of pivots with their
 exchange), update (of the rest of the matrix; within it laswp, the exchange of rows) and "up tr sv" (the triangular
 solve). Source: HPL_pdtest.c.

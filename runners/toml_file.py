@@ -1,6 +1,6 @@
 """Reads TOML files of clusters, of bounded size and depth; every mistake is named with its file, line and key.
 
-`search_spaces/load.py` does the same: the two folders are siblings that never import each other.
+`search_spaces/load.py` reads texts in the same way: the two folders are siblings that never import each other.
 """
 
 import re

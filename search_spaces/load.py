@@ -1,6 +1,6 @@
 """Loads spaces from TOML files of bounded size; every mistake is named with its file and key, or with its option.
 
-`runners/toml_file.py` does the same: the two folders are siblings that never import each other.
+`runners/toml_file.py` reads texts in the same way: the two folders are siblings that never import each other.
 """
 
 import difflib

@@ -8,8 +8,7 @@ from typing import Any
 import typer
 import typer.main
 
-from .panels import grouped
-from .plain_help import PlainCommand, PlainGroup
+from .plain_help import PlainCommand, PlainGroup, grouped
 
 NAMES = (
     "tune",

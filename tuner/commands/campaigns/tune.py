@@ -2,19 +2,14 @@
 
 import json
 import shlex
-from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from results.errors import DamagedError
 from results.record import Study
 from results.report.model import Report, Sentence
-from results.stats.nodes.finding import Finding, Severity
-from results.store.kept_check import KeptCheck, NodeCheckState
 from results.store.store import Store
-from runners.hosts.cluster import Cluster, stored_cluster
 from runners.hosts.host_facts import busy_sentence, unbound_sentence
 from search_spaces.load import check_overrides, space_text
 
@@ -28,7 +23,6 @@ from ...machine.problem_size import SMALLEST_N
 from ...network.around_study import network_around, recover_at_start
 from ...options import TuneOptions
 from ...provision.needs import needs
-from ...reports.nodes.kept_list import moment
 from ...stopping import StopRequest
 from ...study.completion import completion_notice
 from ...study.lifecycle import closing_study
@@ -46,23 +40,16 @@ from ...tuning.space import load_space
 from ...tuning.warm_start import read_source
 from ...tuning.winner import Written, write_winner
 from ...user_files import require_writable
-from ...words import counted
 from ..session import Session, open_session
 from .extension import BudgetExtension, prolonged
 
 if TYPE_CHECKING:
     from ...reports.summary import StudySummary
 
-
 INTERRUPTED = 130
 """Exit code where somebody stopped a command; for commands that return codes yet."""
 SHOWN = 5
 """Configurations that the report of a study shows."""
-
-LOOKED_AT = 5
-"""Checks that are read, the newest first, until one is found that measured something."""
-MOST_SAID = 3
-"""Findings that are told one by one."""
 
 
 @dataclass(frozen=True)
@@ -213,6 +200,8 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
 
             options = with_ready_nodes(options, listener, session.stop)
         if options.real_cluster is not None and not stored:
+            from .known_slow import known_slow  # noqa: PLC0415 - only a cluster needs it
+
             for sentence in known_slow(options, store):
                 listener(Notice(sentence))
         workbench = Workbench.open(options, session.user_dirs, listener, leave_out=stored)
@@ -367,63 +356,3 @@ def _no_result(study: Study, store: Store, db: str) -> str:
     last = f"; the last one: {failed[-1].reason}" if failed else ""
     free = f"`hpltune study delete {shlex.quote(study.name)}{db}` frees the name {study.name}"
     return f"no run was valid, so there is no best configuration{last}. {free}"
-
-
-def known_slow(options: TuneOptions, store: Store) -> Iterator[str]:
-    """Yield sentences on nodes that the last kept check of the study's cluster found slow or wrong, and advice.
-
-    A study that checks its nodes, or chooses already how many of them it drops, gets none.
-    """
-    if options.real_cluster is None or options.nodes_check or "nodes_dropped" in (options.overrides or {}):
-        return
-    cluster = stored_cluster(options.real_cluster)
-    number, kept = _last_measured(store, cluster.name)
-    if kept is None:
-        return
-    used = _used(cluster, kept.check.nodes)
-    found = [finding for finding in kept.findings if _matters(finding, used)]
-    if not found:
-        return
-    for finding in found[:MOST_SAID]:
-        yield f"Caution: check {number} of {moment(kept.check.checked_at)} UTC found: {finding.sentence}."
-    if len(found) > MOST_SAID:
-        more = counted(len(found) - MOST_SAID, "more finding")
-        yield f"{more}: `hpltune nodes show {number}` tells all."
-    yield f"All ranks wait for the slowest node. {_advice(cluster, options.parallel)}"
-
-
-def _last_measured(store: Store, cluster: str) -> tuple[int, KeptCheck | None]:
-    """Return the newest check of a real cluster that came to its end and measured its nodes, with its number."""
-    for line in store.node_checks.lines(cluster, LOOKED_AT):
-        if line.virtual or line.state is not NodeCheckState.COMPLETE:
-            continue
-        with suppress(DamagedError):
-            kept = store.node_checks.read(line.number)
-            if kept.check.runs or kept.check.pairs:
-                return line.number, kept
-    return 0, None
-
-
-def _used(cluster: Cluster, checked: Sequence[str]) -> set[str]:
-    """Return the nodes of a check that a study may use."""
-    if cluster.slurm is None:
-        return set(cluster.hosts).intersection(checked)
-    return set(checked).difference((cluster.slurm.exclude or "").split(","))
-
-
-def _matters(finding: Finding, used: set[str]) -> bool:
-    """Whether something is wrong with a node that is used; one that was silent is asked again anyway."""
-    serious = finding.severity in {Severity.OUT, Severity.SLOW} and finding.what != "silent"
-    return serious and not used.isdisjoint(finding.names)
-
-
-def _advice(cluster: Cluster, parallel: int) -> str:
-    """Say what can be done about nodes."""
-    again = "`--nodes-check drop` measures them again"
-    if cluster.slurm:
-        return f"{again}, and asks Slurm for other nodes than slow ones."
-    if parallel > 1:
-        return f"{again}; without --parallel the search can leave slow ones out."
-    if all(host in cluster.speeds for host in cluster.hosts):
-        return f"`--set nodes_dropped=auto` lets the search leave slow ones out; {again} before."
-    return f"{again}, and lets the search leave slow ones out."
