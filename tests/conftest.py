@@ -35,8 +35,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--kills", type=int, default=2, metavar="N", help="kill a campaign N times at random moments")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark and group tests by what they need."""
+    """Mark and group tests by what they need, before pytest chooses by marks and xdist reads the groups."""
     sort_by_kind(items)
 
 

@@ -122,7 +122,7 @@ class Server:
     def drop_databases(self) -> None:
         """Drop what `new_database` made, and whatever is still connected to it: each takes a thousand files."""
         while self._databases:
-            self.administer(f"DROP DATABASE IF EXISTS {self._databases.pop()} WITH (FORCE)")  # type: ignore[arg-type]
+            self.administer(f"DROP DATABASE IF EXISTS {self._databases.pop()} WITH (FORCE)")
 
     def url(self, database: str) -> str:
         """A database by the server's socket, where no password is asked for."""
