@@ -8,11 +8,12 @@ import copy
 import json
 import os
 import shutil
+import signal
 import subprocess
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -283,14 +284,17 @@ class HostsLab:
         return (self.folder / "known_hosts").read_text()
 
     def _end_strangers(self) -> None:
-        """End all processes on hosts but their sshd."""
+        """End all processes on hosts but their sshd, and a hpltune that waits for its next command line."""
         ours = {str(daemon.pid) for daemon in self._sshd}
         for host in self._all:
             listed = subprocess.run(
                 ("ip", "netns", "pids", self.namespace(host)), capture_output=True, text=True, check=True
             )
             for pid in set(listed.stdout.split()) - ours:
-                subprocess.run(("kill", "-9", pid), check=False, capture_output=True)
+                command = Path("/proc") / pid / "cmdline"
+                with suppress(OSError):
+                    if b"waiting_hpltune" not in command.read_bytes():
+                        os.kill(int(pid), signal.SIGKILL)
 
     def _up(self) -> None:
         switch = self.namespace("switch")

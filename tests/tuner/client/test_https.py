@@ -8,6 +8,7 @@ from own_certificate import certificate, written
 from running_service import running_service
 
 
+@pytest.mark.service
 def test_a_certificate_is_trusted_only_where_its_file_is_named(
     hpltune: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ PREDICTIONS = "/api/v1/predictions"
 
 
 @pytest.mark.real
+@pytest.mark.service
 @pytest.mark.usefixtures("home")
 def test_doctor_and_a_prediction_are_asked_of_a_real_service() -> None:
     with running_service() as service:

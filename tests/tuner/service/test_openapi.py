@@ -55,9 +55,10 @@ def all_that_was_asked(request: requests.PreparedRequest) -> str:
     return unquote_plus(request.url or "") + (body.decode(errors="replace") if isinstance(body, bytes) else str(body))
 
 
-@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
-def test_every_request_that_can_be_made_up_gets_a_right_answer_or_a_sentence(service: OpenService) -> None:
+def test_every_request_that_can_be_made_up_gets_a_right_answer_or_a_sentence(
+    service: OpenService, request: pytest.FixtureRequest
+) -> None:
     schema = schemathesis.openapi.from_url(f"{service.client.base_url}/api/v1/openapi.json")
     tried = 0
     for found in schema.get_all_operations():
@@ -65,14 +66,14 @@ def test_every_request_that_can_be_made_up_gets_a_right_answer_or_a_sentence(ser
         if LEFT_OUT.search(operation.path):
             continue
         for mode in GenerationMode:
-            try_all(operation.as_strategy(generation_mode=mode))
+            try_all(operation.as_strategy(generation_mode=mode), request.config.getoption("--requests"))
         tried += 1
     assert tried > 20
 
 
-def try_all(cases: Any) -> None:
+def try_all(cases: Any, count: int) -> None:
     limits = settings(
-        max_examples=6,
+        max_examples=count,
         deadline=None,
         derandomize=True,
         database=None,

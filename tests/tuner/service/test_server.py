@@ -8,6 +8,7 @@ from as_user import Run
 from running_service import running_service
 
 
+@pytest.mark.service
 @pytest.mark.usefixtures("home")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_service_answers_and_a_signal_ends_it_in_order(number: int) -> None:
@@ -35,6 +36,7 @@ def test_an_address_that_others_can_reach_is_refused(hpltune: Run) -> None:
     assert "make a token first with `hpltune token create NAME --scope admin`" in done.stderr
 
 
+@pytest.mark.service
 @pytest.mark.usefixtures("home")
 def test_a_body_without_a_stated_length_does_not_harm_the_service() -> None:
     with running_service() as service:

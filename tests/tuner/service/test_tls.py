@@ -9,6 +9,7 @@ from own_certificate import certificate, written
 from running_service import running_service
 
 
+@pytest.mark.service
 @pytest.mark.usefixtures("home")
 def test_a_service_answers_over_tls(tmp_path: Path) -> None:
     crt, _ = certificate(tmp_path, "tuner")

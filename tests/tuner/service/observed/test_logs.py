@@ -7,6 +7,7 @@ from running_service import running_service
 from service_client import bearer
 
 
+@pytest.mark.service
 @pytest.mark.usefixtures("home")
 def test_every_request_is_an_object_of_json() -> None:
     with running_service("--log", "json") as service:
@@ -24,6 +25,7 @@ def test_every_request_is_an_object_of_json() -> None:
     assert "secret" not in "".join(service.said)
 
 
+@pytest.mark.service
 @pytest.mark.usefixtures("home")
 def test_people_are_told_what_changed_something_or_failed() -> None:
     with running_service() as service:

@@ -10,7 +10,7 @@ from page_visit import PATIENCE_MS
 from playwright.sync_api import Browser, Page, expect
 from running_service import RunningService, running_service
 
-pytestmark = [pytest.mark.real, pytest.mark.usefixtures("home")]
+pytestmark = [pytest.mark.real, pytest.mark.service, pytest.mark.usefixtures("home")]
 
 
 @contextmanager
