@@ -34,7 +34,7 @@ COMMANDS = [
     for name, command in PROGRAM.commands.items()
     for own in getattr(command, "commands", [""])
 ]
-QUICK = ("stored.best", "stored.export", "stored.show", "files.spaces", "campaigns.tune")
+QUICK = ("stored.best", "stored.export", "stored.show", "spaces", "campaigns.tune")
 ELSEWHERE = ("runners.slurm", "runners.hosts.ssh", "runners.virtual.load", "tuner.simulation.tune", "tuner.service")
 MOST_BESIDE = 12
 """Modules that help may import beside those of the command line."""
