@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
-from kinds import fixtures_of, sort_by_kind
+from kinds import fixtures_of, mark_kinds, place_of
 from net_lab import HostsLab, hosts_lab
 from postgresql_server import Server, running_server
 from slurm_lab import SlurmLab, slurm_lab
@@ -36,10 +36,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--requests", type=int, default=3, metavar="N", help="make up N requests of each kind and address")
 
 
-@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark and group a test by what it needs, before pytest chooses by marks and xdist reads the groups."""
+    mark_kinds(item)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark and group tests by what they need, before pytest chooses by marks and xdist reads the groups."""
-    sort_by_kind(items)
+    """Begin with what takes longest."""
+    items.sort(key=place_of)
 
 
 @pytest.fixture(scope="session")

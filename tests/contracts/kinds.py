@@ -20,14 +20,12 @@ POSTGRESQL = "postgresql"
 """A parameter that chooses the server of the fixture `server`."""
 
 
-def sort_by_kind(items: list[pytest.Item]) -> None:
-    """Mark each test with what it needs, give those that share something dear to one worker, and begin with these."""
-    for item in items:
-        for kind in kinds_of(item):
-            item.add_marker(kind)
-        if group := group_of(item):
-            item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=place_of)
+def mark_kinds(item: pytest.Item) -> None:
+    """Mark a test with what it needs, and give those that share something dear to one worker."""
+    for kind in kinds_of(item):
+        item.add_marker(kind)
+    if group := group_of(item):
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 def kinds_of(item: pytest.Item) -> list[str]:
