@@ -58,6 +58,6 @@ def replaying_service(*options: str) -> Iterator[RunningService]:
     """
     home = Path(os.environ["HPLTUNE_DATA"]).parent
     config = home / "service.toml"
-    config.write_text(f"[programs]\n{OFFERED} = {json.dumps(str(replaying(home, pace=300.0, spread=0.03)))}\n")
+    config.write_text(f"[offers.programs]\n{OFFERED} = {json.dumps(str(replaying(home, pace=300.0, spread=0.03)))}\n")
     with running_service("--config", str(config), *options) as service:
         yield service

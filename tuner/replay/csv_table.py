@@ -21,6 +21,7 @@ from search_spaces.space import Completion
 
 from ..errors import UsageError
 from ..user_files import read_text
+from ..words import counted
 from .landscape import LARGEST_BYTES, RecordedLandscape, RecordedPoint, Run
 
 MOST_ROWS = 200_000
@@ -92,7 +93,7 @@ def read_csv(path: Path) -> RecordedLandscape:
     completion = Completion(path.name, machine)
     return RecordedLandscape(
         name=path.name,
-        description=f"{sum(map(len, runs.values()))} runs of {len(points)} configurations",
+        description=f"{counted(sum(map(len, runs.values())), 'run')} of {counted(len(points), 'configuration')}",
         space=_space(path, points),
         machine=machine,
         N=machine.N or 0,

@@ -225,7 +225,7 @@ class RecordedLandscape:
         number, size, rates = found[0]
         more = f" (the first of {len(found)} such)" if len(found) > 1 else ""
         return (
-            f"{self._named(number)}: its {size} runs gave {min(rates):.4g} to {max(rates):.4g} GFLOPS, "
+            f"{self._named(number)}: its runs ({size}) gave {min(rates):.4g} to {max(rates):.4g} GFLOPS, "
             f"more than a factor of {APART:g} apart{more}"
         )
 

@@ -70,7 +70,7 @@ def test_a_simulated_best_has_no_command(client: TestClient, store: Store) -> No
     keep(store, a_study("one"), [finished(1, 75.0, "one", versions={"simulator": "3.32"})])
     answer = client.get(f"{ONE}/command.sh")
     assert answer.status_code == 409
-    assert answer.json()["detail"].endswith("it was simulated or imported.")
+    assert answer.json()["detail"].endswith("it was simulated, replayed or imported.")
 
 
 @pytest.mark.usefixtures("one")

@@ -1,6 +1,7 @@
 """Less than a full run: small runs, prefixes, runs that are given up, and what is stored of them."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -85,7 +86,8 @@ def test_a_study_stores_small_runs_beside_full_ones_and_ranks_only_full_ones(
         "tune", *options[:-4], "--trials", "1", "--confirm", "0", "--warm-start", "rungs", "--study", "warm"
     )
     assert again.returncode == 0, again.stderr
-    assert "Warm start from study rungs: all configurations are in this space." in again.stdout
+    told = "Warm start from study rungs: (all configurations are|its configuration is) in this space"
+    assert re.search(told, again.stdout), "on a busy machine one configuration may be all that was run"
 
 
 @pytest.mark.real

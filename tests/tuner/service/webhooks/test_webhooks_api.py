@@ -141,7 +141,7 @@ def test_a_real_service_tells_of_a_campaign_in_spite_of_its_death(home: Path, tm
     small["program"] = "printed"
     with receiver(*[503] * 1000) as there:
         file = tmp_path / "serve.toml"
-        file.write_text(f'{PUBLIC}{there.table(tmp_path)}\n[programs]\nprinted = "{replaying(home)}"\n')
+        file.write_text(f'{PUBLIC}{there.table(tmp_path)}\n[offers.programs]\nprinted = "{replaying(home)}"\n')
         with running_service("--config", str(file)) as service:
             assert service.client.post("/api/v1/campaigns", json=small).status_code == 201
             until(lambda: there.received)
