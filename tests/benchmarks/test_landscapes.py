@@ -185,8 +185,8 @@ def test_runs_that_contradict_each_other_are_told_once_and_played(
     path = written(tmp_path, listed)
     assert Board(opened(path)).best == 73.0
     assert capsys.readouterr().err == (
-        f"Caution: {path}, point 5 (NB=96 grid=1x4 DEPTH=0): its runs (full) gave 20 to 70 GFLOPS, more than a factor of "
-        "3 apart (the first of 2 such).\n"
+        f"Caution: {path}, point 5 (NB=96 grid=1x4 DEPTH=0): its runs (full) gave 20 to 70 GFLOPS, more than a factor "
+        "of 3 apart (the first of 2 such).\n"
     )
 
 
