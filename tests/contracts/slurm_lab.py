@@ -153,6 +153,16 @@ class SlurmLab:
         """The states of the nodes, as Slurm tells them."""
         return set(self.ask("sinfo", "--noheader", "--partition=main", "--format=%T").splitlines())
 
+    @contextmanager
+    def drained(self, node: str, reason: str) -> Iterator[None]:
+        """Take a node from Slurm as an administrator does; afterwards it takes jobs again."""
+        self.ask("scontrol", "update", f"NodeName={node}", "State=DRAIN", f"Reason={reason}")
+        try:
+            yield
+        finally:
+            self.ask("scontrol", "update", f"NodeName={node}", "State=RESUME")
+            self.wait_for_nodes()
+
     def wait_for_nodes(self) -> None:
         """Until both take jobs."""
         idle = ("sinfo", "--noheader", "--partition=main", "--states=idle", "--format=%D")

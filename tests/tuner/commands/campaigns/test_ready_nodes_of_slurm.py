@@ -48,11 +48,8 @@ def asked(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_all_nodes_are_checked_and_given_back_before_a_study(hpltune: Run, lab: SlurmLab, cluster: str) -> None:
-    lab.ask("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=bad disk")
-    try:
+    with lab.drained("n2", "bad disk"):
         done = hpltune("tune", "--cluster", cluster, "--nodes-check", "refuse", *FAST)
-    finally:
-        lab.ask("scontrol", "update", "NodeName=n2", "State=RESUME")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "bad disk" not in done.stdout, "Slurm gives that node to nobody anyway"
     assert lab.jobs() == []

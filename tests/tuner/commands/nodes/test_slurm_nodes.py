@@ -36,11 +36,8 @@ def test_all_nodes_of_a_partition_are_measured_and_given_back(hpltune: Run, lab:
 
 
 def test_a_drained_node_is_out_with_the_reason_that_slurm_knows(hpltune: Run, lab: SlurmLab, cluster: str) -> None:
-    lab.ask("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=bad disk")
-    try:
+    with lab.drained("n2", "bad disk"):
         done = hpltune("nodes", "check", "--cluster", cluster, "--facts")
-    finally:
-        lab.ask("scontrol", "update", "NodeName=n2", "State=RESUME")
     assert done.returncode == 1
     assert "n2 is out: Slurm says that it is drained (bad disk)." in done.stdout
     assert lab.jobs() == []
