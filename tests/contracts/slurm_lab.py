@@ -164,9 +164,8 @@ class SlurmLab:
             self.wait_for_nodes()
 
     def wait_for_nodes(self) -> None:
-        """Until both take jobs."""
-        idle = ("sinfo", "--noheader", "--partition=main", "--states=idle", "--format=%D")
-        _until(lambda: self.answers() and self.ask(*idle) == "2", "the nodes are not idle")
+        """Until both take jobs: "idle*" is a node that does not respond yet, as for a moment after it was resumed."""
+        _until(lambda: self.answers() and self.states() == {"idle"}, "the nodes are not idle")
 
     def _up(self) -> None:
         self.start_controller()
