@@ -144,8 +144,11 @@ class HostsLab:
         listed = subprocess.run(
             ("ip", "netns", "pids", self.namespace(host)), capture_output=True, text=True, check=True
         )
-        files = [Path("/proc") / pid / "cmdline" for pid in listed.stdout.split()]
-        return [file.read_text().replace("\0", " ") for file in files if file.exists()]
+        found = []
+        for pid in listed.stdout.split():
+            with suppress(FileNotFoundError, ProcessLookupError):  # it may have ended since it was listed
+                found.append((Path("/proc") / pid / "cmdline").read_text().replace("\0", " "))
+        return found
 
     def shape(self, rate: str) -> None:
         """Limit every NIC and every port of the switch to a rate, as "1gbit"."""

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 from net_lab import HostsLab
 from runner_contract import RunnerContract, executable, running, wait
@@ -108,7 +109,8 @@ class TestWithMpich(OnTheLab):
 
 def ranks(program: Path) -> list[int]:
     """Shells that execute the program, without the launcher that names it."""
-    return [pid for pid in running(program) if Path(f"/proc/{pid}/comm").read_text().strip() == "program"]
+    alive = [process.info for process in psutil.process_iter(["pid", "name", "cmdline"])]
+    return [one["pid"] for one in alive if one["name"] == "program" and str(program) in (one["cmdline"] or [])]
 
 
 def test_a_lease_ends_what_a_dead_coordinator_left_on_a_node(tmp_path: Path) -> None:
