@@ -4,6 +4,7 @@
 """
 
 import difflib
+import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -134,9 +135,21 @@ def check_overrides(overrides: Mapping[str, Sequence[str]]) -> None:
             dimension(name)
         except SpaceError as error:
             raise SpaceError(f"{place}: {error}") from error
-        entry = _override(name, texts)
-        if isinstance(entry, list):
-            _legal(place, name, entry)
+        try:
+            entry = _override(name, texts)
+            if isinstance(entry, list):
+                _legal(place, name, entry)
+        except SpaceError as error:
+            raise SpaceError(f"{error}{_comma_hint(texts)}") from error
+
+
+def _comma_hint(texts: Sequence[str]) -> str:
+    """Say that a comma separates values, where somebody may have meant one number by several."""
+    if len(texts) < 2 or not all(text[:1].isdigit() for text in texts):
+        return ""
+    joined = "".join(texts)
+    whole = f"; write {joined} for one number" if joined.isdigit() and all(len(text) == 3 for text in texts[1:]) else ""
+    return f" (a comma separates values, so these are {', '.join(texts[:4])}{whole})"
 
 
 def passed_over(space: SearchSpace, overrides: Mapping[str, Sequence[str]]) -> list[str]:
@@ -354,6 +367,17 @@ class SpaceTomlError(ValueError):
     """A text is no TOML or too large; the message says what is wrong, without the file's name."""
 
 
+def _toml_hint(text: str, error: str) -> str:
+    """Say what to write where the line has a number with a comma, or a name without quotes."""
+    place = re.search(r"at line (\d+)", error)
+    line = (text.splitlines() or [""])[int(place[1]) - 1] if place else ""
+    number = re.fullmatch(r"\s*[\w.\"]+\s*=\s*(\d+),(\d+)\s*", line)
+    if number:
+        return f": write {number[1]}.{number[2]} for one number, [{number[1]}, {number[2]}] for two"
+    name = re.fullmatch(r"\s*[\w.\"]+\s*=\s*([A-Za-z][\w.+-]*)\s*", line)
+    return f': names need quotes: "{name[1]}"' if name else ""
+
+
 def parse_toml(text: str) -> dict[str, Any]:
     """Parse a TOML text.
 
@@ -363,7 +387,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise SpaceTomlError(str(error)) from error
+        raise SpaceTomlError(f"{error}{_toml_hint(text, str(error))}") from error
     except RecursionError as error:
         raise SpaceTomlError(f"tables or lists are more than {DEEPEST} deep") from error
     except ValueError as error:  # int() refuses texts of thousands of digits

@@ -9,6 +9,7 @@ from .errors import UsageError
 
 LONGEST_S = 100 * 365 * 86400.0
 _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_COMMA = re.compile(r"\d+,\d+[smhd]")
 _PART = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
 
 
@@ -27,6 +28,8 @@ def parse_duration_s(text: str, option: str) -> float:
         raise UsageError(f"{option} {text}: a duration needs a unit: write for example 90s, 5m or 1h30m")
     parts = _PART.findall(cleaned)
     if not parts or "".join(number + unit for number, unit in parts) != "".join(cleaned.split()):
+        if _COMMA.fullmatch(cleaned):
+            raise UsageError(f"{option} {text}: write it with a point: {cleaned.replace(',', '.')}")
         raise UsageError(f"{option} {text}: not a duration; write for example 90s, 5m or 1h30m")
     seconds = sum(float(number) * _UNITS_S[unit] for number, unit in parts)
     return sensible_s(seconds, f"{option} {text}")

@@ -33,7 +33,7 @@ GLOSSARY: Mapping[str, str] = {
     ),
     "mpi": "The MPI library that carries the messages. It matters most for small messages and between nodes.",
     "blas": (
-        "The library that does the arithmetic. Nearly all of HPL's time is its dgemm, so this often matters most."
+        "The library that does the arithmetic. Most of HPL's arithmetic is its dgemm, so this often matters most."
     ),
     "kernel": (
         "The part of the BLAS that is written for one kind of CPU. A library that does not know the CPU may "

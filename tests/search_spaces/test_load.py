@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from search_spaces.errors import SpaceError
-from search_spaces.load import KEYS, describe, load, passed_over, shipped, wants_all_blas
+from search_spaces.load import KEYS, check_overrides, describe, load, passed_over, shipped, wants_all_blas
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.parameters.dimension import DIMENSIONS
 
@@ -318,6 +318,32 @@ def test_a_mistake_on_the_command_line_is_named_with_its_option(values: dict[str
     with pytest.raises(SpaceError) as caught:
         load("quick", machine(), values)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("values", "hint"),
+    [
+        ({"N": ["10", "000"]}, "a comma separates values, so these are 10, 000; write 10000 for one number"),
+        ({"net.mtu": ["1", "5k"]}, "a comma separates values, so these are 1, 5k)"),
+    ],
+)
+def test_a_number_that_was_written_with_a_comma_gets_a_hint(values: dict[str, list[str]], hint: str) -> None:
+    with pytest.raises(SpaceError) as caught:
+        check_overrides(values)
+    assert hint in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("NB = 144,5", "write 144.5 for one number, [144, 5] for two"),
+        ("blas = atlas", 'names need quotes: "atlas"'),
+    ],
+)
+def test_what_toml_does_not_read_gets_a_hint_what_to_write(line: str, hint: str) -> None:
+    with pytest.raises(SpaceError, match="is not TOML") as caught:
+        load("mine", machine(), {}, f"[parameters]\n{line}\n")
+    assert str(caught.value).endswith(f": {hint}")
 
 
 def test_a_size_from_the_command_line_replaces_the_other_kind_of_size(tmp_path: Path) -> None:

@@ -37,6 +37,11 @@ def test_memory_is_shown_in_gibibytes() -> None:
     assert gibibytes(3 * 2**29) == "1.5 GiB"
 
 
+def test_a_duration_with_a_comma_gets_a_hint() -> None:
+    with pytest.raises(TunerError, match=r"--budget 1,5m: write it with a point: 1\.5m"):
+        parse_duration_s("1,5m", "--budget")
+
+
 def test_a_number_without_a_unit_is_no_duration() -> None:
     with pytest.raises(TunerError, match="--budget 5: a duration needs a unit"):
         parse_duration_s("5", "--budget")

@@ -13,6 +13,8 @@ from threadpoolctl import threadpool_limits
 
 from hpl.params import Scalar
 from results.record import TrialRecord
+from results.stats.confidence import rerank_by_posterior
+from results.stats.ranking import rank
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
@@ -48,6 +50,8 @@ class Explanation:
 
     Attributes:
         best, best_gflops: the configuration the model thinks fastest, and its rate without noise.
+        best_run: no. 1 of the ranking, which ran.
+        best_ran: whether `best` had a full run that counts.
         noise_percent: standard deviation of a repeated full run.
         untested: values of the space that no trial had.
         runs: trials that gave a rate; `spent_s` seconds of all of them and of those that failed.
@@ -63,6 +67,8 @@ class Explanation:
     untested: Mapping[str, tuple[Scalar, ...]]
     runs: int
     spent_s: float
+    best_run: Mapping[str, Scalar]
+    best_ran: bool
 
     def together(self, one: str, other: str) -> Pair | None:
         """What two parameters explain together, or None if no point that was looked at combines their values."""
@@ -132,6 +138,7 @@ def explained(engine: HplEngine, records: Sequence[TrialRecord], runs: int) -> E
     whole = draws[:, len(points) :].var(axis=1)
     landscape = Landscape.over(space, pool, points, draws[:, : len(points)], whole)
     found = effects(landscape, space, records)
+    ranking = rerank_by_posterior(rank(records))
     return Explanation(
         effects=found,
         pairs=pairs(landscape, pool, mean, found),
@@ -140,9 +147,11 @@ def explained(engine: HplEngine, records: Sequence[TrialRecord], runs: int) -> E
         best_sd_percent=100 * float(sd[best]),
         one_at_a_time=one_by_one(engine, way, records, process, pool, best),
         noise_percent=100 * float(process.scales.noise[0]),
-        untested=_untested(space, records),
+        untested=_untested(space, records, found),
         runs=runs,
         spent_s=sum(record.cost_s or 0.0 for record in records),
+        best_run=ranking[0].params if ranking else {},
+        best_ran=engine.key(pool.points[best]) in {space.key(entry.params) for entry in ranking},
     )
 
 
@@ -189,11 +198,15 @@ def _with_dependants(space: SearchSpace, order: Sequence[str]) -> list[str]:
     return [one for name in free for one in (name, *(other for other in order if behind.get(other) == name))]
 
 
-def _untested(space: SearchSpace, records: Sequence[TrialRecord]) -> dict[str, tuple[Scalar, ...]]:
-    found = {}
+def _untested(
+    space: SearchSpace, records: Sequence[TrialRecord], found: Sequence[Effect]
+) -> dict[str, tuple[Scalar, ...]]:
+    """The values that no trial had, nor one that HPL treats alike."""
+    ran = {effect.name: {value for each in effect.ran for value in (each.value, *each.alike)} for effect in found}
+    untested = {}
     for name, parameter in space.varying.items():
-        seen = {record.params.get(name) for record in records}
+        seen = {record.params.get(name) for record in records} | ran.get(name, set())
         left = tuple(value for value in parameter.values if value not in seen)
         if left:
-            found[name] = left
-    return found
+            untested[name] = left
+    return untested

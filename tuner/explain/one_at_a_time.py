@@ -27,6 +27,8 @@ STEPS = 400
 """Configurations it may look at."""
 WORTH_A_WORD = 0.1
 """Percent of the rate below which nothing was missed."""
+MOST_STARTS = 64
+"""Configurations of a space up to which each of them is tried as a start."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,23 @@ class Together:
 
 
 @dataclass(frozen=True)
+class Starts:
+    """Where one-at-a-time tuning ends from each configuration of a small space.
+
+    Attributes:
+        count, found: all starts, and those from which it ends at the best or at one as good.
+        worst: the start from which it ends at the slowest configuration; `end_gflops` is the rate there.
+        missing_percent: by how much the best rate is above that.
+    """
+
+    count: int
+    found: int
+    worst: Mapping[str, Scalar]
+    end_gflops: float
+    missing_percent: float
+
+
+@dataclass(frozen=True)
 class OneByOne:
     """The result of one-at-a-time tuning.
 
@@ -88,6 +107,7 @@ class OneByOne:
         runs, machine_s: full runs in all, and the seconds they would have taken, their launches included.
         missed: the parameters that cost most in the best configuration first.
         together: the pairs that would bring most first.
+        starts: what it would have found from other starts; None in a space of too many.
     """
 
     start: Mapping[str, Scalar]
@@ -100,6 +120,7 @@ class OneByOne:
     machine_s: float
     missed: tuple[Missed, ...]
     together: tuple[Together, ...]
+    starts: Starts | None = None
 
     @property
     def found(self) -> bool:
@@ -108,10 +129,15 @@ class OneByOne:
 
 
 class Way:
-    """One-at-a-time tuning on the model of an engine: the points of its runs, and its sweeps."""
+    """One-at-a-time tuning on the model of an engine: the points of its runs, and its sweeps.
 
-    def __init__(self, engine: HplEngine) -> None:
+    Args:
+        start: where it begins; None for the textbook's configuration.
+    """
+
+    def __init__(self, engine: HplEngine, start: Point | None = None) -> None:
         self._walker = OneAtATime(engine.space, 0)
+        self._walker.start_at = start
         self.points: list[Point] = []
         while len(self.points) < STEPS and (point := self._walker.ask()) is not None:
             self._walker.tell(point, Outcome(engine.expected_gflops(point)))
@@ -149,6 +175,28 @@ def mixed(engine: Engine, end: Point, best: Point) -> list[Point]:
     return [*_given(engine, end, best, 2).values(), *_given(engine, best, end, 1).values()]
 
 
+def from_each_start(engine: HplEngine, fastest: Point) -> Starts | None:
+    """Tune one parameter at a time from each configuration of a space; None where there are too many.
+
+    Args:
+        fastest: the best configuration.
+    """
+    space = engine.space
+    if len(space) > MOST_STARTS:
+        return None
+    ways = [Way(engine, space.complete(point)) for point in space]
+    best_gflops = engine.expected_gflops(fastest)
+    missing = [100 * (best_gflops / way.gflops(way.end) - 1) for way in ways]
+    worst = max(range(len(ways)), key=missing.__getitem__)
+    return Starts(
+        count=len(ways),
+        found=sum(percent < WORTH_A_WORD for percent in missing),
+        worst=ways[worst].start,
+        end_gflops=ways[worst].gflops(ways[worst].end),
+        missing_percent=missing[worst],
+    )
+
+
 def one_by_one(
     engine: HplEngine, way: Way, records: Sequence[TrialRecord], process: Process, pool: Pool, best: int
 ) -> OneByOne:
@@ -184,6 +232,7 @@ def one_by_one(
         machine_s=sum(launch_s + _time_s(space, point, way.gflops(point)) for point in way.points),
         missed=tuple(sorted(missed, key=lambda one: one.back_percent or 0.0)),
         together=tuple(sorted(together, key=lambda pair: -pair.gain_percent)),
+        starts=from_each_start(engine, fastest),
     )
 
 

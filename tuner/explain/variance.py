@@ -41,9 +41,10 @@ class Value:
 
     Attributes:
         percent, sd: by how much the rate is better with it than with the average value, in percent.
-        runs: trials that had it.
-        behind_percent: by how much the rate is lower than with the best value, in percent; 0 for the best.
+        runs: trials that had it, or one that HPL treats alike.
+        behind_percent: by how much the rate is lower than with the best value that ran, in percent; 0 for that one.
         behind_range: between which that is with a probability of 95 %.
+        alike: further values of the space that HPL treats like this one in all of its points.
     """
 
     value: Scalar
@@ -52,6 +53,12 @@ class Value:
     runs: int
     behind_percent: float
     behind_range: tuple[float, float]
+    alike: tuple[Scalar, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """The value with those that HPL treats alike, as "1rM = 2rM"."""
+        return " = ".join(map(str, (self.value, *self.alike)))
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,7 @@ class Effect:
     Attributes:
         share, sd: part of the variance of all rates that is this parameter's alone.
         total, total_sd: part of the variance it takes part in, alone or with others.
-        values: best first.
+        values: best first, those that ran before those that did not.
     """
 
     name: str
@@ -70,6 +77,11 @@ class Effect:
     total: float
     total_sd: float
     values: tuple[Value, ...]
+
+    @property
+    def ran(self) -> tuple[Value, ...]:
+        """The values that trials had; the others are estimates."""
+        return tuple(value for value in self.values if value.runs)
 
 
 @dataclass(frozen=True)
@@ -148,6 +160,16 @@ class Landscape:
         """The parameters that are asked alike while some change: all that need not change with these."""
         moving = {one for column in columns for one in self.family(column)}
         return [at for at in range(len(self.names)) if at not in moving]
+
+    def alike(self, column: int, values: Sequence[Scalar]) -> list[tuple[Scalar, ...]]:
+        """The values of a parameter, those together that HPL treats alike in all points."""
+        found: dict[frozenset[tuple[int, ...]], list[Scalar]] = {}
+        for number, value in enumerate(values):
+            asked = self.asked[:, column] == number
+            points = np.delete(self.asked[asked], column, axis=1)
+            meant = np.column_stack([points, self.codes[asked, column]])
+            found.setdefault(frozenset(map(tuple, meant.tolist())), []).append(value)
+        return [tuple(each) for each in found.values()]
 
     def groups(self, among: NDArray[np.bool_], held: Sequence[int], had: Sequence[int]) -> Numbers:
         """Numbers of the groups of points in which some parameters are asked alike, and HPL has others alike."""
@@ -229,39 +251,36 @@ def effects(landscape: Landscape, space: SearchSpace, records: Sequence[TrialRec
         part = landscape.part(among, number)
         share = part * own.var(axis=1) / whole
         total = share + part * with_others.var(axis=1) / whole
-        rates: dict[Scalar, Vector] = {}
-        for value in space.varying[name].values:
-            codes = [code for code, label in enumerate(landscape.labels[number]) if _is(label, value)]
-            at = np.isin(landscape.codes[among, number], codes)
+        rates: dict[tuple[Scalar, ...], Vector] = {}
+        for alike in landscape.alike(number, space.varying[name].values):
+            at = np.isin(landscape.asked[among, number], [space.varying[name].values.index(value) for value in alike])
             if at.any():
-                rates[value] = own[:, at].mean(axis=1)
-        runs = {value: sum(record.params.get(name) == value for record in records) for value in rates}
+                rates[alike] = own[:, at].mean(axis=1)
+        runs = {alike: sum(record.params.get(name) in alike for record in records) for alike in rates}
         sds = float(share.std()), float(total.std())
         found.append(Effect(name, float(share.mean()), sds[0], float(total.mean()), sds[1], _values(rates, runs)))
     return tuple(sorted(found, key=lambda effect: -effect.total))
 
 
-def _values(rates: Mapping[Scalar, Vector], runs: Mapping[Scalar, int]) -> tuple[Value, ...]:
-    """Compare values with their average and with the best of them; the best first.
+def _values(rates: Mapping[tuple[Scalar, ...], Vector], runs: Mapping[tuple[Scalar, ...], int]) -> tuple[Value, ...]:
+    """Compare values with their average and with the best of those that ran; these come first, the best before others.
 
     Args:
-        rates: draws of the logarithm of the rate with each value, above that with the average value.
+        rates: draws of the logarithm of the rate with each value, and with those that HPL treats alike, above that with
+            the average value.
+        runs: how many trials had them.
     """
-    percents = {value: 100 * np.expm1(rate) for value, rate in rates.items()}
-    ordered = sorted(rates, key=lambda value: -float(percents[value].mean()))
+    percents = {alike: 100 * np.expm1(rate) for alike, rate in rates.items()}
+    ordered = sorted(rates, key=lambda alike: (not runs[alike], -float(percents[alike].mean())))
     told = []
-    for value in ordered:
-        behind = rates[ordered[0]] - rates[value]
+    for alike in ordered:
+        behind = rates[ordered[0]] - rates[alike]
         middle, margin = float(behind.mean()), SDS * float(behind.std())
         least, likely, most = (-100 * math.expm1(-one) for one in (middle - margin, middle, middle + margin))
-        percent = percents[value]
-        told.append(Value(value, float(percent.mean()), float(percent.std()), runs[value], likely, (least, most)))
+        percent, (value, *others) = percents[alike], alike
+        mean, sd = float(percent.mean()), float(percent.std())
+        told.append(Value(value, mean, sd, runs[alike], likely, (least, most), tuple(others)))
     return tuple(told)
-
-
-def _is(label: str, value: Scalar) -> bool:
-    """Whether a value stands for a label, which may begin with the library it belongs to."""
-    return label == str(value) or label.endswith(f"/{value}")
 
 
 def pairs(landscape: Landscape, pool: Pool, mean: Matrix, alone: Sequence[Effect]) -> tuple[Pair, ...]:

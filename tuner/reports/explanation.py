@@ -39,8 +39,9 @@ def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matr
     none = Sentence("These runs show no two parameters that depend on each other.")
     parts += [_pairs(pairs) if pairs else none, *strongest]
     best = named_values(found.best, [effect.name for effect in found.effects], " ")
-    model = f"Best by the model: {best}, {found.best_gflops:.4g} GFLOPS ± {found.best_sd_percent:.1f} %."
-    parts += [Sentence(model), *one_by_one_parts(found)]
+    ran = "" if found.best_ran else " It did not run in full: this is an estimate."
+    model = f"Best by the model: {best}, {found.best_gflops:.4g} GFLOPS ± {found.best_sd_percent:.1f} %.{ran}"
+    parts += [*map(Sentence, apart(found)), Sentence(model), *one_by_one_parts(found)]
     if found.untested:
         parts.append(Sentence(untested(found)))
     return [*parts, *(Sentence(f"{name}: {text}", unbroken=True) for name, text in glossary(found).items())]
@@ -58,20 +59,42 @@ def _effects(study: Study, found: Explanation) -> Table:
             effect.name,
             f"{100 * effect.share:.0f} ± {100 * effect.sd:.0f} %",
             f"{100 * effect.total:.0f} %",
-            *(_value(effect, place) for place in (0, -1)),
+            _value(effect, 0),
+            f"{found.best_run.get(effect.name, '')}",
+            _value(effect, -1),
         )
         for effect in found.effects
     )
-    heads = ("parameter", "alone", "with others", "best value", "worst value")
+    heads = ("parameter", "alone", "with others", "best on average", "in the best run", "worst on average")
     columns = tuple(Column(head, words=head not in {"alone", "with others"}) for head in heads)
     return Table(f"Study {study.name}: what matters, from {counted(found.runs, 'run')}", columns, tuple(rows))
 
 
 def _value(effect: Effect, place: int) -> str:
-    if not effect.values:
+    if not effect.ran:
         return ""
-    value = effect.values[place]
-    return f"{value.value} ({value.percent:+.1f} ± {value.sd:.1f} %)"
+    value = effect.ran[place]
+    return f"{value.words} ({value.percent:+.1f} ± {value.sd:.1f} %)"
+
+
+def apart(found: Explanation) -> list[str]:
+    """Say where the best value on average is not that of the best run, and which values HPL treats alike."""
+    other = [
+        f"{effect.name} {effect.ran[0].words} on average, but {found.best_run[effect.name]} in the best run"
+        for effect in found.effects
+        if effect.total >= MATTERS
+        and effect.ran
+        and effect.name in found.best_run
+        and found.best_run[effect.name] not in (effect.ran[0].value, *effect.ran[0].alike)
+    ]
+    alike = [f"{effect.name} {value.words}" for effect in found.effects for value in effect.values if value.alike]
+    grid = found.best_run.get("grid")
+    fixed = grid is not None and all(effect.name != "grid" for effect in found.effects)
+    where = f" on {grid}" if fixed else ""
+    return [
+        *([f"Best is {'; '.join(other)}: take the values of one run together, not each value alone."] if other else []),
+        *([f"HPL runs alike{where}: {'; '.join(alike)}."] if alike else []),
+    ]
 
 
 def _pairs(pairs: Sequence[Pair]) -> Table:
@@ -113,7 +136,8 @@ def one_by_one_parts(found: Explanation) -> list[Part]:
         parts.append(_missed(way.missed))
         if way.together:
             parts.append(Sentence(why(way)))
-    return parts
+    elsewhere = other_starts(found)
+    return [*parts, Sentence(elsewhere)] if elsewhere else parts
 
 
 def _sweeps(way: OneByOne) -> Table:
@@ -137,7 +161,7 @@ def cost(found: Explanation) -> str:
     way = found.one_at_a_time
     order = list(dict.fromkeys(sweep.name for sweep in way.sweeps))
     start = named_values(way.start, [effect.name for effect in found.effects], " ")
-    turns = f"{', '.join(order)} in turn, {len(way.sweeps) // len(order)} times"
+    turns = f"{', '.join(order)} in turn, {counted(len(way.sweeps) // len(order), 'time')}"
     told = (
         f"Starting from the textbook's {start} it would have varied {turns}: {way.runs} full runs, about "
         f"{duration(way.machine_s)} of the machine"
@@ -148,11 +172,24 @@ def cost(found: Explanation) -> str:
 def verdict(way: OneByOne) -> str:
     """Where the sweeps end, against the best configuration."""
     if way.missing_percent < WORTH_A_WORD:
-        return "Tuning one parameter at a time would have found the best too, or one as good."
+        return "From there, tuning one parameter at a time would have found the best too, or one as good."
     faster = f"the best, which is {way.missing_percent:.1f} ± {way.missing_sd:.1f} % faster than its result"
     if way.found:
-        return f"Tuning one parameter at a time would have ended at a tie with {faster}."
-    return f"Tuning one parameter at a time would have missed {faster}:"
+        return f"From there, tuning one parameter at a time would have ended at a tie with {faster}."
+    return f"From there, tuning one parameter at a time would have missed {faster}:"
+
+
+def other_starts(found: Explanation) -> str | None:
+    """Say that what it finds depends on the start, where it does."""
+    starts = found.one_at_a_time.starts
+    if starts is None or starts.found == starts.count:
+        return None
+    names = [effect.name for effect in found.effects]
+    worst = named_values({name: value for name, value in starts.worst.items() if name in names}, names, " ")
+    return (
+        f"It depends on the start: from {starts.found} of all {starts.count} configurations it finds the best; from "
+        f"{worst} it ends at {starts.end_gflops:.4g} GFLOPS ({-starts.missing_percent:+.1f} %)."
+    )
 
 
 def _missed(missed: Sequence[Missed]) -> Table:

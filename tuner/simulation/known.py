@@ -1,6 +1,7 @@
 """What a virtual cluster tells before anything is simulated: to its search space and to an engine."""
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from itertools import product
 
 from hpl.blas.half_rate import half_rate_block
@@ -54,6 +55,7 @@ def simulated_space(
     space = load(name, machine, {"binding": ["core"], **asked}, text)
     idle = {parameter: [_usual(space, parameter)] for parameter in WITHOUT_EFFECT if parameter in space.varying}
     space = load(name, machine, {"binding": ["core"], **idle, **asked}, text) if idle else space
+    _refuse_unknown_blas(name, space, cluster)
     settings = tuple(parameter for parameter in space.parameters if parameter.startswith(("net.", "mpi.")))
     choices = product(*(space.parameters[setting].values for setting in settings))
     if all(_why_not(dict(zip(settings, choice, strict=True)), cluster) is None for choice in choices):
@@ -63,6 +65,19 @@ def simulated_space(
         return space.keeping(takes)
     except SpaceError as error:
         raise SpaceError(f"{name}: {error}") from error
+
+
+def _refuse_unknown_blas(name: str, space: SearchSpace, cluster: VirtualCluster) -> None:
+    """Refuse a BLAS that the cluster's file does not describe.
+
+    Raises:
+        search_spaces.errors.SpaceError: there is one.
+    """
+    for value in map(str, space.parameters["blas"].values if "blas" in space.parameters else ()):
+        if value not in cluster.blas:
+            near = get_close_matches(value, cluster.blas, n=1)
+            hint = f": did you mean {near[0]}?" if near else ""
+            raise SpaceError(f"{name}: blas = {value}: {cluster.name} has {', '.join(cluster.blas)}{hint}")
 
 
 def refuse_impossible(space: SearchSpace) -> None:

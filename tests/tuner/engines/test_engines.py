@@ -125,6 +125,19 @@ def test_every_beginning_of_a_whole_grid_is_even() -> None:
     assert engine.unasked() == 0
 
 
+def test_a_grid_says_how_many_of_its_combinations_hpl_tells_apart() -> None:
+    space = space_of("parameters = { grid = '1x4', BCAST = ['1rg', '1rM', '2rg', '2rM'], DEPTH = [0, 1] }")
+    engine = make_engine("grid", space, 0)
+    tried = len(drive(engine, Landscape(space, 0), 20))
+    assert len(space) == 8
+    assert tried < 8
+    assert engine.nothing_left == f"all {tried} combinations that HPL tells apart were tried; the grid has 8"
+    small = space_of("parameters = { NB = [64, 128], DEPTH = [0, 1] }")
+    whole = make_engine("grid", small, 0)
+    drive(whole, Landscape(small, 0), 20)
+    assert whole.nothing_left == "all combinations of the grid were tried"
+
+
 def test_the_first_points_of_the_largest_grid_come_from_a_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """To tell all points of a large grid apart takes ten seconds."""
     space = space_of(f"{LARGE_GRID}\nNB = {list(range(32, 800, 32))}\nRFACT = ['left', 'crout', 'right']")

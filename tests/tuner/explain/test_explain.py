@@ -35,7 +35,7 @@ from tuner.explain.stored_space import stored_space
 from tuner.explain.variance import Landscape as Variances
 from tuner.explain.variance import Pair, effects, pairs
 from tuner.options import TuneOptions
-from tuner.reports.explanation import depends, glossary, untested
+from tuner.reports.explanation import apart, depends, glossary, untested
 from tuner.simulation.cluster import cluster_dict
 from tuner.simulation.known import machine_of, probes_of
 from tuner.trial.ladder import outcome_of
@@ -208,6 +208,52 @@ def test_no_single_change_is_better_than_the_best(seed: int) -> None:
     assert max(map(engine.expected_gflops, neighbours(space, found.best))) <= best * (1 + 1e-6)
     assert engine.expected_gflops(found.one_at_a_time.end) <= best * (1 + 1e-6)
     assert found.one_at_a_time.missing_percent >= 0
+
+
+LOOKAHEAD = """
+[parameters]
+layout = "8x1"
+grid = "2x4"
+NB = 180
+DEPTH = [0, 1]
+BCAST = ["1rg", "2rM", "Lng", "LnM"]
+"""
+PLANTED = {
+    (0, "1rg"): 14.18, (1, "2rM"): 15.11, (0, "Lng"): 14.40, (1, "LnM"): 13.76,
+    (0, "2rM"): 14.66, (1, "1rg"): 15.03, (0, "LnM"): 14.66, (1, "Lng"): 13.52,
+}  # fmt: skip
+
+
+def looked_ahead(point: Point) -> float:
+    """Rates of eight runs in which only look-ahead and broadcasts differ."""
+    rings = {"1rM": "2rM", "2rg": "2rM"}
+    return PLANTED[int(point["DEPTH"]), rings.get(str(point["BCAST"]), str(point["BCAST"]))]
+
+
+def test_every_value_with_runs_is_told_and_the_best_on_average_is_the_best() -> None:
+    space = space_of(LOOKAHEAD, cores=8)
+    found = explain(space, records(space, looked_ahead, 8, noise=1e-5))
+    named = {effect.name: effect for effect in found.effects}
+    assert [value.value for value in named["BCAST"].values] == ["2rM", "1rg", "LnM", "Lng"]
+    assert [value.runs for value in named["BCAST"].values] == [2, 2, 2, 2]
+    assert named["BCAST"].values[0].percent == pytest.approx(3.3, abs=0.5)
+    assert named["DEPTH"].values[0].value == 0
+    assert found.best_run["DEPTH"] == 1
+    assert apart(found)[0].startswith("Best is DEPTH 0 on average, but 1 in the best run: take the values of one run")
+
+
+def test_values_that_hpl_treats_alike_are_one_and_none_without_runs_is_called_best() -> None:
+    space = space_of(LOOKAHEAD.replace('"1rg", ', '"1rg", "1rM", '), cores=8)
+    rated = [one for one in records(space, looked_ahead, len(space), noise=1e-5) if one.params["BCAST"] != "1rM"]
+    found = explain(space, rated)
+    [broadcasts] = [effect for effect in found.effects if effect.name == "BCAST"]
+    told = {value.words: value.runs for value in broadcasts.values}
+    assert told == {"1rM = 2rM": 2, "1rg": 2, "LnM": 2, "Lng": 2}
+    assert "HPL runs alike on 2x4: BCAST 1rM = 2rM." in apart(found)
+    never = explain(space, [one for one in rated if one.params["BCAST"] != "2rM"])
+    [broadcasts] = [effect for effect in never.effects if effect.name == "BCAST"]
+    assert broadcasts.ran[0].value == "1rg"
+    assert [value.words for value in broadcasts.values if not value.runs] == ["1rM = 2rM"]
 
 
 def test_values_that_no_run_had_are_named() -> None:

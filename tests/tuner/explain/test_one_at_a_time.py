@@ -13,7 +13,7 @@ from results.report.model import Report
 from search_spaces.parameters.dimension import Point
 from tuner.explain.explanation import Explanation
 from tuner.explain.one_at_a_time import STEPS
-from tuner.reports.explanation import cost, one_by_one_parts, verdict, why
+from tuner.reports.explanation import cost, one_by_one_parts, other_starts, verdict, why
 
 LAUNCH_S = 3.25 - 1.91
 """Of the trials that tests make."""
@@ -61,7 +61,7 @@ def test_what_two_parameters_only_gain_together_is_missed_and_laid_to_both() -> 
     assert found.best_gflops == pytest.approx(130, rel=0.03)
     assert not way.found
     assert way.missing_percent > 20
-    assert verdict(way).startswith("Tuning one parameter at a time would have missed the best, which is ")
+    assert verdict(way).startswith("From there, tuning one parameter at a time would have missed the best, which is ")
     missed = {one.name: one for one in way.missed}
     assert (missed["NB"].left_at, missed["NB"].best) == (192, 64)
     assert {one.name for one in way.missed[:2]} == {"NB", "BCAST"}
@@ -72,19 +72,46 @@ def test_what_two_parameters_only_gain_together_is_missed_and_laid_to_both() -> 
     assert re.search(r"Changing \w+ and \w+ together gains \+", why(way))
 
 
+def test_what_it_finds_may_depend_on_the_start() -> None:
+    space = space_of("parameters = { grid = '2x2', DEPTH = [0, 1], SWAP = ['bin', 'long'], NB = [64, 128] }")
+    found = explain(
+        space,
+        records(
+            space,
+            lambda at: (
+                110
+                if (at["DEPTH"], at["SWAP"]) == (1, "long")
+                else (104 if (at["DEPTH"], at["SWAP"]) == (0, "bin") else 100)
+            ),
+            8,
+            noise=1e-5,
+        ),
+    )
+    starts = found.one_at_a_time.starts
+    assert starts is not None
+    assert (starts.count, 0 < starts.found < 8) == (8, True)
+    told = str(other_starts(found))
+    assert told.startswith(
+        f"It depends on the start: from {starts.found} of all 8 configurations it finds the best; from "
+    )
+    assert "DEPTH=0" in told.partition("; from ")[2]
+    assert "SWAP=bin" in told
+    assert "it ends at 104 GFLOPS (-5." in told
+
+
 def test_what_adds_up_would_have_been_found_too() -> None:
     space = space_of(SMALL)
     way = explain(space, records(space, adding_up, 40)).one_at_a_time
     assert way.found
-    assert verdict(way).startswith("Tuning one parameter at a time would have ended at a tie with ")
+    assert verdict(way).startswith("From there, tuning one parameter at a time would have ended at a tie with ")
 
 
 def test_what_the_runs_cannot_tell_apart_is_not_missed() -> None:
     way = replace(trapped().one_at_a_time, missing_percent=3.0, missing_sd=4.0)
     assert way.found
     assert verdict(way) == (
-        "Tuning one parameter at a time would have ended at a tie with the best, which is 3.0 ± 4.0 % faster "
-        "than its result."
+        "From there, tuning one parameter at a time would have ended at a tie with the best, which is 3.0 ± 4.0 % "
+        "faster than its result."
     )
 
 

@@ -20,6 +20,10 @@ from tuner.stopping import StopRequest
 SWITCHES = {f"h{number}": f"s{(number - 1) // 4 + 1}" for number in range(1, 13)}
 
 
+MOST_AGAIN = 5
+"""Measurements that follow one in which more than what was planted is weak."""
+
+
 @pytest.fixture(scope="module")
 def step(tmp_path_factory: pytest.TempPathFactory) -> Pairs:
     try:
@@ -62,18 +66,27 @@ def clear(verdict: ReadinessVerdict) -> list[Finding]:
     return [finding for finding in found if finding.percent > 20.0]
 
 
+def weak_each_time(lab: HostsLab, step: Pairs) -> list[Finding]:
+    """What is weak in each of some measurements: in one of them other work on this machine may weaken more."""
+    found = clear(judged(lab, step))
+    for _ in range(MOST_AGAIN):
+        if len(found) < 2:
+            break
+        again = {(finding.what, finding.names) for finding in clear(judged(lab, step))}
+        found = [finding for finding in found if (finding.what, finding.names) in again]
+    return found
+
+
 def test_a_weak_cable_is_named_by_its_node(lab: HostsLab, step: Pairs) -> None:
     with lab.weakened("h6", "80mbit"):
-        verdict = judged(lab, step)
-    (weak,) = clear(verdict)
+        (weak,) = weak_each_time(lab, step)
     assert (weak.what, weak.names) == ("weak-node", ("h6",))
     assert 40.0 < weak.percent < 60.0
 
 
 def test_a_weak_uplink_is_told_from_the_nodes_behind_it(lab: HostsLab, step: Pairs) -> None:
     with lab.behind_new_switch(("h5", "h6", "h7", "h8"), "60mbit"):
-        verdict = judged(lab, step)
-    (weak,) = clear(verdict)
+        (weak,) = weak_each_time(lab, step)
     assert (weak.what, weak.names) == ("weak-uplink", ("s2",))
 
 

@@ -10,10 +10,11 @@ import pytest
 from hpl.params import Scalar
 from runners.virtual.cluster import VirtualCluster
 from runners.virtual.load import load_cluster
+from search_spaces.errors import SpaceError
 from search_spaces.load import load
 from tuner.simulation.batch import Simulated, Wish, simulate
 from tuner.simulation.cluster import SimulatedCluster
-from tuner.simulation.known import machine_of, probes_of
+from tuner.simulation.known import machine_of, probes_of, simulated_space
 from tuner.simulation.plan import virtual_plan
 from tuner.simulation.reproduction import gain, published, simulate_tests, typical_error
 from tuner.simulation.simulator import Simulator
@@ -253,3 +254,12 @@ def test_memory_alignment_takes_no_simulated_time(
 
     assert "hpltune-panel" in told(8)[1]
     assert told(4) == told(8) == told(16) == told(64)
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"), [("atals", "Kronos has atlas, acml: did you mean atlas?"), ("mkl", "Kronos has atlas, acml")]
+)
+def test_a_library_that_the_cluster_has_not_is_refused_before_a_study(value: str, hint: str) -> None:
+    with pytest.raises(SpaceError) as caught:
+        simulated_space("kronos", load_cluster("kronos"), 4000, {"blas": [value]})
+    assert str(caught.value) == f"kronos: blas = {value}: {hint}"

@@ -33,7 +33,6 @@ class Grid(Engine):
     """
 
     wants_every_rate = True
-    nothing_left = "all combinations of the grid were tried"
 
     def __init__(self, space: SearchSpace, seed: int, context: EngineContext = NOTHING_KNOWN) -> None:
         super().__init__(space, seed, context)
@@ -49,7 +48,18 @@ class Grid(Engine):
         self._points = self._subset(size) if size else chain(self._subset(BEGINNING), self._subset(len(space)))
 
     def _propose(self) -> dict[str, Scalar] | None:
-        return self.first_unseen(self._points)
+        point = self.first_unseen(self._points)
+        if point is None:
+            self.nothing_left = self._all_tried()
+        return point
+
+    def _all_tried(self) -> str:
+        """Say that all were tried; combinations that HPL runs alike are tried once."""
+        count = len(self.space)
+        different = len(self._pool(count)) if self._whole else count
+        if different == count:
+            return "all combinations of the grid were tried"
+        return f"all {different} combinations that HPL tells apart were tried; the grid has {count}"
 
     def unasked(self) -> int:
         """Count the configurations of the grid that are left."""

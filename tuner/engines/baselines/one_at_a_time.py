@@ -57,10 +57,13 @@ class Sweep:
 class OneAtATime(Engine):
     """Sweeps one parameter after the other; its state follows from the outcomes alone, in whatever order they come."""
 
+    start_at: Point | None = None
+    """The legal point that the search begins at; None for the textbook's."""
+
     @cached_property
     def start(self) -> dict[str, Scalar]:
         """The point that the search begins at."""
-        return dict(next(starts(self.space)))
+        return dict(next(starts(self.space)) if self.start_at is None else self.start_at)
 
     def sweeps(self) -> Iterator[Sweep]:
         """Yield all sweeps by the outcomes so far, until a round brings nothing more."""

@@ -59,7 +59,7 @@ def _ends(found: Sequence[Value]) -> Sequence[Value]:
 def _behind(name: str, shown: Sequence[Value]) -> Series:
     return Series(
         name,
-        tuple(f"{name} {one.value}" for one in shown),
+        tuple(f"{name} {one.words}" for one in shown),
         tuple(one.behind_percent for one in shown),
         labels=tuple("not run" if not one.runs else f"runs: {one.runs}" for one in shown),
         low=tuple(one.behind_range[0] for one in shown),

@@ -141,6 +141,9 @@ def test_an_answer_that_is_no_http_is_told(store: Store, clock: SetClock, tmp_pa
             with connection:
                 connection.recv(65536)
                 connection.sendall(said)
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(65536):  # closed with something unread, the connection would be reset
+                    pass
 
         thread = threading.Thread(target=answer)
         thread.start()
