@@ -27,6 +27,7 @@ _MIXED = re.compile(
 number of the result, with another in brackets."""
 _VALUE = re.compile(r"(PMAP|PFACT|NBMIN|NDIV|RFACT|BCAST|DEPTH|SWAP|L1|U|EQUIL|ALIGN)\s*:\s*(\S.*)$")
 _THRESHOLD = re.compile(r"scaled residuals are less than\s+(\S+)$")
+_CLOSING = "End of Tests."
 _TIME = re.compile(r"HPL_pdgesv\(\) (start|end) time\s+(\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})")
 _BROADCASTS = {"1ring": "1rg", "1ringM": "1rM", "2ring": "2rg", "2ringM": "2rM", "Blong": "Lng", "BlongM": "LnM"}
 _SWAPS = {"Mix": "mix", "Binary-exchange": "bin", "Spread-roll": "long"}
@@ -45,6 +46,8 @@ class LoggedResult:
         words: all parameters that are known, in the words of spaces; a fork's T/V code is its `variant`.
         threshold: the largest residual that passes; None where it was not printed.
         text: the lines of this result, from the head of its table to the head of the next.
+        place: its launch, the closing lines "End of Tests." before it in that launch, and its table; None where the
+            row has no head of its own, as in an extract.
         started_at, ended_at: as HPL printed them, without a time zone; None where it did not.
     """
 
@@ -55,6 +58,7 @@ class LoggedResult:
     text: str
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    place: tuple[int, int, int] | None = None
 
     @property
     def hpl(self) -> HplParams | None:
@@ -116,13 +120,15 @@ def read_log(text: str) -> HplLog:
         _read_head(launch, line)
     launches[0].mixed |= any(map(_MIXED.search, names))
     whole = parse(text)
-    logged = [result for launch in launches if not launch.mixed for result in _results(launch)]
-    mixed = sum(len(_results(launch)) for launch in launches if launch.mixed)
+    logged = [
+        result for number, launch in enumerate(launches) if not launch.mixed for result in _results(launch, number)
+    ]
+    mixed = sum(len(_results(launch, 0)) for launch in launches if launch.mixed)
     return HplLog(tuple(logged), mixed, whole.errors, _ended(launches[-1]), max(1, len(launches) - 1))
 
 
 def _ended(launch: _Launch) -> bool:
-    return any(line == "End of Tests." for table in launch.tables for line in table)
+    return any(_CLOSING in table for table in launch.tables)
 
 
 def _read_head(launch: _Launch, line: str) -> None:
@@ -137,19 +143,18 @@ def _read_head(launch: _Launch, line: str) -> None:
             return
 
 
-def _results(launch: _Launch) -> list[LoggedResult]:
+def _results(launch: _Launch, number: int) -> list[LoggedResult]:
     """Return the results of a launch, in the order they were printed."""
-    found = []
-    for table in launch.tables:
+    found, closed = [], 0
+    for table_number, table in enumerate(launch.tables):
         text = "\n".join(table) + "\n"
-        for result in parse(text).results:
+        times = {mark[1]: _moment(mark[2]) for line in table if (mark := _TIME.match(line))}
+        stamps = times.get("start"), times.get("end")
+        for row, result in enumerate(parse(text).results):
             words = _words(result, launch.values)
-            times = {mark[1]: _moment(mark[2]) for line in table if (mark := _TIME.match(line))}
-            found.append(
-                LoggedResult(
-                    result, launch.program, words, launch.threshold, text, times.get("start"), times.get("end")
-                )
-            )
+            place = (number, closed, table_number) if table_number and not row else None
+            found.append(LoggedResult(result, launch.program, words, launch.threshold, text, *stamps, place))
+        closed += table.count(_CLOSING)
     return found
 
 

@@ -39,6 +39,8 @@ def outputs(home: Path) -> Path:
     folder.mkdir()
     for name in ("passed", "several", "failed", "truncated", "no-memory"):
         shutil.copy(HPL_OUTPUTS / f"{name}.txt", folder / f"{name}.out")
+    cut_off = folder / "truncated.out"
+    cut_off.write_text(cut_off.read_text().replace("4.051e+01", "4.062e+01"))
     (folder / "notes.txt").write_text("not an output\n")
     (folder / "core").write_bytes(b"\x7fELF\0")
     return folder
@@ -92,13 +94,101 @@ def test_importing_again_stores_nothing_twice_and_adds_what_is_new(store: Store,
     (again,) = imported(store, outputs).studies
     assert (again.name, again.new, len(again.records)) == (first.name, False, 0)
     shutil.copy(outputs / "passed.out", outputs / "a-copy.out")
-    (outputs / "later.out").write_text((outputs / "passed.out").read_text() + "\n")
+    (outputs / "later.out").write_text((outputs / "passed.out").read_text().replace("3.377e+01", "3.388e+01"))
     result = imported(store, outputs)
     assert result.studies[0].name == first.name
     assert [record.versions[IMPORTED_FROM] for record in result.studies[0].records] == ["later.out"]
     assert "passed.out is the same file as a-copy.out" in sentences(result.report())
     numbers = [record.number for record in store.records(first.name)]
     assert numbers == list(range(1, len(numbers) + 1))
+
+
+def printed(rate: str = "4.2691e+01", at: str = "10:00", residual: str = "4.10000000e-03", dated: bool = True) -> str:  # noqa: FBT001, FBT002
+    """What HPL prints from the head of its table on; a clock time stands for a run."""
+    stamps = (
+        f"HPL_pdgesv() start time Mon Mar  3 {at}:00 2025\n\nHPL_pdgesv() end time   Mon Mar  3 {at}:01 2025\n\n"
+        if dated
+        else ""
+    )
+    return f"""
+T/V                N    NB     P     Q               Time                 Gflops
+--------------------------------------------------------------------------------
+WR11C2R4        4000   128     1     2               1.00             {rate}
+{stamps}--------------------------------------------------------------------------------
+||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=   {residual} ...... PASSED
+"""
+
+
+HEAD = "HPLinpack 2.3  --  High-Performance Linpack benchmark\nT/V    : Wall time / encoded variant.\n"
+END = "\nEnd of Tests.\n"
+ROWS = """WR11C2R4        4000   128     1     2               1.00             4.2691e+01
+||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=   4.10000000e-03 ...... PASSED
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD + printed() + END + HEAD + printed() + END,
+        HEAD + printed() + END + "--- SUMMARY ---\n" + ROWS,
+        HEAD + printed() + END + printed(),
+        ROWS.splitlines()[0] + "\n" + HEAD + printed() + END,
+        HEAD + printed() + END + HEAD + printed(dated=False) + END,
+        HEAD + printed(dated=False) + END + printed(dated=False),
+    ],
+    ids=["written twice", "with a summary", "from its head", "with rows alone", "without stamps", "never with stamps"],
+)
+def test_a_run_that_a_file_prints_twice_counts_once(store: Store, home: Path, text: str) -> None:
+    (home / "tee.out").write_text(text)
+    (study,) = imported(store, home / "tee.out").studies
+    assert (len(study.records), study.counting) == (1, 1)
+    assert "repeats a run that is printed elsewhere" in " ".join(study.sentences)
+    (again,) = imported(store, home / "tee.out").studies
+    assert not again.records
+
+
+def test_runs_of_the_same_figures_at_other_times_are_runs_of_their_own(store: Store, home: Path) -> None:
+    (home / "two.out").write_text(HEAD + printed() + END + HEAD + printed(at="10:05") + END)
+    (home / "other.out").write_text(HEAD + printed(residual="9.9e-03", at="11:00") + END)
+    (study,) = imported(store, home / "two.out", home / "other.out").studies
+    assert study.counting == 3
+
+
+def test_a_launch_prints_each_of_its_runs_once_even_without_time_stamps(store: Store, home: Path) -> None:
+    (home / "two.out").write_text(HEAD + printed(dated=False) + printed(dated=False) + END)
+    (study,) = imported(store, home / "two.out").studies
+    assert study.counting == 2
+    assert study.remarks == ()
+
+
+def test_of_a_log_that_grew_only_what_is_new_is_added(store: Store, home: Path) -> None:
+    (home / "a.out").write_text(HEAD + printed())
+    (first,) = imported(store, home / "a.out").studies
+    (home / "a.out").write_text(HEAD + printed() + printed("4.3e+01", "10:01") + END)
+    (grown,) = imported(store, home / "a.out").studies
+    assert (grown.name, grown.counting) == (first.name, 1)
+    assert f"1 more result was stored before, in {first.name}." in grown.remarks
+    assert len(store.records(first.name)) == 2
+
+
+def test_the_same_log_in_other_folders_counts_once(store: Store, home: Path) -> None:
+    for folder, more in (("a", ""), ("b", "\n"), ("c", printed("4.3e+01", "10:01"))):
+        (home / "runs" / folder).mkdir(parents=True)
+        (home / "runs" / folder / "a.out").write_text(HEAD + printed() + more + END)
+    studies = imported(store, home / "runs").studies
+    assert [(study.name, study.counting) for study in studies] == [
+        ("import-a-1", 1), ("import-a-1", 0), ("import-c-1", 1),
+    ]  # fmt: skip
+    assert [study.counting for study in imported(store, home / "runs", study="mine").studies] == [1, 0, 1]
+
+
+def test_a_row_that_was_stored_alone_counts_when_its_residual_is_found(store: Store, home: Path) -> None:
+    (home / "rows.out").write_text(ROWS.splitlines()[0] + "\n")
+    (study,) = imported(store, home / "rows.out").studies
+    assert study.counting == 0
+    (home / "whole.out").write_text(HEAD + printed() + END)
+    assert imported(store, home / "whole.out").studies[0].counting == 1
+    assert not imported(store, home / "rows.out").studies[0].records
 
 
 def test_each_folder_gets_a_study_of_its_own(store: Store, outputs: Path) -> None:
