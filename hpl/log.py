@@ -6,7 +6,7 @@ that HPL.dat had, and the threshold. It says of a result of HPL-MxP that it is n
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from . import variant
@@ -81,6 +81,7 @@ class HplLog:
         errors: HPL's own error messages.
         finished: whether the last launch printed its closing line.
         launches: how many launches began in the log.
+        abreast: how many runs of one rank went on at the same time, as ranks do that do not find each other.
     """
 
     results: tuple[LoggedResult, ...]
@@ -88,6 +89,7 @@ class HplLog:
     errors: tuple[str, ...]
     finished: bool
     launches: int
+    abreast: int = 0
 
 
 @dataclass
@@ -124,7 +126,55 @@ def read_log(text: str) -> HplLog:
         result for number, launch in enumerate(launches) if not launch.mixed for result in _results(launch, number)
     ]
     mixed = sum(len(_results(launch, 0)) for launch in launches if launch.mixed)
-    return HplLog(tuple(logged), mixed, whole.errors, _ended(launches[-1]), max(1, len(launches) - 1))
+    heads = [table for launch in launches for table in launch.tables[1:]]
+    return HplLog(
+        tuple(logged),
+        mixed,
+        whole.errors,
+        _ended(launches[-1]),
+        max(1, len(launches) - 1),
+        _abreast(logged, heads),
+    )
+
+
+def read_logs(texts: Sequence[str]) -> HplLog:
+    """Read logs that belong together, as those of the ranks or hosts that wrote into one file."""
+    logs = [read_log(text) for text in texts]
+    speaking = [log for log in logs if log.results or log.finished] or logs
+    results, launches = [], 0
+    for log in logs:
+        for one in log.results:
+            place = None if one.place is None else (one.place[0] + launches, *one.place[1:])
+            results.append(replace(one, place=place))
+        launches += log.launches
+    return HplLog(
+        results=tuple(results),
+        mixed_precision=sum(log.mixed_precision for log in logs),
+        errors=tuple(dict.fromkeys(error for log in logs for error in log.errors)),
+        finished=all(log.finished for log in speaking),
+        launches=sum(log.launches for log in speaking),
+        abreast=max(_abreast(results), *(log.abreast for log in logs)),
+    )
+
+
+def _abreast(results: Sequence[LoggedResult], tables: Sequence[Sequence[str]] = ()) -> int:
+    """Count runs of one rank that went on at once: their times overlap, or their heads follow each other.
+
+    HPL prints the head of a table with the result, so a head that only another head follows is of another program.
+    """
+    alone = [one for one in results if one.result.P * one.result.Q == 1]
+    runs = {
+        (one.started_at, one.ended_at, one.result.code, one.result.N, one.result.NB, one.result.gflops)
+        for one in alone
+        if one.started_at and one.ended_at
+    }
+    most = max((sum(run[0] <= at < run[1] for run in runs) for at, *_ in runs), default=0)
+    heads = most_heads = 1
+    for table in tables:
+        heads = heads + 1 if not any(line.strip("-=") for line in table[1:]) else 1
+        most_heads = max(most_heads, heads)
+    found = max(most, most_heads)
+    return found if alone and found > 1 else 0
 
 
 def _ended(launch: _Launch) -> bool:

@@ -31,6 +31,10 @@ class UnprintedFacts:
 
 
 NO_FACTS = UnprintedFacts()
+MOST_REASONS = 3
+"""Of so many files a message says why they have no result."""
+UNLIKE = 0.1
+"""Runs of one configuration on one machine rarely differ by more."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +104,8 @@ class ImportedStudy:
     def sentences(self) -> list[str]:
         """What was stored, and what does not count and why."""
         of = f"{counted(len(self.records), 'result')} of {counted(self.files, 'file')}"
-        done = f"Study {self.name} {'has' if self.new else 'got'} {of}; {self.counting:,} of them count."
+        counts = f"{self.counting:,} of them {'counts' if self.counting == 1 else 'count'}"
+        done = f"Study {self.name} {'has' if self.new else 'got'} {of}; {counts}."
         if not self.records:
             done = f"Study {self.name} has the results of {counted(self.files, 'file')} already: nothing is new."
         why: dict[str, int] = {}
@@ -165,9 +170,13 @@ def import_outputs(store: Store, request: ImportRequest) -> ImportResult:
 
 
 def _nothing(paths: Sequence[Path], remarks: Sequence[str]) -> str:
-    where = listed([str(path) for path in paths])
-    why = f" ({remarks[0].rstrip('.')})" if remarks else ""
-    return f"{where}: no result of HPL is in there{why}; name a folder or file with HPL's standard output"
+    nothing = f"{listed([str(path) for path in paths])}: no result of HPL is in there"
+    if not remarks:
+        return f"{nothing}; name a folder or file with HPL's standard output"
+    said = list(remarks[:MOST_REASONS])
+    if len(remarks) > MOST_REASONS:
+        said.append(f"{counted(len(remarks) - MOST_REASONS, 'more file')} without a result.")
+    return f"{nothing}. {' '.join(said)}".removesuffix(".")
 
 
 def _stored(
@@ -189,7 +198,12 @@ def _stored(
     of_folder = [home for home in homes if studies[home].host.get("imported_from") == folder.name]
     if name is None or (not new and name not in homes):
         name = next(iter([*of_folder, *([] if new else homes)]), name)
-    remarks = (*_stored_before(len(runs) - len(new), homes if new else ()), *_repeats(results, runs), *folder.cautions)
+    remarks = (
+        *_stored_before(len(runs) - len(new), homes if new else ()),
+        *_repeats(results, runs),
+        *folder.cautions,
+        *_unlike(new),
+    )
     records = [run.record for run in new]
     files = len({run.file.name for run in new})
     existing = studies.get(name) if name else None
@@ -240,6 +254,20 @@ def _having(runs: Sequence[_FileResult], known: Mapping[str, Sequence[PrintedRun
         )
         for result in runs
     ]
+
+
+def _unlike(runs: Sequence[_FileResult]) -> tuple[str, ...]:
+    """Say which configuration gave rates so unlike that something else than chance parted them."""
+    rates: dict[str, list[float]] = {}
+    for run in runs:
+        if run.record.ranked and run.record.gflops:
+            rates.setdefault(run.record.key, []).append(run.record.gflops)
+    furthest = max(rates.values(), key=lambda found: max(found) / min(found), default=[1.0])
+    apart = max(furthest) / min(furthest) - 1
+    if apart < UNLIKE:
+        return ()
+    same = f"{len(furthest):,} runs of one configuration differ by {apart:.1%}".replace("%", " %")
+    return (f"{same}. HPL prints no machine, BLAS or number of threads: where these differ, import each alone.",)
 
 
 def _stored_before(count: int, studies: Sequence[str]) -> tuple[str, ...]:
