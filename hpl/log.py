@@ -37,6 +37,11 @@ _NEEDED = (
 )
 
 
+def untold_words(words: Mapping[str, Scalar]) -> list[str]:
+    """Return the parameters that an HPL.dat needs and an output does not tell; of a fork its code hides some."""
+    return [name for name in _NEEDED if name not in words]
+
+
 @dataclass(frozen=True)
 class LoggedResult:
     """A result with what its launch said of it.
@@ -63,7 +68,7 @@ class LoggedResult:
     @property
     def hpl(self) -> HplParams | None:
         """HPL's parameters; None if the log does not tell all of them, or if they are none of netlib's HPL."""
-        if VARIANT in self.words or any(name not in self.words for name in _NEEDED):
+        if VARIANT in self.words or untold_words(self.words):
             return None
         threshold = {} if self.threshold is None else {"threshold": self.threshold}
         try:

@@ -49,8 +49,9 @@ _NUMBERS = re.compile(r"\S+(?:\s+[+-]?[\d.]+(?:[eE][+-]?\d+)?)*")
 _CUT_ROW = re.compile(rf"(\s*{_CODE}(?:\s+\d{{1,10}}){{4}}(?:\s+[\d.]{{1,20}})?)(?:\s+\[[\w.-]+:\d+\]\s.*)?\s*")
 _REST_OF_ROW = re.compile(r"\s*[\d.]{1,20}(?:[eE][+-]?\d+)?(?:\s+[\d.]{1,20}(?:[eE][+-]?\d+)?)?\s*")
 _CUT_HEAD = re.compile(r"\s*T/V\s+N\s+NB\s+P\s+Q(?:\s+Time)?\s*")
-_CUT_CHECK = re.compile(r"\s*\|\|Ax-b\|\|_oo[^=]*=\s*[\d.eE+-]*[\s.]*")
-_REST_OF_CHECK = re.compile(r"[\s.]*(?:[\d.]+(?:[eE][+-]?\d+)?[\s.]+)?(?:PASSED|FAILED)\s*")
+_FIGURE = r"\d[\deE+-]*(?:\.[\deE+-]+)?"
+_CUT_CHECK = re.compile(rf"\s*\|\|Ax-b\|\|_oo[^=]*=\s*(?:{_FIGURE})?[\s.]*+")
+_REST_OF_CHECK = re.compile(rf"[\s.]*+(?:{_FIGURE}[\s.]++)?(?:PASSED|FAILED)\s*")
 
 
 def undressed(text: str) -> list[str]:
@@ -66,13 +67,15 @@ def _without_escapes(text: str) -> str:
     r"""Return what stands in the strings of JSON, or behind the escape `\n` of another program, a line for each."""
     before = {text[max(0, found.start() - 2) : found.start()] for found in _ANCHOR.finditer(text)}
     if any(two.endswith('"') or two == r"\n" for two in before):
-        strings = "\n".join(map(_string, _STRING.findall(text)))
+        strings = "\n".join(_string(one) for one in _STRING.findall(text) if one)
         unescaped = strings if _ANCHOR.search(strings) else _ESCAPE.sub(_escaped, text)
         return f"{unescaped}\n{text}" if _PLAIN.search(text) else unescaped
     return text
 
 
 def _string(escaped: str) -> str:
+    if "\\" not in escaped:
+        return escaped
     try:
         return str(json.loads(f'"{escaped}"', strict=False))
     except ValueError:

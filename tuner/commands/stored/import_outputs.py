@@ -190,16 +190,18 @@ def _stored(
     """
     results = [result for file in folder.files for result in _results(file, folder, facts.blas)]
     runs = _each_once(results)
-    known = store.imports.known_runs()
-    having = _having(runs, {study: known[study] for study in known if name is None or study in before | {name}})
+    anywhere = _having(runs, store.imports.known_runs())
+    having = [[study for study in found if name is None or study in before | {name}] for found in anywhere]
     new = [run for run, studies in zip(runs, having, strict=True) if not studies]
     homes = list(dict.fromkeys(study for studies in having for study in studies))
     studies = {study.name: study for study in store.studies()}
     of_folder = [home for home in homes if studies[home].host.get("imported_from") == folder.name]
     if name is None or (not new and name not in homes):
         name = next(iter([*of_folder, *([] if new else homes)]), name)
+    elsewhere = dict.fromkeys(study for found in anywhere for study in found if study not in homes)
     remarks = (
         *_stored_before(len(runs) - len(new), homes if new else ()),
+        *_stored_twice(list(elsewhere) if new else []),
         *_repeats(results, runs),
         *folder.cautions,
         *_unlike(new),
@@ -275,6 +277,15 @@ def _stored_before(count: int, studies: Sequence[str]) -> tuple[str, ...]:
     if not count or not studies:
         return ()
     return (f"{counted(count, 'more result')} {'was' if count == 1 else 'were'} stored before, in {listed(studies)}.",)
+
+
+def _stored_twice(studies: Sequence[str]) -> tuple[str, ...]:
+    """Say which other studies have the same runs, because the user asked for a study of their own."""
+    return (
+        (f"Some of these runs are in {listed(studies)}, too: what is said of both counts them twice.",)
+        if studies
+        else ()
+    )
 
 
 def _repeats(results: Sequence[_FileResult], runs: Sequence[_FileResult]) -> tuple[str, ...]:

@@ -183,6 +183,14 @@ def test_the_same_log_in_other_folders_counts_once(store: Store, home: Path) -> 
     assert [study.counting for study in imported(store, home / "runs", study="mine").studies] == [1, 0, 1]
 
 
+def test_the_same_log_under_a_name_of_its_own_is_stored_and_told(store: Store, home: Path) -> None:
+    (home / "a.out").write_text(HEAD + printed() + END)
+    imported(store, home / "a.out", study="one")
+    (other,) = imported(store, home / "a.out", study="other").studies
+    assert (other.name, other.counting) == ("other", 1)
+    assert other.remarks == ("Some of these runs are in one, too: what is said of both counts them twice.",)
+
+
 def test_a_row_that_was_stored_alone_counts_when_its_residual_is_found(store: Store, home: Path) -> None:
     (home / "rows.out").write_text(ROWS.splitlines()[0] + "\n")
     (study,) = imported(store, home / "rows.out").studies
