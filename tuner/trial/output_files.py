@@ -23,13 +23,19 @@ MIXED_PRECISION = (
     "not comparable with one of HPL"
 )
 OTHER_BENCHMARKS = {
-    r"HPCG-Benchmark|HPCG (?:version|result)": "HPCG, not of HPL: it solves a sparse system, and its GFLOPS are others",
-    r"HPL-?MxP|HPL[-_]AI": f"HPL-MxP, and {MIXED_PRECISION}",
-    r"Optimized LINPACK Benchmark": "Intel's Optimized LINPACK Benchmark, not of HPL: its rows and checks are others",
-    r"(?m)^STREAM version": "STREAM, not of HPL: it measures the bandwidth of the memory",
+    r"(?:Final Summary::)?HPCG(?:-Benchmark version| result is)": (
+        "HPCG, not of HPL: it solves a sparse system, and its GFLOPS are others"
+    ),
+    r"Intel\(R\) Optimized LINPACK Benchmark": (
+        "Intel's Optimized LINPACK Benchmark, not of HPL: its rows and checks are others"
+    ),
+    r"STREAM version": "STREAM, not of HPL: it measures the bandwidth of the memory",
 }
-"""What a line of another benchmark's output has, and what that is."""
+"""How a line of another benchmark's output begins, and what that is."""
 _COLUMN = re.compile(r"Column=\s*(\d{1,12})\s+Fraction=\s*(\d{1,3}(?:\.\d{1,9})?)(%?)")
+_MIXED = re.compile(r"HPL-?MxP|HPL[-_]AI")
+_BEGUN = re.compile(r"T/V {1,9}: Wall time|^(?:rocHPL \S*\d|Final Score:|Residual Check:)", re.MULTILINE)
+"""What HPL prints before its rows, and rocHPL in place of them."""
 _STARTED = re.compile(r"xhpl|hpl|mpirun|mpiexec|prterun|srun|slurmstepd|MPI", re.IGNORECASE)
 """What a file speaks of that could have been an output of HPL."""
 
@@ -166,9 +172,11 @@ def _no_result(name: str, text: str, log: HplLog) -> str:
     if log.errors:
         return f"{name} has no result. HPL says: {log.errors[0]}."
     for mark, what in OTHER_BENCHMARKS.items():
-        if re.search(mark, text):
+        if re.search(f"^{mark}", text, re.MULTILINE):
             return f"{name} is left out: it is an output of {what}."
-    if "T/V    : Wall time" in text or "rocHPL" in text or "Residual Check:" in text:
+    if _BEGUN.search(text) and _MIXED.search(text):
+        return f"{name} is left out: it is an output of HPL-MxP, and {MIXED_PRECISION}."
+    if _BEGUN.search(text):
         line = "it has no line of T/V, N, NB, P, Q, time and Gflops, and does not say why"
         return f"{name} is an output of HPL without a result: {ended or line}."
     return f"{name} has no result: {ended}." if ended and _STARTED.search(text) else ""

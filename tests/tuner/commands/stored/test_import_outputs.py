@@ -335,6 +335,13 @@ def test_outputs_of_other_benchmarks_are_named(store: Store, outputs: Path, text
         imported(store, outputs / "other.out")
 
 
+def test_a_note_that_speaks_of_benchmarks_is_no_output_of_them(store: Store, outputs: Path) -> None:
+    (outputs / "notes.md").write_text(
+        "After HPL-MxP and rocHPL we tried HPCG, STREAM and Intel's Optimized LINPACK Benchmark.\n"
+    )
+    assert "notes.md" not in sentences(imported(store, outputs).report())
+
+
 def alone(rate: str, at: str = "10:00") -> str:
     return printed(rate, at).replace("    1     2  ", "    1     1  ")
 
