@@ -6,7 +6,7 @@ that HPL.dat had, and the threshold. It says of a result of HPL-MxP that it is n
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from . import variant
@@ -27,6 +27,7 @@ _MIXED = re.compile(
 number of the result, with another in brackets."""
 _VALUE = re.compile(r"(PMAP|PFACT|NBMIN|NDIV|RFACT|BCAST|DEPTH|SWAP|L1|U|EQUIL|ALIGN)\s*:\s*(\S.*)$")
 _THRESHOLD = re.compile(r"scaled residuals are less than\s+(\S+)$")
+_CLOSING = "End of Tests."
 _TIME = re.compile(r"HPL_pdgesv\(\) (start|end) time\s+(\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})")
 _BROADCASTS = {"1ring": "1rg", "1ringM": "1rM", "2ring": "2rg", "2ringM": "2rM", "Blong": "Lng", "BlongM": "LnM"}
 _SWAPS = {"Mix": "mix", "Binary-exchange": "bin", "Spread-roll": "long"}
@@ -34,6 +35,11 @@ _NEEDED = (
     *("PMAP", "PFACT", "NBMIN", "NDIV", "RFACT", "BCAST", "DEPTH"),
     *("SWAP", "L1", "U", "EQUIL", "alignment"),
 )
+
+
+def untold_words(words: Mapping[str, Scalar]) -> list[str]:
+    """Return the parameters that an HPL.dat needs and an output does not tell; of a fork its code hides some."""
+    return [name for name in _NEEDED if name not in words]
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,8 @@ class LoggedResult:
         words: all parameters that are known, in the words of spaces; a fork's T/V code is its `variant`.
         threshold: the largest residual that passes; None where it was not printed.
         text: the lines of this result, from the head of its table to the head of the next.
+        place: its launch, the closing lines "End of Tests." before it in that launch, and its table; None where the
+            row has no head of its own, as in an extract.
         started_at, ended_at: as HPL printed them, without a time zone; None where it did not.
     """
 
@@ -55,11 +63,12 @@ class LoggedResult:
     text: str
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    place: tuple[int, int, int] | None = None
 
     @property
     def hpl(self) -> HplParams | None:
         """HPL's parameters; None if the log does not tell all of them, or if they are none of netlib's HPL."""
-        if VARIANT in self.words or any(name not in self.words for name in _NEEDED):
+        if VARIANT in self.words or untold_words(self.words):
             return None
         threshold = {} if self.threshold is None else {"threshold": self.threshold}
         try:
@@ -77,6 +86,7 @@ class HplLog:
         errors: HPL's own error messages.
         finished: whether the last launch printed its closing line.
         launches: how many launches began in the log.
+        abreast: how many runs of one rank went on at the same time, as ranks do that do not find each other.
     """
 
     results: tuple[LoggedResult, ...]
@@ -84,6 +94,7 @@ class HplLog:
     errors: tuple[str, ...]
     finished: bool
     launches: int
+    abreast: int = 0
 
 
 @dataclass
@@ -116,13 +127,63 @@ def read_log(text: str) -> HplLog:
         _read_head(launch, line)
     launches[0].mixed |= any(map(_MIXED.search, names))
     whole = parse(text)
-    logged = [result for launch in launches if not launch.mixed for result in _results(launch)]
-    mixed = sum(len(_results(launch)) for launch in launches if launch.mixed)
-    return HplLog(tuple(logged), mixed, whole.errors, _ended(launches[-1]), max(1, len(launches) - 1))
+    logged = [
+        result for number, launch in enumerate(launches) if not launch.mixed for result in _results(launch, number)
+    ]
+    mixed = sum(len(_results(launch, 0)) for launch in launches if launch.mixed)
+    heads = [table for launch in launches for table in launch.tables[1:]]
+    return HplLog(
+        tuple(logged),
+        mixed,
+        whole.errors,
+        _ended(launches[-1]),
+        max(1, len(launches) - 1),
+        _abreast(logged, heads),
+    )
+
+
+def read_logs(texts: Sequence[str]) -> HplLog:
+    """Read logs that belong together, as those of the ranks or hosts that wrote into one file."""
+    logs = [read_log(text) for text in texts]
+    speaking = [log for log in logs if log.results or log.finished] or logs
+    results, launches = [], 0
+    for log in logs:
+        for one in log.results:
+            place = None if one.place is None else (one.place[0] + launches, *one.place[1:])
+            results.append(replace(one, place=place))
+        launches += log.launches
+    return HplLog(
+        results=tuple(results),
+        mixed_precision=sum(log.mixed_precision for log in logs),
+        errors=tuple(dict.fromkeys(error for log in logs for error in log.errors)),
+        finished=all(log.finished for log in speaking),
+        launches=sum(log.launches for log in speaking),
+        abreast=max(_abreast(results), *(log.abreast for log in logs)),
+    )
+
+
+def _abreast(results: Sequence[LoggedResult], tables: Sequence[Sequence[str]] = ()) -> int:
+    """Count runs of one rank that went on at once: their times overlap, or their heads follow each other.
+
+    HPL prints the head of a table with the result, so a head that only another head follows is of another program.
+    """
+    alone = [one for one in results if one.result.P * one.result.Q == 1]
+    runs = {
+        (one.started_at, one.ended_at, one.result.code, one.result.N, one.result.NB, one.result.gflops)
+        for one in alone
+        if one.started_at and one.ended_at
+    }
+    most = max((sum(run[0] <= at < run[1] for run in runs) for at, *_ in runs), default=0)
+    heads = most_heads = 1
+    for table in tables:
+        heads = heads + 1 if not any(line.strip("-=") for line in table[1:]) else 1
+        most_heads = max(most_heads, heads)
+    found = max(most, most_heads)
+    return found if alone and found > 1 else 0
 
 
 def _ended(launch: _Launch) -> bool:
-    return any(line == "End of Tests." for table in launch.tables for line in table)
+    return any(_CLOSING in table for table in launch.tables)
 
 
 def _read_head(launch: _Launch, line: str) -> None:
@@ -137,19 +198,18 @@ def _read_head(launch: _Launch, line: str) -> None:
             return
 
 
-def _results(launch: _Launch) -> list[LoggedResult]:
+def _results(launch: _Launch, number: int) -> list[LoggedResult]:
     """Return the results of a launch, in the order they were printed."""
-    found = []
-    for table in launch.tables:
+    found, closed = [], 0
+    for table_number, table in enumerate(launch.tables):
         text = "\n".join(table) + "\n"
-        for result in parse(text).results:
+        times = {mark[1]: _moment(mark[2]) for line in table if (mark := _TIME.match(line))}
+        stamps = times.get("start"), times.get("end")
+        for row, result in enumerate(parse(text).results):
             words = _words(result, launch.values)
-            times = {mark[1]: _moment(mark[2]) for line in table if (mark := _TIME.match(line))}
-            found.append(
-                LoggedResult(
-                    result, launch.program, words, launch.threshold, text, times.get("start"), times.get("end")
-                )
-            )
+            place = (number, closed, table_number) if table_number and not row else None
+            found.append(LoggedResult(result, launch.program, words, launch.threshold, text, *stamps, place))
+        closed += table.count(_CLOSING)
     return found
 
 

@@ -11,9 +11,10 @@ from sqlalchemy import Connection, Table, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from ..errors import StudyExistsError
-from ..record import IMPORTED_SHA256, Kind, Study, TrialRecord, TrialState
+from ..printed_run import PrintedRun
+from ..record import Kind, Study, TrialRecord, TrialState
 from .networks import Transaction
-from .rows import object_of, output_row, study_row, trial_row
+from .rows import LINE, line_of, output_row, study_row, trial_row
 from .schema import NETWORK_PROBES, OUTPUTS, STUDIES, TRIALS
 
 AT_A_TIME = 200
@@ -45,15 +46,13 @@ class ImportedStudies:
         with self.writing() as connection:
             _append(connection, name, records)
 
-    def known_files(self) -> Mapping[str, Sequence[str]]:
-        """Return the hash of each file whose results are stored, with the names of the studies that have them."""
-        query = select(TRIALS.c.study, TRIALS.c.versions).where(TRIALS.c.kind == Kind.IMPORTED.value).distinct()
-        found: dict[str, list[str]] = {}
+    def known_runs(self) -> Mapping[str, Sequence[PrintedRun]]:
+        """Return the runs of outputs that are stored, by the name of the study that has them."""
+        query = select(*LINE).where(TRIALS.c.kind == Kind.IMPORTED.value).order_by(TRIALS.c.study, TRIALS.c.number)
+        found: dict[str, list[PrintedRun]] = {}
         with self.reading() as connection:
-            for study, versions in connection.execute(query.order_by(TRIALS.c.study)):
-                sha256 = str(object_of(versions, "versions").get(IMPORTED_SHA256))
-                if study not in (names := found.setdefault(sha256, [])):
-                    names.append(study)
+            for row in connection.execute(query).mappings():
+                found.setdefault(row["study"], []).append(PrintedRun.of(line_of(row)))
         return found
 
     def digests(self) -> dict[str, str]:

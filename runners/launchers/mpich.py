@@ -9,7 +9,7 @@ from ..hosts.host_names import launcher_name
 from ..job import Job
 from .base import explained, last_words, on_interfaces, signal_of
 
-_SAYINGS: tuple[tuple[str, str], ...] = (
+SAYINGS: tuple[tuple[str, str], ...] = (
     (r"error while loading shared libraries: ([^\n]+)", r"the program cannot load a library: \1"),
     (r"execvp error on file (\S+) \(([^)]+)\)", r"the program \1 cannot be started (\2)"),
     (r"HYDU_create_process .*execvp error[^(]*\(([^)]+)\)", r"the launch agent cannot be started (\1)"),
@@ -60,7 +60,7 @@ class Mpich:
     def explain(self, job: Job, exit_code: int, said: str) -> str:
         """Explain Hydra's messages in one sentence."""
         del job
-        return explained(_SAYINGS, (said, signal_of(exit_code))) or last_words("mpiexec", exit_code, said)
+        return explained(SAYINGS, (said, signal_of(exit_code))) or last_words("mpiexec", exit_code, said)
 
     def _places(self, job: Job) -> list[str]:
         if not job.nodes:

@@ -14,7 +14,7 @@ TRANSPORTS = ("UCX_", "FI_", "PSM2_")
 """Prefixes of variables that libraries below Open MPI read; these are not MCA parameters."""
 _OBJECTS = {"l3cache": "l3cache", "numa": "numa", "socket": "package"}
 
-_SAYINGS: tuple[tuple[str, str], ...] = (
+SAYINGS: tuple[tuple[str, str], ...] = (
     (r"not enough slots available", "mpirun sees fewer cores than ranks: choose a layout with fewer ranks"),
     (r"More processes requested than allocated|overload-allowed|Mapper result:\s+Out of resource",
      "mpirun cannot give each rank cores of its own"),
@@ -86,7 +86,7 @@ class OpenMpi:
     def explain(self, job: Job, exit_code: int, said: str) -> str:
         """Explain Open MPI's messages in one sentence; without a message, a code above 128 is the signal of a rank."""
         del job
-        return explained(_SAYINGS, (said, signal_of(exit_code))) or last_words("mpirun", exit_code, said)
+        return explained(SAYINGS, (said, signal_of(exit_code))) or last_words("mpirun", exit_code, said)
 
     @staticmethod
     def _one_after_the_other(hosts: Sequence[str], one: Sequence[str]) -> list[str]:

@@ -12,7 +12,7 @@ PMI = ("pmix", "pmix_v3", "pmix_v4", "pmix_v5", "pmi2", "none")
 """Methods by which ranks find each other (`srun --mpi=list`): pmix for Open MPI, pmi2 for MPICH and Intel MPI."""
 _BINDINGS = {"core": "cores", "numa": "ldoms", "socket": "sockets", "none": "none"}
 
-_SAYINGS: tuple[tuple[str, str], ...] = (
+SAYINGS: tuple[tuple[str, str], ...] = (
     (r"More processors requested than permitted|Requested node configuration is not available|Node count specification",
      "srun sees fewer cores than ranks: choose a layout with fewer ranks, or more cores_per_node"),
     (r"execve\(\): (.+): No such file or directory", r"srun cannot find the program: \1 is missing on a node"),
@@ -90,7 +90,7 @@ class Srun:
     def explain(self, job: Job, exit_code: int, said: str) -> str:
         """Explain srun's messages in one sentence; without a message, a code above 128 is the signal of a rank."""
         del job
-        found = explained(_SAYINGS, (said,))
+        found = explained(SAYINGS, (said,))
         if found:
             return found
         signalled = signal_of(exit_code)

@@ -30,7 +30,7 @@ def import_(
     """Make a study of outputs that HPL printed without hpltune, or copy the studies of another database.
 
     Each result becomes a trial; one without a residual that PASSED is stored, but not ranked. Each folder gets a
-    study of its own, and nothing is stored twice. An HPL.dat in the folder says what the outputs do
+    study of its own, and no run is stored twice. An HPL.dat in the folder says what the outputs do
     not. From another database of hpltune each study is copied; a name that is taken gets a number.
 
     Examples:

@@ -6,7 +6,7 @@ from dataclasses import fields
 from hpl.params import Scalar
 from results.flat import COLUMNS, Placed, flat
 from results.metrics import rate_text
-from results.record import IMPORTED_FROM, SIMULATOR, Study, TrialRecord, TrialState
+from results.record import IMPORTED_FROM, SIMULATOR, Kind, Study, TrialRecord, TrialState
 from results.report.model import Column, Table, Wrap
 from results.report.outcome import outcome
 from results.stats.ranking import hosts_of
@@ -153,7 +153,17 @@ def _origin(record: TrialRecord) -> dict[str, str]:
         facts["really ran"] = (
             f"{seen.library} ({seen.version}), kernel {seen.kernel or 'unknown'}, {threads} threads a rank"
         )
-    facts["started"] = record.started_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    facts["started"] = _started(record)
     if record.command:
         facts |= {"command": record.command, "folder": record.directory}
     return facts
+
+
+def _started(record: TrialRecord) -> str:
+    """Say when a trial started; an imported output names no time zone, and may not tell the time at all."""
+    moment = record.started_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    if record.kind is not Kind.IMPORTED:
+        return moment
+    if record.ended_at is None:
+        return f"unknown: the output does not say it; its file is of {moment}"
+    return f"{moment}, as HPL printed it without a time zone"

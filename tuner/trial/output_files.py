@@ -1,6 +1,6 @@
 """Finds the files that hold outputs of HPL, folder by folder, and says what is odd about them."""
 
-import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -8,13 +8,36 @@ from pathlib import Path
 
 from hpl.dat import HplDat
 from hpl.dat_parse import HplDatError, parse
-from hpl.log import HplLog, read_log
+from hpl.log import HplLog, read_logs
+from hpl.undressed import undressed
+from runners.launchers.foreign import told
 
 from ..errors import UsageError
-from ..user_files import LARGEST_BYTES, read_text
+from ..user_files import read_text
 from ..words import counted, listed
+from .file_text import file_text
 
 DAT = "HPL.dat"
+MIXED_PRECISION = (
+    "mixed precision is not HPL. It factorises the matrix with short numbers and refines the solution, so its rate is "
+    "not comparable with one of HPL"
+)
+OTHER_BENCHMARKS = {
+    r"(?:Final Summary::)?HPCG(?:-Benchmark version| result is)": (
+        "HPCG, not of HPL: it solves a sparse system, and its GFLOPS are others"
+    ),
+    r"Intel\(R\) Optimized LINPACK Benchmark": (
+        "Intel's Optimized LINPACK Benchmark, not of HPL: its rows and checks are others"
+    ),
+    r"STREAM version": "STREAM, not of HPL: it measures the bandwidth of the memory",
+}
+"""How a line of another benchmark's output begins, and what that is."""
+_COLUMN = re.compile(r"Column=\s*(\d{1,12})\s+Fraction=\s*(\d{1,3}(?:\.\d{1,9})?)(%?)")
+_MIXED = re.compile(r"HPL-?MxP|HPL[-_]AI")
+_BEGUN = re.compile(r"T/V {1,9}: Wall time|^(?:rocHPL \S*\d|Final Score:|Residual Check:)", re.MULTILINE)
+"""What HPL prints before its rows, and rocHPL in place of them."""
+_STARTED = re.compile(r"xhpl|hpl|mpirun|mpiexec|prterun|srun|slurmstepd|MPI", re.IGNORECASE)
+"""What a file speaks of that could have been an output of HPL."""
 
 
 @dataclass(frozen=True)
@@ -24,12 +47,14 @@ class OutputFile:
     Attributes:
         name: relative to the folder that was asked for.
         sha256: of its content.
+        ended: where and why an output ends that is not whole, as far as it tells.
     """
 
     name: str
     sha256: str
     changed_at: datetime
     log: HplLog
+    ended: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,9 +87,16 @@ class OutputFolder:
             numbers = listed([f"{number:,}" for number in ranks])
             found.append(f"The runs had {numbers} ranks; if these ran on different machines, {apart}.")
         for file in self.files:
+            if file.log.abreast > 1:
+                copies = f"{file.name}: {file.log.abreast:,} runs of one rank went on at once."
+                alone = (
+                    "If they were meant to be one run, its ranks ran alone, because mpirun is not of the MPI of xhpl"
+                )
+                found.append(f"{copies} {alone}; then none of the rates is that of the machine.")
             if not file.log.finished:
                 has = counted(len(file.log.results), "result")
-                found.append(f"{file.name} ends before HPL's last line: what was printed until then is {has}.")
+                why = f" ({file.ended})" if file.ended else ""
+                found.append(f"{file.name} ends before HPL's last line: what was printed until then is {has}{why}.")
         return tuple(found)
 
 
@@ -121,27 +153,51 @@ def _folder(folder: Path, files: Sequence[tuple[Path, str]], seen: dict[str, str
 
 def _read(path: Path, name: str) -> tuple[OutputFile | None, str]:
     """Read a file: its results, or why there are none; both are missing where it is none of HPL's outputs."""
-    if path.stat().st_size > LARGEST_BYTES:
-        return None, f"{name} is larger than {LARGEST_BYTES / 2**20:g} MiB, and is left out."
-    text = read_text(path, str(path))
-    if "\0" in text:
-        return None, ""
-    log = read_log(text)
-    mixed = f"{name}: {counted(log.mixed_precision, 'result')} of HPL-MxP left out: mixed precision is not HPL."
+    content = file_text(path)
+    if content.left_out:
+        return None, f"{name} is {content.left_out}, and is left out."
+    text = "\n".join(texts := undressed(content.text))
+    log = read_logs(texts)
+    mixed = f"{name}: {counted(log.mixed_precision, 'result')} of HPL-MxP left out: {MIXED_PRECISION}."
     if not log.results:
         return None, mixed if log.mixed_precision else _no_result(name, text, log)
-    sha256 = hashlib.sha256(text.encode()).hexdigest()
     changed_at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    return OutputFile(name, sha256, changed_at, log), mixed if log.mixed_precision else ""
+    ended = "" if log.finished else end_of(text)
+    return OutputFile(name, content.sha256, changed_at, log, ended), mixed if log.mixed_precision else ""
 
 
 def _no_result(name: str, text: str, log: HplLog) -> str:
-    """The sentence of an output of HPL without a result; "" for any other file."""
+    """The sentence of an output without a result; "" for any other file."""
+    ended = end_of(text)
     if log.errors:
         return f"{name} has no result. HPL says: {log.errors[0]}."
-    if "T/V    : Wall time" in text or "rocHPL" in text or "Residual Check:" in text:
-        return f"{name} is an output of HPL without a result line (T/V, N, NB, P, Q, time, Gflops), and is left out."
-    return ""
+    for mark, what in OTHER_BENCHMARKS.items():
+        if re.search(f"^{mark}", text, re.MULTILINE):
+            return f"{name} is left out: it is an output of {what}."
+    if _BEGUN.search(text) and _MIXED.search(text):
+        return f"{name} is left out: it is an output of HPL-MxP, and {MIXED_PRECISION}."
+    if _BEGUN.search(text):
+        line = "it has no line of T/V, N, NB, P, Q, time and Gflops, and does not say why"
+        return f"{name} is an output of HPL without a result: {ended or line}."
+    return f"{name} has no result: {ended}." if ended and _STARTED.search(text) else ""
+
+
+def end_of(text: str) -> str:
+    """Say where a run ended, and why, as far as its output tells; "" where it tells neither."""
+    column = ""
+    for found in _COLUMN.finditer(text):
+        column = _reached(found)
+    return "; ".join(filter(None, (column, told(text) or "")))
+
+
+def _reached(found: re.Match[str]) -> str:
+    """Say how far a run had come when it printed a line of its progress; the operations follow from the columns."""
+    try:
+        part = float(found[2]) / (100 if found[3] else 1)
+    except ValueError:
+        return ""
+    done = f" ({100 * (1 - (1 - part) ** 3):.0f} % of the operations)" if 0 <= part <= 1 else ""
+    return f"its last line of progress is of column {int(found[1]):,}{done}"
 
 
 def _dat(path: Path) -> HplDat | None:

@@ -19,8 +19,9 @@ from results.record import SIMULATOR
 from results.report.model import Table
 from results.store.store import Store
 from tuner.commands.campaigns.check import CheckRequest, CheckResult, CheckVerdict, check
-from tuner.errors import TunerError
-from tuner.events import Event, TrialEnded
+from tuner.commands.stored.import_outputs import ImportRequest, import_outputs
+from tuner.errors import TunerError, UsageError
+from tuner.events import Event, Notice, TrialEnded
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
 
@@ -188,3 +189,39 @@ def test_a_file_of_junit_that_cannot_be_written_is_refused_before_anything_runs(
         checked(CheckRequest("before", junit=home / "file" / "check.xml", db=database))
     with pytest.raises(TunerError, match="is a folder: name a file in it"):
         checked(CheckRequest("before", junit=home, db=database))
+
+
+ROWS = """T/V                N    NB     P     Q               Time                 Gflops
+WR11C2R4        4000   128     1     2               1.00             4.2691e+01
+||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=   4.10000000e-03 ...... PASSED
+"""
+
+
+def test_an_imported_extract_is_no_baseline_and_what_it_does_not_tell_is_named(home: Path) -> None:
+    (home / "rows.out").write_text(ROWS)
+    db = str(home / "study.db")
+    with Store.open(db) as store:
+        import_outputs(store, ImportRequest((home / "rows.out",), study="rows"))
+    with pytest.raises(UsageError) as told:
+        check(CheckRequest("rows", db=db), lambda _: None, StopRequest())
+    said = "the output of rows#1 does not tell SWAP, L1, U, EQUIL and alignment: import it beside its HPL.dat"
+    assert said in str(told.value)
+
+
+@pytest.mark.usefixtures("real_hpl")
+def test_an_imported_output_is_measured_again_and_what_it_does_not_tell_is_said(home: Path) -> None:
+    printed = replace(HplDat.of(HPL))
+    (home / "runs").mkdir()
+    (home / "runs/HPL.dat").write_text(render(printed))
+    row = "WR11C2R4 1000 100 1 1 0.10 6.6817e+00\n"
+    (home / "runs/hpl.out").write_text(ROWS.splitlines()[0] + "\n" + row + ROWS.splitlines()[2] + "\n")
+    db = str(home / "study.db")
+    with Store.open(db) as store:
+        import_outputs(store, ImportRequest((home / "runs",), study="old"))
+    heard: list[Event] = []
+    result = check(CheckRequest("old", runs=1, db=db), heard.append, StopRequest())
+    assert result.measured.records[0].ranked
+    said = "\n".join(event.text for event in heard if isinstance(event, Notice))
+    assert (
+        "--like old#1 was not run by hpltune. Its output does not tell the BLAS, kernel and number of threads" in said
+    )

@@ -10,6 +10,7 @@ from typing import Literal
 
 from hpl.dat import HplDat, render
 from hpl.errors import HplError
+from hpl.log import untold_words
 from results.errors import ResultsError
 from results.record import Study, TrialRecord
 from results.report.junit import JUnitCase, to_junit
@@ -30,7 +31,7 @@ from ...study.objective import ranking_of
 from ...units import gibibytes
 from ...user_dirs import UserDirs
 from ...user_files import require_writable_file, write_text
-from ...words import counted
+from ...words import counted, listed
 from .run import RunRequest, RunResult, run
 
 SUITE = "hpltune check"
@@ -289,7 +290,7 @@ def baseline_of(store: Store, name: str) -> Baseline:
     """The best configuration of a stored study.
 
     Raises:
-        TunerError: it was simulated or replayed, or no run of it counts.
+        TunerError: it was simulated or replayed, no run of it counts, or an imported output does not tell all of it.
         ResultsError: there is no such study.
     """
     study = store.study(name)
@@ -298,7 +299,12 @@ def baseline_of(store: Store, name: str) -> Baseline:
     ranking = ranking_of(store, study)
     if not ranking:
         raise UsageError(f"--baseline {study.name}: that study has no valid run to compare with")
-    return Baseline(study, store.get(study.name, ranking[0].best_record_number), ranking[0].gflops)
+    trial = store.get(study.name, ranking[0].best_record_number)
+    if not trial.hpl_dat and trial.hpl is None:
+        untold = listed(untold_words(trial.params)) or "what HPL.dat says"
+        asks = f"--baseline {study.name}: the output of {study.name}#{trial.number} does not tell {untold}"
+        raise UsageError(f"{asks}: import it beside its HPL.dat as another --study, or write one for `hpltune run`")
+    return Baseline(study, trial, ranking[0].gflops)
 
 
 def _measured(request: CheckRequest, before: Baseline, listener: Listener, stop: StopRequest) -> RunResult:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hpl.dat import DEVICE_STDOUT, HplDat, render
 from hpl.dat_parse import parse
-from results.record import Study, TrialRecord
+from results.record import Kind, Study, TrialRecord
 from results.report.model import Report, Sentence
 from results.stats.ranking import hosts_of
 from results.store.store import Store
@@ -31,7 +31,7 @@ from ...trial.plan import Launch, Placement, TrialPlan, network_of, parse_layout
 from ...trial.workbench import Workbench
 from ...tuning.enter import machine_facts
 from ...user_files import read_text
-from ...words import counted
+from ...words import counted, listed
 from ..session import Session, open_session
 
 
@@ -178,8 +178,11 @@ def _what_is_not_alike(request: RunRequest, store: Store) -> list[str]:
         how, of = (f"replayed from {study.table}", "table") if study.replayed else (where, "cluster")
         said = f"{how}. Its BLAS, {model.blas}, is the best of that {of}, perhaps not of this machine"
         return [f"{caution} {said}: --blas NAME chooses another."]
-    if not model.blas:
-        return [f"{caution} not run by hpltune. Its output does not tell the BLAS: the fastest here is taken."]
+    if model.kind is Kind.IMPORTED:
+        untold = listed([*([] if model.blas else ["BLAS"]), "kernel", "number of threads"])
+        taken = "kernel of that BLAS" if model.blas else "BLAS and kernel"
+        here = f"the fastest {taken} here and all cores are taken"
+        return [f"{caution} not run by hpltune. Its output does not tell the {untold}: {here}."]
     return []
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from results.errors import ResultsError
+from results.printed_run import PrintedRun
 from results.record import IMPORT, Study, TrialRecord
 from results.report.model import Report, Sentence
 from results.store.store import Store
@@ -30,6 +31,37 @@ class UnprintedFacts:
 
 
 NO_FACTS = UnprintedFacts()
+MOST_REASONS = 3
+"""Of so many files a message says why they have no result."""
+UNLIKE = 0.1
+"""Runs of one configuration on one machine rarely differ by more."""
+
+
+@dataclass(frozen=True)
+class _FileResult:
+    """A result in a file.
+
+    Attributes:
+        record: its trial, without study and number.
+        place: as `LoggedResult.place`.
+    """
+
+    file: OutputFile
+    record: TrialRecord
+    run: PrintedRun
+    place: tuple[int, int, int] | None
+
+    @property
+    def completeness(self) -> tuple[bool, bool, bool]:
+        """How much the output says of the run."""
+        return *self.run.completeness, self.place is not None
+
+    def same_as(self, other: "_FileResult") -> bool:
+        """Whether both are of one run; a launch prints each of its runs once, in a table of its own."""
+        dated = self.run.stamps is not None or other.run.stamps is not None
+        if self.place and other.place and not dated and self.file.name == other.file.name:
+            return self.place[:2] != other.place[:2] and self.run.same_as(other.run)
+        return self.run.same_as(other.run)
 
 
 @dataclass(frozen=True)
@@ -72,7 +104,8 @@ class ImportedStudy:
     def sentences(self) -> list[str]:
         """What was stored, and what does not count and why."""
         of = f"{counted(len(self.records), 'result')} of {counted(self.files, 'file')}"
-        done = f"Study {self.name} {'has' if self.new else 'got'} {of}; {self.counting:,} of them count."
+        counts = f"{self.counting:,} of them {'counts' if self.counting == 1 else 'count'}"
+        done = f"Study {self.name} {'has' if self.new else 'got'} {of}; {counts}."
         if not self.records:
             done = f"Study {self.name} has the results of {counted(self.files, 'file')} already: nothing is new."
         why: dict[str, int] = {}
@@ -116,7 +149,7 @@ class ImportResult:
 
 
 def import_outputs(store: Store, request: ImportRequest) -> ImportResult:
-    """Store the results of files and folders, a study for each folder; no result is stored twice.
+    """Store the runs of files and folders, a study for each folder; no run is stored twice.
 
     Raises:
         UsageError: a path cannot be read, or none of the files holds a result of HPL.
@@ -129,48 +162,145 @@ def import_outputs(store: Store, request: ImportRequest) -> ImportResult:
     folders = [folder for folder in found if folder.files]
     if not folders:
         raise UsageError(_nothing(request.paths, remarks))
-    known = store.imports.known_files()
-    return ImportResult(
-        [
-            _stored(store, folder, known, request.facts, _asked_name(folder, request, len(folders)))
-            for folder in folders
-        ],
-        remarks,
-    )
+    studies: list[ImportedStudy] = []
+    for folder in folders:
+        before = frozenset(study.name for study in studies)
+        studies.append(_stored(store, folder, before, request.facts, _asked_name(folder, request, len(folders))))
+    return ImportResult(studies, remarks)
 
 
 def _nothing(paths: Sequence[Path], remarks: Sequence[str]) -> str:
-    where = listed([str(path) for path in paths])
-    why = f" ({remarks[0].rstrip('.')})" if remarks else ""
-    return f"{where}: no result of HPL is in there{why}; name a folder or file with HPL's standard output"
+    nothing = f"{listed([str(path) for path in paths])}: no result of HPL is in there"
+    if not remarks:
+        return f"{nothing}; name a folder or file with HPL's standard output"
+    said = list(remarks[:MOST_REASONS])
+    if len(remarks) > MOST_REASONS:
+        said.append(f"{counted(len(remarks) - MOST_REASONS, 'more file')} without a result.")
+    return f"{nothing}. {' '.join(said)}".removesuffix(".")
 
 
 def _stored(
-    store: Store, folder: OutputFolder, known: Mapping[str, Sequence[str]], facts: UnprintedFacts, name: str | None
+    store: Store, folder: OutputFolder, before: frozenset[str], facts: UnprintedFacts, name: str | None
 ) -> ImportedStudy:
-    """Store what is new of a folder, in the study that has other files of it, or in a new one.
+    """Store the new runs of a folder, in the study that has other runs of it, or in a new one.
 
     Args:
-        known: names of the studies that have the results of a file, by its hash.
+        before: the studies that the same import made of other folders.
         name: what the user calls the study; None where nothing was said.
     """
-    if name is None:
-        having = [study for file in folder.files for study in known.get(file.sha256, ())]
-        name, stored = having[0] if having else None, set(known)
-    else:
-        stored = {sha256 for sha256, studies in known.items() if name in studies}
-    new = [file for file in folder.files if file.sha256 not in stored]
-    records = [record for file in new for record in _records(file, folder, facts.blas)]
-    existing = next((study for study in store.studies() if study.name == name), None)
+    results = [result for file in folder.files for result in _results(file, folder, facts.blas)]
+    runs = _each_once(results)
+    anywhere = _having(runs, store.imports.known_runs())
+    having = [[study for study in found if name is None or study in before | {name}] for found in anywhere]
+    new = [run for run, studies in zip(runs, having, strict=True) if not studies]
+    homes = list(dict.fromkeys(study for studies in having for study in studies))
+    studies = {study.name: study for study in store.studies()}
+    of_folder = [home for home in homes if studies[home].host.get("imported_from") == folder.name]
+    if name is None or (not new and name not in homes):
+        name = next(iter([*of_folder, *([] if new else homes)]), name)
+    elsewhere = dict.fromkeys(study for found in anywhere for study in found if study not in homes)
+    remarks = (
+        *_stored_before(len(runs) - len(new), homes if new else ()),
+        *_stored_twice(list(elsewhere) if new else []),
+        *_repeats(results, runs),
+        *folder.cautions,
+        *_unlike(new),
+    )
+    records = [run.record for run in new]
+    files = len({run.file.name for run in new})
+    existing = studies.get(name) if name else None
     if existing is None:
         study = _study(name or free_name(store, f"import-{folder.name}"), folder, facts, records)
         store.imports.add(study, records)
-        return ImportedStudy(study.name, True, records, len(new), folder.cautions)
+        return ImportedStudy(study.name, True, records, files, remarks)
     if not existing.imported:
         raise ResultsError(f"study {name} exists already, and was not imported: choose another --study")
     store.imports.append(existing.name, records)
     unused = ("Its machine stays as it was first imported.",) if replace(facts, blas="") != NO_FACTS else ()
-    return ImportedStudy(existing.name, False, records, len(new or folder.files), (*folder.cautions, *unused))
+    return ImportedStudy(existing.name, False, records, files or len(folder.files), (*remarks, *unused))
+
+
+def _results(file: OutputFile, folder: OutputFolder, blas: str) -> list[_FileResult]:
+    about = (file.name, file.sha256, file.changed_at)
+    return [
+        _FileResult(file, record, PrintedRun.of(record), logged.place)
+        for logged in file.log.results
+        if (record := imported_record(logged, folder.dat, blas, about))
+    ]
+
+
+def _each_once(results: Sequence[_FileResult]) -> list[_FileResult]:
+    """Return each run once, from the output that says most of it, in the order of the outputs."""
+    kept: dict[object, list[_FileResult]] = {}
+    for result in sorted(results, key=lambda result: result.completeness, reverse=True):
+        alike = kept.setdefault(result.run.row, [])
+        if not any(map(result.same_as, alike)):
+            alike.append(result)
+    chosen = {id(result) for alike in kept.values() for result in alike}
+    return [result for result in results if id(result) in chosen]
+
+
+def _having(runs: Sequence[_FileResult], known: Mapping[str, Sequence[PrintedRun]]) -> list[list[str]]:
+    """Return the studies that have each run; one that has only an extract without the residual does not have it."""
+    found: dict[object, list[tuple[str, PrintedRun]]] = {}
+    for study, stored in known.items():
+        for run in stored:
+            found.setdefault(run.row, []).append((study, run))
+    return [
+        list(
+            dict.fromkeys(
+                study
+                for study, stored in found.get(result.run.row, ())
+                if result.run.same_as(stored) and stored.checked >= result.run.checked
+            )
+        )
+        for result in runs
+    ]
+
+
+def _unlike(runs: Sequence[_FileResult]) -> tuple[str, ...]:
+    """Say which configuration gave rates so unlike that something else than chance parted them."""
+    rates: dict[str, list[float]] = {}
+    for run in runs:
+        if run.record.ranked and run.record.gflops:
+            rates.setdefault(run.record.key, []).append(run.record.gflops)
+    furthest = max(rates.values(), key=lambda found: max(found) / min(found), default=[1.0])
+    apart = max(furthest) / min(furthest) - 1
+    if apart < UNLIKE:
+        return ()
+    same = f"{len(furthest):,} runs of one configuration differ by {apart:.1%}".replace("%", " %")
+    return (f"{same}. HPL prints no machine, BLAS or number of threads: where these differ, import each alone.",)
+
+
+def _stored_before(count: int, studies: Sequence[str]) -> tuple[str, ...]:
+    """Say how many results are in studies already, where others are new."""
+    if not count or not studies:
+        return ()
+    return (f"{counted(count, 'more result')} {'was' if count == 1 else 'were'} stored before, in {listed(studies)}.",)
+
+
+def _stored_twice(studies: Sequence[str]) -> tuple[str, ...]:
+    """Say which other studies have the same runs, because the user asked for a study of their own."""
+    return (
+        (f"Some of these runs are in {listed(studies)}, too: what is said of both counts them twice.",)
+        if studies
+        else ()
+    )
+
+
+def _repeats(results: Sequence[_FileResult], runs: Sequence[_FileResult]) -> tuple[str, ...]:
+    """Say which results are left out because their run is printed elsewhere, too."""
+    left = len(results) - len(runs)
+    if not left:
+        return ()
+    kept = {id(run) for run in runs}
+    files = counted(len({result.file.name for result in results if id(result) not in kept}), "file")
+    what = f"{counted(left, 'result')} of {files} {'repeats a run that is' if left == 1 else 'repeat runs that are'}"
+    undated = any(result.run.stamps is None for result in results if id(result) not in kept)
+    apart = (
+        " Where there are no time stamps, two runs that print the same figures cannot be told apart." if undated else ""
+    )
+    return (f"{what} printed elsewhere, too (same row, residual and time stamps): each run counts once.{apart}",)
 
 
 def _asked_name(folder: OutputFolder, request: ImportRequest, folders: int) -> str | None:
@@ -180,11 +310,6 @@ def _asked_name(folder: OutputFolder, request: ImportRequest, folders: int) -> s
     name = f"{request.study}-{folder.name}"
     check_name(name)
     return name
-
-
-def _records(file: OutputFile, folder: OutputFolder, blas: str) -> list[TrialRecord]:
-    about = (file.name, file.sha256, file.changed_at)
-    return [imported_record(logged, folder.dat, blas, about) for logged in file.log.results]
 
 
 def _study(name: str, folder: OutputFolder, facts: UnprintedFacts, records: Sequence[TrialRecord]) -> Study:

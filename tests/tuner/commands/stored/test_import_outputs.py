@@ -1,5 +1,6 @@
 """`hpltune import`: outputs of HPL become studies that every other command can read."""
 
+import gzip
 import json
 import shutil
 from collections.abc import Iterator
@@ -39,6 +40,8 @@ def outputs(home: Path) -> Path:
     folder.mkdir()
     for name in ("passed", "several", "failed", "truncated", "no-memory"):
         shutil.copy(HPL_OUTPUTS / f"{name}.txt", folder / f"{name}.out")
+    cut_off = folder / "truncated.out"
+    cut_off.write_text(cut_off.read_text().replace("4.051e+01", "4.062e+01"))
     (folder / "notes.txt").write_text("not an output\n")
     (folder / "core").write_bytes(b"\x7fELF\0")
     return folder
@@ -92,13 +95,109 @@ def test_importing_again_stores_nothing_twice_and_adds_what_is_new(store: Store,
     (again,) = imported(store, outputs).studies
     assert (again.name, again.new, len(again.records)) == (first.name, False, 0)
     shutil.copy(outputs / "passed.out", outputs / "a-copy.out")
-    (outputs / "later.out").write_text((outputs / "passed.out").read_text() + "\n")
+    (outputs / "later.out").write_text((outputs / "passed.out").read_text().replace("3.377e+01", "3.388e+01"))
     result = imported(store, outputs)
     assert result.studies[0].name == first.name
     assert [record.versions[IMPORTED_FROM] for record in result.studies[0].records] == ["later.out"]
     assert "passed.out is the same file as a-copy.out" in sentences(result.report())
     numbers = [record.number for record in store.records(first.name)]
     assert numbers == list(range(1, len(numbers) + 1))
+
+
+def printed(rate: str = "4.2691e+01", at: str = "10:00", residual: str = "4.10000000e-03", dated: bool = True) -> str:  # noqa: FBT001, FBT002
+    """What HPL prints from the head of its table on; a clock time stands for a run."""
+    stamps = (
+        f"HPL_pdgesv() start time Mon Mar  3 {at}:00 2025\n\nHPL_pdgesv() end time   Mon Mar  3 {at}:01 2025\n\n"
+        if dated
+        else ""
+    )
+    return f"""
+T/V                N    NB     P     Q               Time                 Gflops
+--------------------------------------------------------------------------------
+WR11C2R4        4000   128     1     2               1.00             {rate}
+{stamps}--------------------------------------------------------------------------------
+||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=   {residual} ...... PASSED
+"""
+
+
+HEAD = "HPLinpack 2.3  --  High-Performance Linpack benchmark\nT/V    : Wall time / encoded variant.\n"
+END = "\nEnd of Tests.\n"
+ROWS = """WR11C2R4        4000   128     1     2               1.00             4.2691e+01
+||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=   4.10000000e-03 ...... PASSED
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEAD + printed() + END + HEAD + printed() + END,
+        HEAD + printed() + END + "--- SUMMARY ---\n" + ROWS,
+        HEAD + printed() + END + printed(),
+        ROWS.splitlines()[0] + "\n" + HEAD + printed() + END,
+        HEAD + printed() + END + HEAD + printed(dated=False) + END,
+        HEAD + printed(dated=False) + END + printed(dated=False),
+    ],
+    ids=["written twice", "with a summary", "from its head", "with rows alone", "without stamps", "never with stamps"],
+)
+def test_a_run_that_a_file_prints_twice_counts_once(store: Store, home: Path, text: str) -> None:
+    (home / "tee.out").write_text(text)
+    (study,) = imported(store, home / "tee.out").studies
+    assert (len(study.records), study.counting) == (1, 1)
+    assert "repeats a run that is printed elsewhere" in " ".join(study.sentences)
+    (again,) = imported(store, home / "tee.out").studies
+    assert not again.records
+
+
+def test_runs_of_the_same_figures_at_other_times_are_runs_of_their_own(store: Store, home: Path) -> None:
+    (home / "two.out").write_text(HEAD + printed() + END + HEAD + printed(at="10:05") + END)
+    (home / "other.out").write_text(HEAD + printed(residual="9.9e-03", at="11:00") + END)
+    (study,) = imported(store, home / "two.out", home / "other.out").studies
+    assert study.counting == 3
+
+
+def test_a_launch_prints_each_of_its_runs_once_even_without_time_stamps(store: Store, home: Path) -> None:
+    (home / "two.out").write_text(HEAD + printed(dated=False) + printed(dated=False) + END)
+    (study,) = imported(store, home / "two.out").studies
+    assert study.counting == 2
+    assert study.remarks == ()
+
+
+def test_of_a_log_that_grew_only_what_is_new_is_added(store: Store, home: Path) -> None:
+    (home / "a.out").write_text(HEAD + printed())
+    (first,) = imported(store, home / "a.out").studies
+    (home / "a.out").write_text(HEAD + printed() + printed("4.3e+01", "10:01") + END)
+    (grown,) = imported(store, home / "a.out").studies
+    assert (grown.name, grown.counting) == (first.name, 1)
+    assert f"1 more result was stored before, in {first.name}." in grown.remarks
+    assert len(store.records(first.name)) == 2
+
+
+def test_the_same_log_in_other_folders_counts_once(store: Store, home: Path) -> None:
+    for folder, more in (("a", ""), ("b", "\n"), ("c", printed("4.3e+01", "10:01"))):
+        (home / "runs" / folder).mkdir(parents=True)
+        (home / "runs" / folder / "a.out").write_text(HEAD + printed() + more + END)
+    studies = imported(store, home / "runs").studies
+    assert [(study.name, study.counting) for study in studies] == [
+        ("import-a-1", 1), ("import-a-1", 0), ("import-c-1", 1),
+    ]  # fmt: skip
+    assert [study.counting for study in imported(store, home / "runs", study="mine").studies] == [1, 0, 1]
+
+
+def test_the_same_log_under_a_name_of_its_own_is_stored_and_told(store: Store, home: Path) -> None:
+    (home / "a.out").write_text(HEAD + printed() + END)
+    imported(store, home / "a.out", study="one")
+    (other,) = imported(store, home / "a.out", study="other").studies
+    assert (other.name, other.counting) == ("other", 1)
+    assert other.remarks == ("Some of these runs are in one, too: what is said of both counts them twice.",)
+
+
+def test_a_row_that_was_stored_alone_counts_when_its_residual_is_found(store: Store, home: Path) -> None:
+    (home / "rows.out").write_text(ROWS.splitlines()[0] + "\n")
+    (study,) = imported(store, home / "rows.out").studies
+    assert study.counting == 0
+    (home / "whole.out").write_text(HEAD + printed() + END)
+    assert imported(store, home / "whole.out").studies[0].counting == 1
+    assert not imported(store, home / "rows.out").studies[0].records
 
 
 def test_each_folder_gets_a_study_of_its_own(store: Store, outputs: Path) -> None:
@@ -156,6 +255,145 @@ def test_a_folder_without_outputs_and_a_path_that_is_not_there_are_refused_in_on
         imported(store, home / "empty")
     with pytest.raises(UsageError, match="there is no such file or folder"):
         imported(store, home / "nowhere")
+
+
+BEGUN = HEAD + "N      :    4000\nThe following parameter values will be used:\n"
+COLUMNS = "Column=000000128 Fraction= 3.2% Gflops=4.013e+01\nColumn=000002000 Fraction=50.0% Gflops=4.2e+01\n"
+ENDINGS = {
+    "mpirun noticed that process rank 1 with PID 0 on node n01 exited on signal 9 (Killed).": "a rank was killed",
+    "slurmstepd: error: Detected 2 oom-kill event(s) in step 1.batch cgroup.": "for want of memory",
+    "slurmstepd: error: *** JOB 7 ON n01 CANCELLED AT 2025-03-03T10:00:00 DUE TO TIME LIMIT ***": "its time limit",
+    "slurmstepd: error: *** STEP 7.0 ON n01 CANCELLED AT 2025-03-03T10:00:00 ***": "the job was cancelled",
+    "[n01:123] Signal: Illegal instruction (4)": "an instruction this CPU lacks",
+    "[n01:123] Signal: Segmentation fault (11)": "ended by signal 11 (Segmentation fault)",
+    "===   EXIT CODE: 9": "a rank was killed (signal 9)",
+    "MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD": "rank 3 aborted the run",
+    "run.sh: line 3:  4711 Killed                  ./xhpl": "a rank was killed (signal 9)",
+    "run.sh: line 3:  4711 Illegal instruction     (core dumped) ./xhpl": "an instruction this CPU lacks",
+}
+
+
+@pytest.mark.parametrize(("printed_last", "said"), ENDINGS.items(), ids=list(ENDINGS.values()))
+def test_why_an_output_has_no_result_and_how_far_it_came_is_said(
+    store: Store, home: Path, printed_last: str, said: str
+) -> None:
+    (home / "hpl.out").write_text(f"{BEGUN}{COLUMNS}{printed_last}\n")
+    with pytest.raises(
+        UsageError, match=r"its last line of progress is of column 2,000 .88 % of the operations."
+    ) as told:
+        imported(store, home / "hpl.out")
+    assert said in str(told.value)
+    assert "\n" not in str(told.value)
+
+
+def test_why_an_output_with_results_is_not_whole_is_said(store: Store, home: Path) -> None:
+    (home / "hpl.out").write_text(f"{HEAD}{printed()}{COLUMNS}{next(iter(ENDINGS))}\n")
+    (study,) = imported(store, home / "hpl.out").studies
+    assert "1 result (its last line of progress is of column 2,000" in study.remarks[0]
+    assert "a rank was killed" in study.remarks[0]
+
+
+NOTHING_RAN = {
+    "./xhpl: error while loading shared libraries: libmkl_rt.so.2: cannot open": "a library: libmkl_rt.so.2",
+    "bash: mpirun: command not found": "did not find the command mpirun",
+    "sh: 1: mpirun: not found": "did not find the command mpirun",
+    "bash: line 1: ./xhpl: Permission denied": "could not start ./xhpl (Permission denied)",
+    "bash: ./xhpl: No such file or directory": "could not start ./xhpl (No such file or directory)",
+    "There are not enough slots available in the system: ./xhpl": "mpirun sees fewer cores than ranks",
+    "srun: error: Unable to create step: More processors requested than permitted": "srun sees fewer cores than ranks",
+    "[proxy:0:0@n01] HYDU_create_process: execvp error on file ./xhpl (No such file or directory)": "./xhpl cannot be",
+}
+
+
+@pytest.mark.parametrize(("line", "said"), NOTHING_RAN.items(), ids=list(NOTHING_RAN.values()))
+def test_why_nothing_ran_is_said_alone_and_beside_other_outputs(
+    store: Store, home: Path, outputs: Path, line: str, said: str
+) -> None:
+    (home / "job.log").write_text(f"loading modules\n{line}\n")
+    with pytest.raises(UsageError) as told:
+        imported(store, home / "job.log")
+    assert "job.log has no result: " in str(told.value)
+    assert said in str(told.value)
+    shutil.copy(home / "job.log", outputs)
+    assert said in sentences(imported(store, outputs).report())
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("HPCG-Benchmark version=3.1\nFinal Summary::GFLOP/s rating of=12.5\n", "HPCG, not of HPL"),
+        ("HPCG result is VALID\n", "HPCG, not of HPL"),
+        (HEAD + "HPL_AI   WR11C2R4  4000 128 1 2 1.00 4.269e+01 1.2 3.1e+01\n", "HPL-MxP, and mixed precision"),
+        ("Intel(R) Optimized LINPACK Benchmark data\n", "Intel's Optimized LINPACK Benchmark"),
+        ("STREAM version $Revision: 5.10 $\n", "bandwidth of the memory"),
+    ],
+)  # fmt: skip
+def test_outputs_of_other_benchmarks_are_named(store: Store, outputs: Path, text: str, said: str) -> None:
+    (outputs / "other.out").write_text(text)
+    assert said in sentences(imported(store, outputs).report())
+    with pytest.raises(UsageError, match="is left out: it is an output of"):
+        imported(store, outputs / "other.out")
+
+
+def test_a_note_that_speaks_of_benchmarks_is_no_output_of_them(store: Store, outputs: Path) -> None:
+    (outputs / "notes.md").write_text(
+        "After HPL-MxP and rocHPL we tried HPCG, STREAM and Intel's Optimized LINPACK Benchmark.\n"
+    )
+    assert "notes.md" not in sentences(imported(store, outputs).report())
+
+
+def alone(rate: str, at: str = "10:00") -> str:
+    return printed(rate, at).replace("    1     2  ", "    1     1  ")
+
+
+def test_ranks_that_ran_alone_are_told_however_their_lines_are_mixed(store: Store, home: Path) -> None:
+    ranks = [HEAD + alone(f"4.26{rank}e+01") + END for rank in range(4)]
+    at_once = zip(*map(str.splitlines, ranks), strict=True)
+    forms = {
+        "one after the other": "".join(ranks),
+        "line by line": "".join(f"{line}\n" for lines in at_once for line in lines),
+        "with labels": "".join(f"{rank}: {line}\n" for rank, text in enumerate(ranks) for line in text.splitlines()),
+    }  # fmt: skip
+    for number, (form, text) in enumerate(forms.items()):
+        (home / f"{number}").mkdir()
+        (home / f"{number}/hpl.out").write_text(text)
+        (study,) = imported(store, home / f"{number}/hpl.out", study=f"s{number}").studies
+        assert "4 runs of one rank went on at once" in " ".join(study.remarks), form
+
+
+def test_runs_of_one_rank_that_followed_each_other_are_not_called_ranks_that_ran_alone(
+    store: Store, home: Path
+) -> None:
+    (home / "hpl.out").write_text(
+        HEAD + alone("4.2e+01") + alone("4.21e+01", "10:01") + END + HEAD + alone("4.2e+01") + END
+    )
+    (study,) = imported(store, home / "hpl.out").studies
+    assert "at once" not in " ".join(study.sentences)
+
+
+def test_rates_of_one_configuration_that_are_far_apart_are_told(store: Store, home: Path) -> None:
+    slow = printed("3.5576e+01", "10:05").replace("  1.00  ", "  1.20  ")
+    (home / "a.out").write_text(HEAD + printed() + END)
+    (home / "b.out").write_text(HEAD + slow + END)
+    (study,) = imported(store, home / "a.out", home / "b.out").studies
+    assert study.counting == 2
+    assert study.remarks[-1].startswith("2 runs of one configuration differ by 20.0 %. HPL prints no machine")
+
+
+def test_an_output_that_a_program_labelled_and_packed_is_imported(store: Store, home: Path) -> None:
+    text = "".join(f"0: {line}\n" for line in (HEAD + printed() + END).splitlines())
+    (home / "hpl.out.gz").write_bytes(gzip.compress(text.encode("utf-16")))
+    (study,) = imported(store, home / "hpl.out.gz").studies
+    assert study.counting == 1
+    assert "\n0: " not in store.records(study.name, outputs=True)[0].output
+
+
+def test_the_time_of_a_run_is_unknown_where_its_output_does_not_say_it(store: Store, home: Path) -> None:
+    (home / "a.out").write_text(HEAD + printed(dated=False) + printed("4.3e+01") + END)
+    imported(store, home / "a.out", study="s")
+    undated, dated = (str(show_trial(store, TrialRequest("s", number)).report().parts) for number in (1, 2))
+    assert "unknown: the output does not say it; its file is of" in undated
+    assert "as HPL printed it without a time zone" in dated
 
 
 def test_a_name_of_a_study_that_was_not_imported_is_refused(store: Store, outputs: Path) -> None:
